@@ -1,0 +1,97 @@
+"""The bundle: an index over the items of a ResourceList, by kind, namespace and name.
+
+Nothing here copies or changes an object. `kind: List` objects are looked into: what they hold is found like any item.
+"""
+
+from __future__ import annotations
+
+from krm_fn.paths import as_list
+from krm_fn.resource import Object, group_of, kind_of, name_of, namespace_of, previous_names
+from krm_fn.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from krm_fn.paths import Path
+
+# What an object that names no namespace is in, for the cluster and so for lookups.
+DEFAULT_NAMESPACE = "default"
+
+
+class Entry(Value):
+    """One object of the bundle: item number `item`, at `path` inside that item (`()`, or `("items", 3)` in a List)."""
+
+    obj: Object
+    item: int
+    path: Path = ()
+
+
+def effective_namespace(obj: Object) -> str:
+    """The namespace a namespaced object lands in."""
+    return namespace_of(obj) or DEFAULT_NAMESPACE
+
+
+def is_list(obj: Object) -> bool:
+    """True for `kind: List`, `VirtualMachineList` and the like: objects that only hold others."""
+    return kind_of(obj).endswith("List") and isinstance(obj.get("items"), list)
+
+
+def entries(items: Sequence[object]) -> Iterator[Entry]:
+    """Every object of the items, in order, Lists looked into (and Lists in them); items that are no map are passed over."""
+    for number, item in enumerate(items):
+        yield from _inside(item, number, ())
+
+
+def _inside(obj: object, number: int, path: Path) -> Iterator[Entry]:
+    if not isinstance(obj, dict):
+        return
+    if is_list(obj):
+        for index, below in enumerate(as_list(obj["items"])):
+            yield from _inside(below, number, (*path, "items", index))
+    else:
+        yield Entry(obj=obj, item=number, path=path)
+
+
+class Bundle:
+    """The index. Kinds are given in the API's spelling; namespaces as `effective_namespace` gives them, "" for cluster kinds."""
+
+    def __init__(self, items: Sequence[object]) -> None:
+        self.entries = tuple(entries(items))
+        self._by_kind: dict[str, list[Entry]] = {}
+        for entry in self.entries:
+            self._by_kind.setdefault(kind_of(entry.obj), []).append(entry)
+        self._names: dict[tuple[str, str], dict[str, Entry]] = {}
+        self._previous: dict[tuple[str, str], dict[str, Entry]] = {}
+
+    def of_kind(self, kind: str, group: str | None = None) -> Sequence[Entry]:
+        """All objects of a kind (and, where given, of an API group), in the bundle's order."""
+        found = self._by_kind.get(kind, ())
+        return found if group is None else [entry for entry in found if group_of(entry.obj) == group]
+
+    def find(self, kind: str, namespace: str, name: str) -> Entry | None:
+        """The object by its name, else by a name that kustomize has since prefixed; the first of two alike."""
+        names, previous = self._index(kind, namespace)
+        return names.get(name) or previous.get(name)
+
+    def names(self, kind: str, namespace: str) -> Sequence[str]:
+        """The names of a kind's objects in a namespace, in order."""
+        return tuple(self._index(kind, namespace)[0])
+
+    def namespaces(self, kind: str, name: str) -> Sequence[str]:
+        """The namespaces in which an object of that kind and name stands, in order."""
+        return tuple(dict.fromkeys(effective_namespace(e.obj) for e in self.of_kind(kind) if name_of(e.obj) == name))
+
+    def _index(self, kind: str, namespace: str) -> tuple[dict[str, Entry], dict[str, Entry]]:
+        key = kind, namespace
+        if key not in self._names:
+            self._build(kind)
+        return self._names.setdefault(key, {}), self._previous.setdefault(key, {})
+
+    def _build(self, kind: str) -> None:
+        cluster = "Cluster" in kind
+        for entry in self.of_kind(kind):
+            key = kind, "" if cluster else effective_namespace(entry.obj)
+            self._names.setdefault(key, {}).setdefault(name_of(entry.obj), entry)
+            for name in previous_names(entry.obj):
+                self._previous.setdefault(key, {}).setdefault(name, entry)

@@ -1,0 +1,43 @@
+"""What stops a run: input that is no ResourceList, a config that is wrong, a command used wrongly.
+
+Findings about the user's objects are not errors in this sense; see `findings`.
+"""
+
+from __future__ import annotations
+
+
+class RenderError(Exception):
+    """Base of all that ends a run with one line on stderr and an empty stdout."""
+
+    exit_code = 1
+
+
+class InputError(RenderError):
+    """The input can't be read. `line` and `column` count from 1; 0 means not known."""
+
+    def __init__(self, message: str, *, file: str = "", line: int = 0, column: int = 0) -> None:
+        super().__init__(message)
+        self.message, self.file, self.line, self.column = message, file, line, column
+
+    def __str__(self) -> str:
+        place = f"{self.file or 'stdin'}:{self.line}:{self.column}: " if self.line else f"{self.file}: " if self.file else ""
+        return place + self.message
+
+
+class ConfigError(RenderError):
+    """The function config (or a flag) is wrong: `path` names the key, `message` states fact and fix."""
+
+    exit_code = 2
+
+    def __init__(self, message: str, *, path: str = "") -> None:
+        super().__init__(message)
+        self.message, self.path = message, path
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.message}" if self.path else self.message
+
+
+class UsageError(RenderError):
+    """The command was called in a way it doesn't know."""
+
+    exit_code = 2

@@ -1,0 +1,101 @@
+"""Places inside plain objects: tuples of keys and indexes, such as `("spec", "disks", 0, "name")`.
+
+Presence follows Go's JSON encoding: absent, null, `""` and `[]` are unset; `{}`, `false` and `0` are set, because Go has
+pointers there. Go's plain bools and integers, where zero means unset too, say so in their own rows (`is_nonzero`).
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    Path = tuple[str | int, ...]
+
+
+def is_set(value: object) -> bool:
+    """True unless the value is null, an empty string or an empty list."""
+    return value is not None and value != "" and not (isinstance(value, list) and not value)
+
+
+def is_nonzero(value: object) -> bool:
+    """True unless Go's `omitempty` would drop the plain scalar: unset, `false` or `0`."""
+    return is_set(value) and value is not False and value != 0
+
+
+def get(value: Any, path: Path, default: Any = None) -> Any:
+    """What stands at `path`, or `default` where any step is missing or of another shape."""
+    for step in path:
+        if isinstance(value, dict):
+            if step not in value:
+                return default
+            value = value[step]
+        elif isinstance(value, list) and isinstance(step, int) and -len(value) <= step < len(value):
+            value = value[step]
+        else:
+            return default
+    return value
+
+
+def put(value: dict[str, Any], path: Path, new: Any) -> None:
+    """Set `path` inside `value` to `new`, making maps on the way where they are absent or null.
+
+    Changes `value` in place: the caller owns it (see `copy`).
+    Raises: TypeError where a step meets something that is neither a map nor a list.
+    """
+    for step in path[:-1]:
+        below = get(value, (step,))
+        if below is None:
+            below = value[step] = {}  # type: ignore[index]
+        value = below
+    value[path[-1]] = new  # type: ignore[index]
+
+
+def drop(value: Any, path: Path) -> None:
+    """Remove the map key at `path`, if it is there. Changes `value` in place."""
+    parent = get(value, path[:-1])
+    if isinstance(parent, dict):
+        parent.pop(path[-1], None)
+
+
+def copy(value: Any) -> Any:
+    """A deep copy of plain data (dicts, lists, scalars); several times faster than `copy.deepcopy`."""
+    if isinstance(value, dict):
+        return {key: copy(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [copy(item) for item in value]
+    return value
+
+
+def as_map(value: object) -> dict[str, Any]:
+    """The value where it is a map, else an empty one: for reading user data of any shape."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_list(value: object) -> list[Any]:
+    """The value where it is a list, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def dotted(path: Path) -> str:
+    """A path as users read it: `spec.disks[0].name`; keys with dots, slashes or brackets are quoted in brackets."""
+    out = ""
+    for step in path:
+        if isinstance(step, int):
+            out += f"[{step}]"
+        elif step == "" or any(c in './[]" ' for c in step):
+            quoted = step.replace("\\", "\\\\").replace('"', '\\"')
+            out += f'["{quoted}"]'
+        else:
+            out += f".{step}" if out else step
+    return out
+
+
+def leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Every (path, value) below `value` that is no map and no list, and every empty map or list."""
+    below = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    if not below:
+        yield path, value
+    for key, item in below:
+        yield from leaves(item, (*path, key))

@@ -1,0 +1,83 @@
+"""Views on plain Kubernetes objects: what an object is, what it is called, where it came from."""
+
+from __future__ import annotations
+
+from krm_fn.paths import as_map
+from krm_fn.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Object = dict[str, Any]
+
+PREVIOUS_NAMES = "internal.config.kubernetes.io/previousNames"
+ORIGIN = "config.kubernetes.io/origin"
+LOCAL_CONFIG = "config.kubernetes.io/local-config"
+
+
+class Ref(Value):
+    """Which object: the four parts of a KRM resourceRef. `namespace` is "" where the object names none."""
+
+    api_version: str
+    kind: str
+    name: str
+    namespace: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.namespace + '/' if self.namespace else ''}{self.name}"
+
+
+def metadata(obj: Object) -> Object:
+    """The object's metadata, or an empty map."""
+    return as_map(obj.get("metadata"))
+
+
+def text(value: object) -> str:
+    """The value where it is a string, else ""."""
+    return value if isinstance(value, str) else ""
+
+
+def kind_of(obj: Object) -> str:
+    return text(obj.get("kind"))
+
+
+def group_of(obj: Object) -> str:
+    """The API group: `instancetype.kubevirt.io` of `instancetype.kubevirt.io/v1beta1`, "" for the core group."""
+    group, slash, _ = text(obj.get("apiVersion")).partition("/")
+    return group if slash else ""
+
+
+def name_of(obj: Object) -> str:
+    return text(metadata(obj).get("name"))
+
+
+def namespace_of(obj: Object) -> str:
+    """The namespace as written, "" where none is."""
+    return text(metadata(obj).get("namespace"))
+
+
+def labels_of(obj: Object) -> Object:
+    return as_map(metadata(obj).get("labels"))
+
+
+def annotations_of(obj: Object) -> Object:
+    return as_map(metadata(obj).get("annotations"))
+
+
+def ref_of(obj: Object) -> Ref:
+    return Ref(api_version=text(obj.get("apiVersion")), kind=kind_of(obj), name=name_of(obj), namespace=namespace_of(obj))
+
+
+def is_resource(obj: object) -> bool:
+    """True for a map with apiVersion, kind and metadata.name: what kustomize and kpt call KRM."""
+    return isinstance(obj, dict) and bool(kind_of(obj) and text(obj.get("apiVersion")) and name_of(obj))
+
+
+def previous_names(obj: Object) -> tuple[str, ...]:
+    """The names the object bore before kustomize's prefixes and suffixes, oldest first.
+
+    upstream: kustomize api/resource/resource.go:PrevIds
+    """
+    names = annotations_of(obj).get(PREVIOUS_NAMES)
+    return tuple(filter(None, names.split(","))) if isinstance(names, str) else ()

@@ -1,0 +1,65 @@
+"""Small immutable values, built with keywords and compared by their fields.
+
+`dataclasses` costs more at import than rendering a bundle does, and the function starts anew for every build; this base
+is what the function's road uses in its place. A subclass only lists its fields:
+
+    class Release(Value):
+        minor: int
+        patch: int = 0
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Self, dataclass_transform
+else:
+
+    def dataclass_transform(**_):
+        return lambda cls: cls
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True)
+class Value:
+    """An immutable record; a field with a default may be left out.
+
+    Raises: TypeError for an unknown or a missing field.
+    """
+
+    _fields: tuple[str, ...] = ()
+    _required: tuple[str, ...] = ()
+
+    def __init_subclass__(cls) -> None:
+        own = [name for name in cls.__dict__.get("__annotations__", ()) if not name.startswith("_")]
+        cls._fields = (*cls._fields, *own)
+        cls._required = tuple(name for name in cls._fields if not hasattr(cls, name))
+
+    def __init__(self, **given: Any) -> None:
+        for name in self._required:
+            if name not in given:
+                raise TypeError(f"{type(self).__name__} lacks {name}")
+        for name in given:
+            if name not in self._fields:
+                raise TypeError(f"{type(self).__name__} has no field {name}")
+        self.__dict__.update(given)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"{type(self).__name__} is immutable")
+
+    __delattr__ = __setattr__  # type: ignore[assignment]
+
+    def _values(self) -> tuple[Any, ...]:
+        return tuple(getattr(self, name) for name in self._fields)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and other._values() == self._values()  # type: ignore[attr-defined]
+
+    def __hash__(self) -> int:
+        return hash(self._values())
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{n}={getattr(self, n)!r}' for n in self._fields)})"
+
+    def but(self, **changed: Any) -> Self:
+        """The same value with some fields changed."""
+        return type(self)(**{**{name: getattr(self, name) for name in self._fields}, **changed})
