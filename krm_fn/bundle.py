@@ -6,7 +6,7 @@ Nothing here copies or changes an object. `kind: List` objects are looked into: 
 from __future__ import annotations
 
 from krm_fn.paths import as_list
-from krm_fn.resource import Object, group_of, kind_of, name_of, namespace_of, previous_names
+from krm_fn.resource import group_of, kind_of, name_of, namespace_of, previous_names
 from krm_fn.value import Value
 
 TYPE_CHECKING = False
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from krm_fn.paths import Path
+    from krm_fn.resource import Object
 
 # What an object that names no namespace is in, for the cluster and so for lookups.
 DEFAULT_NAMESPACE = "default"
@@ -63,6 +64,7 @@ class Bundle:
             self._by_kind.setdefault(kind_of(entry.obj), []).append(entry)
         self._names: dict[tuple[str, str], dict[str, Entry]] = {}
         self._previous: dict[tuple[str, str], dict[str, Entry]] = {}
+        self._built: set[str] = set()
 
     def of_kind(self, kind: str, group: str | None = None) -> Sequence[Entry]:
         """All objects of a kind (and, where given, of an API group), in the bundle's order."""
@@ -84,7 +86,8 @@ class Bundle:
 
     def _index(self, kind: str, namespace: str) -> tuple[dict[str, Entry], dict[str, Entry]]:
         key = kind, namespace
-        if key not in self._names:
+        if kind not in self._built:
+            self._built.add(kind)
             self._build(kind)
         return self._names.setdefault(key, {}), self._previous.setdefault(key, {})
 
