@@ -1,0 +1,152 @@
+"""Rules: they turn facts into findings. They alone word messages and choose severities.
+
+A rule is one module in a family (a package below this one), named after the defect it finds:
+
+    \"\"\"Title in one line.
+
+    What it finds: ...
+    Why it matters: ...
+    Fix: ...
+    Example: ...
+    \"\"\"
+
+    @rule(severity="error", upstream="pkg/instancetype/conflict/conflicts.go:Conflict")
+    def instancetype_conflict(facts: VmFacts) -> Iterator[Hit]:
+        for conflict in facts.expansion.conflicts:
+            yield Hit(message=..., path=conflict.path, current=conflict.current, upstream="admission")
+
+The function bears the module's name; the id is the same name with dashes. Families:
+
+    vm       facts of one VM that can't be rendered as it stands; modules are loaded only when a VM is in trouble
+    bundle   facts of the whole bundle
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from krm_fn.findings import UNSET, Finding
+from krm_fn.resource import ref_of
+from krm_fn.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from typing import Any
+
+    from krm_fn.bundle import Entry
+    from krm_fn.facts import BundleFacts, VmFacts
+    from krm_fn.paths import Path
+    from krm_fn.releases import Release, Version
+
+
+class Hit(Value):
+    """What a rule yields: a Finding without what the runner knows. `path` runs from the VM's root (family `vm`) or from the root
+    of `about`, the object the hit is about (needed in the family `bundle`). `severity` overrides the rule's own, "" leaves it.
+    """
+
+    message: str
+    path: Path = ()
+    current: Any = UNSET
+    proposed: Any = UNSET
+    upstream: str = ""
+    upstream_path: str = ""
+    about: Entry | None = None
+    severity: str = ""
+
+
+class Rule(Value):
+    """A rule as it was declared: `check` yields Hits from the facts of its family."""
+
+    id: str
+    family: str
+    severity: str
+    upstream: str
+    since: Version
+    until: Version
+    module: str
+    check: Callable[[Any], Iterable[Hit]]
+
+
+def rule(
+    *, severity: str, upstream: str = "", since: Version = (), until: Version = ()
+) -> Callable[[Callable[[Any], Iterable[Hit]]], Rule]:
+    """Declare the decorated generator a rule; `upstream` is the place in KubeVirt's source that refuses the same."""
+
+    def declare(check: Callable[[Any], Iterable[Hit]]) -> Rule:
+        _, _, family, name = check.__module__.rsplit(".", 3)
+        return Rule(
+            id=name.replace("_", "-"),
+            family=family,
+            severity=severity,
+            upstream=upstream,
+            since=since,
+            until=until,
+            module=check.__module__,
+            check=check,
+        )
+
+    return declare
+
+
+_loaded: dict[str, tuple[Rule, ...]] = {}
+
+
+def load(family: str) -> tuple[Rule, ...]:
+    """The rules of a family, by id; its modules are found by listing the package's folder."""
+    if family not in _loaded:
+        folder = os.path.join(os.path.dirname(__file__), family)  # noqa: PTH118, PTH120  pathlib is too heavy here
+        names = sorted({name.partition(".")[0] for name in os.listdir(folder)} - {"__init__", "__pycache__"})  # noqa: PTH208
+        _loaded[family] = tuple(_declared(f"{__name__}.{family}.{name}", name) for name in names)
+    return _loaded[family]
+
+
+def _declared(module: str, name: str) -> Rule:
+    __import__(module)
+    found: Rule = getattr(sys.modules[module], name)
+    return found
+
+
+def judge(facts: VmFacts, severity: Mapping[str, str]) -> Iterator[Finding]:
+    """The findings of the family `vm` about one VM. `severity` maps rule ids to severities, or "off"."""
+    if facts.troubled:
+        for declared in load("vm"):
+            for hit in _hits(declared, facts, facts.release, severity):
+                hit = hit.but(path=(*facts.prefix, *hit.path)) if facts.prefix and hit.about is None else hit
+                yield _finding(declared, hit, hit.about or facts.entry, severity)
+
+
+def judge_bundle(facts: BundleFacts, severity: Mapping[str, str]) -> Iterator[Finding]:
+    """The findings of the family `bundle`."""
+    for declared in load("bundle"):
+        for hit in _hits(declared, facts, facts.release, severity):
+            yield _finding(declared, hit, hit.about, severity)
+
+
+def _hits(declared: Rule, facts: VmFacts | BundleFacts, release: Release, severity: Mapping[str, str]) -> Iterable[Hit]:
+    off = severity.get(declared.id) == "off"
+    return () if off or not release.within(since=declared.since, until=declared.until) else declared.check(facts)
+
+
+def _finding(declared: Rule, hit: Hit, about: Entry | None, severity: Mapping[str, str]) -> Finding:
+    return Finding(
+        rule=declared.id,
+        severity=severity.get(declared.id) or hit.severity or declared.severity,
+        message=hit.message,
+        ref=ref_of(about.obj) if about else None,
+        path=hit.path,
+        current=hit.current,
+        proposed=hit.proposed,
+        upstream=hit.upstream,
+        upstream_path=hit.upstream_path,
+        item=about.item if about else -1,
+    )
+
+
+def nearest(word: str, known: Sequence[str]) -> tuple[str, ...]:
+    """The known words in order of likeness to `word`, those that are too unlike left out; exact likes first."""
+    from difflib import get_close_matches  # only when something is misspelt
+
+    folded = {name.lower(): name for name in reversed(known)}
+    return tuple(folded[name] for name in get_close_matches(word.lower(), list(folded), n=3, cutoff=0.6))

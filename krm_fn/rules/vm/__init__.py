@@ -1,0 +1,1 @@
+"""Rules about one VM that can't be rendered as it stands."""
