@@ -28,6 +28,7 @@ import sys
 
 from krm_fn.findings import UNSET, Finding
 from krm_fn.resource import ref_of
+from krm_fn.results import redact
 from krm_fn.value import Value
 
 TYPE_CHECKING = False
@@ -39,6 +40,10 @@ if TYPE_CHECKING:
     from krm_fn.facts import BundleFacts, VmFacts
     from krm_fn.paths import Path
     from krm_fn.releases import Release, Version
+
+
+# Values in messages are cut to this length: the message must stay a line, and `currentValue` has the whole.
+LONGEST_SHOWN = 60
 
 
 class Hit(Value):
@@ -150,3 +155,19 @@ def nearest(word: str, known: Sequence[str]) -> tuple[str, ...]:
 
     folded = {name.lower(): name for name in reversed(known)}
     return tuple(folded[name] for name in get_close_matches(word.lower(), list(folded), n=3, cutoff=0.6))
+
+
+def show(value: object) -> str:
+    """A value as messages show it: short flow text on one line, secrets redacted."""
+    text = _flow(redact(value))
+    return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 3] + "..."
+
+
+def _flow(value: object) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key}: {_flow(below)}" for key, below in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_flow, value)) + "]"
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return " ".join(str(value).split()) if not isinstance(value, str) else repr(value)

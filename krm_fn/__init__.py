@@ -1,0 +1,22 @@
+"""kubevirt-render: KubeVirt virtual machines rendered offline, as the cluster would merge them.
+
+`process` is the whole of it as a function of plain data; the command and the KRM function stand on it.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from krm_fn.resource import Object
+
+__version__ = "0.1.0"
+
+
+def process(resource_list: Object) -> Object:
+    """A ResourceList out of a ResourceList: VMs rendered, `results` filled, the argument left as it was.
+
+    Raises: errors.ConfigError where the functionConfig is wrong.
+    """
+    from krm_fn.core import process as run  # `import krm_fn` alone must stay cheap
+
+    return run(resource_list)

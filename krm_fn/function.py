@@ -1,0 +1,47 @@
+"""The KRM function: a ResourceList's bytes in, a ResourceList's bytes out, findings on stderr as well."""
+
+from __future__ import annotations
+
+from krm_fn import config, core, results, yamlio
+from krm_fn.errors import ConfigError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import BinaryIO, TextIO
+
+    from krm_fn.findings import Finding
+
+NAME = "kubevirt-render"
+
+
+def run(data: bytes, out: BinaryIO, err: TextIO) -> int:
+    """The exit code. `out` gets one complete document; `err` the findings, most important first, nothing where there are none.
+
+    A wrong config leaves the items as they came, with one result that names the key.
+    Raises: InputError where `data` is no ResourceList; then nothing was written.
+    """
+    listing = yamlio.read_resource_list(data)
+    earlier = listing.head.get("results")
+    try:
+        settings = config.read(listing.head.get("functionConfig"))
+    except ConfigError as error:
+        out.write(listing.write(listing.items, [*(earlier or []), _config_result(error)]))
+        err.write(f"{NAME}: error: {error}\n")
+        return error.exit_code
+    outcome = core.render(listing.items, settings)
+    said = results.merge(earlier, outcome.findings) if outcome.findings else []
+    out.write(listing.write(outcome.items, said))
+    report(outcome.findings, err)
+    return results.exit_code(outcome.findings, settings.fail_on)
+
+
+def report(findings: Iterable[Finding], err: TextIO) -> None:
+    """Write each finding as one line: kustomize shows its users nothing else."""
+    for finding in findings:
+        err.write(f"{NAME}: {results.line(finding)}\n")
+
+
+def _config_result(error: ConfigError) -> dict[str, object]:
+    message = f"functionConfig {error.path}: {error.message}" if error.path else f"functionConfig: {error.message}"
+    return {"message": message, "severity": "error", "tags": {"rule": "invalid-config", "doc": results.DOCS + "invalid-config"}}

@@ -1,0 +1,124 @@
+"""Findings as hosts and people see them: KRM results, lines on stderr, the exit code."""
+
+from __future__ import annotations
+
+from krm_fn.findings import SEVERITIES, UNSET
+from krm_fn.paths import as_list, dotted
+from krm_fn.resource import ORIGIN, annotations_of, text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
+
+    from krm_fn.findings import Finding
+    from krm_fn.resource import Object
+
+DOCS = "https://kubevirt-render.dev/rules/"
+
+# Keys whose values are secret wherever they stand: cloud-init data, passwords, SEV session blobs.
+SECRET_KEYS = frozenset(
+    ("userData", "userDataBase64", "networkData", "networkDataBase64", "password", "sysprep", "dhCert", "session", "token", "key")
+)
+HIDDEN = "(hidden)"
+
+PATH_ANNOTATIONS = ("internal.config.kubernetes.io/path", "config.kubernetes.io/path")
+INDEX_ANNOTATIONS = ("internal.config.kubernetes.io/index", "config.kubernetes.io/index")
+
+
+def redact(value: Any) -> Any:
+    """The value with everything that may be secret replaced by a fixed word."""
+    if isinstance(value, dict):
+        return {key: HIDDEN if key in SECRET_KEYS else redact(below) for key, below in value.items()}
+    return [redact(below) for below in value] if isinstance(value, list) else value
+
+
+def place_of(item: object) -> tuple[str, int]:
+    """File and index within the file that an item's annotations name; ("", 0) where they name none.
+
+    kpt writes path and index; kustomize writes only the origin, and only when `buildMetadata` asks for it.
+    """
+    if not isinstance(item, dict):
+        return "", 0
+    notes = annotations_of(item)
+    path = next((text(notes[key]) for key in PATH_ANNOTATIONS if text(notes.get(key))), "")
+    if not path:
+        return _origin_path(text(notes.get(ORIGIN))), 0
+    index = next((str(notes[key]) for key in INDEX_ANNOTATIONS if key in notes), "0")
+    return path, int(index) if index.isascii() and index.isdigit() and len(index) < 10 else 0
+
+
+def _origin_path(origin: str) -> str:
+    for line in origin.splitlines():
+        key, _, value = line.partition(":")
+        if key == "path":
+            return value.strip().strip("'\"")
+    return ""
+
+
+def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Each finding once: errors first, then by file, index, item and path."""
+    unique = {(*_key(finding), finding.rule, finding.message): finding for finding in findings}
+    return tuple(sorted(unique.values(), key=_key))
+
+
+def _key(finding: Finding) -> tuple[int, str, int, int, str]:
+    return SEVERITIES.index(finding.severity), finding.file, finding.index, finding.item, dotted(finding.path)
+
+
+def to_krm(finding: Finding) -> Object:
+    """The finding as a KRM Result. `field` needs a resourceRef, and a resourceRef a name, so both may be absent."""
+    result: Object = {"message": finding.message, "severity": finding.severity}
+    if finding.ref and finding.ref.name:
+        result["resourceRef"] = _resource_ref(finding)
+        if finding.path:
+            result["field"] = _field(finding)
+    if finding.file:
+        result["file"] = {"path": finding.file, "index": finding.index}
+    tags = {"rule": finding.rule, "doc": DOCS + finding.rule, "upstream": finding.upstream, "upstreamPath": finding.upstream_path}
+    result["tags"] = {key: value for key, value in tags.items() if value}
+    return result
+
+
+def _resource_ref(finding: Finding) -> Object:
+    ref = finding.ref
+    assert ref is not None  # noqa: S101  the caller looked
+    parts = {"apiVersion": ref.api_version, "kind": ref.kind, "name": ref.name, "namespace": ref.namespace}
+    return {key: value for key, value in parts.items() if value or key != "namespace"}
+
+
+def _field(finding: Finding) -> Object:
+    field: Object = {"path": dotted(finding.path)}
+    hide = any(step in SECRET_KEYS for step in finding.path)
+    for key, value in (("currentValue", finding.current), ("proposedValue", finding.proposed)):
+        if value is not UNSET:
+            field[key] = HIDDEN if hide else redact(value)
+    return field
+
+
+def line(finding: Finding) -> str:
+    """The finding as one line: `error: path/vm.yaml: VirtualMachine ns/name: spec.x: what was found; the fix`."""
+    parts = (finding.severity, finding.file, str(finding.ref) if finding.ref else "", dotted(finding.path), finding.message)
+    return ": ".join(" ".join(part.split()) for part in parts if part)
+
+
+def merge(earlier: object, findings: Sequence[Finding]) -> list[Any]:
+    """The list's results: those of earlier functions first, then ours; one that the input already holds is not said twice."""
+    ours = [to_krm(finding) for finding in findings]
+    return [result for result in as_list(earlier) if result not in ours] + ours
+
+
+def exit_code(findings: Iterable[Finding], fail_on: str) -> int:
+    """1 where a finding is as severe as `fail_on` ("error", "warning" or "never") or more, else 0."""
+    if fail_on == "never":
+        return 0
+    worst = SEVERITIES.index(fail_on)
+    return int(any(SEVERITIES.index(finding.severity) <= worst for finding in findings))
+
+
+def count(findings: Iterable[Finding]) -> Mapping[str, int]:
+    """How many findings of each severity, the severe first; all three always there."""
+    numbers = dict.fromkeys(SEVERITIES, 0)
+    for finding in findings:
+        numbers[finding.severity] += 1
+    return numbers
