@@ -1,0 +1,70 @@
+"""Every task by one name: `nox -s tests lint types docs examples bench`.
+
+In a fresh clone each task makes an environment of its own; `nox --no-venv` uses the one nox itself runs in.
+"""
+
+import nox
+
+nox.options.default_venv_backend = "uv|virtualenv"
+nox.options.reuse_existing_virtualenvs = True
+nox.options.sessions = ["tests", "lint", "types", "docs", "examples"]
+
+DEV = nox.project.dependency_groups(nox.project.load_toml("pyproject.toml"), "dev")
+
+
+def install(session: nox.Session) -> None:
+    """The project, editable, with the group `dev`; nothing where the environment is the caller's own."""
+    if session.virtualenv.is_sandboxed:
+        session.install("-e", ".", *DEV)
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """All tests; arguments after `--` go to pytest."""
+    install(session)
+    session.run("pytest", "-n", "auto", *session.posargs)
+
+
+@nox.session
+def coverage(session: nox.Session) -> None:
+    """All tests, with the branch coverage of krm_fn."""
+    install(session)
+    session.run("pytest", "-n", "auto", "--cov", "--cov-report=term-missing:skip-covered", *session.posargs)
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Style, format, and that imports point downward."""
+    install(session)
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+    session.run("lint-imports")
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    """mypy, strict; the package is named in pyproject.toml."""
+    install(session)
+    session.run("mypy")
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Write docs/rules anew from the rules' docstrings, then run the tests that hold the docs against the code."""
+    install(session)
+    session.run("python", "scripts/make_rule_docs.py")
+    session.run("pytest", "tests/test_docs.py")
+
+
+@nox.session
+def examples(session: nox.Session) -> None:
+    """Render kustomization-examples and compare with what stands beside them."""
+    install(session)
+    session.run("pytest", "tests/test_examples.py")
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Ratios of time and memory; `nox -s bench -- --short` for a quick look, `-- --help` for the sizes."""
+    install(session)
+    session.run("python", "bench/run.py", *session.posargs)
