@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 # What an object that names no namespace is in, for the cluster and so for lookups.
 DEFAULT_NAMESPACE = "default"
 
+CLUSTER_KINDS = frozenset(
+    ("VirtualMachineClusterInstancetype", "VirtualMachineClusterPreference", "VirtualMachineClusterFlavor")
+)
+
 
 class Entry(Value):
     """One object of the bundle: item number `item`, at `path` inside that item (`()`, or `("items", 3)` in a List)."""
@@ -31,6 +35,11 @@ class Entry(Value):
 def effective_namespace(obj: Object) -> str:
     """The namespace a namespaced object lands in."""
     return namespace_of(obj) or DEFAULT_NAMESPACE
+
+
+def is_cluster_kind(kind: str) -> bool:
+    """True for the cluster-wide instancetype and preference kinds, of every release."""
+    return kind in CLUSTER_KINDS
 
 
 def is_list(obj: Object) -> bool:
@@ -55,10 +64,11 @@ def _inside(obj: object, number: int, path: Path) -> Iterator[Entry]:
 
 
 class Bundle:
-    """The index. Kinds are given in the API's spelling; namespaces as `effective_namespace` gives them, "" for cluster kinds."""
+    """The index. Kinds in the API's spelling; namespaces as `effective_namespace` gives them, "" for cluster kinds."""
 
     def __init__(self, items: Sequence[object]) -> None:
         self.entries = tuple(entries(items))
+        self.nulls = tuple(number for number, item in enumerate(items) if item is None)
         self._by_kind: dict[str, list[Entry]] = {}
         for entry in self.entries:
             self._by_kind.setdefault(kind_of(entry.obj), []).append(entry)
@@ -92,7 +102,7 @@ class Bundle:
         return self._names.setdefault(key, {}), self._previous.setdefault(key, {})
 
     def _build(self, kind: str) -> None:
-        cluster = "Cluster" in kind
+        cluster = is_cluster_kind(kind)
         for entry in self.of_kind(kind):
             key = kind, "" if cluster else effective_namespace(entry.obj)
             self._names.setdefault(key, {}).setdefault(name_of(entry.obj), entry)

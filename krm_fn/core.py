@@ -6,7 +6,7 @@ from krm_fn import config, expand, results, rules
 from krm_fn.bundle import Bundle, effective_namespace
 from krm_fn.cluster import Cluster, of_bundle
 from krm_fn.facts import BundleFacts, VmFacts
-from krm_fn.paths import as_map, copy, get
+from krm_fn.paths import get
 from krm_fn.resolve import Resolver
 from krm_fn.resource import group_of, kind_of
 from krm_fn.value import Value
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-    from krm_fn.bundle import Entry
     from krm_fn.config import Config
     from krm_fn.facts import Expansion, Resolution
     from krm_fn.findings import Finding
@@ -112,17 +111,13 @@ def _rendered(items: Sequence[Any], facts: Sequence[VmFacts]) -> list[Any]:
     for each in facts:
         vm = each.expansion.vm if each.expansion else each.resolution.vm if not each.resolution.errors else None
         if vm is not None and vm is not each.vm:
-            _replace(rendered, items, each.entry, each.prefix, vm)
+            number = each.entry.item
+            rendered[number] = _with(rendered[number], (*each.entry.path, *each.prefix), vm)
     return rendered
 
 
-def _replace(rendered: list[Any], items: Sequence[Any], entry: Entry, prefix: Path, vm: Object) -> None:
-    """Put `vm` where it belongs in its item; what stands around it is copied along the way only."""
-    path = (*entry.path, *prefix)
-    rendered[entry.item] = _with(rendered[entry.item], path, vm)
-
-
 def _with(value: Any, path: Path, new: Any) -> Any:
+    """`value` with `new` at `path`; what stands around it is copied along the way only."""
     if not path:
         return new
     around = value.copy()

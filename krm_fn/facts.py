@@ -1,7 +1,7 @@
 """Facts: what resolving and expanding found out. Rules turn them into findings; nothing here words a message.
 
-Paths are tuples from the VirtualMachine's root (`("spec", "instancetype", "name")`), so that a rule is the same for a VM and for
-the VM template of a pool; the runner puts the pool's prefix before them.
+Paths are tuples from the VirtualMachine's root (`("spec", "instancetype", "name")`), so that a rule is the same for a VM and
+for the VM template of a pool; the runner puts the pool's prefix before them.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 class Found(Value):
     """An instancetype or preference that a matcher resolved to.
 
-    `spec` is its spec as the cluster would read it (v1beta1 form). `origin` is "bundle", "revision" or "catalogue". `ref` is the
-    instancetype or preference itself; `revision` the ControllerRevision that holds it, if one does. `entry` is where the object
+    `spec` is its spec as the cluster would read it (v1beta1 form). `origin` is "bundle", "revision" or "catalogue". `ref` is
+    the instancetype or preference itself; `revision` the ControllerRevision that holds it, if one does. `entry` is where the object
     (or the revision) stands in the bundle, None for the catalogue.
     """
 
@@ -39,8 +39,8 @@ class Found(Value):
 class ResolutionError(Value):
     """Why a matcher leads nowhere; frozen data, which a rule words.
 
-    `matcher` is "instancetype" or "preference"; `reason` one of the words that `resolve` documents; `path` the place in the VM that
-    is wrong, `current` its value; `wanted` the object that was looked for; `candidates` the names that exist instead, nearest
+    `matcher` is "instancetype" or "preference"; `reason` one of the words that `resolve` documents; `path` the place in the VM
+    that is wrong, `current` its value; `wanted` the object that was looked for; `candidates` the names that exist instead, nearest
     first; `upstream` as in Finding: "admission" or "expand". `detail` carries what else the reason needs, by name.
     """
 
@@ -55,7 +55,7 @@ class ResolutionError(Value):
 
 
 class Resolution(Value):
-    """What the matchers of one VM lead to. `vm` is the VM as it stands after inference: the same object where nothing was inferred."""
+    """What the matchers of one VM lead to. `vm` is the VM after inference: the same object where nothing was inferred."""
 
     vm: Object
     instancetype: Found | None = None
@@ -97,8 +97,8 @@ class Unmet(Value):
 class Expansion(Value):
     """What applying led to: `vm` is the rendered VM, None where it can't be rendered; then conflicts or `refusals` say why.
 
-    `unmet` stands beside a rendered VM: KubeVirt's expander does not check requirements, its admission does. `refusals` are words
-    for cluster settings that forbid what expansion would have to write, as `expand` documents.
+    `unmet` stands beside a rendered VM: KubeVirt's expander checks no requirements, its admission does. `refusals` are words for
+    cluster settings that forbid what expansion would have to write, as `expand` documents.
     """
 
     vm: Object | None
@@ -122,7 +122,7 @@ class VmFacts(Value):
     def troubled(self) -> bool:
         """True where some rule may have something to say."""
         found = self.expansion
-        return bool(self.resolution.errors or found and (found.conflicts or found.unmet or found.refusals))
+        return bool(self.resolution.errors or (found and (found.conflicts or found.unmet or found.refusals)))
 
 
 class BundleFacts(Value):

@@ -38,8 +38,7 @@ def run(data: bytes, out: BinaryIO, err: TextIO) -> int:
 
 def report(findings: Iterable[Finding], err: TextIO) -> None:
     """Write each finding as one line: kustomize shows its users nothing else."""
-    for finding in findings:
-        err.write(f"{NAME}: {results.line(finding)}\n")
+    err.writelines(f"{NAME}: {results.line(finding)}\n" for finding in findings)
 
 
 def _config_result(error: ConfigError) -> dict[str, object]:

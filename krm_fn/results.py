@@ -18,7 +18,18 @@ DOCS = "https://kubevirt-render.dev/rules/"
 
 # Keys whose values are secret wherever they stand: cloud-init data, passwords, SEV session blobs.
 SECRET_KEYS = frozenset(
-    ("userData", "userDataBase64", "networkData", "networkDataBase64", "password", "sysprep", "dhCert", "session", "token", "key")
+    (
+        "userData",
+        "userDataBase64",
+        "networkData",
+        "networkDataBase64",
+        "password",
+        "sysprep",
+        "dhCert",
+        "session",
+        "token",
+        "key",
+    )
 )
 HIDDEN = "(hidden)"
 
@@ -75,7 +86,12 @@ def to_krm(finding: Finding) -> Object:
             result["field"] = _field(finding)
     if finding.file:
         result["file"] = {"path": finding.file, "index": finding.index}
-    tags = {"rule": finding.rule, "doc": DOCS + finding.rule, "upstream": finding.upstream, "upstreamPath": finding.upstream_path}
+    tags = {
+        "rule": finding.rule,
+        "doc": DOCS + finding.rule,
+        "upstream": finding.upstream,
+        "upstreamPath": finding.upstream_path,
+    }
     result["tags"] = {key: value for key, value in tags.items() if value}
     return result
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any, Self, dataclass_transform
 else:
 
-    def dataclass_transform(**_):
+    def dataclass_transform(**_: object) -> object:
         return lambda cls: cls
 
 
@@ -46,7 +46,7 @@ class Value:
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"{type(self).__name__} is immutable")
 
-    __delattr__ = __setattr__  # type: ignore[assignment]
+    __delattr__ = __setattr__
 
     def _values(self) -> tuple[Any, ...]:
         return tuple(getattr(self, name) for name in self._fields)

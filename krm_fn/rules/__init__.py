@@ -47,8 +47,8 @@ LONGEST_SHOWN = 60
 
 
 class Hit(Value):
-    """What a rule yields: a Finding without what the runner knows. `path` runs from the VM's root (family `vm`) or from the root
-    of `about`, the object the hit is about (needed in the family `bundle`). `severity` overrides the rule's own, "" leaves it.
+    """What a rule yields: a Finding without what the runner knows. `path` runs from the VM's root (family `vm`) or from the
+    root of `about`, the object the hit is about (needed in the family `bundle`). `severity` overrides the rule's own.
     """
 
     message: str
@@ -118,8 +118,9 @@ def judge(facts: VmFacts, severity: Mapping[str, str]) -> Iterator[Finding]:
     if facts.troubled:
         for declared in load("vm"):
             for hit in _hits(declared, facts, facts.release, severity):
-                hit = hit.but(path=(*facts.prefix, *hit.path)) if facts.prefix and hit.about is None else hit
-                yield _finding(declared, hit, hit.about or facts.entry, severity)
+                inside = facts.prefix and hit.about is None
+                placed = hit.but(path=(*facts.prefix, *hit.path)) if inside else hit
+                yield _finding(declared, placed, hit.about or facts.entry, severity)
 
 
 def judge_bundle(facts: BundleFacts, severity: Mapping[str, str]) -> Iterator[Finding]:

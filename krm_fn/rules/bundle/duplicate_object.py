@@ -1,0 +1,72 @@
+"""Two different objects of one kind and name.
+
+What it finds: two objects in the bundle with the same group, kind, namespace and name that are not the same object.
+Objects that are alike in everything but the host's own annotations are taken for one: kpt sends an item twice where
+selectors overlap.
+
+Why it matters: the cluster keeps only the one that is applied last, and which of the two a reference means depends on the
+order of the files. kustomize refuses such a bundle.
+
+Fix: delete one of the two, or give it another name.
+
+Example:
+
+    apiVersion: instancetype.kubevirt.io/v1beta1
+    kind: VirtualMachineClusterInstancetype
+    metadata: {name: small}
+    spec: {cpu: {guest: 1}, memory: {guest: 1Gi}}
+    ---
+    apiVersion: instancetype.kubevirt.io/v1beta1
+    kind: VirtualMachineClusterInstancetype
+    metadata: {name: small}
+    spec: {cpu: {guest: 2}, memory: {guest: 2Gi}}
+"""
+
+from __future__ import annotations
+
+from krm_fn.bundle import effective_namespace, is_cluster_kind
+from krm_fn.resource import annotations_of, group_of, kind_of, name_of
+from krm_fn.results import place_of
+from krm_fn.rules import Hit, rule
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.bundle import Entry
+    from krm_fn.facts import BundleFacts
+    from krm_fn.resource import Object
+
+HOST_ANNOTATIONS = ("config.kubernetes.io/", "internal.config.kubernetes.io/", "config.k8s.io/", "kustomize.config.k8s.io/")
+
+
+@rule(severity="error")
+def duplicate_object(facts: BundleFacts) -> Iterator[Hit]:
+    first: dict[tuple[str, ...], Entry] = {}
+    for entry in facts.bundle.entries:
+        if not name_of(entry.obj):
+            continue
+        twin = first.setdefault(_key(entry.obj), entry)
+        if twin is not entry and _own(twin.obj) != _own(entry.obj):
+            yield Hit(
+                message=f"another, different {kind_of(entry.obj)} of this name stands {_where(twin)}; delete or rename one",
+                path=("metadata", "name"),
+                current=name_of(entry.obj),
+                about=entry,
+            )
+
+
+def _key(obj: Object) -> tuple[str, ...]:
+    kind = kind_of(obj)
+    return group_of(obj), kind, "" if is_cluster_kind(kind) else effective_namespace(obj), name_of(obj)
+
+
+def _own(obj: Object) -> Object:
+    """The object without what hosts write into it."""
+    notes = {key: value for key, value in annotations_of(obj).items() if not str(key).startswith(HOST_ANNOTATIONS)}
+    return {**obj, "metadata": {**obj["metadata"], "annotations": notes}}
+
+
+def _where(entry: Entry) -> str:
+    file, index = place_of(entry.obj)
+    return f"in {file} (document {index})" if file else f"at item {entry.item}"

@@ -1,0 +1,31 @@
+"""An item of the list is null.
+
+What it finds: a null where the list of items should hold an object, such as a stray `-` in a hand-written list.
+
+Why it matters: kpt refuses the whole list and kustomize drops the item without a word. The renderer leaves it out.
+
+Fix: delete the empty list entry, or write the object that belongs there.
+
+Example:
+
+    apiVersion: config.kubernetes.io/v1
+    kind: ResourceList
+    items:
+    -
+"""
+
+from __future__ import annotations
+
+from krm_fn.rules import Hit, rule
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.facts import BundleFacts
+
+
+@rule(severity="warning")
+def null_item(facts: BundleFacts) -> Iterator[Hit]:
+    for number in facts.bundle.nulls:
+        yield Hit(message=f"item {number} of the list is null and is left out; delete it or write the missing object")
