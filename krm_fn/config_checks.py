@@ -1,0 +1,149 @@
+"""Checks of the config's values, typed ones and text: each returns the value for `Config` or says what is wrong with it.
+
+`path` is where the value stands, as errors name it: `spec.mode`, `data["severity.some-rule"]`, `--mode`.
+"""
+
+from __future__ import annotations
+
+from krm_fn.config_keys import LEVELS, RULE_FAMILIES, SWITCHES
+from krm_fn.errors import ConfigError, InputError
+from krm_fn.paths import dotted, put
+from krm_fn.releases import NEWEST_PATCH, Release, parse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from krm_fn.config_keys import Key
+
+
+def shown(value: object) -> str:
+    """A value as messages show it: what it is, and its text where that is short."""
+    if isinstance(value, str):
+        return repr(value if len(value) <= 40 else value[:37] + "...")
+    if value is None or isinstance(value, bool):
+        return {None: "nothing", True: "the bool true", False: "the bool false"}[value]
+    if isinstance(value, int | float):
+        return f"the number {value}"
+    return "a map" if isinstance(value, dict) else "a list" if isinstance(value, list) else f"a {type(value).__name__}"
+
+
+def hint(word: object, known: Sequence[str]) -> str:
+    """The end of a message that names the known word nearest to a misspelt one; "" where none is near."""
+    from krm_fn.rules import nearest  # only when something is wrong
+
+    likely = nearest(word, known) if isinstance(word, str) else ()
+    return f"; did you mean {likely[0]}" if likely else ""
+
+
+def child(path: str, name: object) -> str:
+    """The path of a key in the map at `path`."""
+    return path + dotted(("", str(name))).removeprefix('[""]')
+
+
+def rule_ids() -> tuple[str, ...]:
+    """The ids of all rules, sorted; loads their modules."""
+    from krm_fn import rules
+
+    return tuple(sorted(rule.id for family in RULE_FAMILIES for rule in rules.load(family)))
+
+
+def map_at(value: object, path: str) -> dict[Any, Any]:
+    """The value where it is a map, an empty one where it is null; else a ConfigError."""
+    if value is None or isinstance(value, dict):
+        return value or {}
+    raise ConfigError(f"found {shown(value)}; expected a map", path=path)
+
+
+def _word(key: Key, value: object, path: str) -> str:
+    return _one_of(key.words, value, path)
+
+
+def _one_of(words: Sequence[str], value: object, path: str) -> str:
+    if isinstance(value, str) and value in words:
+        return value
+    raise ConfigError(f"found {shown(value)}; expected one of {', '.join(words)}{hint(value, words)}", path=path)
+
+
+def _version(_: Key, value: object, path: str) -> Release:
+    if isinstance(value, float | int) and not isinstance(value, bool):
+        quote = f'expected a string, so quote it: "{value}" (unquoted, 1.10 would be read as 1.1)'
+        raise ConfigError(f"found the number {value}; {quote}", path=path)
+    if not isinstance(value, str):
+        raise ConfigError(f'found {shown(value)}; expected a KubeVirt release in quotes such as "1.9"', path=path)
+    try:
+        release = parse(value)
+    except ConfigError as error:
+        raise ConfigError(f"{error.message}{_nearest_release(value)}", path=path) from None
+    if not str(release).startswith(value.removeprefix("v")):
+        raise ConfigError(f"found {shown(value)}; expected a release without leading zeros; did you mean {release}", path=path)
+    return release
+
+
+def _nearest_release(text: str) -> str:
+    known = [f"{major}.{minor}" for major, minor in NEWEST_PATCH]
+    major, _, rest = text.removeprefix("v").partition(".")
+    minor = rest.partition(".")[0]
+    if not (major.isdecimal() and minor.isdecimal() and len(major + minor) < 9):
+        return hint(text, known)
+    asked = int(major), int(minor)
+    if asked not in NEWEST_PATCH:
+        asked = min(NEWEST_PATCH) if asked < min(NEWEST_PATCH) else max(NEWEST_PATCH)
+    return f"; did you mean {asked[0]}.{asked[1]}"
+
+
+def _switch(_: Key, value: object, path: str) -> bool:
+    if isinstance(value, bool):
+        return value
+    quoted = " without quotes" if isinstance(value, str) and value in SWITCHES else ""
+    raise ConfigError(f"found {shown(value)}; expected true or false{quoted}", path=path)
+
+
+def _configuration(_: Key, value: object, path: str) -> dict[str, Any]:
+    return map_at(value, path)
+
+
+def _severity(_: Key, value: object, path: str) -> dict[str, str]:
+    given = map_at(value, path)
+    return {rule: _level(rule, level, child(path, rule)) for rule, level in given.items() if level is not None and level != ""}
+
+
+def _level(rule: object, level: object, path: str) -> str:
+    known = rule_ids()
+    if rule not in known:
+        raise ConfigError(f"{shown(rule)} is no rule{hint(rule, known)}; `kubevirt-render rules` lists them", path=path)
+    # readers of YAML 1.1 take a plain `off` for false
+    return _one_of(LEVELS, "off" if level is False else level, path)
+
+
+CHECKS: dict[str, Callable[[Key, object, str], Any]] = {
+    "word": _word,
+    "version": _version,
+    "switch": _switch,
+    "configuration": _configuration,
+    "severity": _severity,
+}
+
+
+def of_text(key: Key, text: str, below: str, path: str) -> Any:
+    """The value for Config that a text means; `below` is what follows the dot of a dotted key."""
+    if key.type == "severity" and below:
+        return {below: _level(below, text, path)}
+    if key.type not in ("configuration", "severity"):
+        return CHECKS[key.type](key, SWITCHES.get(text, text) if key.type == "switch" else text, path)
+    value = _yaml(text, path)
+    if not below:
+        return CHECKS[key.type](key, value, path)
+    tree: dict[str, Any] = {}
+    put(tree, tuple(below.split(".")), value)
+    return tree
+
+
+def _yaml(text: str, path: str) -> Any:
+    from krm_fn.yamlio import read_value  # only for nested values
+
+    try:
+        return read_value(text)
+    except InputError as error:
+        raise ConfigError(f"the text is no YAML value: {error.message}", path=path) from None
