@@ -1,0 +1,111 @@
+"""The published JSON Schema of the function config (draft 2020-12), made from the rows that the checks read too.
+
+In a ConfigMap nested values are YAML text. JSON Schema can say what such text must hold (`contentSchema`), but validators
+only note it; so a test turns that keyword into an assertion and holds schema and checks against each other.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from krm_fn.config_checks import rule_ids
+from krm_fn.config_keys import API_VERSION, KEYS, KIND, LEVELS, SWITCHES
+from krm_fn.releases import NEWEST_PATCH
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from krm_fn.config_keys import Key
+
+    Schema = dict[str, Any]
+
+ID = "https://kubevirt-render.dev/schema/v1alpha1/function-config.json"
+METADATA: Schema = {"type": ["object", "null"]}
+
+
+def schema() -> Schema:
+    """The schema of both forms: the own kind, told by its kind, and the ConfigMap."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": ID,
+        "title": f"Function config of kubevirt-render: {KIND}, or a ConfigMap with the same keys",
+        "anyOf": [
+            {"type": "null"},
+            {"type": "object", "maxProperties": 0},
+            {"$ref": "#/$defs/typed"},
+            {"$ref": "#/$defs/configMap"},
+        ],
+        "$defs": {
+            "typed": _form(API_VERSION, KIND, spec=_keys({key.name: _typed(key) for key in KEYS})),
+            "configMap": _form("v1", "ConfigMap", immutable={}, data=_keys({key.name: _text(key) for key in KEYS}, _dotted())),
+            **{key.name: _nested(key) for key in KEYS if key.type in ("configuration", "severity")},
+        },
+    }
+
+
+def _form(api_version: str, kind: str, **own: Schema) -> Schema:
+    return {
+        "type": "object",
+        "required": ["apiVersion", "kind"],
+        "additionalProperties": False,
+        "properties": {"apiVersion": {"const": api_version}, "kind": {"const": kind}, "metadata": METADATA, **own},
+    }
+
+
+def _keys(properties: Schema, patterns: Schema | None = None) -> Schema:
+    below = {"patternProperties": patterns} if patterns else {}
+    return {"type": ["object", "null"], "additionalProperties": False, "properties": properties, **below}
+
+
+def _typed(key: Key) -> Schema:
+    about = {"description": key.doc, "default": key.default}
+    match key.type:
+        case "word":
+            return {**about, "enum": [*key.words, "", None]}
+        case "version":
+            return {**about, "type": ["string", "null"], "pattern": _versions()}
+        case "switch":
+            return {**about, "enum": [True, False, "", None]}
+        case _:
+            return {**about, "anyOf": [{"$ref": f"#/$defs/{key.name}"}, {"enum": ["", None]}]}
+
+
+def _text(key: Key) -> Schema:
+    match key.type:
+        case "word" | "version":
+            return _typed(key)
+        case "switch":
+            return {**_typed(key), "default": str(key.default).lower(), "enum": [*SWITCHES, "", None]}
+        case _:
+            content = {"anyOf": [{"$ref": f"#/$defs/{key.name}"}, {"enum": [None]}]}
+            return {
+                "description": f"{key.doc}; as a YAML string",
+                "type": ["string", "null"],
+                "contentMediaType": "application/yaml",
+                "contentSchema": content,
+            }
+
+
+def _nested(key: Key) -> Schema:
+    if key.type == "configuration":
+        return {"type": "object"}
+    levels = {"enum": [*LEVELS, False, "", None], "description": "false is what YAML 1.1 makes of a plain off"}
+    return {"type": "object", "additionalProperties": False, "properties": dict.fromkeys(rule_ids(), levels)}
+
+
+def _dotted() -> Schema:
+    rules = "|".join(rule_ids())
+    return {
+        r"^configuration(\.[^.]+)+$": {
+            "description": "one setting of the KubeVirtConfiguration by its dotted path; the value is YAML text",
+            "type": ["string", "null"],
+            "contentMediaType": "application/yaml",
+            "contentSchema": True,
+        },
+        rf"^severity\.({rules})$": {"description": "the severity of one rule", "enum": [*LEVELS, "", None]},
+    }
+
+
+def _versions() -> str:
+    minors = "|".join(rf"{major}\.{minor}" for major, minor in NEWEST_PATCH)
+    return rf"^(v?({minors})(\.(0|[1-9][0-9]{{0,3}}))?)?$"
