@@ -25,8 +25,8 @@ class Found(Value):
     """An instancetype or preference that a matcher resolved to.
 
     `spec` is its spec as the cluster would read it (v1beta1 form). `origin` is "bundle", "revision" or "catalogue". `ref` is
-    the instancetype or preference itself; `revision` the ControllerRevision that holds it, if one does. `entry` is where the object
-    (or the revision) stands in the bundle, None for the catalogue.
+    the instancetype or preference itself; `revision` the ControllerRevision that holds it, if one does. `entry` is where the
+    object (or the revision) stands in the bundle, None for the catalogue.
     """
 
     spec: Object
@@ -40,8 +40,8 @@ class ResolutionError(Value):
     """Why a matcher leads nowhere; frozen data, which a rule words.
 
     `matcher` is "instancetype" or "preference"; `reason` one of the words that `resolve` documents; `path` the place in the VM
-    that is wrong, `current` its value; `wanted` the object that was looked for; `candidates` the names that exist instead, nearest
-    first; `upstream` as in Finding: "admission" or "expand". `detail` carries what else the reason needs, by name.
+    that is wrong, `current` its value; `wanted` the object that was looked for; `candidates` the names that exist instead,
+    nearest first; `upstream` as in Finding: "admission" or "expand". `detail` carries what else the reason needs, by name.
     """
 
     matcher: str
@@ -97,8 +97,8 @@ class Unmet(Value):
 class Expansion(Value):
     """What applying led to: `vm` is the rendered VM, None where it can't be rendered; then conflicts or `refusals` say why.
 
-    `unmet` stands beside a rendered VM: KubeVirt's expander checks no requirements, its admission does. `refusals` are words for
-    cluster settings that forbid what expansion would have to write, as `expand` documents.
+    `unmet` stands beside a rendered VM: KubeVirt's expander checks no requirements, its admission does. `refusals` are words
+    for cluster settings that forbid what expansion would have to write, as `expand` documents.
     """
 
     vm: Object | None

@@ -24,11 +24,9 @@ SECRET_KEYS = frozenset(
         "networkData",
         "networkDataBase64",
         "password",
-        "sysprep",
         "dhCert",
         "session",
         "token",
-        "key",
     )
 )
 HIDDEN = "(hidden)"

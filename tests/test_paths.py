@@ -1,0 +1,91 @@
+"""Places in plain objects."""
+
+import copy
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from krm_fn import paths
+
+VM = {"spec": {"disks": [{"name": "root"}, {"name": "data"}], "labels": {"example.com/a": "b"}}}
+
+
+@pytest.mark.parametrize("value", [None, "", []])
+def test_absent_null_empty_strings_and_empty_lists_are_unset(value):
+    assert not paths.is_set(value)
+
+
+@pytest.mark.parametrize("value", [{}, False, 0, "x", [0]])
+def test_everything_else_is_set(value):
+    assert paths.is_set(value)
+
+
+@pytest.mark.parametrize("value", [None, "", [], False, 0])
+def test_plain_go_scalars_of_value_zero_are_unset_too(value):
+    assert not paths.is_nonzero(value)
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        ((), VM),
+        (("spec", "disks", 1, "name"), "data"),
+        (("spec", "disks", 2, "name"), "none"),
+        (("spec", "disks", "name"), "none"),
+        (("spec", "labels", 0), "none"),
+        (("spec", "disks", 0, "name", "deeper"), "none"),
+    ],
+)
+def test_get_answers_the_default_where_a_step_leads_nowhere(path, found):
+    assert paths.get(VM, path, "none") == found
+
+
+def test_put_makes_the_maps_on_the_way():
+    value = {"a": None}
+    paths.put(value, ("a", "b", "c"), 1)
+    assert value == {"a": {"b": {"c": 1}}}
+
+
+def test_drop_removes_a_key_and_ignores_a_missing_one():
+    value = {"a": {"b": 1, "c": 2}}
+    paths.drop(value, ("a", "b"))
+    paths.drop(value, ("x", "y"))
+    assert value == {"a": {"c": 2}}
+
+
+@pytest.mark.parametrize(
+    ("path", "shown"),
+    [
+        (("spec", "disks", 0, "name"), "spec.disks[0].name"),
+        (("metadata", "annotations", "example.com/a"), 'metadata.annotations["example.com/a"]'),
+        (("metadata", "labels", ""), 'metadata.labels[""]'),
+        (("a", 'say "x"', "b"), 'a["say \\"x\\""].b'),
+        ((0, "a"), "[0].a"),
+    ],
+)
+def test_paths_are_shown_with_brackets_where_dots_would_mislead(path, shown):
+    assert paths.dotted(path) == shown
+
+
+plain = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda below: st.lists(below, max_size=3) | st.dictionaries(st.text(max_size=3), below, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(plain)
+def test_a_copy_equals_its_source_and_shares_nothing_that_changes(value):
+    copied = paths.copy(value)
+    assert copied == value
+    if isinstance(value, dict | list):
+        assert copied is not value
+
+
+@given(plain)
+def test_every_leaf_is_found_again_by_its_path(value):
+    before = copy.deepcopy(value)
+    for path, leaf in paths.leaves(value):
+        assert paths.get(value, path) == leaf
+    assert value == before
