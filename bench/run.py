@@ -25,8 +25,7 @@ from typing import NamedTuple
 
 GENERATE = Path(__file__).with_name("generate.py")
 ROUND_TRIP = (
-    "import sys, yaml; "
-    "yaml.dump(yaml.load(sys.stdin.buffer, Loader=yaml.CSafeLoader), sys.stdout, Dumper=yaml.CSafeDumper, sort_keys=False)"
+    "import sys, yaml; yaml.dump(yaml.load(sys.stdin.buffer, Loader=yaml.CSafeLoader), sys.stdout, Dumper=yaml.CSafeDumper)"
 )
 PLAIN = [sys.executable, "-c", ROUND_TRIP]
 NOTHING = [sys.executable, "-c", "pass"]
@@ -127,9 +126,8 @@ def start(folder: Path, *, rounds: int) -> None:
     print("start with 20 resources")
     print(f"  function    {middle(own)}")
     print(f"  python      {middle(nothing)}")
-    print(
-        f"  ratio       wall {ratio(own, nothing, 'wall'):.2f}, cpu {ratio(own, nothing, 'cpu'):.2f}   (wanted: {TARGET_START} at most)"
-    )
+    figures = ", ".join(f"{field} {ratio(own, nothing, field):.2f}" for field in ("wall", "cpu"))
+    print(f"  ratio       {figures}   (wanted: {TARGET_START:g} at most)")
 
 
 def main() -> None:

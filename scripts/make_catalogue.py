@@ -3,7 +3,7 @@
     python scripts/make_catalogue.py FACTS.json
 
 FACTS.json holds `releases`, {KubeVirt release: version of common-instancetypes}, and `kinds`,
-{kind: {name: [{releases: [first, last], spec, deprecated}, …]}}. The form that is written is told in `krm_fn/catalogue/__init__.py`.
+{kind: {name: [{releases: [first, last], spec, deprecated}, …]}}. `krm_fn/catalogue/__init__.py` tells the form that is written.
 """
 
 from __future__ import annotations

@@ -1,0 +1,105 @@
+"""Writes docs/rules: one page a rule, made from its module's docstring, and a table of all.
+
+    python scripts/make_rule_docs.py [FOLDER]
+
+The pages that `pages` gives are all there is in the folder; a test holds the one against the other.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from krm_fn.config_keys import RULE_FAMILIES
+from krm_fn.rules import load
+
+if TYPE_CHECKING:
+    from krm_fn.releases import Version
+    from krm_fn.rules import Rule
+
+PARTS = ("What it finds", "Why it matters", "Fix", "Example")
+MADE = "<!-- Made by scripts/make_rule_docs.py from the rule's docstring; change it there. -->\n"
+
+
+def all_rules() -> list[Rule]:
+    """Every rule, by id."""
+    return sorted((rule for family in RULE_FAMILIES for rule in load(family)), key=lambda rule: rule.id)
+
+
+def title(rule: Rule) -> str:
+    """What the rule finds, in one line."""
+    return docstring(rule).partition("\n")[0].rstrip(".")
+
+
+def docstring(rule: Rule) -> str:
+    """Raises: ValueError where the rule's module has no docstring."""
+    text = sys.modules[rule.module].__doc__
+    if not text:
+        raise ValueError(f"rule {rule.id} has no docstring")
+    return text.strip()
+
+
+def body(rule: Rule) -> str:
+    """The docstring's parts as Markdown, below its title.
+
+    Raises: ValueError where a part is missing.
+    """
+    lines = docstring(rule).splitlines()[1:]
+    missing = set(PARTS)
+    out = []
+    for line in lines:
+        part, colon, rest = line.partition(":")
+        if colon and part in missing:
+            missing.remove(part)
+            out += [f"## {part}", "", *([rest.strip()[:1].upper() + rest.strip()[1:]] if rest.strip() else [])]
+        else:
+            out.append(line)
+    if missing:
+        raise ValueError(f"rule {rule.id} lacks: {', '.join(sorted(missing))}")
+    return "\n".join(out).strip("\n").replace("\n\n\n", "\n\n") + "\n"
+
+
+def releases(rule: Rule) -> str:
+    """For which KubeVirt releases the rule speaks."""
+
+    def word(version: Version) -> str:
+        return ".".join(map(str, version))
+
+    bounds = [f"from {word(rule.since)} on"] * bool(rule.since) + [f"before {word(rule.until)}"] * bool(rule.until)
+    return " and ".join(bounds) or "all"
+
+
+def page(rule: Rule) -> str:
+    """The rule's page."""
+    facts = [f"Severity: **{rule.severity}**", f"KubeVirt releases: {releases(rule)}"]
+    facts += [f"Upstream: `{rule.upstream}`"] if rule.upstream else []
+    head = "\n".join(f"- {fact}" for fact in facts)
+    return f"{MADE}# {rule.id}\n\n{title(rule)}.\n\n{head}\n\n{body(rule)}"
+
+
+def index(rules: list[Rule]) -> str:
+    """The table of all rules."""
+    rows = [f"| [{rule.id}]({rule.id}.md) | {rule.severity} | {releases(rule)} | {title(rule)} |" for rule in rules]
+    head = ["| rule | severity | releases | finds |", "|---|---|---|---|"]
+    return MADE.replace("the rule's docstring", "the rules' docstrings") + "# Rules\n\n" + "\n".join(head + rows) + "\n"
+
+
+def pages() -> dict[str, str]:
+    """File name to text, for all files of docs/rules."""
+    rules = all_rules()
+    return {"README.md": index(rules), **{f"{rule.id}.md": page(rule) for rule in rules}}
+
+
+def main(folder: Path) -> None:
+    """Write the pages; remove those of rules that are gone."""
+    made = pages()
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in {path.name for path in folder.glob("*.md")} - made.keys():
+        (folder / old).unlink()
+    for name, text in made.items():
+        (folder / name).write_text(text)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).resolve().parents[1] / "docs" / "rules"))

@@ -1,0 +1,84 @@
+"""What the README and docs say is what the code does."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+from krm_fn.config_schema import schema
+
+ROOT = Path(__file__).resolve().parents[1]
+FILL = runpy.run_path(str(ROOT / "scripts" / "fill_docs.py"))
+RULES = runpy.run_path(str(ROOT / "scripts" / "make_rule_docs.py"))
+PAGES = FILL["documents"]()
+LINK = re.compile(r"\]\((?!https?://|#)([^)#]+)")
+
+
+def named(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_quoted_files_and_outputs_are_as_they_are(page: Path) -> None:
+    text = page.read_text()
+    assert FILL["filled"](text) == text
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_links_lead_somewhere(page: Path) -> None:
+    assert [link for link in LINK.findall(page.read_text()) if not (page.parent / link).exists()] == []
+
+
+def test_the_rules_pages_are_those_of_the_rules() -> None:
+    assert {path.name: path.read_text() for path in (ROOT / "docs" / "rules").iterdir()} == RULES["pages"]()
+
+
+def config_table() -> dict[str, tuple[set[str], str]]:
+    """Key to its values and its default, as docs/config.md has them."""
+    rows = re.findall(r"^\| `(\w+)` \| (.+?) \| `(.+?)` \|", (ROOT / "docs" / "config.md").read_text(), re.MULTILINE)
+    return {key: (set(re.findall(r"`([^`]+)`", values)), default) for key, values, default in rows}
+
+
+def test_the_config_page_has_the_schemas_keys_and_defaults() -> None:
+    told = {"true": True, "false": False, "{}": {}}
+    properties = schema()["$defs"]["typed"]["properties"]["spec"]["properties"]
+    assert {key: told.get(default, default) for key, (_, default) in config_table().items()} == {
+        key: row["default"] for key, row in properties.items()
+    }
+
+
+def test_the_config_page_has_the_schemas_words() -> None:
+    properties = schema()["$defs"]["typed"]["properties"]["spec"]["properties"]
+    words = {
+        key: {word for word in row["enum"] if word and isinstance(word, str)}
+        for key, row in properties.items()
+        if "enum" in row
+    }
+    page = config_table()
+    assert {key: page[key][0] for key, of_key in words.items() if of_key} == {
+        key: of_key for key, of_key in words.items() if of_key
+    }
+
+
+def command(marker: str) -> str:
+    """The shell command of the README below the comment `marker`."""
+    found = re.search(rf"^<!-- {marker} -->\n```sh\n(.+?)\n```$", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+    assert found
+    return found.group(1)
+
+
+def test_each_of_the_readmes_two_commands_is_one_command() -> None:
+    assert [command("quickstart").count("\n"), command("test").count("\n")] == [0, 0]
+
+
+def test_the_readmes_first_command_ends_in_what_the_examples_test_runs() -> None:
+    assert command("quickstart").endswith(" .venv/bin/kubevirt-render render kustomization-examples/quickstart/bundle")
+
+
+def test_every_command_of_the_readmes_table_is_a_command() -> None:
+    rows = re.findall(r"^\| `kubevirt-render (\w+)", (ROOT / "README.md").read_text(), re.MULTILINE)
+    help_text = FILL["output"]("kubevirt-render --help")
+    assert [name for name in rows if not re.search(rf"^  {name}\b", help_text, re.MULTILINE)] == []

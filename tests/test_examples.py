@@ -1,0 +1,56 @@
+"""The bundles in kustomization-examples render to what stands beside them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+EXAMPLES = ROOT / "kustomization-examples"
+QUICKSTART = EXAMPLES / "quickstart"
+START = "import sys; from krm_fn.main import main; sys.argv[0] = 'kubevirt-render'; sys.exit(main())"
+
+
+def kubevirt_render(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", START, *arguments], cwd=ROOT, input=stdin, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("quickstart/bundle", "quickstart/expected.yaml"),
+        ("one-vm/vm.yaml", "one-vm/expected.yaml"),
+    ],
+)
+def test_an_example_renders_to_what_stands_beside_it(source: str, expected: str) -> None:
+    ran = kubevirt_render("render", str((EXAMPLES / source).relative_to(ROOT)))
+    assert (ran.stdout, ran.stderr, ran.returncode) == ((EXAMPLES / expected).read_text(), "", 0)
+
+
+@pytest.mark.parametrize("rendered", ["quickstart/expected.yaml", "one-vm/expected.yaml"])
+def test_what_is_rendered_renders_to_itself(rendered: str) -> None:
+    text = (EXAMPLES / rendered).read_text()
+    assert kubevirt_render("render", "-", stdin=text).stdout == text
+
+
+def test_no_comment_of_a_vm_is_lost() -> None:
+    rendered = (QUICKSTART / "expected.yaml").read_text()
+    sources = (QUICKSTART / "bundle" / name for name in ("shop/web.yaml", "shop/db.yaml", "lab/builder.yaml"))
+    comments = [line.partition("# ")[2] for source in sources for line in source.read_text().splitlines() if "# " in line]
+    assert len(comments) == 6
+    assert [comment for comment in comments if f"# {comment}" not in rendered] == []
+
+
+def test_the_mistake_is_named_with_what_was_meant() -> None:
+    ran = kubevirt_render("check", "kustomization-examples/quickstart/mistake")
+    assert (ran.stdout, ran.returncode) == ((QUICKSTART / "mistake" / "expected.txt").read_text(), 1)
+
+
+def test_the_mistaken_vm_leaves_as_it_came() -> None:
+    ran = kubevirt_render("render", "kustomization-examples/quickstart/mistake")
+    assert (ran.stdout, ran.returncode) == ((QUICKSTART / "mistake" / "vm.yaml").read_text(), 1)
