@@ -1,0 +1,79 @@
+"""Looking objects up in a bundle as the cluster would find them: by API group, kind, namespace and name."""
+
+from __future__ import annotations
+
+from krm_fn.bundle import effective_namespace
+from krm_fn.resource import group_of, name_of, previous_names
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from krm_fn.bundle import Bundle, Entry
+
+# The kinds that resolving reads. Of the apiVersion only the group counts: every version is read alike.
+API_VERSIONS = {
+    "VirtualMachineInstancetype": "instancetype.kubevirt.io/v1beta1",
+    "VirtualMachineClusterInstancetype": "instancetype.kubevirt.io/v1beta1",
+    "VirtualMachinePreference": "instancetype.kubevirt.io/v1beta1",
+    "VirtualMachineClusterPreference": "instancetype.kubevirt.io/v1beta1",
+    "ControllerRevision": "apps/v1",
+    "PersistentVolumeClaim": "v1",
+    "DataVolume": "cdi.kubevirt.io/v1beta1",
+    "DataSource": "cdi.kubevirt.io/v1beta1",
+    "VolumeSnapshot": "snapshot.storage.k8s.io/v1",
+}
+GROUPS = {kind: version.rpartition("/")[0] for kind, version in API_VERSIONS.items()}
+BUNDLE_KINDS = frozenset(GROUPS)
+
+# How many names are compared for likeness in one bundle. Suggestions are a courtesy; they must not make a run slow.
+COMPARISONS = 200_000
+
+
+class Lookup:
+    """An index over one bundle that knows the API groups of `GROUPS` and where else a name stands."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self._bundle = bundle
+        self._namesakes: dict[str, dict[tuple[str, str], Entry]] = {}
+        self._places: dict[str, dict[str, list[str]]] = {}
+        self._comparisons = COMPARISONS
+
+    def find(self, kind: str, namespace: str, name: str) -> Entry | None:
+        """The object; "" is the namespace of cluster kinds. Kinds of the same name in other API groups are passed over."""
+        found = self._bundle.find(kind, namespace, name) if name else None
+        if found is None or group_of(found.obj) == GROUPS[kind]:
+            return found
+        return self._of_the_group(kind).get((namespace, name))
+
+    def names(self, kind: str, namespace: str) -> Sequence[str]:
+        """The names that a reference in that namespace could have had, "" being the namespace of cluster kinds."""
+        return self._bundle.names(kind, namespace)
+
+    def namespaces(self, kind: str, name: str) -> tuple[str, ...]:
+        """The namespaces in which an object of that kind and name stands."""
+        if kind not in self._places:
+            places = self._places[kind] = {}
+            for entry in self._bundle.of_kind(kind, GROUPS[kind]):
+                places.setdefault(name_of(entry.obj), []).append(effective_namespace(entry.obj))
+        return tuple(dict.fromkeys(self._places[kind].get(name, ())))
+
+    def nearest(self, word: str, known: Sequence[str]) -> tuple[str, ...]:
+        """At most three of the known words, the likest first; none of them where nothing is like."""
+        self._comparisons -= len(known)
+        if not known or self._comparisons < 0:
+            return ()
+        from difflib import get_close_matches  # only when something is misspelt
+
+        folded = {name.lower(): name for name in reversed(known)}
+        return tuple(folded[name] for name in get_close_matches(word.lower(), list(folded), n=3, cutoff=0.6))
+
+    def _of_the_group(self, kind: str) -> dict[tuple[str, str], Entry]:
+        if kind not in self._namesakes:
+            index = self._namesakes[kind] = {}
+            for entry in self._bundle.of_kind(kind, GROUPS[kind]):
+                namespace = "" if "Cluster" in kind else effective_namespace(entry.obj)
+                index.setdefault((namespace, name_of(entry.obj)), entry)
+                for name in previous_names(entry.obj):
+                    index.setdefault((namespace, name), entry)
+        return self._namesakes[kind]
