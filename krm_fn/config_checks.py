@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
-from krm_fn.config_keys import LEVELS, RULE_FAMILIES, SWITCHES
+import os
+
+from krm_fn.config_keys import LEVELS, SWITCHES
 from krm_fn.errors import ConfigError, InputError
 from krm_fn.paths import dotted, put
 from krm_fn.releases import NEWEST_PATCH, Release, parse
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krm_fn.config_keys import Key
+    from krm_fn.rules import Rule
 
 
 def shown(value: object) -> str:
@@ -42,11 +45,14 @@ def child(path: str, name: object) -> str:
     return path + dotted(("", str(name))).removeprefix('[""]')
 
 
-def rule_ids() -> tuple[str, ...]:
-    """The ids of all rules, sorted; loads their modules."""
+def all_rules() -> dict[str, Rule]:
+    """All rules by their ids, sorted; loads their modules."""
     from krm_fn import rules
 
-    return tuple(sorted(rule.id for family in RULE_FAMILIES for rule in rules.load(family)))
+    folder = os.path.dirname(rules.__file__)  # noqa: PTH120  pathlib is too heavy here
+    families = [name for name in os.listdir(folder) if "." not in name and not name.startswith("_")]  # noqa: PTH208
+    found = {rule.id: rule for family in families for rule in rules.load(family)}
+    return dict(sorted(found.items()))
 
 
 def map_at(value: object, path: str) -> dict[Any, Any]:
@@ -110,7 +116,7 @@ def _severity(_: Key, value: object, path: str) -> dict[str, str]:
 
 
 def _level(rule: object, level: object, path: str) -> str:
-    known = rule_ids()
+    known = tuple(all_rules())
     if rule not in known:
         raise ConfigError(f"{shown(rule)} is no rule{hint(rule, known)}; `kubevirt-render rules` lists them", path=path)
     # readers of YAML 1.1 take a plain `off` for false

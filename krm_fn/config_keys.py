@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 API_VERSION = "kubevirt-render.dev/v1alpha1"
 KIND = "RenderVirtualMachines"
 LEVELS = (*SEVERITIES, "off")
-RULE_FAMILIES = ("vm", "bundle")
 
 # How a switch may be spelt where it is text; `yes` and `on` are left out, since readers disagree about them.
 SWITCHES = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from krm_fn.config_checks import rule_ids
+from krm_fn.config_checks import all_rules
 from krm_fn.config_keys import API_VERSION, KEYS, KIND, LEVELS, SWITCHES
 from krm_fn.releases import NEWEST_PATCH
 
@@ -90,11 +90,11 @@ def _nested(key: Key) -> Schema:
     if key.type == "configuration":
         return {"type": "object"}
     levels = {"enum": [*LEVELS, False, "", None], "description": "false is what YAML 1.1 makes of a plain off"}
-    return {"type": "object", "additionalProperties": False, "properties": dict.fromkeys(rule_ids(), levels)}
+    return {"type": "object", "additionalProperties": False, "properties": dict.fromkeys(all_rules(), levels)}
 
 
 def _dotted() -> Schema:
-    rules = "|".join(rule_ids())
+    rules = "|".join(all_rules())
     return {
         r"^configuration(\.[^.]+)+$": {
             "description": "one setting of the KubeVirtConfiguration by its dotted path; the value is YAML text",

@@ -1,0 +1,128 @@
+"""The program: without arguments the KRM function, with arguments the command.
+
+Imports nothing heavy: the function starts anew for every build. Whatever goes wrong is one line on stderr and an exit code,
+and stdout stays empty then.
+"""
+
+from __future__ import annotations
+
+import _signal  # type: ignore[import-not-found]  # `signal` itself makes enums, which costs as much as rendering
+import gc
+import io
+import os
+import sys
+
+from krm_fn.errors import RenderError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from types import TracebackType
+
+NAME = "kubevirt-render"
+TERMINATED = 128 + 15
+INTERRUPTED = 128 + 2
+
+
+def main() -> int:
+    """The exit code of the program as it was called: 0 clean, 1 findings or unreadable input, 2 usage or config."""
+    _signal.signal(_signal.SIGTERM, _terminate)  # as a container's first process we would not die of it otherwise
+    arguments = sys.argv[1:]
+    return guarded(lambda: run(arguments))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """The exit code of the function, or of the command that the arguments name."""
+    if not arguments and not _on_terminal():
+        return _function()
+    from krm_fn.cli import run as run_command  # click and all that only the command needs
+
+    return run_command(arguments or ["--help"])
+
+
+def guarded(call: Callable[[], int]) -> int:
+    """What `call` returns; an exception of it as an exit code, with one line on stderr and no traceback."""
+    try:
+        code = call()
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        _abandon_stdout()
+        return 1
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except RenderError as error:
+        return fail(str(error), error.exit_code)
+    except Exception as error:  # noqa: BLE001  hosts show stderr to their users; a traceback helps none of them
+        return fail(_explained(error))
+    return code
+
+
+def _explained(error: Exception) -> str:
+    """One line about an exception that is not ours. The text of an unforeseen one is left out: it may hold the user's data."""
+    if isinstance(error, MemoryError):
+        return "the input needs more memory than there is"
+    if isinstance(error, RecursionError):
+        return "the input is nested too deeply"
+    if isinstance(error, OSError):
+        _abandon_stdout()
+        return f"{error.filename or 'input or output'}: {error.strerror or 'failed'}"
+    return f"internal error: {type(error).__name__} at {_origin(error.__traceback__)}; please report it"
+
+
+def fail(message: str, code: int = 1) -> int:
+    """The exit code, after the message has been said as one line on stderr."""
+    if sys.stderr is not None:
+        sys.stderr.write(f"{NAME}: error: {' '.join(message.split())}\n")
+    return code
+
+
+def write_out(data: bytes) -> None:
+    """Write all of stdout at once. Raises: BrokenPipeError where nobody reads it."""
+    if sys.stdout is None:
+        raise BrokenPipeError
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+def read_in() -> bytes:
+    """All of stdin; nothing where it is closed."""
+    return sys.stdin.buffer.read() if sys.stdin is not None else b""
+
+
+def _function() -> int:
+    from krm_fn.function import run as run_function
+
+    gc.disable()  # plain trees hold no cycles; looking for them costs a tenth of the time
+    out = io.BytesIO()
+    code = run_function(read_in(), out, sys.stderr or io.StringIO())
+    write_out(out.getvalue())
+    return code
+
+
+def _on_terminal() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
+def _terminate(_: int, __: object) -> None:
+    raise SystemExit(TERMINATED)
+
+
+def _abandon_stdout() -> None:
+    """Let the interpreter flush into nothing when it ends; it would complain about the closed pipe."""
+    if sys.stdout is not None:
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, sys.stdout.fileno())
+        os.close(null)
+
+
+def _origin(trace: TracebackType | None) -> str:
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return "an unknown place"
+    return f"{trace.tb_frame.f_code.co_filename.rpartition('/')[2]}:{trace.tb_lineno}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
