@@ -62,7 +62,7 @@ class Catalogue:
 
     def names(self, kind: str) -> tuple[str, ...]:
         """The names of a kind, sorted."""
-        return tuple(name for name in _section(kind) if self.run(kind, name)) if kind in KINDS else ()
+        return tuple(name for name in names(kind) if self.run(kind, name))
 
     def deprecated(self, kind: str, name: str) -> bool:
         """True where the release marks the name as one that will go."""
@@ -86,19 +86,26 @@ def of(release: Release) -> Catalogue:
 
 def releases() -> tuple[Version, ...]:
     """The KubeVirt releases of the table, oldest first."""
-    return tuple(_version(text) for text in _section("releases"))
+    return _table().releases
+
+
+def names(kind: str) -> tuple[str, ...]:
+    """The names that any release of the table has, sorted."""
+    return _table().names(kind)
 
 
 def history(kind: str, name: str) -> tuple[Run, ...]:
     """All that the name ever was, oldest first; a gap between two runs is releases without it. Empty: no release has it."""
-    return tuple(_run(line) for line in _section(kind).get(name, ())) if kind in KINDS else ()
+    return _table().history(kind, name)
 
 
-def spans(kind: str, name: str) -> tuple[Span, ...]:
-    """The releases that have the name, whatever it is there: (first, last) of each unbroken stretch."""
+def spans(kind: str, name: str, form: tuple[str, ...] = ()) -> tuple[Span, ...]:
+    """The releases that have the name, whatever it is there or in one form: (first, last) of each unbroken stretch."""
     found: list[Span] = []
     order = releases()
     for run in history(kind, name):
+        if form and run.form != form:
+            continue
         if found and order.index(run.first) == order.index(found[-1][1]) + 1:
             found[-1] = (found[-1][0], run.last)
         else:
@@ -106,30 +113,71 @@ def spans(kind: str, name: str) -> tuple[Span, ...]:
     return tuple(found)
 
 
-_specs: dict[tuple[str, ...], Object] = {}
-
-
 def spec_of(run: Run) -> Object:
     """The spec that a name has in a run of releases; shared, callers must not change it."""
-    if run.form not in _specs:
-        spec: Object = {}
-        for token in run.form:
-            for leaf in (token,) if "=" in token else _section("parts")[token][0].split(" "):
-                _plant(spec, leaf)
-        _specs[run.form] = spec
-    return _specs[run.form]
+    return _table().spec(run.form)
 
 
-def _run(line: str) -> Run:
-    first, last, *form = line.split(" ")
-    deprecated = form[0] == "deprecated"
-    newest = releases()[-1]
-    return Run(
-        first=_version(first),
-        last=newest if last == "-" else _version(last),
-        form=tuple(form[deprecated:]),
-        deprecated=deprecated,
-    )
+class _Table:
+    """The file, its lines by section and first word; a line is decoded when it is first asked for."""
+
+    def __init__(self, text: str) -> None:
+        self.sections = _split(text)
+        self.releases = tuple(_version(release) for release in self.sections["releases"])
+        self._runs: dict[tuple[str, str], tuple[Run, ...]] = {}
+        self._specs: dict[tuple[str, ...], Object] = {}
+
+    def names(self, kind: str) -> tuple[str, ...]:
+        return tuple(self.sections[kind]) if kind in KINDS else ()
+
+    def history(self, kind: str, name: str) -> tuple[Run, ...]:
+        if kind not in KINDS or name not in self.sections[kind]:
+            return ()
+        if (kind, name) not in self._runs:
+            self._runs[kind, name] = tuple(self._run(line) for line in self.sections[kind][name])
+        return self._runs[kind, name]
+
+    def spec(self, form: tuple[str, ...]) -> Object:
+        if form not in self._specs:
+            spec: Object = {}
+            for token in form:
+                for leaf in (token,) if "=" in token else self.sections["parts"][token][0].split(" "):
+                    _plant(spec, leaf)
+            self._specs[form] = spec
+        return self._specs[form]
+
+    def _run(self, line: str) -> Run:
+        first, last, *form = line.split(" ")
+        deprecated = form[0] == "deprecated"
+        return Run(
+            first=_version(first),
+            last=self.releases[-1] if last == "-" else _version(last),
+            form=tuple(form[deprecated:]),
+            deprecated=deprecated,
+        )
+
+
+_read: list[_Table] = []
+
+
+def _table() -> _Table:
+    if not _read:
+        with open(_FILE, encoding="utf-8") as file:  # noqa: PTH123  pathlib is too heavy here
+            _read.append(_Table(file.read()))
+    return _read[0]
+
+
+def _split(text: str) -> dict[str, dict[str, list[str]]]:
+    """{section: {first word: [the rest of each of its lines]}}."""
+    found: dict[str, dict[str, list[str]]] = {}
+    lines: dict[str, list[str]] = {}
+    for line in text.splitlines():
+        if line.startswith("["):
+            lines = found[line[1:-1]] = {}
+        elif not line.startswith("#"):
+            word, _, rest = line.partition(" ")
+            lines.setdefault(word, []).append(rest)
+    return found
 
 
 def _version(text: str) -> Version:
@@ -160,26 +208,3 @@ def _value(text: str) -> Any:
     if text == "{}":
         return {}
     return text == "true" if text in ("true", "false") else text.strip('"')
-
-
-_sections: dict[str, dict[str, list[str]]] = {}
-
-
-def _section(name: str) -> dict[str, list[str]]:
-    """The lines of a section of the file: {first word: [the rest of each of its lines]}."""
-    if not _sections:
-        with open(_FILE, encoding="utf-8") as file:  # noqa: PTH123  pathlib is too heavy here
-            _sections.update(_split(file.read()))
-    return _sections[name]
-
-
-def _split(text: str) -> dict[str, dict[str, list[str]]]:
-    found: dict[str, dict[str, list[str]]] = {}
-    lines: dict[str, list[str]] = {}
-    for line in text.splitlines():
-        if line.startswith("["):
-            lines = found[line[1:-1]] = {}
-        elif not line.startswith("#"):
-            word, _, rest = line.partition(" ")
-            lines.setdefault(word, []).append(rest)
-    return found

@@ -1,0 +1,126 @@
+"""`kubevirt-render catalogue`: what a KubeVirt release deploys, as tables or as objects."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+from krm_fn.catalogue import INSTANCETYPE, PREFERENCE, view
+from krm_fn.errors import RenderError
+from krm_fn.releases import NEWEST
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from krm_fn.resource import Object
+
+KINDS = {word: kind for kind, word in view.WORDS.items()}
+
+COLUMNS: dict[str, dict[str, Callable[[view.Row], str]]] = {
+    INSTANCETYPE: {
+        "INSTANCETYPE": lambda row: row.name,
+        "VCPUS": lambda row: row.vcpus,
+        "MEMORY": lambda row: row.memory,
+        "TRAITS": lambda row: ", ".join(row.traits),
+    },
+    PREFERENCE: {
+        "PREFERENCE": lambda row: row.name,
+        "VCPUS FROM": lambda row: row.vcpus,
+        "MEMORY FROM": lambda row: row.memory,
+        "ARCHITECTURE": lambda row: row.architecture,
+        "DISK BUS": lambda row: row.disk_bus,
+        "INTERFACE": lambda row: row.interface,
+        "TRAITS": lambda row: ", ".join(row.traits),
+    },
+}
+
+version_option = click.option(
+    "--kubevirt-version", "version", default=str(NEWEST), show_default=True, metavar="VERSION", help="The KubeVirt release."
+)
+kind_option = click.option("--kind", type=click.Choice(tuple(KINDS)), help="Only this kind.")
+
+
+def output_option(default: str) -> Callable[[Any], Any]:
+    return click.option(
+        "-o", "--output", type=click.Choice(("text", "json", "yaml")), default=default, show_default=True, help="The form."
+    )
+
+
+@click.group()
+def catalogue() -> None:
+    """The instancetypes and preferences that a KubeVirt release deploys."""
+
+
+@catalogue.command("list")
+@version_option
+@kind_option
+@click.option("--satisfies", metavar="PREFERENCE", help="Only the instancetypes that meet this preference's requirements.")
+@output_option("text")
+def list_entries(version: str, kind: str | None, satisfies: str | None, output: str) -> None:
+    """List what a release deploys."""
+    if satisfies and kind == "preference":
+        raise click.UsageError("--satisfies lists instancetypes; leave out --kind preference")
+    with one_line_errors():
+        release = view.release_of(version)
+        kinds = (KINDS[kind],) if kind else (INSTANCETYPE,) if satisfies else tuple(KINDS.values())
+        tables = {each: view.rows(release, each) for each in kinds}
+        if satisfies:
+            names = view.satisfying(satisfies, release)
+            tables = {each: tuple(row for row in rows if row.name in names) for each, rows in tables.items()}
+        if output == "text":
+            click.echo("\n\n".join(table(COLUMNS[each], rows) for each, rows in tables.items()))
+        else:
+            items = [view.show(row.name, release, row.kind) for rows in tables.values() for row in rows]
+            click.echo(printed({"apiVersion": "v1", "kind": "List", "items": items}, output), nl=False)
+
+
+@catalogue.command("show")
+@click.argument("name")
+@version_option
+@kind_option
+@output_option("yaml")
+def show_entry(name: str, version: str, kind: str | None, output: str) -> None:
+    """Show one instancetype or preference, ready to be kept in a bundle."""
+    with one_line_errors():
+        release = view.release_of(version)
+        wanted = KINDS[kind] if kind else ""
+        if output == "text":
+            click.echo("\n".join(f"{label + ':':<17}{text}" for label, text in view.describe(name, release, wanted)))
+        else:
+            click.echo(printed(view.show(name, release, wanted), output), nl=False)
+
+
+@contextmanager
+def one_line_errors() -> Iterator[None]:
+    """Lets an error of ours end the command as click does: one line on stderr, our exit code."""
+    try:
+        yield
+    except RenderError as error:
+        raise _stop(error) from error
+
+
+def _stop(error: RenderError) -> click.ClickException:
+    return click.UsageError(str(error)) if error.exit_code == click.UsageError.exit_code else click.ClickException(str(error))
+
+
+def table(columns: dict[str, Callable[[view.Row], str]], rows: Sequence[view.Row]) -> str:
+    """The rows under their heads, aligned as kubectl does."""
+    lines = [list(columns), *([cell(row) or "-" for cell in columns.values()] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join(_padded(line, widths) for line in lines)
+
+
+def _padded(cells: Iterable[str], widths: Iterable[int]) -> str:
+    return "   ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()
+
+
+def printed(obj: Object, output: str) -> str:
+    """The object as a JSON or YAML document."""
+    if output == "json":
+        return json.dumps(obj, indent=2) + "\n"
+    import yaml
+
+    return yaml.safe_dump(obj, sort_keys=False)

@@ -1,0 +1,52 @@
+"""A VM uses a builtin instancetype or preference that its release deprecates.
+
+What it finds: a VirtualMachine whose instancetype or preference comes from the builtin catalogue and is marked as deprecated
+in the KubeVirt release that is rendered for.
+
+Why it matters: KubeVirt marks what a coming release no longer deploys. A VM that still refers to it then can't be
+created any more, and a stored one loses its reference.
+
+Fix: choose another one; or write what `kubevirt-render catalogue show NAME` prints into the bundle, under a name of your own,
+and refer to that.
+
+Example:
+
+    # kubevirtVersion: "1.4"
+    apiVersion: kubevirt.io/v1
+    kind: VirtualMachine
+    metadata: {name: trainer}
+    spec:
+      instancetype: {name: gn1.xlarge}
+      template: {spec: {domain: {devices: {}}}}
+"""
+
+from __future__ import annotations
+
+from krm_fn.rules import Hit, rule
+from krm_fn.rules.builtin import WORDS, place, uses
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.facts import BundleFacts
+
+
+@rule(severity="warning")
+def deprecated_instancetype(facts: BundleFacts) -> Iterator[Hit]:
+    found = uses(facts)
+    if not found:
+        return
+    from krm_fn import catalogue  # only where a VM refers to it
+
+    builtin = catalogue.of(facts.release)
+    for (kind, name), users in found.items():
+        if not builtin.deprecated(kind, name):
+            continue
+        message = (
+            f"the builtin {WORDS[kind]} {name} is deprecated in KubeVirt {facts.release}; "
+            "choose another, or keep a copy of it in the bundle under a name of your own"
+        )
+        for vm, matcher in users:
+            path, current = place(vm, matcher)
+            yield Hit(message=message, path=path, current=current, about=vm.entry)

@@ -1,0 +1,53 @@
+"""A VM uses a builtin instancetype or preference that a later release lacks.
+
+What it finds: a VirtualMachine whose instancetype or preference comes from the builtin catalogue of the KubeVirt release that
+is rendered for, where a later release no longer deploys one of that name.
+
+Why it matters: after the upgrade the name leads nowhere for new VMs. Patch releases remove names too: 1.4.1 dropped five that
+1.4.0 had.
+
+Fix: choose one that stays; or write what `kubevirt-render catalogue show NAME` prints into the bundle, under a name of your
+own, and refer to that.
+
+Example:
+
+    # kubevirtVersion: "1.4"
+    apiVersion: kubevirt.io/v1
+    kind: VirtualMachine
+    metadata: {name: trainer}
+    spec:
+      instancetype: {name: gn1.xlarge}
+      template: {spec: {domain: {devices: {}}}}
+"""
+
+from __future__ import annotations
+
+from krm_fn.rules import Hit, rule
+from krm_fn.rules.builtin import WORDS, dotted, place, uses
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.facts import BundleFacts
+
+
+@rule(severity="info")
+def removed_in_later_release(facts: BundleFacts) -> Iterator[Hit]:
+    found = uses(facts)
+    if not found:
+        return
+    from krm_fn import catalogue  # only where a VM refers to it
+
+    builtin = catalogue.of(facts.release)
+    for (kind, name), users in found.items():
+        gone = builtin.removed_in(kind, name)
+        if not gone:
+            continue
+        message = (
+            f"KubeVirt {dotted(gone)} no longer deploys the builtin {WORDS[kind]} {name}; "
+            "before the upgrade choose another, or keep a copy of it in the bundle under a name of your own"
+        )
+        for vm, matcher in users:
+            path, current = place(vm, matcher)
+            yield Hit(message=message, path=path, current=current, about=vm.entry)
