@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from krm_fn import config, expand, results, rules
+from krm_fn import config, expand, modes, results, rules
 from krm_fn.bundle import Bundle, effective_namespace
 from krm_fn.cluster import Cluster, of_bundle
 from krm_fn.facts import BundleFacts, VmFacts
@@ -62,7 +62,7 @@ def render(items: Sequence[Any], settings: Config, places: Sequence[tuple[str, i
     found = [finding for each in facts for finding in rules.judge(each, settings.severity)]
     found += rules.judge_bundle(everything, settings.severity)
     placed = results.ordered(_with_place(finding, items, places) for finding in found)
-    return Outcome(items=_rendered(items, facts) if settings.mode == "expand" else list(items), findings=placed)
+    return Outcome(items=modes.leave(items, facts, settings), findings=placed)
 
 
 def _facts(bundle: Bundle, settings: Config, cluster: Cluster) -> Iterator[VmFacts]:
@@ -104,25 +104,6 @@ def _catalogue(settings: Config, cluster: Cluster) -> Any:
     from krm_fn import catalogue  # only where a bundle may need it
 
     return catalogue.of(settings.release)
-
-
-def _rendered(items: Sequence[Any], facts: Sequence[VmFacts]) -> list[Any]:
-    rendered = list(items)
-    for each in facts:
-        vm = each.expansion.vm if each.expansion else each.resolution.vm if not each.resolution.errors else None
-        if vm is not None and vm is not each.vm:
-            number = each.entry.item
-            rendered[number] = _with(rendered[number], (*each.entry.path, *each.prefix), vm)
-    return rendered
-
-
-def _with(value: Any, path: Path, new: Any) -> Any:
-    """`value` with `new` at `path`; what stands around it is copied along the way only."""
-    if not path:
-        return new
-    around = value.copy()
-    around[path[0]] = _with(around[path[0]], path[1:], new)
-    return around
 
 
 def _with_place(finding: Finding, items: Sequence[Any], places: Sequence[tuple[str, int]]) -> Finding:

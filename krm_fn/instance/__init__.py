@@ -1,0 +1,154 @@
+"""The VirtualMachineInstance that a VM would start as: what the controller creates and the webhook completes.
+
+In upstream's order: the VM as admission stores it, its template, firmware uuid, default disks, auto-attach preferences, input
+device, default network, instancetype and preference with the annotations that name them, presets, then the webhook's defaults.
+
+upstream: pkg/virt-controller/watch/vm/vm.go:startVMI, pkg/virt-api/webhooks/mutating-webhook/mutators/vmi-mutator.go:Mutate
+"""
+
+from __future__ import annotations
+
+from krm_fn import expand
+from krm_fn.instance.admitted import admit
+from krm_fn.instance.defaults import set_webhook_defaults
+from krm_fn.paths import as_list, as_map, copy, get, put
+from krm_fn.presets import ERA_OF_RELEASES, apply_presets
+from krm_fn.resource import LOCAL_CONFIG, name_of, namespace_of, text
+from krm_fn.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from krm_fn.bundle import Bundle
+    from krm_fn.cluster import Cluster
+    from krm_fn.facts import Conflict, Resolution
+    from krm_fn.presets import Applied
+    from krm_fn.releases import Release, Version
+    from krm_fn.resource import Object
+
+# The namespace of the firmware uuids that a VM's name alone decides.
+# upstream: pkg/virt-controller/watch/vm/firmware.go:CalculateLegacyUUID
+FIRMWARE_NAMESPACE = "6a1a24a1-4061-4607-8bf4-a3963d0c5895"
+
+PCI_TOPOLOGY = "kubevirt.io/pci-topology-version"
+PCI_TOPOLOGY_VERSION = "v3"
+# The annotation came to each line of releases in a patch release.
+PCI_TOPOLOGY_IN: tuple[tuple[Version, Version], ...] = (((1, 6, 4), (1, 7)), ((1, 7, 2), ()))
+QGS_SOCKET = "kubevirt.io/qgs-socket-path"
+QGS_SOCKET_SINCE: Version = (1, 9)
+
+# Until 1.7 all device preferences were applied before devices were added, and once more after.
+ALL_DEVICE_PREFERENCES_UNTIL: Version = (1, 7)
+
+# Which annotation names what a matcher resolved to, by the matcher and whether its kind is the namespaced one.
+NAMED_BY = {
+    ("instancetype", False): "kubevirt.io/cluster-instancetype-name",
+    ("instancetype", True): "kubevirt.io/instancetype-name",
+    ("preference", False): "kubevirt.io/cluster-preference-name",
+    ("preference", True): "kubevirt.io/preference-name",
+}
+
+
+class Started(Value):
+    """What starting led to: the instance, None where conflicts or a refusal stop it; and what the presets did."""
+
+    instance: Object | None
+    conflicts: tuple[Conflict, ...] = ()
+    presets: Applied | None = None
+
+
+def start(
+    resolution: Resolution,
+    *,
+    owner: Object,
+    namespace: str,
+    bundle: Bundle,
+    cluster: Cluster,
+    release: Release,
+    presets: Sequence[Object],
+) -> Started:
+    """The instance of a VM whose references are resolved. `owner` is the VM (or pool) whose name and namespace it bears.
+
+    `presets` are those of the namespace; give none to leave presets out. Nothing given is changed.
+    """
+    instancetype = resolution.instancetype.spec if resolution.instancetype else None
+    preference = resolution.preference.spec if resolution.preference else None
+    vm = admit(resolution.vm, preference=preference, namespace=namespace, bundle=bundle, cluster=cluster, release=release)
+    instance = _created(vm, owner)
+    _prepare(instance["spec"], preference, cluster, release)
+    if instancetype is not None or preference is not None:
+        _name_sources(instance, vm)
+        conflicts = expand.apply(instance, instancetype=instancetype, preference=preference, release=release)
+        if conflicts:
+            return Started(instance=None, conflicts=conflicts)
+    applied = apply_presets(instance, presets, era=ERA_OF_RELEASES) if presets else None
+    if applied and applied.refused:
+        return Started(instance=None, presets=applied)
+    instance = copy(applied.instance) if applied else instance
+    _complete(instance, cluster, release)
+    return Started(instance=instance, presets=applied)
+
+
+def _created(vm: Object, owner: Object) -> Object:
+    """The instance as the controller makes it from the template."""
+    template = as_map(get(vm, ("spec", "template")))
+    metadata = {key: copy(value) for key, value in as_map(template.get("metadata")).items() if key != "generateName"}
+    metadata["name"] = name_of(owner)
+    if namespace_of(owner):
+        metadata["namespace"] = namespace_of(owner)
+    spec = copy(as_map(template.get("spec")))
+    put(spec, ("domain", "firmware", "uuid"), get(spec, ("domain", "firmware", "uuid")) or stable_uuid(name_of(owner)))
+    return {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance", "metadata": metadata, "spec": spec}
+
+
+def stable_uuid(name: str) -> str:
+    """The firmware uuid that a VM of this name gets where it names none."""
+    from uuid import UUID, uuid5
+
+    return str(uuid5(UUID(FIRMWARE_NAMESPACE), name))
+
+
+def _prepare(spec: Object, preference: Object | None, cluster: Cluster, release: Release) -> None:
+    expand.set_default_disks(spec)
+    if preference is not None:
+        early = release.within(until=ALL_DEVICE_PREFERENCES_UNTIL)
+        (expand.apply_device_preferences if early else expand.apply_autoattach_preferences)(spec, preference, release)
+    devices = as_map(get(spec, ("domain", "devices")))
+    if devices.get("autoattachInputDevice") is True and not as_list(devices.get("inputs")):
+        devices["inputs"] = [{"name": "default-0"}]
+    expand.set_default_network(spec, cluster)
+
+
+def _name_sources(instance: Object, vm: Object) -> None:
+    """Annotate the instance with the names of its instancetype and preference.
+
+    upstream: pkg/instancetype/annotations/annotations.go:Set
+    """
+    for matcher in ("instancetype", "preference"):
+        given = get(vm, ("spec", matcher))
+        if isinstance(given, dict):
+            namespaced = text(given.get("kind")).lower().removesuffix("s") == f"virtualmachine{matcher}"
+            put(instance, ("metadata", "annotations", NAMED_BY[matcher, namespaced]), given.get("name", ""))
+
+
+def _complete(instance: Object, cluster: Cluster, release: Release) -> None:
+    """What the webhook writes after presets, and the mark that keeps hosts from applying the preview."""
+    spec = instance["spec"]
+    set_webhook_defaults(spec, cluster=cluster, release=release)
+    notes = {}
+    if any(release.within(since=since, until=until) for since, until in PCI_TOPOLOGY_IN) and _has_pcie(spec):
+        notes[PCI_TOPOLOGY] = PCI_TOPOLOGY_VERSION
+    if release.within(since=QGS_SOCKET_SINCE) and get(spec, ("domain", "launchSecurity", "tdx")) is not None:
+        notes[QGS_SOCKET] = cluster.qgs_socket
+    notes[LOCAL_CONFIG] = "true"
+    given = as_map(instance["metadata"].get("annotations"))
+    instance["metadata"]["annotations"] = {**{key: value for key, value in notes.items() if value}, **given}
+    if notes.get(QGS_SOCKET):
+        instance["metadata"]["annotations"][QGS_SOCKET] = notes[QGS_SOCKET]
+
+
+def _has_pcie(spec: Object) -> bool:
+    """upstream: pkg/defaults/defaults.go:SupportsPCIeHotplug"""
+    machine = text(get(spec, ("domain", "machine", "type")))
+    return spec.get("architecture") in ("amd64", "arm64") and ("q35" in machine or machine.startswith("virt"))

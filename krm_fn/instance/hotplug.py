@@ -1,0 +1,80 @@
+"""The headroom that a new instance gets for CPUs and memory plugged in later.
+
+upstream: pkg/defaults/defaults.go:setupHotplug, pkg/liveupdate/memory/memory.go:ValidateLiveUpdateMemory
+"""
+
+from __future__ import annotations
+
+from krm_fn import quantity
+from krm_fn.paths import as_map, get, put
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from krm_fn.cluster import Cluster
+    from krm_fn.releases import Release
+    from krm_fn.resource import Object
+
+MOST_VCPUS = 512
+UINT32 = 0xFFFFFFFF
+MIB = 1 << 20
+GIB = 1 << 30
+# Guest memory grows in blocks, of huge pages' own size where those are of 1Gi.
+BLOCK, BLOCK_OF_1GI_PAGES, LEAST_GUEST = 2 * MIB, GIB, GIB
+ARCHITECTURES = {(): ("amd64", "arm64"), (1, 7): ("amd64",)}
+
+
+def set_hotplug(spec: Object, *, cluster: Cluster, release: Release) -> None:
+    """Write `cpu.maxSockets` and `memory.maxGuest` where the cluster lets instances grow while they run."""
+    if cluster.rollout_strategy(release) != "LiveUpdate":
+        return
+    _set_max_sockets(spec["domain"]["cpu"], cluster)
+    _set_max_guest(spec, cluster, release)
+
+
+def _set_max_sockets(cpu: Object, cluster: Cluster) -> None:
+    sockets, cores, threads = (_count(cpu.get(key)) for key in ("sockets", "cores", "threads"))
+    most = _count(cpu.get("maxSockets")) or _count(cluster.live_update.get("maxCpuSockets"))
+    if not _count(cpu.get("maxSockets")) and most:
+        most = max(most, sockets)
+    if not most:
+        most = sockets * cluster.max_hotplug_ratio & UINT32
+        # upstream divides by zero where cores or threads are 0; such a VM is refused later, so 1 stands in
+        if (most * cores * threads) & UINT32 > MOST_VCPUS:
+            most = max(MOST_VCPUS // max(cores * threads & UINT32, 1), sockets)
+    if most:
+        cpu["maxSockets"] = most
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+def _set_max_guest(spec: Object, cluster: Cluster, release: Release) -> None:
+    memory = as_map(spec["domain"].get("memory"))
+    guest = memory.get("guest")
+    if memory.get("maxGuest") is not None:
+        return
+    most = cluster.live_update.get("maxGuest")
+    if most is None and guest is not None and quantity.is_valid(guest):
+        most = quantity.binary(quantity.value(guest) * cluster.max_hotplug_ratio)
+    if most is not None and _memory_can_grow(spec, most, release):
+        put(spec["domain"], ("memory", "maxGuest"), most)
+
+
+def _memory_can_grow(spec: Object, most: object, release: Release) -> bool:
+    domain = spec["domain"]
+    guest = get(domain, ("memory", "guest"))
+    if get(domain, ("cpu", "realtime")) is not None or get(domain, ("cpu", "numa", "guestMappingPassthrough")) is not None:
+        return False
+    if domain.get("launchSecurity") is not None or guest is None:
+        return False
+    if not (quantity.is_valid(guest) and quantity.is_valid(most)) or quantity.compare(guest, most) > 0:
+        return False
+    block = BLOCK_OF_1GI_PAGES if get(domain, ("memory", "hugepages", "pageSize")) == "1Gi" else BLOCK
+    if quantity.value(guest) % block or quantity.value(most) % block or quantity.value(guest) < LEAST_GUEST:
+        return False
+    return spec.get("architecture") in _architectures(release)
+
+
+def _architectures(release: Release) -> tuple[str, ...]:
+    return [names for since, names in ARCHITECTURES.items() if release.within(since=since)][-1]

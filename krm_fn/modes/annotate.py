@@ -1,0 +1,48 @@
+"""Mode `annotate`: references stay, and what they resolve to stands in annotations, for tools that must see sizes.
+
+A matcher that infers is replaced by the name and kind it leads to, as admission does.
+"""
+
+from __future__ import annotations
+
+from krm_fn.modes import PREFIX, annotated, names, replaced
+from krm_fn.paths import as_list, get
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from krm_fn.config import Config
+    from krm_fn.facts import VmFacts
+    from krm_fn.resource import Object
+
+DOMAIN = ("spec", "template", "spec", "domain")
+
+
+def leave(items: Sequence[Any], facts: Sequence[VmFacts], settings: Config) -> list[Any]:  # noqa: ARG001  every mode takes these
+    return replaced(items, _annotated(facts))
+
+
+def _annotated(facts: Sequence[VmFacts]) -> Iterator[tuple[VmFacts, Object]]:
+    for each in facts:
+        if each.expansion and each.expansion.vm is not None:
+            yield each, annotated(each.resolution.vm, {**names(each), **sizes(each.expansion.vm)})
+        elif not each.resolution.errors and not each.expansion:
+            yield each, each.resolution.vm
+
+
+def sizes(vm: Object) -> dict[str, str]:
+    """Annotations with a rendered VM's vCPUs, guest memory and number of GPUs, as far as it says them."""
+    domain = get(vm, DOMAIN, {})
+    notes = {}
+    topology = [get(domain, ("cpu", part)) or 1 for part in ("cores", "sockets", "threads")]
+    if get(domain, ("cpu",)) is not None and all(isinstance(part, int) for part in topology):
+        notes[PREFIX + "vcpus"] = str(topology[0] * topology[1] * topology[2])
+    memory = get(domain, ("memory", "guest"))
+    if memory is not None:
+        notes[PREFIX + "memory"] = str(memory)
+    gpus = as_list(get(domain, ("devices", "gpus")))
+    if gpus:
+        notes[PREFIX + "gpus"] = str(len(gpus))
+    return notes
