@@ -1,0 +1,8 @@
+"""Presets: parts of a domain that KubeVirt copies into instances whose labels a selector matches."""
+
+from __future__ import annotations
+
+from krm_fn.presets.apply import apply_presets, fold_presets, presets_for
+from krm_fn.presets.facts import Applied, PresetFacts
+
+__all__ = ["Applied", "PresetFacts", "apply_presets", "fold_presets", "presets_for"]

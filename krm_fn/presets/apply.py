@@ -1,0 +1,185 @@
+"""Presets applied to an instance, or to the template that instances start from.
+
+upstream: pkg/virt-api/webhooks/mutating-webhook/mutators/preset.go:applyPresets; up to 0.8 pkg/virt-controller/watch/preset.go
+"""
+
+from __future__ import annotations
+
+from krm_fn.bundle import effective_namespace
+from krm_fn.fields.preset import sections
+from krm_fn.paths import as_map, copy, drop, get, is_set, put
+from krm_fn.presets.era import era_of, group_version_of, release_for
+from krm_fn.presets.facts import Applied, Disagreement, InvalidSelector, OrderMatters, PresetConflict
+from krm_fn.presets.merge import DOMAIN, clashes, domain_of, fills_differently, merge, offers
+from krm_fn.presets.selector import MAX_NAME, matches, problems
+from krm_fn.resource import annotations_of, labels_of, metadata, name_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from krm_fn.bundle import Bundle, Entry
+    from krm_fn.paths import Path
+    from krm_fn.presets.era import Era
+    from krm_fn.releases import Release
+    from krm_fn.resource import Object
+
+# The kinds that presets have had; the first stands beside the VirtualMachine that is today's instance.
+FIRST_API_VERSION = "kubevirt.io/v1alpha1"
+FIRST_KIND = "VirtualMachinePreset"
+KIND = "VirtualMachineInstancePreset"
+
+# KubeVirt never renamed the prefix when it renamed the kind.
+APPLIED_PREFIX = "virtualmachinepreset.kubevirt.io/"
+
+_FIRMWARE = (*DOMAIN, "firmware")
+_DRAWN = "<drawn when the VM is created>"
+
+
+def presets_for(bundle: Bundle, api_version: str, namespace: str) -> tuple[Entry, ...]:
+    """The presets that instances of an API version in a namespace see, by name: KubeVirt takes them in any order."""
+    kind = FIRST_KIND if api_version == FIRST_API_VERSION else KIND
+    here = [entry for entry in bundle.of_kind(kind, "kubevirt.io") if effective_namespace(entry.obj) == namespace]
+    return tuple(sorted(here, key=lambda entry: name_of(entry.obj)))
+
+
+def apply_presets(
+    instance: Object, presets: Sequence[Entry], *, release: Release, namespace: str = "", owned: bool = False
+) -> Applied:
+    """The instance with the matching presets applied, in the order given, and what came up.
+
+    `instance` has metadata and spec.domain; `namespace` is where it stands, if it does not say so itself. Presets of other
+    namespaces are passed over. An instance of an API version that the release no longer serves is treated as the last release
+    that did treated it. `owned`: it stands for a template, which never bears the preset controller's marker.
+    """
+    release = release_for(instance, release)
+    era = era_of(release)
+    notes = annotations_of(instance)
+    if not _sound(instance) or (era.marker and era.marker in notes):
+        return Applied(instance=instance)
+    if era.exclude and notes.get(era.exclude) == "true":
+        found = Applied(instance=instance, excluded=True)
+    else:
+        here = [entry for entry in presets if effective_namespace(entry.obj) == (namespace or effective_namespace(instance))]
+        found = _matched(instance, here, release=release, era=era)
+    if owned or not era.marker:
+        return found
+    return found.but(instance=_annotated(found.instance, {era.marker: group_version_of(release)}))
+
+
+def fold_presets(
+    owner: Object, presets: Sequence[Entry], *, release: Release, namespace: str, at: Path = ("spec", "template")
+) -> Applied:
+    """The owner of a template with the presets folded into it; the result's `instance` is the owner.
+
+    Labels and annotations are the template's, never the owner's, and the names of the presets are written there. A preset's
+    firmware is not folded: an instance made for a VM has its firmware uuid before presets are looked at, so that no preset's
+    firmware ever reaches it.
+
+    upstream: pkg/virt-controller/watch/vm/vm.go:SetupVMIFromVM
+    """
+    template = as_map(get(owner, at))
+    instance = _with_firmware({**template, "apiVersion": owner.get("apiVersion")})
+    found = apply_presets(instance, presets, release=release, namespace=namespace, owned=True)
+    if not found.applied:
+        return found.but(instance=owner)
+    folded = copy(owner)
+    put(folded, (*at, "metadata"), copy(found.instance["metadata"]))
+    put(folded, (*at, *DOMAIN), copy(found.instance["spec"]["domain"]))
+    firmware = get(template, _FIRMWARE)
+    if firmware is None:
+        drop(folded, (*at, *_FIRMWARE))
+    else:
+        put(folded, (*at, *_FIRMWARE), copy(firmware))
+    return found.but(instance=folded)
+
+
+def _matched(instance: Object, presets: Sequence[Entry], *, release: Release, era: Era) -> Applied:
+    """The instance after the presets whose selector takes it, unless the era refuses it."""
+    invalid = tuple(_invalid(presets))
+    if invalid and era.refuses_selectors:
+        return Applied(instance=instance, invalid=invalid, refused="selector")
+    broken = [fact.preset for fact in invalid]
+    labels = labels_of(instance)
+    matching = [one for one in presets if one not in broken and matches(get(one.obj, ("spec", "selector")), labels)]
+    disagreements = tuple(_disagreements(matching, release)) if era.compares_presets else ()
+    if disagreements:
+        return Applied(instance=instance, invalid=invalid, disagreements=disagreements, refused="disagreement")
+    return _merged(instance, matching, release=release, era=era).but(invalid=invalid)
+
+
+def _merged(instance: Object, matching: Sequence[Entry], *, release: Release, era: Era) -> Applied:
+    domain = copy(domain_of(instance))
+    order = tuple(_order(matching, domain, release))
+    applied: list[Entry] = []
+    conflicts: list[PresetConflict] = []
+    idle: list[Entry] = []
+    for entry in matching:
+        preset = domain_of(entry.obj)
+        clashing = tuple(clashes(preset, domain, release))
+        credited = merge(preset, domain, release, era)
+        if credited:
+            applied.append(entry)
+        if clashing:
+            conflicts.append(PresetConflict(preset=entry, clashes=clashing, partial=credited))
+        elif not credited and era.reports_idle:
+            idle.append(entry)
+    names = tuple(name_of(entry.obj) for entry in applied)
+    return Applied(
+        instance=_with_presets(instance, domain, names, group_version_of(release)) if names else instance,
+        applied=names,
+        conflicts=tuple(conflicts),
+        order=order,
+        idle=tuple(idle),
+        too_long=tuple(entry for entry in applied if len(name_of(entry.obj)) > MAX_NAME),
+    )
+
+
+def _invalid(presets: Sequence[Entry]) -> Iterator[InvalidSelector]:
+    for entry in presets:
+        found = tuple(problems(get(entry.obj, ("spec", "selector"))))
+        if found:
+            yield InvalidSelector(preset=entry, problems=found)
+
+
+def _disagreements(matching: Sequence[Entry], release: Release) -> Iterator[Disagreement]:
+    """The pairs of presets that clash, whether or not the instance sets the part itself."""
+    for number, later in enumerate(matching):
+        for earlier in matching[:number]:
+            clashing = tuple(clashes(domain_of(later.obj), domain_of(earlier.obj), release))
+            if clashing:
+                yield Disagreement(preset=later, other=earlier, clashes=clashing)
+
+
+def _order(matching: Sequence[Entry], domain: Object, release: Release) -> Iterator[OrderMatters]:
+    """The sections whose outcome hangs on which preset comes first: from 0.4 on that is left to the requests alone."""
+    for section in sections(release):
+        if fills_differently([domain_of(entry.obj) for entry in matching], domain, section):
+            setting = tuple(entry for entry in matching if offers(domain_of(entry.obj), section))
+            yield OrderMatters(path=(*DOMAIN, *section.path), presets=setting)
+
+
+def _with_presets(instance: Object, domain: Object, names: Sequence[str], group_version: str) -> Object:
+    spec = {**as_map(instance.get("spec")), "domain": domain}
+    return _annotated({**instance, "spec": spec}, {APPLIED_PREFIX + name: group_version for name in names})
+
+
+def _annotated(instance: Object, notes: Object) -> Object:
+    around = metadata(instance)
+    return {**instance, "metadata": {**around, "annotations": {**as_map(around.get("annotations")), **notes}}}
+
+
+def _with_firmware(instance: Object) -> Object:
+    """The instance with a firmware uuid, as the controller makes it, where it can have one."""
+    firmware = get(instance, _FIRMWARE)
+    if not _sound(instance) or not (firmware is None or isinstance(firmware, dict)) or is_set(get(firmware, ("uuid",))):
+        return instance
+    spec = as_map(instance.get("spec"))
+    domain = {**domain_of(instance), "firmware": {**as_map(firmware), "uuid": _DRAWN}}
+    return {**instance, "spec": {**spec, "domain": domain}}
+
+
+def _sound(instance: Object) -> bool:
+    """False where something stands in the way of what presets write: a string for the spec, say."""
+    places: tuple[Path, ...] = (("metadata",), ("metadata", "annotations"), ("spec",), DOMAIN)
+    return all(get(instance, place) is None or isinstance(get(instance, place), dict) for place in places)

@@ -1,0 +1,134 @@
+"""Label selectors: whether they are valid, and which labels they match.
+
+upstream: k8s.io/apimachinery pkg/apis/meta/v1/helpers.go:LabelSelectorAsSelector, pkg/labels/selector.go:NewRequirement
+"""
+
+from __future__ import annotations
+
+from krm_fn.findings import UNSET
+from krm_fn.paths import as_list, as_map
+from krm_fn.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from krm_fn.paths import Path
+    from krm_fn.resource import Object
+
+# How many values each operator takes: True at least one, False none.
+OPERATORS = {"In": True, "NotIn": True, "Exists": False, "DoesNotExist": False}
+
+_LOWER = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
+_ALNUM = _LOWER | frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+_NAME = _ALNUM | frozenset("-_.")
+MAX_NAME = 63
+MAX_PREFIX = 253
+
+
+class Problem(Value):
+    """Why a selector is invalid. `path` runs from the selector; `reason` is one of
+
+    form            it, or a part of it, is of another shape than the API's
+    key             a label key that is no qualified name
+    value           a label value that is none
+    operator        none of the four operators
+    values-missing  In and NotIn without a value
+    values-given    Exists and DoesNotExist with values
+    """
+
+    reason: str
+    path: Path
+    current: Any = UNSET
+
+
+def matches(selector: object, labels: Object) -> bool:
+    """True where a valid selector takes these labels; one that is empty or absent takes all."""
+    wanted = as_map(selector)
+    plain = as_map(wanted.get("matchLabels"))
+    return all(labels.get(key) == value for key, value in plain.items()) and all(
+        _holds(as_map(one), labels) for one in as_list(wanted.get("matchExpressions"))
+    )
+
+
+def problems(selector: object) -> Iterator[Problem]:
+    """What makes a selector invalid, in the order of its text; nothing for a valid one."""
+    if selector is not None and not isinstance(selector, dict):
+        yield Problem(reason="form", path=(), current=selector)
+    yield from _plain_problems(as_map(selector).get("matchLabels"))
+    expressions = as_map(selector).get("matchExpressions")
+    if expressions is not None and not isinstance(expressions, list):
+        yield Problem(reason="form", path=("matchExpressions",), current=expressions)
+    for index, one in enumerate(as_list(expressions)):
+        yield from _expression_problems(one, ("matchExpressions", index))
+
+
+def is_label_value(value: object) -> bool:
+    """True for text that may stand as a label's value: up to 63 of `A-Za-z0-9-_.`, alphanumeric at both ends, or empty."""
+    return value == "" or _is_name(value)
+
+
+def is_label_key(key: object) -> bool:
+    """True for a qualified name: `name`, or `prefix/name` with a DNS subdomain for prefix."""
+    if not isinstance(key, str):
+        return False
+    prefix, slash, name = key.rpartition("/")
+    return _is_name(name) and (not slash or _is_subdomain(prefix))
+
+
+def _holds(expression: Object, labels: Object) -> bool:
+    key, values = expression.get("key"), as_list(expression.get("values"))
+    match expression.get("operator"):
+        case "In":
+            return key in labels and labels[key] in values
+        case "NotIn":  # an absent label is not in any list
+            return key not in labels or labels[key] not in values
+        case "Exists":
+            return key in labels
+        case "DoesNotExist":
+            return key not in labels
+    return False
+
+
+def _plain_problems(plain: object) -> Iterator[Problem]:
+    if plain is not None and not isinstance(plain, dict):
+        yield Problem(reason="form", path=("matchLabels",), current=plain)
+    for key, value in as_map(plain).items():
+        if not is_label_key(key):
+            yield Problem(reason="key", path=("matchLabels", key), current=key)
+        if not is_label_value(value):
+            yield Problem(reason="value", path=("matchLabels", key), current=value)
+
+
+def _expression_problems(expression: object, path: Path) -> Iterator[Problem]:
+    if not isinstance(expression, dict):
+        yield Problem(reason="form", path=path, current=expression)
+        return
+    key, operator, values = (expression.get(name) for name in ("key", "operator", "values"))
+    if not is_label_key(key):
+        yield Problem(reason="key", path=(*path, "key"), current=key)
+    if not isinstance(operator, str) or operator not in OPERATORS:
+        yield Problem(reason="operator", path=(*path, "operator"), current=operator)
+    elif values is not None and not isinstance(values, list):
+        yield Problem(reason="form", path=(*path, "values"), current=values)
+    elif OPERATORS[operator] != bool(values):
+        reason = "values-missing" if OPERATORS[operator] else "values-given"
+        yield Problem(reason=reason, path=(*path, "values"), current=values)
+    for index, value in enumerate(as_list(values)):
+        if not is_label_value(value):
+            yield Problem(reason="value", path=(*path, "values", index), current=value)
+
+
+def _is_name(text: object) -> bool:
+    if not isinstance(text, str) or not 0 < len(text) <= MAX_NAME:
+        return False
+    return _NAME.issuperset(text) and text[0] in _ALNUM and text[-1] in _ALNUM
+
+
+def _is_subdomain(text: str) -> bool:
+    return len(text) <= MAX_PREFIX and all(map(_is_dns_label, text.split(".")))
+
+
+def _is_dns_label(text: str) -> bool:
+    return bool(text) and text[0] in _LOWER and text[-1] in _LOWER and _LOWER.issuperset(text.replace("-", ""))
