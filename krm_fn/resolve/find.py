@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from krm_fn.facts import Found, ResolutionError
+from krm_fn.findings import UNSET
 from krm_fn.paths import as_map, get
 from krm_fn.resolve import revision as revisions
 from krm_fn.resolve.lookup import API_VERSIONS
@@ -33,8 +34,6 @@ OBJECT_NAME_LABEL = "instancetype.kubevirt.io/object-name"
 # From when on the status of the VM names the revision in use, and from when on only one stored for the same name counts.
 STATUS_READ_SINCE = (1, 5)
 STATUS_LABEL_CHECKED_SINCE = (1, 5, 2)
-# Revisions of a VM's own template, which are no instancetypes.
-VM_REVISIONS = "revision-start-vm-"
 
 
 class Wanted(Value):
@@ -56,6 +55,7 @@ class Finder:
     def __init__(self, *, lookup: Lookup, release: Release, catalogue: Catalogue | None) -> None:
         self._lookup, self._release, self._catalogue = lookup, release, catalogue
         self._named: dict[tuple[str, str, str, str], Found | ResolutionError] = {}
+        self._cluster_names: dict[str, list[str]] = {}
         self._payloads: dict[tuple[str, str], revisions.Payload | str] = {}
 
     def find(self, vm: Object, matcher: Matcher, namespace: str) -> Found | ResolutionError:
@@ -104,14 +104,13 @@ class Finder:
 
     def _missing(self, wanted: Wanted, name: str, path: Path) -> ResolutionError:
         kind, namespace = "ControllerRevision", wanted.namespace
-        known = [each for each in self._lookup.names(kind, namespace) if not each.startswith(VM_REVISIONS)]
         return self._error(
             wanted,
             "revision-missing",
             path,
             name,
             target=Ref(api_version=API_VERSIONS[kind], kind=kind, name=name, namespace=namespace),
-            candidates=self._lookup.nearest(name, known),
+            candidates=self._lookup.nearest(name, self._lookup.names(kind, namespace)),
             detail=(("namespaces", self._lookup.namespaces(kind, name)),),
         )
 
@@ -137,13 +136,12 @@ class Finder:
         name, matcher = wanted.name, wanted.matcher
         others = [other for other in matcher.kinds if other != kind and self._object(other, wanted.namespace, name)]
         if not kind:
-            meant = others or [*self._lookup.nearest(wanted.kind, matcher.kinds)] or [*matcher.kinds]
-            return self._error(wanted, "unexpected-kind", (*wanted.path, "kind"), wanted.kind, candidates=tuple(meant))
+            meant = tuple(others) or self._lookup.nearest(wanted.kind, matcher.kinds)
+            return self._error(wanted, "unexpected-kind", (*wanted.path, "kind"), wanted.kind, candidates=meant)
         target = _ref(kind, name, wanted.namespace)
         if others:
-            path = (*wanted.path, "kind")
-            detail = (("name", name),)
-            return self._error(wanted, "wrong-kind", path, wanted.kind, target=target, candidates=tuple(others), detail=detail)
+            path, written = (*wanted.path, "kind"), wanted.kind or UNSET
+            return self._error(wanted, "wrong-kind", path, written, target=target, candidates=tuple(others))
         path = (*wanted.path, "name")
         elsewhere = () if "Cluster" in kind else self._lookup.namespaces(kind, name)
         if elsewhere:
@@ -154,11 +152,13 @@ class Finder:
     def _names(self, kind: str, namespace: str) -> Sequence[str]:
         if "Cluster" not in kind:
             return self._lookup.names(kind, namespace)
-        shipped = self._catalogue.names(kind) if self._catalogue else ()
-        return list(dict.fromkeys((*self._lookup.names(kind, ""), *shipped)))
+        if kind not in self._cluster_names:
+            shipped = self._catalogue.names(kind) if self._catalogue else ()
+            self._cluster_names[kind] = list(dict.fromkeys((*self._lookup.names(kind, ""), *shipped)))
+        return self._cluster_names[kind]
 
     def _error(
-        self, wanted: Wanted, reason: str, path: Path, current: str, *, target: Ref | None = None, **rest: Any
+        self, wanted: Wanted, reason: str, path: Path, current: Any, *, target: Ref | None = None, **rest: Any
     ) -> ResolutionError:
         field, upstream = wanted.matcher.field, stage(self._release)
         return ResolutionError(

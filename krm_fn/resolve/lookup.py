@@ -26,6 +26,9 @@ API_VERSIONS = {
 GROUPS = {kind: version.rpartition("/")[0] for kind, version in API_VERSIONS.items()}
 BUNDLE_KINDS = frozenset(GROUPS)
 
+# Revisions of a VM's own template, which hold no instancetype, so that nobody can have meant one.
+VM_REVISIONS = "revision-start-vm-"
+
 # How many names are compared for likeness in one bundle. Suggestions are a courtesy; they must not make a run slow.
 COMPARISONS = 200_000
 
@@ -37,6 +40,7 @@ class Lookup:
         self._bundle = bundle
         self._namesakes: dict[str, dict[tuple[str, str], Entry]] = {}
         self._places: dict[str, dict[str, list[str]]] = {}
+        self._names: dict[tuple[str, str], list[str]] = {}
         self._comparisons = COMPARISONS
 
     def find(self, kind: str, namespace: str, name: str) -> Entry | None:
@@ -48,7 +52,10 @@ class Lookup:
 
     def names(self, kind: str, namespace: str) -> Sequence[str]:
         """The names that a reference in that namespace could have had, "" being the namespace of cluster kinds."""
-        return self._bundle.names(kind, namespace)
+        if (kind, namespace) not in self._names:
+            names = self._bundle.names(kind, namespace)
+            self._names[kind, namespace] = [name for name in names if not name.startswith(VM_REVISIONS)]
+        return self._names[kind, namespace]
 
     def namespaces(self, kind: str, name: str) -> tuple[str, ...]:
         """The namespaces in which an object of that kind and name stands."""

@@ -1,0 +1,60 @@
+"""The wording that `unresolved-instancetype` and `unresolved-preference` share: a name or a kind that leads nowhere."""
+
+from __future__ import annotations
+
+from krm_fn.findings import UNSET
+from krm_fn.rules.references import errors, hit, listed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    from krm_fn.facts import ResolutionError, VmFacts
+    from krm_fn.rules import Hit
+
+
+def hits(facts: VmFacts, matcher: str) -> Iterator[Hit]:
+    """A hit for each name or kind of that matcher that leads nowhere."""
+    for error in errors(facts, tuple(WORDINGS), matcher):
+        message, proposed = WORDINGS[error.reason](error)
+        yield hit(error, message, proposed)
+
+
+def _unknown_name(error: ResolutionError) -> tuple[str, Any]:
+    if not error.candidates:
+        return f"{error.wanted} is not found; add it to the bundle, or name one that exists", UNSET
+    return f"{error.wanted} is not found; use {listed(error.candidates)}, or add it to the bundle", error.candidates[0]
+
+
+def _wrong_namespace(error: ResolutionError) -> tuple[str, Any]:
+    wanted = error.wanted
+    assert wanted is not None  # noqa: S101  a name was looked for
+    where = (
+        f"namespace {error.candidates[0]}" if len(error.candidates) == 1 else f"namespaces {listed(error.candidates, 'and')}"
+    )
+    cluster = wanted.kind.replace("VirtualMachine", "VirtualMachineCluster")
+    fix = f"put it into namespace {wanted.namespace}, or make it a {cluster}"
+    return f"{wanted} is not found: it is in {where}, and a VM sees only its own namespace; {fix}", UNSET
+
+
+def _wrong_kind(error: ResolutionError) -> tuple[str, Any]:
+    other = error.candidates[0]
+    without = " (what a matcher without a kind means)" if error.current is UNSET else ""
+    return f"{error.wanted}{without} is not found, but a {other} of that name is; set kind: {other}", other
+
+
+def _unexpected_kind(error: ResolutionError) -> tuple[str, Any]:
+    word = error.matcher.capitalize()
+    kinds = error.candidates[:1] or (f"VirtualMachine{word}", f"VirtualMachineCluster{word}")
+    proposed = kinds[0] if error.candidates else UNSET
+    article = "an" if error.matcher == "instancetype" else "a"
+    return f"{error.current} is no kind of {article} {error.matcher}; use {listed(kinds)}", proposed
+
+
+WORDINGS: dict[str, Callable[[ResolutionError], tuple[str, Any]]] = {
+    "unknown-name": _unknown_name,
+    "wrong-namespace": _wrong_namespace,
+    "wrong-kind": _wrong_kind,
+    "unexpected-kind": _unexpected_kind,
+}

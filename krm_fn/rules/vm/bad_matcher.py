@@ -1,0 +1,78 @@
+"""A matcher says too little, or things that contradict each other.
+
+What it finds: a `spec.instancetype` or `spec.preference` that has neither `name` nor `inferFromVolume`; that has a name or a
+kind beside `inferFromVolume`; whose `inferFromVolumeFailurePolicy` is neither Ignore nor Reject; or that is of another type
+than the API has.
+
+Why it matters: KubeVirt's webhook refuses the VM. `inferFromVolume` beside a name is also what remains when a VM is applied a
+second time, after KubeVirt has put the inferred name into the first one.
+
+Fix: keep either the name (with its kind) or `inferFromVolume`.
+
+Example:
+
+    apiVersion: kubevirt.io/v1
+    kind: VirtualMachine
+    metadata: {name: web}
+    spec:
+      instancetype: {name: u1.medium, inferFromVolume: root}
+      template:
+        spec:
+          domain: {devices: {}}
+          volumes: [{name: root, dataVolume: {name: web-root}}]
+"""
+
+from __future__ import annotations
+
+from krm_fn.findings import UNSET
+from krm_fn.rules import Hit, rule
+from krm_fn.rules.references import detail, errors, hit, listed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from krm_fn.facts import ResolutionError, VmFacts
+
+
+@rule(severity="error", upstream="pkg/instancetype/webhooks/vm/mutator.go:validateMatchers")
+def bad_matcher(facts: VmFacts) -> Iterator[Hit]:
+    for error in errors(facts, tuple(WORDINGS)):
+        proposed = error.candidates[0] if len(error.candidates) == 1 else UNSET
+        yield hit(error, WORDINGS[error.reason](error), proposed)
+
+
+def _bad_shape(error: ResolutionError) -> str:
+    if len(error.path) == 2:
+        return f"a matcher is a map, here it is {_type(error.current)}; write {error.matcher}: {{name: NAME}}"
+    return f"{error.path[-1]} is text, here it is {_type(error.current)}; quote it, or remove it"
+
+
+def _type(value: object) -> str:
+    names = {bool: "a boolean", int: "a number", float: "a number", str: "text", list: "a list", dict: "a map"}
+    return names.get(type(value), "something else")
+
+
+def _no_name(error: ResolutionError) -> str:
+    return f"the {error.matcher} has neither name nor inferFromVolume; set one of them, or remove {error.matcher}"
+
+
+def _name_and_inference(error: ResolutionError) -> str:
+    return f"name stands beside inferFromVolume: {detail(error, 'volume')}; remove one of them"
+
+
+def _kind_and_inference(error: ResolutionError) -> str:
+    return f"kind stands beside inferFromVolume: {detail(error, 'volume')}, which brings a kind of its own; remove kind"
+
+
+def _bad_policy(error: ResolutionError) -> str:
+    return f"{error.current or 'an empty text'} is no policy for failed inference; use {listed(error.candidates)}"
+
+
+WORDINGS: dict[str, Callable[[ResolutionError], str]] = {
+    "bad-shape": _bad_shape,
+    "no-name": _no_name,
+    "name-and-inference": _name_and_inference,
+    "kind-and-inference": _kind_and_inference,
+    "bad-policy": _bad_policy,
+}

@@ -1,0 +1,102 @@
+"""A volume does not tell the instancetype or preference that is to be inferred from it.
+
+What it finds: an `inferFromVolume` that leads to no name: the VM has no volume of that name, the volume is neither a
+PersistentVolumeClaim nor a DataVolume, an object on the way (claim, DataVolume, DataSource, VolumeSnapshot) is not in the
+bundle, or the last of them bears no label `instancetype.kubevirt.io/default-instancetype` (`…/default-preference`).
+
+Why it matters: KubeVirt's webhook refuses the VM. `inferFromVolumeFailurePolicy: Ignore` helps where a volume can't tell; a
+volume or an object that is missing is an error all the same.
+
+Fix: set `name` (and `kind`) in place of `inferFromVolume`, which also keeps the manifest from changing in the cluster; or add
+the object, or the label, that is missing.
+
+Example:
+
+    apiVersion: kubevirt.io/v1
+    kind: VirtualMachine
+    metadata: {name: web}
+    spec:
+      preference: {inferFromVolume: root}
+      template:
+        spec:
+          domain: {devices: {}}
+          volumes: [{name: root, containerDisk: {image: quay.io/containerdisks/fedora}}]
+"""
+
+from __future__ import annotations
+
+from krm_fn.findings import UNSET
+from krm_fn.rules import Hit, nearest, rule
+from krm_fn.rules.references import detail, errors, hit, listed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    from krm_fn.facts import ResolutionError, VmFacts
+
+
+@rule(severity="error", upstream="pkg/instancetype/infer/volume.go:fromVolumes")
+def failed_inference(facts: VmFacts) -> Iterator[Hit]:
+    for error in errors(facts, tuple(WORDINGS)):
+        near = nearest(error.current, error.candidates) if error.reason == "unknown-volume" else ()
+        proposed: Any = near[0] if near else UNSET
+        yield hit(error, WORDINGS[error.reason](error), proposed)
+
+
+def _instead(error: ResolutionError) -> str:
+    return f"set spec.{error.matcher}.name in place of inferFromVolume"
+
+
+def _unknown_volume(error: ResolutionError) -> str:
+    known = f"use {listed(error.candidates)}, or {_instead(error)}" if error.candidates else _instead(error)
+    return f"the VM has no volume {error.current} to infer the {error.matcher} from; {known}"
+
+
+def _unsupported_volume(error: ResolutionError) -> str:
+    holds = listed(detail(error, "holds"), "and") or "nothing"
+    return (
+        f"no {error.matcher} can be inferred from volume {error.current}, which is {holds}; "
+        f"infer it from a persistentVolumeClaim or dataVolume, or {_instead(error)}"
+    )
+
+
+def _unsupported_source(error: ResolutionError) -> str:
+    holds, kind = detail(error, "holds"), detail(error, "kind")
+    made = f"refers to the kind {kind}, not DataSource" if holds is None else f"has the source {listed(holds, 'and') or 'none'}"
+    fact = f"no {error.matcher} can be inferred through {error.wanted}: it {made}, which bears no labels to read"
+    return f"{fact}; {_instead(error)}"
+
+
+def _missing_label(error: ResolutionError) -> str:
+    return f"{error.wanted}, behind volume {error.current}, has no label {detail(error, 'label')}; add it, or {_instead(error)}"
+
+
+def _empty_label(error: ResolutionError) -> str:
+    return (
+        f"the label {detail(error, 'label')} behind volume {error.current} is empty; write a name there, or {_instead(error)}"
+    )
+
+
+def _missing_source(error: ResolutionError) -> str:
+    other, elsewhere = detail(error, "instead_of"), detail(error, "namespaces")
+    nor = f", nor a {other} of that name" if other else ""
+    but = (
+        f" (namespace {listed(elsewhere, 'and')} has one)"
+        if elsewhere
+        else f" (like: {listed(error.candidates)})"
+        if error.candidates
+        else ""
+    )
+    return f"{error.wanted}, behind volume {error.current}, is not in the bundle{nor}{but}; add it, or {_instead(error)}"
+
+
+WORDINGS: dict[str, Callable[[ResolutionError], str]] = {
+    "unknown-volume": _unknown_volume,
+    "unsupported-volume": _unsupported_volume,
+    "unsupported-source": _unsupported_source,
+    "missing-label": _missing_label,
+    "empty-label": _empty_label,
+    "missing-source": _missing_source,
+}

@@ -1,0 +1,46 @@
+"""A VM names a ControllerRevision that is not there.
+
+What it finds: a `revisionName` in `spec.instancetype` or `spec.preference`, or a `controllerRevisionRef` in the VM's status,
+that leads to no ControllerRevision in the VM's namespace.
+
+Why it matters: a revision goes before the live object, so KubeVirt does not fall back to the name: it refuses the VM or fails
+to start it. Manifests taken from a cluster with `kubectl get -o yaml` carry such references, while the revisions stay behind.
+
+Fix: remove `revisionName` (or the `status`), so that the name counts; or add the ControllerRevision to the bundle.
+
+Example:
+
+    apiVersion: kubevirt.io/v1
+    kind: VirtualMachine
+    metadata: {name: web}
+    spec:
+      instancetype: {name: u1.medium, revisionName: web-u1.medium-v1beta1-4f3c-1}
+      template: {spec: {domain: {devices: {}}}}
+"""
+
+from __future__ import annotations
+
+from krm_fn.findings import UNSET
+from krm_fn.rules import Hit, rule
+from krm_fn.rules.references import detail, errors, hit, listed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.facts import ResolutionError, VmFacts
+
+
+@rule(severity="error", upstream="pkg/instancetype/find/revision.go:Find")
+def missing_revision(facts: VmFacts) -> Iterator[Hit]:
+    for error in errors(facts, ("revision-missing",)):
+        proposed = error.candidates[0] if error.candidates and error.path[0] == "spec" else UNSET
+        yield hit(error, _message(error), proposed)
+
+
+def _message(error: ResolutionError) -> str:
+    near = f"use {listed(error.candidates)}, " if error.candidates else ""
+    elsewhere = detail(error, "namespaces")
+    but = f" (namespace {listed(elsewhere, 'and')} has one)" if elsewhere else ""
+    away = f"remove spec.{error.matcher}.revisionName" if error.path[0] == "spec" else "remove the status"
+    return f"{error.wanted} is not found{but}; {near}add it to the bundle, or {away} so that the name counts"

@@ -1,0 +1,60 @@
+"""A VM names a ControllerRevision that can't be read.
+
+What it finds: a ControllerRevision, named by a VM's matcher or status, that holds no instancetype or preference, that holds one
+of the two where the other is wanted, or that holds it in a form which the release can't read any more: KubeVirt 1.7 reads
+v1beta1 objects only.
+
+Why it matters: KubeVirt can neither expand nor start the VM. A revision goes before the live object, so it does not fall back
+to the name.
+
+Fix: remove `revisionName` (or the `status`), so that the name counts and a new revision is stored; or let KubeVirt 1.3 to 1.6
+rewrite the old revisions before the upgrade.
+
+Example:
+
+    apiVersion: apps/v1
+    kind: ControllerRevision
+    metadata: {name: web-small}
+    data:
+      apiVersion: instancetype.kubevirt.io/v1alpha2
+      kind: VirtualMachineInstancetype
+      metadata: {name: small}
+      spec: {cpu: {guest: 1}, memory: {guest: 1Gi}}
+    revision: 0
+    ---
+    apiVersion: kubevirt.io/v1
+    kind: VirtualMachine
+    metadata: {name: web}
+    spec:
+      instancetype: {kind: VirtualMachineInstancetype, name: small, revisionName: web-small}
+      template: {spec: {domain: {devices: {}}}}
+"""
+
+from __future__ import annotations
+
+from krm_fn.rules import Hit, rule
+from krm_fn.rules.references import detail, errors, hit
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.facts import ResolutionError, VmFacts
+    from krm_fn.releases import Release
+
+REASONS = ("revision-undecodable", "revision-form-unreadable", "revision-of-another-object")
+
+
+@rule(severity="error", upstream="pkg/instancetype/compatibility/compatibility.go:Decode")
+def unreadable_revision(facts: VmFacts) -> Iterator[Hit]:
+    for error in errors(facts, REASONS):
+        away = f"remove spec.{error.matcher}.revisionName" if error.path[0] == "spec" else "remove the status"
+        yield hit(error, f"{error.wanted} {_fact(error, facts.release)}; {away} so that the name counts")
+
+
+def _fact(error: ResolutionError, release: Release) -> str:
+    if error.reason == "revision-form-unreadable":
+        return f"holds an {error.matcher} in a form that KubeVirt {release} no longer reads"
+    if error.reason == "revision-of-another-object":
+        return f"holds a {detail(error, 'holds')}, where the {error.matcher} is looked for"
+    return "holds neither an instancetype nor a preference that can be read"

@@ -1,0 +1,41 @@
+"""A VM's instancetype does not exist.
+
+What it finds: a `spec.instancetype` whose name leads to no instancetype: none of that name is in the bundle or in the builtin
+catalogue, it stands in another namespace, it is of the other kind (namespaced or cluster-wide), or `kind` is none of the two.
+
+Why it matters: without its instancetype the VM can't be rendered, and KubeVirt can't start it. Before 1.6 its webhook refuses
+such a VM; since then the VM is stored and waits.
+
+Fix: correct the name or the kind, or add the instancetype to the bundle. A matcher without a kind means the cluster-wide kind;
+a namespaced instancetype must be in the VM's own namespace.
+
+Example:
+
+    apiVersion: instancetype.kubevirt.io/v1beta1
+    kind: VirtualMachineInstancetype
+    metadata: {name: small}
+    spec: {cpu: {guest: 1}, memory: {guest: 1Gi}}
+    ---
+    apiVersion: kubevirt.io/v1
+    kind: VirtualMachine
+    metadata: {name: web}
+    spec:
+      instancetype: {kind: VirtualMachineInstancetype, name: smal}
+      template: {spec: {domain: {devices: {}}}}
+"""
+
+from __future__ import annotations
+
+from krm_fn.rules import Hit, rule
+from krm_fn.rules.unresolved import hits
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.facts import VmFacts
+
+
+@rule(severity="error", upstream="pkg/instancetype/find/spec.go:Find")
+def unresolved_instancetype(facts: VmFacts) -> Iterator[Hit]:
+    yield from hits(facts, "instancetype")

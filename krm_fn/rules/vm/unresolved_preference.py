@@ -1,0 +1,41 @@
+"""A VM's preference does not exist.
+
+What it finds: a `spec.preference` whose name leads to no preference: none of that name is in the bundle or in the builtin
+catalogue, it stands in another namespace, it is of the other kind (namespaced or cluster-wide), or `kind` is none of the two.
+
+Why it matters: without its preference the VM can't be rendered, and KubeVirt can't start it. Before 1.6 its webhook refuses
+such a VM; since then the VM is stored and waits.
+
+Fix: correct the name or the kind, or add the preference to the bundle. A matcher without a kind means the cluster-wide kind;
+a namespaced preference must be in the VM's own namespace.
+
+Example:
+
+    apiVersion: instancetype.kubevirt.io/v1beta1
+    kind: VirtualMachinePreference
+    metadata: {name: linux-desktop}
+    spec: {devices: {preferredDiskBus: virtio}}
+    ---
+    apiVersion: kubevirt.io/v1
+    kind: VirtualMachine
+    metadata: {name: desk}
+    spec:
+      preference: {name: linux-desktop}
+      template: {spec: {domain: {devices: {}}}}
+"""
+
+from __future__ import annotations
+
+from krm_fn.rules import Hit, rule
+from krm_fn.rules.unresolved import hits
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.facts import VmFacts
+
+
+@rule(severity="error", upstream="pkg/instancetype/preference/find/spec.go:FindPreference")
+def unresolved_preference(facts: VmFacts) -> Iterator[Hit]:
+    yield from hits(facts, "preference")
