@@ -1,0 +1,185 @@
+"""The builtin catalogue as the command shows it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from krm_fn import catalogue
+from krm_fn.catalogue import INSTANCETYPE, PREFERENCE, view
+from krm_fn.cli.catalogue import catalogue as command
+from krm_fn.errors import ConfigError
+from krm_fn.releases import NEWEST, Release
+
+API = "instancetype.kubevirt.io/v1beta1"
+U1_MEDIUM = {"cpu": {"guest": 1}, "memory": {"guest": "4Gi"}}
+
+
+def release(text):
+    major, minor, patch = map(int, text.split("."))
+    return Release(version=(major, minor, patch))
+
+
+def test_a_row_names_size_and_traits():
+    row = {row.name: row for row in view.rows(NEWEST, INSTANCETYPE)}["rt1.medium"]
+    traits = ("dedicated CPUs", "isolated emulator thread", "NUMA passthrough", "realtime", "hugepages 1Gi")
+    assert row == view.Row(name="rt1.medium", kind=INSTANCETYPE, vcpus="1", memory="4Gi", traits=traits)
+
+
+def test_a_row_of_a_preference_names_what_it_requires():
+    row = {row.name: row for row in view.rows(NEWEST, PREFERENCE)}["windows.11.virtio"]
+    assert row == view.Row(
+        name="windows.11.virtio",
+        kind=PREFERENCE,
+        vcpus="2",
+        memory="4Gi",
+        disk_bus="virtio",
+        interface="virtio",
+        traits=("topology sockets", "video virtio", "EFI", "secure boot", "TPM", "Hyper-V"),
+    )
+
+
+def test_a_deprecated_row_says_so_and_names_its_gpu():
+    row = {row.name: row for row in view.rows(release("1.4.1"), INSTANCETYPE)}["gn1.xlarge"]
+    assert row.traits == ("deprecated", "GPU nvidia.com/A400")
+
+
+def test_instancetypes_are_listed_by_class_and_size():
+    names = [row.name for row in view.rows(NEWEST, INSTANCETYPE) if row.name.startswith("u1")]
+    assert names[:6] == ["u1.nano", "u1.micro", "u1.small", "u1.medium", "u1.2xmedium", "u1.large"]
+    assert names[6:] == ["u1.xlarge", "u1.2xlarge", "u1.4xlarge", "u1.8xlarge"]
+
+
+def test_the_pairs_that_fit_are_as_many_as_kubevirt_admits():
+    fitting = sum(len(view.satisfying(row.name, NEWEST)) for row in view.rows(NEWEST, PREFERENCE))
+    assert 65 * 54 - fitting == 419
+
+
+def test_a_spread_over_threads_needs_twice_the_ratio():
+    names = view.satisfying("rhel.9.realtime", release("1.4.1"))
+    assert "u1.large" not in names
+    assert "u1.xlarge" in names
+
+
+def test_memory_is_compared_as_an_amount():
+    names = view.satisfying("centos.stream9", NEWEST)
+    assert "u1.small" in names
+    assert "u1.micro" not in names
+
+
+def test_without_requirements_every_instancetype_fits():
+    assert len(view.satisfying("legacy", NEWEST)) == 65
+
+
+def test_the_shown_object_is_the_callers_own():
+    view.show("u1.medium", NEWEST)["spec"]["cpu"]["guest"] = 99
+    assert catalogue.of(NEWEST).find(INSTANCETYPE, "u1.medium") == U1_MEDIUM
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [("1.9", (1, 9, 0)), ("v1.6.3", (1, 6, 3)), ("1.6", (1, 6, 6)), ("1.3", (1, 3, 1)), ("1.1.0", (1, 1, 0))],
+)
+def test_a_release_is_read_back_to_the_first_with_a_catalogue(text, version):
+    assert view.release_of(text).version == version
+
+
+@pytest.mark.parametrize("text", ["1.0", "1.10", "1", "1.9.0.1", "latest", "", "1.x"])
+def test_another_release_is_refused(text):
+    with pytest.raises(ConfigError, match=r"expected a KubeVirt release from 1\.1 to 1\.9"):
+        view.release_of(text)
+
+
+# The command
+
+
+def run(*args):
+    return CliRunner().invoke(command, list(args))
+
+
+def test_list_prints_both_tables():
+    lines = run("list").output.splitlines()
+    assert lines[0] == "INSTANCETYPE     VCPUS   MEMORY   TRAITS"
+    assert "u1.medium        1       4Gi      -" in lines
+    assert "PREFERENCE                 VCPUS FROM   MEMORY FROM   ARCHITECTURE   DISK BUS   INTERFACE   TRAITS" in lines
+    assert len(lines) == 1 + 65 + 1 + 1 + 54
+
+
+def test_list_of_one_kind_and_release():
+    assert len(run("list", "--kind", "preference", "--kubevirt-version", "1.4.1").output.splitlines()) == 1 + 37
+
+
+def test_list_prints_a_list_object_as_kubectl_does():
+    found = json.loads(run("list", "-o", "json").output)
+    assert (found["apiVersion"], found["kind"], len(found["items"])) == ("v1", "List", 119)
+
+
+def test_yaml_output_has_no_aliases():
+    text = run("list", "-o", "yaml", "--kubevirt-version", "1.1").output
+    assert "&id" not in text
+    assert len(yaml.safe_load(text)["items"]) == 66
+
+
+def test_list_what_satisfies_a_preference():
+    found = json.loads(run("list", "--satisfies", "rhel.9.dpdk", "-o", "json").output)
+    assert len(found["items"]) == 65 - 37
+    assert {item["kind"] for item in found["items"]} == {INSTANCETYPE}
+
+
+def test_preferences_satisfy_no_preference():
+    assert run("list", "--satisfies", "fedora", "--kind", "preference").exit_code == 2
+
+
+def test_show_prints_the_object_as_yaml():
+    assert run("show", "u1.medium").output == (
+        "apiVersion: instancetype.kubevirt.io/v1beta1\nkind: VirtualMachineClusterInstancetype\nmetadata:\n  name: u1.medium\n"
+        "spec:\n  cpu:\n    guest: 1\n  memory:\n    guest: 4Gi\n"
+    )
+
+
+def test_show_prints_the_object_as_json():
+    assert json.loads(run("show", "u1.medium", "-o", "json").output) == {
+        "apiVersion": API,
+        "kind": INSTANCETYPE,
+        "metadata": {"name": "u1.medium"},
+        "spec": U1_MEDIUM,
+    }
+
+
+def test_show_as_text_names_the_releases():
+    assert run("show", "windows.2k12", "-o", "text").output.splitlines()[-2:] == [
+        "In KubeVirt:     1.1.0 to 1.3.1, 1.6.0 to 1.9.0",
+        "With this spec:  1.6.0 to 1.9.0",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (
+            ("u1.mediun",),
+            "no builtin instancetype or preference 'u1.mediun'; did you mean u1.medium (in KubeVirt 1.1.0 to 1.9.0)?",
+        ),
+        (("gn1.xlarge",), "it is in KubeVirt 1.1.0 to 1.4.1: ask for one of these with --kubevirt-version"),
+        (("u1.medium", "--kind", "preference"), "no builtin preference 'u1.medium'; `kubevirt-render catalogue list` names"),
+        (("highperformance.larg",), "did you mean highperformance.large (in KubeVirt 1.1.0 to 1.1.1)?"),
+    ],
+)
+def test_an_unknown_name_is_one_line_and_exit_code_1(args, message):
+    result = run("show", *args)
+    assert result.exit_code == 1
+    assert message in result.output
+    assert result.output.count("\n") == 1
+
+
+def test_an_unknown_preference_to_satisfy_is_an_error():
+    result = run("list", "--satisfies", "fedroa")
+    assert result.exit_code == 1
+    assert "did you mean fedora" in result.output
+
+
+def test_an_unknown_release_is_wrong_usage():
+    assert run("list", "--kubevirt-version", "1.0").exit_code == 2
