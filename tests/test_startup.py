@@ -10,10 +10,29 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 
 # What costs more to import than rendering a small bundle does, and what only the command may load.
-HEAVY = set(
-    "argparse ast click collections copy dataclasses datetime difflib enum functools inspect json jsonpatch jsonschema logging "
-    "pathlib re subprocess tempfile typing yaml".split()
-)
+HEAVY = {
+    "argparse",
+    "ast",
+    "click",
+    "collections",
+    "copy",
+    "dataclasses",
+    "datetime",
+    "difflib",
+    "enum",
+    "functools",
+    "inspect",
+    "json",
+    "jsonpatch",
+    "jsonschema",
+    "logging",
+    "pathlib",
+    "re",
+    "subprocess",
+    "tempfile",
+    "typing",
+    "yaml",
+}
 
 FUNCTION = """\
 import sys
