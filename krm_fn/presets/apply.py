@@ -5,8 +5,9 @@ upstream: pkg/virt-api/webhooks/mutating-webhook/mutators/preset.go:applyPresets
 
 from __future__ import annotations
 
-from krm_fn.bundle import effective_namespace
+from krm_fn.bundle import Entry, effective_namespace
 from krm_fn.fields.preset import sections
+from krm_fn.findings import UNSET
 from krm_fn.paths import as_map, copy, drop, get, is_set, put
 from krm_fn.presets.era import era_of, group_version_of, release_for
 from krm_fn.presets.facts import Applied, Disagreement, InvalidSelector, OrderMatters, PresetConflict
@@ -18,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from krm_fn.bundle import Bundle, Entry
+    from krm_fn.bundle import Bundle
     from krm_fn.paths import Path
     from krm_fn.presets.era import Era
     from krm_fn.releases import Release
@@ -44,13 +45,14 @@ def presets_for(bundle: Bundle, api_version: str, namespace: str) -> tuple[Entry
 
 
 def apply_presets(
-    instance: Object, presets: Sequence[Entry], *, release: Release, namespace: str = "", owned: bool = False
+    instance: Object, presets: Sequence[Entry | Object], *, release: Release, namespace: str = "", owned: bool = False
 ) -> Applied:
     """The instance with the matching presets applied, in the order given, and what came up.
 
     `instance` has metadata and spec.domain; `namespace` is where it stands, if it does not say so itself. Presets of other
-    namespaces are passed over. An instance of an API version that the release no longer serves is treated as the last release
-    that did treated it. `owned`: it stands for a template, which never bears the preset controller's marker.
+    namespaces are passed over; a preset may come with its place in the bundle, which findings need, or without. An instance of
+    an API version that the release no longer serves is treated as the last release that did treated it. `owned`: it stands for
+    a template, which never bears the preset controller's marker.
     """
     release = release_for(instance, release)
     era = era_of(release)
@@ -60,7 +62,8 @@ def apply_presets(
     if era.exclude and notes.get(era.exclude) == "true":
         found = Applied(instance=instance, excluded=True)
     else:
-        here = [entry for entry in presets if effective_namespace(entry.obj) == (namespace or effective_namespace(instance))]
+        where = namespace or effective_namespace(instance)
+        here = [entry for entry in map(_entry, presets) if effective_namespace(entry.obj) == where]
         found = _matched(instance, here, release=release, era=era)
     if owned or not era.marker:
         return found
@@ -68,7 +71,7 @@ def apply_presets(
 
 
 def fold_presets(
-    owner: Object, presets: Sequence[Entry], *, release: Release, namespace: str, at: Path = ("spec", "template")
+    owner: Object, presets: Sequence[Entry | Object], *, release: Release, namespace: str, at: Path = ("spec", "template")
 ) -> Applied:
     """The owner of a template with the presets folded into it; the result's `instance` is the owner.
 
@@ -81,17 +84,23 @@ def fold_presets(
     template = as_map(get(owner, at))
     instance = _with_firmware({**template, "apiVersion": owner.get("apiVersion")})
     found = apply_presets(instance, presets, release=release, namespace=namespace, owned=True)
+    firmware = get(template, _FIRMWARE)
+    found = found.but(conflicts=tuple(_without_drawn(conflict, firmware) for conflict in found.conflicts))
     if not found.applied:
         return found.but(instance=owner)
     folded = copy(owner)
     put(folded, (*at, "metadata"), copy(found.instance["metadata"]))
     put(folded, (*at, *DOMAIN), copy(found.instance["spec"]["domain"]))
-    firmware = get(template, _FIRMWARE)
     if firmware is None:
         drop(folded, (*at, *_FIRMWARE))
     else:
         put(folded, (*at, *_FIRMWARE), copy(firmware))
     return found.but(instance=folded)
+
+
+def _entry(preset: Entry | Object) -> Entry:
+    """The preset with its place in the bundle, if it comes with one."""
+    return preset if isinstance(preset, Entry) else Entry(obj=preset, item=-1)
 
 
 def _matched(instance: Object, presets: Sequence[Entry], *, release: Release, era: Era) -> Applied:
@@ -177,6 +186,13 @@ def _with_firmware(instance: Object) -> Object:
     spec = as_map(instance.get("spec"))
     domain = {**domain_of(instance), "firmware": {**as_map(firmware), "uuid": _DRAWN}}
     return {**instance, "spec": {**spec, "domain": domain}}
+
+
+def _without_drawn(conflict: PresetConflict, firmware: Object | None) -> PresetConflict:
+    """The conflict with the template's own firmware in place of the one with the uuid."""
+    current = UNSET if firmware is None else firmware
+    clashing = (clash.but(current=current) if clash.path == _FIRMWARE else clash for clash in conflict.clashes)
+    return conflict.but(clashes=tuple(clashing))
 
 
 def _sound(instance: Object) -> bool:

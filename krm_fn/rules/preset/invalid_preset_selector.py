@@ -1,0 +1,62 @@
+"""A preset with an invalid selector.
+
+What it finds: a preset in the namespace of an instance whose selector is invalid: an operator other than In, NotIn, Exists and
+DoesNotExist, values where there may be none or none where there must be some, or text that is no label key or value.
+
+Why it matters: KubeVirt reads the selectors of all presets in the namespace before it looks at the first, and refuses the
+instance if one can't be read, whether or not it was meant to match. Releases up to 0.8 passed over the broken preset alone; the
+severity is then warning.
+
+Fix: correct the selector, or delete the preset.
+
+Example:
+
+    apiVersion: kubevirt.io/v1
+    kind: VirtualMachineInstancePreset
+    metadata: {name: broken}
+    spec:
+      selector: {matchExpressions: [{key: os, operator: Gt, values: ["1"]}]}
+      domain: {cpu: {cores: 2}}
+    ---
+    apiVersion: kubevirt.io/v1
+    kind: VirtualMachineInstance
+    metadata: {name: web}
+    spec: {domain: {devices: {}}}
+"""
+
+from __future__ import annotations
+
+from krm_fn.paths import dotted
+from krm_fn.presets.selector import OPERATORS
+from krm_fn.resource import ref_of
+from krm_fn.rules import Hit, rule, show
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.presets.facts import PresetFacts
+
+# What is wrong, by the reason that `presets.selector` gives.
+WRONG = {
+    "form": "is of a shape that no selector has",
+    "key": "is no label key",
+    "value": "is no label value",
+    "operator": "is none of " + ", ".join(OPERATORS),
+    "values-missing": "must hold a value, as In and NotIn ask",
+    "values-given": "must be left out, as Exists and DoesNotExist ask",
+}
+
+
+@rule(severity="error", upstream="pkg/virt-api/webhooks/mutating-webhook/mutators/preset.go:filterPresets")
+def invalid_preset_selector(facts: PresetFacts) -> Iterator[Hit]:
+    refused = facts.applied.refused == "selector"
+    outcome = "KubeVirt refuses every instance in the namespace" if refused else "the preset is passed over"
+    for fact in facts.applied.invalid:
+        for problem in fact.problems:
+            what = f"{dotted(('spec', 'selector', *problem.path))} {show(problem.current)} {WRONG[problem.reason]}"
+            yield Hit(
+                message=f"{ref_of(fact.preset.obj)}: {what}, so {outcome}; correct it",
+                upstream="admission" if refused and not facts.prefix else "",
+                severity="" if refused else "warning",
+            )

@@ -1,0 +1,62 @@
+"""A preset and an instance that disagree.
+
+What it finds: a preset whose selector matches an instance, and a part of the domain that both set and set differently. KubeVirt
+takes 1Gi and 1024Mi for different there; such a finding has the severity info.
+
+Why it matters: the instance keeps what it has, and KubeVirt says so only in a log. A preset is copied section by section, so
+that a single differing key keeps out all of `cpu` or `features`; sections that the instance lacks are applied all the same.
+The firmware of a preset never reaches the instance of a VM, since that has a firmware uuid by then.
+
+Fix: make the two say the same, delete the section from one of them, or narrow the preset's selector.
+
+Example:
+
+    apiVersion: kubevirt.io/v1
+    kind: VirtualMachineInstancePreset
+    metadata: {name: two-cores}
+    spec:
+      selector: {matchLabels: {size: small}}
+      domain: {cpu: {cores: 2}}
+    ---
+    apiVersion: kubevirt.io/v1
+    kind: VirtualMachineInstance
+    metadata: {name: web, labels: {size: small}}
+    spec: {domain: {cpu: {cores: 4}, devices: {}}}
+"""
+
+from __future__ import annotations
+
+from krm_fn.findings import UNSET
+from krm_fn.paths import dotted
+from krm_fn.resource import ref_of
+from krm_fn.rules import Hit, rule, show
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.presets.facts import Clash, PresetConflict, PresetFacts
+
+
+@rule(severity="warning")
+def preset_conflict(facts: PresetFacts) -> Iterator[Hit]:
+    for conflict in facts.applied.conflicts:
+        for clash in conflict.clashes:
+            yield Hit(
+                message=_message(conflict, clash),
+                path=clash.path,
+                current=clash.current,
+                upstream_path=clash.upstream,
+                severity="info" if clash.same_amount else "",
+            )
+
+
+def _message(conflict: PresetConflict, clash: Clash) -> str:
+    whose = f"{ref_of(conflict.preset.obj)} is applied {'in part' if conflict.partial else 'in no part'}"
+    place = dotted(clash.path)
+    both = f"{show(clash.value)} != {show(clash.current)}"
+    if clash.current is UNSET:
+        return f"{whose}: {place} of a preset reaches no VM, whose instance has one of its own; write it into the VM's template"
+    if clash.same_amount:
+        return f"{whose}: {place} {both} is one amount, which KubeVirt takes for two; write it the same way in both"
+    return f"{whose}: {place} {both} of the instance, which stays; align or delete one"

@@ -1,0 +1,46 @@
+"""A preset whose name is too long for the annotation that names it.
+
+What it finds: a preset that is applied to an instance and has a name of more than 63 characters.
+
+Why it matters: KubeVirt writes an annotation with the preset's name in its key, and the API server refuses longer names there,
+so that no instance which the preset matches can be created.
+
+Fix: give the preset a shorter name.
+
+Example:
+
+    apiVersion: kubevirt.io/v1
+    kind: VirtualMachineInstancePreset
+    metadata: {name: two-cores-for-every-virtual-machine-of-the-department-for-accounting}
+    spec: {selector: {}, domain: {cpu: {cores: 2}}}
+    ---
+    apiVersion: kubevirt.io/v1
+    kind: VirtualMachineInstance
+    metadata: {name: web}
+    spec: {domain: {devices: {}}}
+"""
+
+from __future__ import annotations
+
+from krm_fn.presets.apply import APPLIED_PREFIX
+from krm_fn.presets.selector import MAX_NAME
+from krm_fn.resource import name_of, ref_of
+from krm_fn.rules import Hit, rule
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.presets.facts import PresetFacts
+
+
+@rule(severity="error")
+def preset_name_too_long(facts: PresetFacts) -> Iterator[Hit]:
+    for preset in facts.applied.too_long:
+        name = name_of(preset.obj)
+        yield Hit(
+            message=f"{ref_of(preset.obj)} matches, and its name of {len(name)} characters fits no annotation key, which holds "
+            f"{MAX_NAME}; shorten it",
+            path=("metadata", "annotations", APPLIED_PREFIX + name),
+            upstream="" if facts.prefix else "admission",
+        )

@@ -1,0 +1,57 @@
+"""A preset that matches an instance and gives it nothing.
+
+What it finds: a preset whose selector matches an instance, of which nothing is applied though nothing is in conflict.
+
+Why it matters: presets reach only `resources.requests`, `cpu`, `firmware`, `clock`, `features`, `devices.watchdog` and
+`ioThreadsPolicy`; memory, disks, interfaces, the machine type and limits in a preset are passed over without a word.
+Requests are copied only where the instance has none at all.
+
+Fix: write what is missing into the instance or the VM's template, or use an instancetype or a preference.
+
+Example:
+
+    apiVersion: kubevirt.io/v1
+    kind: VirtualMachineInstancePreset
+    metadata: {name: one-gig}
+    spec:
+      selector: {}
+      domain: {memory: {guest: 1Gi}}
+    ---
+    apiVersion: kubevirt.io/v1
+    kind: VirtualMachineInstance
+    metadata: {name: web}
+    spec: {domain: {devices: {}}}
+"""
+
+from __future__ import annotations
+
+from krm_fn.fields.preset import sections
+from krm_fn.paths import dotted
+from krm_fn.presets.merge import domain_of, offers
+from krm_fn.resource import ref_of
+from krm_fn.rules import Hit, rule
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.bundle import Entry
+    from krm_fn.presets.facts import PresetFacts
+    from krm_fn.releases import Release
+
+
+@rule(severity="warning")
+def preset_not_applied(facts: PresetFacts) -> Iterator[Hit]:
+    for preset in facts.applied.idle:
+        yield Hit(
+            message=f"{ref_of(preset.obj)} matches, but {_reason(preset, facts.release)}; write the values here instead",
+            path=("spec", "domain"),
+        )
+
+
+def _reason(preset: Entry, release: Release) -> str:
+    domain = domain_of(preset.obj)
+    if any(offers(domain, section) for section in sections(release)):
+        return "is applied in no part, since each section it sets is here already and holds more or other keys"
+    reached = ", ".join(dict.fromkeys(dotted(section.path[:2]) for section in sections(release)))
+    return f"sets nothing that presets reach ({reached})"

@@ -1,0 +1,61 @@
+"""Presets that match one instance and disagree.
+
+What it finds: two presets in one namespace whose selectors match the same instance, and a part of the domain that both set and
+set differently, be it only by writing one amount in two ways.
+
+Why it matters: KubeVirt refuses such an instance, even where the instance itself sets that part; a VM stays without its
+instance. Releases up to 0.8 let the instance fail and applied no preset at all.
+
+Fix: make the presets say the same, or narrow one of the selectors.
+
+Example:
+
+    apiVersion: kubevirt.io/v1
+    kind: VirtualMachineInstancePreset
+    metadata: {name: two-cores}
+    spec: {selector: {}, domain: {cpu: {cores: 2}}}
+    ---
+    apiVersion: kubevirt.io/v1
+    kind: VirtualMachineInstancePreset
+    metadata: {name: four-cores}
+    spec: {selector: {}, domain: {cpu: {cores: 4}}}
+    ---
+    apiVersion: kubevirt.io/v1
+    kind: VirtualMachineInstance
+    metadata: {name: web}
+    spec: {domain: {devices: {}}}
+"""
+
+from __future__ import annotations
+
+from krm_fn.findings import UNSET
+from krm_fn.paths import dotted, get
+from krm_fn.resource import ref_of
+from krm_fn.rules import Hit, rule, show
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.presets.facts import Disagreement, PresetFacts
+
+
+@rule(severity="error", upstream="pkg/virt-api/webhooks/mutating-webhook/mutators/preset.go:checkPresetConflicts")
+def presets_disagree(facts: PresetFacts) -> Iterator[Hit]:
+    labels = ("metadata", "labels")
+    for pair in facts.applied.disagreements:
+        yield Hit(
+            message=_message(pair),
+            path=labels,
+            current=get(facts.entry.obj, (*facts.prefix, *labels), UNSET),
+            # a VM is admitted; it is its instance that the webhook refuses
+            upstream="" if facts.prefix else "admission",
+        )
+
+
+def _message(pair: Disagreement) -> str:
+    where = ", ".join(f"{dotted(one.path)} {show(one.value)} != {show(one.current)}" for one in pair.clashes)
+    return (
+        f"{ref_of(pair.preset.obj)} and {ref_of(pair.other.obj)} both match and disagree on {where}, so KubeVirt refuses the "
+        "instance; make them say the same or narrow a selector"
+    )
