@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import click
 
 from krm_fn.catalogue import INSTANCETYPE, PREFERENCE, view
-from krm_fn.errors import RenderError
 from krm_fn.releases import NEWEST
 
 TYPE_CHECKING = False
@@ -61,20 +59,19 @@ def catalogue() -> None:
 @output_option("text")
 def list_entries(version: str, kind: str | None, satisfies: str | None, output: str) -> None:
     """List what a release deploys."""
-    if satisfies and kind == "preference":
+    if satisfies is not None and kind == "preference":
         raise click.UsageError("--satisfies lists instancetypes; leave out --kind preference")
-    with one_line_errors():
-        release = view.release_of(version)
-        kinds = (KINDS[kind],) if kind else (INSTANCETYPE,) if satisfies else tuple(KINDS.values())
-        tables = {each: view.rows(release, each) for each in kinds}
-        if satisfies:
-            names = view.satisfying(satisfies, release)
-            tables = {each: tuple(row for row in rows if row.name in names) for each, rows in tables.items()}
-        if output == "text":
-            click.echo("\n\n".join(table(COLUMNS[each], rows) for each, rows in tables.items()))
-        else:
-            items = [view.show(row.name, release, row.kind) for rows in tables.values() for row in rows]
-            click.echo(printed({"apiVersion": "v1", "kind": "List", "items": items}, output), nl=False)
+    release = view.release_of(version)
+    kinds = (KINDS[kind],) if kind else (INSTANCETYPE,) if satisfies is not None else tuple(KINDS.values())
+    tables = {each: view.rows(release, each) for each in kinds}
+    if satisfies is not None:
+        names = view.satisfying(satisfies, release)
+        tables = {each: tuple(row for row in rows if row.name in names) for each, rows in tables.items()}
+    if output == "text":
+        click.echo("\n\n".join(table(COLUMNS[each], rows) for each, rows in tables.items()))
+    else:
+        items = [view.show(row.name, release, row.kind) for rows in tables.values() for row in rows]
+        click.echo(printed({"apiVersion": "v1", "kind": "List", "items": items}, output), nl=False)
 
 
 @catalogue.command("show")
@@ -84,26 +81,12 @@ def list_entries(version: str, kind: str | None, satisfies: str | None, output: 
 @output_option("yaml")
 def show_entry(name: str, version: str, kind: str | None, output: str) -> None:
     """Show one instancetype or preference, ready to be kept in a bundle."""
-    with one_line_errors():
-        release = view.release_of(version)
-        wanted = KINDS[kind] if kind else ""
-        if output == "text":
-            click.echo("\n".join(f"{label + ':':<17}{text}" for label, text in view.describe(name, release, wanted)))
-        else:
-            click.echo(printed(view.show(name, release, wanted), output), nl=False)
-
-
-@contextmanager
-def one_line_errors() -> Iterator[None]:
-    """Lets an error of ours end the command as click does: one line on stderr, our exit code."""
-    try:
-        yield
-    except RenderError as error:
-        raise _stop(error) from error
-
-
-def _stop(error: RenderError) -> click.ClickException:
-    return click.UsageError(str(error)) if error.exit_code == click.UsageError.exit_code else click.ClickException(str(error))
+    release = view.release_of(version)
+    wanted = KINDS[kind] if kind else ""
+    if output == "text":
+        click.echo("\n".join(f"{label + ':':<17}{text}" for label, text in view.describe(name, release, wanted)))
+    else:
+        click.echo(printed(view.show(name, release, wanted), output), nl=False)
 
 
 def table(columns: dict[str, Callable[[view.Row], str]], rows: Sequence[view.Row]) -> str:
