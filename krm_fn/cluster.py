@@ -1,0 +1,151 @@
+"""The cluster's settings, as far as rendering needs them: a KubeVirtConfiguration with KubeVirt's own defaults behind it."""
+
+from __future__ import annotations
+
+from krm_fn.paths import as_list, as_map, get, is_nonzero, is_set
+from krm_fn.quantity import Quantity, parse
+from krm_fn.releases import NEWEST, Release
+from krm_fn.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from krm_fn.bundle import Bundle
+    from krm_fn.paths import Path
+    from krm_fn.releases import Version
+    from krm_fn.resource import Object
+
+DEFAULT_CPU_REQUEST = Quantity(nanos=100_000_000)  # 100m
+DEFAULT_MEMORY_OVERCOMMIT = 100
+
+
+class Machine(Value):
+    """The machine type of an architecture where the cluster sets none for all: `key` is its place in the configuration."""
+
+    architecture: str
+    key: str
+    default: str
+    since: Version = ()
+    until: Version = ()
+
+
+# The last row stands for every other architecture, the empty one included.
+MACHINES = (
+    Machine(architecture="arm64", key="arm64", default="virt"),
+    Machine(architecture="ppc64le", key="ppc64le", default="pseries", until=(1, 7)),
+    Machine(architecture="s390x", key="", default="s390-ccw-virtio", until=(1, 7)),  # upstream doesn't read its configuration
+    Machine(architecture="s390x", key="s390x", default="s390-ccw-virtio", since=(1, 7)),
+    Machine(architecture="", key="amd64", default="q35"),
+)
+
+
+class Cluster(Value):
+    """A cluster by its `configuration`: the KubeVirtConfiguration under `spec.configuration` of the KubeVirt object."""
+
+    configuration: Object = {}  # noqa: RUF012  nobody writes into a Value
+
+    @property
+    def invalid(self) -> Path:
+        """The path of a setting for which KubeVirt ignores the whole configuration; () where all is well.
+
+        upstream: pkg/virt-config/configuration.go:validateConfig
+        """
+        return next((path for path, wrong in INVALID if wrong(get(self.configuration, path))), ())
+
+    def setting(self, *path: str) -> Any:
+        """The value at a path of the configuration that is in force; None where nothing is set there."""
+        if "in_force" not in self.__dict__:
+            self.__dict__["in_force"] = {} if self.invalid else self.configuration
+        value = get(self.__dict__["in_force"], path)
+        return value if is_set(value) else None
+
+    @property
+    def default_architecture(self) -> str:
+        return _text(self.setting("architectureConfiguration", "defaultArchitecture")) or "amd64"
+
+    def machine_type(self, architecture: str, release: Release = NEWEST) -> str:
+        """The machine type that VMs of an architecture get.
+
+        upstream: pkg/virt-config/virt-config.go:GetMachineType
+        """
+        for row in MACHINES:
+            if row.architecture in ("", architecture) and release.within(since=row.since, until=row.until):
+                own = _text(self.setting("architectureConfiguration", row.key, "machineType")) if row.key else ""
+                return _text(self.setting("machineType")) or own or row.default
+        raise AssertionError("the last row stands for every architecture and release")
+
+    @property
+    def cpu_request(self) -> Quantity | None:
+        """What a VM that says nothing requests of CPU; None where the cluster leaves it at KubeVirt's default."""
+        request = parse(self.setting("cpuRequest"))
+        return None if request is None or request.nanos == DEFAULT_CPU_REQUEST.nanos else request
+
+    @property
+    def memory_overcommit(self) -> int:
+        """How much guest memory a pod's memory may carry, in percent."""
+        percent = self.setting("developerConfiguration", "memoryOvercommit")
+        return percent if type(percent) is int and percent != 0 else DEFAULT_MEMORY_OVERCOMMIT
+
+    @property
+    def eviction_strategy(self) -> str:
+        return _text(self.setting("evictionStrategy")) or "None"
+
+    @property
+    def default_network_interface(self) -> str:
+        """How VMs that name no network are attached: bridge, masquerade or slirp."""
+        return _text(self.setting("network", "defaultNetworkInterface")) or "bridge"
+
+    @property
+    def permits_bridge_on_pod_network(self) -> bool:
+        return self.setting("network", "permitBridgeInterfaceOnPodNetwork") is not False
+
+    @property
+    def deploys_catalogue(self) -> bool:
+        """True unless the cluster turns the common instancetypes off."""
+        return self.setting("commonInstancetypesDeployment", "enabled") is not False
+
+    def has_gate(self, name: str) -> bool:
+        """True where the configuration turns the feature gate on; gates that a release made permanent are not looked at."""
+        return name in as_list(self.setting("developerConfiguration", "featureGates"))
+
+
+def of_bundle(bundle: Bundle, configuration: Object) -> Cluster:
+    """The cluster that the bundle's KubeVirt object describes, with `configuration` merged over it."""
+    found = next(iter(bundle.of_kind("KubeVirt", "kubevirt.io")), None)
+    own = as_map(get(found.obj, ("spec", "configuration"))) if found else {}
+    return Cluster(configuration=_merged(own, configuration))
+
+
+def _merged(below: Object, above: Object) -> Object:
+    """`above` over `below`, map by map; a list replaces the whole list. Neither is changed."""
+    merged = {**below}
+    for key, value in above.items():
+        both = isinstance(value, dict) and isinstance(merged.get(key), dict)
+        merged[key] = _merged(merged[key], value) if both else value
+    return merged
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _not_positive(value: object) -> bool:
+    return type(value) is int and value < 0  # Go drops a plain zero before it looks
+
+
+def _no_percentage(value: object) -> bool:
+    return type(value) is int and not 0 <= value <= 100
+
+
+def _not_in(*words: str) -> Any:
+    return lambda value: is_nonzero(value) and value not in words
+
+
+INVALID = (
+    (("imagePullPolicy",), _not_in("Always", "Never", "IfNotPresent")),
+    (("developerConfiguration", "memoryOvercommit"), _not_positive),
+    (("developerConfiguration", "cpuAllocationRatio"), _not_positive),
+    (("developerConfiguration", "pvcTolerateLessSpaceUpToPercent"), _no_percentage),
+    (("network", "defaultNetworkInterface"), _not_in("bridge", "slirp", "masquerade")),
+)

@@ -1,0 +1,67 @@
+"""Applying an instancetype and a preference to a `{metadata, spec}` template, and parts of a preference alone.
+
+All of these change the template they are given: the caller owns it. They share no structure with the specs.
+"""
+
+from __future__ import annotations
+
+from krm_fn.fields.instancetype import INSTANCETYPE
+from krm_fn.fields.preference import AUTOATTACH, DEVICES, PREFERENCE
+from krm_fn.fields.verbs import Work, carry_out, groups_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from krm_fn.facts import Conflict
+    from krm_fn.fields.verbs import Field, Groups
+    from krm_fn.releases import Release
+    from krm_fn.resource import Object
+
+TABLES: dict[str, Sequence[Field]] = {
+    "instancetype": INSTANCETYPE,
+    "preference": PREFERENCE,
+    "devices": DEVICES,
+    "autoattach": AUTOATTACH,
+}
+
+_groups: dict[tuple[str, Release], Groups] = {}
+
+
+def apply(
+    template: Object, *, instancetype: Object | None, preference: Object | None, release: Release
+) -> tuple[Conflict, ...]:
+    """The fields that the template and the instancetype both claim; none where everything was applied.
+
+    With conflicts the template is left half-done and must be thrown away.
+    upstream: pkg/instancetype/apply/vmi.go:ApplyToVMI
+    """
+    work = Work(template, preference=preference)
+    if instancetype is not None:
+        carry_out(_compiled("instancetype", release), instancetype, work)
+    if preference is not None and not work.conflicts:
+        carry_out(_compiled("preference", release), preference, work)
+    return tuple(work.conflicts)
+
+
+def apply_device_preferences(template: Object, preference: Object, release: Release) -> None:
+    """Apply what the preference says about devices, nothing else.
+
+    upstream: pkg/instancetype/preference/apply/device.go:ApplyDevicePreferences
+    """
+    carry_out(_compiled("devices", release), preference, Work(template, preference=preference))
+
+
+def apply_autoattach_preferences(template: Object, preference: Object, release: Release) -> None:
+    """Apply what the preference says about attaching default devices, nothing else.
+
+    upstream: pkg/instancetype/preference/apply/device.go:ApplyAutoAttachPreferences
+    """
+    carry_out(_compiled("autoattach", release), preference, Work(template, preference=preference))
+
+
+def _compiled(table: str, release: Release) -> Groups:
+    key = table, release
+    if key not in _groups:
+        _groups[key] = groups_of(TABLES[table], release)
+    return _groups[key]

@@ -1,0 +1,73 @@
+"""What preferences do to disks, interfaces and panic devices beyond filling in one field each."""
+
+from __future__ import annotations
+
+from krm_fn.fields.verbs import as_written, enter_list, reach
+from krm_fn.paths import as_list, as_map, get, is_set
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from krm_fn.fields.verbs import Work
+    from krm_fn.paths import Path
+    from krm_fn.resource import Object
+
+DEVICES = ("domain", "devices")
+DISK_TARGETS = ("disk", "cdrom", "lun")
+BINDINGS = ("bridge", "slirp", "masquerade", "sriov", "macvtap", "passt", "passtBinding", "binding")
+
+
+def give_targets(work: Work, _value: Any, _: Path) -> None:
+    """Make every disk without a target a plain `disk`: any `devices` block does, even an empty one.
+
+    upstream: pkg/instancetype/preference/apply/disk.go:applyDiskPreferences
+    """
+    for disk in as_list(get(work.spec, (*DEVICES, "disks"))):
+        if isinstance(disk, dict) and not any(is_set(disk.get(target)) for target in DISK_TARGETS):
+            disk["disk"] = {}
+
+
+def is_disk(disk: Object) -> bool:
+    return is_set(disk.get("disk"))
+
+
+def is_virtio_disk(disk: Object) -> bool:
+    return as_map(disk.get("disk")).get("bus") == "virtio"
+
+
+def is_cdrom(disk: Object) -> bool:
+    return is_set(disk.get("cdrom")) and not is_disk(disk)
+
+
+def is_lun(disk: Object) -> bool:
+    return is_set(disk.get("lun")) and not is_disk(disk) and not is_cdrom(disk)
+
+
+def masquerade(work: Work, value: Any, _: Path) -> None:
+    """Bind by masquerade every interface that has no binding and is on the pod network.
+
+    upstream: pkg/instancetype/preference/apply/interface.go:applyInterfacePreferences
+    """
+    for interface in as_list(get(work.spec, (*DEVICES, "interfaces"))):
+        bound = not isinstance(interface, dict) or any(is_set(interface.get(name)) for name in BINDINGS)
+        if not bound and _on_pod_network(interface, work.spec):
+            interface["masquerade"] = as_written(value)
+
+
+def _on_pod_network(interface: Object, spec: Object) -> bool:
+    """True where the first network of the interface's name is the pod's."""
+    for network in as_list(spec.get("networks")):
+        if isinstance(network, dict) and network.get("name") == interface.get("name"):
+            return network.get("pod") is not None
+    return False
+
+
+def add_panic_device(work: Work, value: Any, _: Path) -> None:
+    """Give a VM without a panic device one of the preferred model.
+
+    upstream: pkg/instancetype/preference/apply/device.go:applyPanicDevicePreferences
+    """
+    devices = enter_list(reach(work.spec, DEVICES), "panicDevices")
+    if not devices:
+        devices.append({"model": value})
