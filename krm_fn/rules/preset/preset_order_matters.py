@@ -45,7 +45,7 @@ def preset_order_matters(facts: PresetFacts) -> Iterator[Hit]:
         first, *later = fact.presets
         others = " and ".join(name_of(entry.obj) for entry in later)
         yield Hit(
-            message=f"{ref_of(first.obj)} gives {dotted(fact.path)} here, but KubeVirt goes by no order and may take that of {others} "
-            "instead; put it into one preset",
+            message=f"{ref_of(first.obj)} gives {dotted(fact.path)} here, but KubeVirt goes by no order and may take that of "
+            f"{others} instead; put it into one preset",
             path=fact.path,
         )
