@@ -7,7 +7,7 @@ default.
 
 from __future__ import annotations
 
-from krm_fn.config_checks import CHECKS, child, hint, map_at, of_text, shown
+from krm_fn.config_checks import CHECKS, child, hint, map_at, of_text, rule_at, shown
 from krm_fn.config_keys import API_VERSION, KEYS, KIND, NAMES, Config, Key
 from krm_fn.errors import ConfigError
 from krm_fn.paths import dotted
@@ -100,6 +100,8 @@ def _row(name: str, path: str) -> Key:
     key = NAMES.get(head)
     if key is None or (dot and (key.type not in ("configuration", "severity") or not all(below.split(".")))):
         raise _unknown_key(name, path)
+    if dot and key.type == "severity":
+        rule_at(below, path)
     return key
 
 

@@ -111,16 +111,20 @@ def _configuration(_: Key, value: object, path: str) -> dict[str, Any]:
 
 
 def _severity(_: Key, value: object, path: str) -> dict[str, str]:
-    given = map_at(value, path)
-    return {rule: _level(rule, level, child(path, rule)) for rule, level in given.items() if level is not None and level != ""}
+    found = {}
+    for rule, level in map_at(value, path).items():
+        rule_at(rule, child(path, rule))
+        if level is not None and level != "":
+            # readers of YAML 1.1 take a plain `off` for false
+            found[rule] = _one_of(LEVELS, "off" if level is False else level, child(path, rule))
+    return found
 
 
-def _level(rule: object, level: object, path: str) -> str:
+def rule_at(rule: object, path: str) -> None:
+    """Raises: ConfigError where there is no rule of that id."""
     known = tuple(all_rules())
     if rule not in known:
         raise ConfigError(f"{shown(rule)} is no rule{hint(rule, known)}; `kubevirt-render rules` lists them", path=path)
-    # readers of YAML 1.1 take a plain `off` for false
-    return _one_of(LEVELS, "off" if level is False else level, path)
 
 
 CHECKS: dict[str, Callable[[Key, object, str], Any]] = {
@@ -135,7 +139,7 @@ CHECKS: dict[str, Callable[[Key, object, str], Any]] = {
 def of_text(key: Key, text: str, below: str, path: str) -> Any:
     """The value for Config that a text means; `below` is what follows the dot of a dotted key."""
     if key.type == "severity" and below:
-        return {below: _level(below, text, path)}
+        return {below: _one_of(LEVELS, text, path)}
     if key.type not in ("configuration", "severity"):
         return CHECKS[key.type](key, SWITCHES.get(text, text) if key.type == "switch" else text, path)
     value = _yaml(text, path)
