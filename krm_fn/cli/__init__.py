@@ -1,0 +1,87 @@
+"""The command. Each subcommand is a module of its own here, loaded when it is called; the rows of COMMANDS name them."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from typing import TYPE_CHECKING
+
+import click
+
+from krm_fn import __version__
+from krm_fn.main import INTERRUPTED, NAME, fail
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+# The subcommands in the order of the help: module and click command bear the same name.
+COMMANDS = ("render", "check", "catalogue", "rules", "argocd", "schema")
+
+
+def run(arguments: Sequence[str]) -> int:
+    """The exit code of the command that the arguments name. Raises: RenderError, and what reading and writing raise."""
+    try:
+        code = command.main(args=list(arguments), prog_name=NAME, standalone_mode=False)
+    except click.Abort:
+        return INTERRUPTED
+    except click.ClickException as error:
+        return fail(_message(error), error.exit_code)
+    return code if isinstance(code, int) else 0
+
+
+def _message(error: click.ClickException) -> str:
+    text = error.format_message().rstrip(".")
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    return f"{text}; see `{context.command_path} --help`" if context else text
+
+
+class Commands(click.Group):
+    """A group whose commands are imported when they are asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  click's signature
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in COMMANDS:
+            return None
+        found: click.Command = getattr(importlib.import_module(f"{__name__}.{cmd_name}"), cmd_name)
+        return found
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            raise click.UsageError(f"{args[0]!r} is no command; {_fix(args[0])}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+def _fix(word: str) -> str:
+    import os
+
+    from krm_fn.rules import nearest
+
+    if os.path.exists(word):  # noqa: PTH110
+        return f"to render it: `{NAME} render {word}`"
+    likely = nearest(word, COMMANDS)
+    return f"did you mean {likely[0]}" if likely else f"expected one of {', '.join(COMMANDS)}"
+
+
+def _print_doc(ctx: click.Context, _: click.Parameter, asked: Any) -> None:
+    if asked:
+        from krm_fn.cli.about import metadata
+
+        click.echo(json.dumps(metadata(), indent=2))
+        ctx.exit()
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name=NAME, message="%(prog)s %(version)s")
+@click.option(
+    "--doc", is_flag=True, is_eager=True, expose_value=False, callback=_print_doc, help="Print the function's metadata as JSON."
+)
+def command() -> None:
+    """Render KubeVirt virtual machines offline: instancetypes and preferences applied as the cluster would.
+
+    Without arguments, with a ResourceList on stdin: the KRM function, as kustomize and kpt call it.
+
+    Exit codes: 0 clean; 1 findings from --fail-on on, or input that can't be read; 2 usage or config.
+    """

@@ -1,0 +1,76 @@
+"""Writing rendered objects back into the files they came from."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from krm_fn.cli.outputs import appended, rendered
+from krm_fn.yamlio import ListText
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from krm_fn.core import Outcome
+    from krm_fn.sources import Source, Sources
+
+
+def write(found: Sources, outcome: Outcome) -> list[str]:
+    """Write the files whose objects changed, each by one rename, and give their names.
+
+    What rendering added comes last in the last file that changed, or in the last file. All new texts are on the disk before the
+    first file is replaced. Raises: OSError.
+    """
+    texts = _texts(found, outcome)
+    waiting: list[tuple[str, Path]] = []
+    try:
+        for file, data in texts.items():
+            real = Path(file).resolve()  # a link stays a link
+            waiting.append((_beside(real, data), real))
+        for temporary, real in waiting:
+            os.replace(temporary, real)  # noqa: PTH105
+    finally:
+        for temporary, _ in waiting:
+            Path(temporary).unlink(missing_ok=True)
+    return list(texts)
+
+
+def _texts(found: Sources, outcome: Outcome) -> dict[str, bytes]:
+    pairs = list(rendered(found, outcome))
+    changed = [number for number, (source, items) in enumerate(pairs) if _differ(source, items)]
+    last = (changed or [len(pairs) - 1])[-1]
+    more = {last: appended(found, outcome)}
+    texts = {source.file: (source, _text(source, items, more.get(number, ()))) for number, (source, items) in enumerate(pairs)}
+    return {file: text for file, (source, text) in texts.items() if text != source.data}
+
+
+def _differ(source: Source, items: Sequence[Any]) -> bool:
+    return any(old is not new for old, new in zip(source.items, items, strict=True))
+
+
+def _text(source: Source, items: Sequence[Any], more: Sequence[Any]) -> bytes:
+    everything = list(source.text.items)
+    for number, item in zip(source.objects, items, strict=True):
+        everything[number] = item
+    everything += more
+    if isinstance(source.text, ListText):
+        return source.text.write(everything, source.text.head.get("results") or [])
+    return source.text.write(everything)
+
+
+def _beside(real: Path, data: bytes) -> str:
+    """The name of a new file with the data, in the same folder and with the same mode."""
+    with tempfile.NamedTemporaryFile(dir=real.parent, prefix=f".{real.name}.", suffix=".tmp", delete=False) as file:
+        try:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+            shutil.copymode(real, file.name)
+        except BaseException:
+            Path(file.name).unlink(missing_ok=True)
+            raise
+    return file.name

@@ -1,0 +1,133 @@
+"""The flags that commands share: one for each key of the config, and those that say what to read."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from krm_fn import config, sources, yamlio
+from krm_fn.config_keys import KEYS
+from krm_fn.errors import ConfigError, InputError
+from krm_fn.main import NAME
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from krm_fn.config import Config
+    from krm_fn.config_keys import Key
+    from krm_fn.sources import Sources
+
+    Decorator = Callable[[Any], Any]
+
+
+class Words(click.Choice[str]):
+    """Shows and completes the words of a key; the config's own checks judge them, for they name the nearest."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ARG002
+        return value
+
+
+def flag_of(name: str) -> str:
+    """The flag of a config key: `--fail-on` of `failOn`."""
+    return "--" + "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in name)
+
+
+def _option(key: Key) -> Decorator:
+    flag, text = flag_of(key.name), f"{key.doc[0].upper()}{key.doc[1:]}."
+    match key.type:
+        case "switch":
+            return click.option(f"{flag}/--no-{flag[2:]}", key.field, default=None, help=text)
+        case "severity":
+            return click.option(flag, key.field, multiple=True, metavar="RULE=LEVEL", help=f"{text} Repeatable.")
+        case "configuration":
+            return click.option(flag, key.field, metavar="FILE|YAML", help=f"{text} A file, or the YAML itself.")
+        case _:
+            shape = Words(key.words) if key.words else click.STRING
+            return click.option(flag, key.field, type=shape, help=f"{text} Default: {key.default}.")
+
+
+def config_options(command: Any) -> Any:
+    """Gives a command `--config` and a flag for each key of the config; they reach it as keywords, see `settings`."""
+    for key in reversed(KEYS):
+        command = _option(key)(command)
+    return click.option("--config", "config_file", metavar="FILE", help="Read the function config from a file.")(command)
+
+
+def source_options(command: Any) -> Any:
+    """Gives a command what it reads from: `PATH...`, `-k DIR` and `--verbose`."""
+    command = click.option("-v", "--verbose", is_flag=True, help="Say on stderr what is left alone.")(command)
+    command = click.option(
+        "-k",
+        "--kustomize",
+        "kustomizations",
+        multiple=True,
+        metavar="DIR",
+        help="Build this kustomization and read what it gives.",
+    )(command)
+    return click.argument("paths", nargs=-1, metavar="PATH...")(command)
+
+
+def read_sources(paths: tuple[str, ...], kustomizations: tuple[str, ...], *, verbose: bool) -> Sources:
+    """What the command was told to read. Raises: click.UsageError where that is nothing; InputError."""
+    if not paths and not kustomizations:
+        raise click.UsageError("name files or folders, -k DIR, or - for stdin", click.get_current_context(silent=True))
+    return sources.read(paths, kustomizations=kustomizations, note=note if verbose else lambda _: None)
+
+
+def note(text: str) -> None:
+    """Say something on stderr that is no finding."""
+    click.echo(f"{NAME}: note: {text}", err=True)
+
+
+def settings(found: Sources, config_file: str | None, flags: Mapping[str, Any]) -> Config:
+    """The config: `--config` (else that of the ResourceList that was read), with the flags laid over it.
+
+    Raises: ConfigError, InputError.
+    """
+    base = _of_file(config_file) if config_file else config.read(found.function_config)
+    return config.with_texts(base, _texts(flags), place=_place)
+
+
+def _of_file(file: str) -> Config:
+    try:
+        return config.read(yamlio.read_value(_text(file)))
+    except (ConfigError, InputError) as error:
+        raise ConfigError(str(error), path=file) from None
+
+
+def _text(file: str) -> str:
+    try:
+        return Path(file).read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise ConfigError(error.strerror or "can't be read", path=file) from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"is no UTF-8 text, from byte {error.start} on", path=file) from None
+
+
+def _texts(flags: Mapping[str, Any]) -> dict[str, str]:
+    """The flags that were given as the keys of a ConfigMap's data."""
+    texts: dict[str, str] = {}
+    for key in KEYS:
+        value = flags[key.field]
+        if key.type == "severity":
+            texts.update(_level(text) for text in value)
+        elif value is not None:
+            given = str(value).lower() if key.type == "switch" else value
+            texts[key.name] = _text(given) if key.type == "configuration" and os.path.isfile(given) else given  # noqa: PTH113
+    return texts
+
+
+def _level(text: str) -> tuple[str, str]:
+    rule, equals, level = text.partition("=")
+    if not (rule and equals and level):
+        raise ConfigError(f"found {text!r}; expected RULE=LEVEL such as some-rule=off", path="--severity")
+    return f"severity.{rule}", level
+
+
+def _place(name: str) -> str:
+    head, _, below = name.partition(".")
+    return f"{flag_of(head)} {below}" if below else flag_of(head)

@@ -1,0 +1,83 @@
+"""What `render -o` prints: one complete document, or one YAML stream, of what was read and what came of it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from krm_fn import results, yamlio
+from krm_fn.cli import patch
+from krm_fn.yamlio import ListText
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Any
+
+    from krm_fn.core import Outcome
+    from krm_fn.sources import Source, Sources
+
+
+def rendered(found: Sources, outcome: Outcome) -> Iterator[tuple[Source, Sequence[Any]]]:
+    """Each source with its objects as they leave."""
+    start = 0
+    for source in found.sources:
+        end = start + len(source.objects)
+        yield source, outcome.items[start:end]
+        start = end
+
+
+def appended(found: Sources, outcome: Outcome) -> Sequence[Any]:
+    """The objects that rendering added."""
+    return outcome.items[len(found.items) :]
+
+
+def to_yaml(found: Sources, outcome: Outcome) -> bytes:
+    """All objects as one stream; a document that nothing touched as it was written."""
+    chunks = [chunk for source, items in rendered(found, outcome) for chunk in _chunks(source, items)]
+    chunks += [yamlio.dump(item).encode() for item in appended(found, outcome)]
+    return b"---\n".join(_closed(chunk) for chunk in chunks)
+
+
+def _chunks(source: Source, items: Sequence[Any]) -> list[bytes]:
+    if not items:
+        return []
+    if isinstance(source.text, ListText) or len(items) != len(source.text.items):
+        return [yamlio.dump(item).encode() for item in items]
+    return [source.text.write(list(items))]
+
+
+def _closed(chunk: bytes) -> bytes:
+    """The text of a stream so that another may follow: without byte order mark and first `---`, ended by a line end."""
+    chunk = chunk.removeprefix(b"\xef\xbb\xbf").removeprefix(b"---\n").removeprefix(b"---\r\n")
+    return chunk if chunk.endswith(b"\n") else chunk + b"\n"
+
+
+def to_json(_: Sources, outcome: Outcome) -> bytes:
+    """A `v1 List`, as `kubectl get -o json` prints several objects."""
+    listing = {"apiVersion": "v1", "kind": "List", "items": outcome.items}
+    return (json.dumps(listing, indent=4, ensure_ascii=False) + "\n").encode()
+
+
+def to_resource_list(_: Sources, outcome: Outcome) -> bytes:
+    """A ResourceList with the items and what there is to say of them."""
+    listing = {
+        "apiVersion": "config.kubernetes.io/v1",
+        "kind": "ResourceList",
+        "items": outcome.items,
+        "results": [results.to_krm(finding) for finding in outcome.findings],
+    }
+    return yamlio.dump(listing).encode()
+
+
+def to_patches(found: Sources, outcome: Outcome) -> bytes:
+    """A list of kustomize patches, one for each changed object; `[]` where nothing changed."""
+    return yamlio.dump(patch.entries(found.items, outcome.items)).encode()
+
+
+OUTPUTS: dict[str, Callable[[Sources, Outcome], bytes]] = {
+    "yaml": to_yaml,
+    "json": to_json,
+    "resourcelist": to_resource_list,
+    "patch": to_patches,
+}
+WITH_RESULTS = ("resourcelist",)

@@ -1,0 +1,58 @@
+"""`kubevirt-render render`: files, folders and kustomizations in, rendered objects out."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from krm_fn import core, results
+from krm_fn.cli import inplace, options, outputs
+from krm_fn.function import report
+from krm_fn.main import write_out
+
+
+@click.command()
+@options.source_options
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(tuple(outputs.OUTPUTS)),
+    default="yaml",
+    show_default=True,
+    help="yaml: all documents, untouched ones as they were written; json: a v1 List; resourcelist: with results; "
+    "patch: a JSON patch for each changed object, to stand below patches: in a kustomization.",
+)
+@click.option("--in-place", is_flag=True, help="Write the changed files anew, and nothing to stdout.")
+@options.config_options
+def render(
+    paths: tuple[str, ...],
+    kustomizations: tuple[str, ...],
+    output: str,
+    config_file: str | None,
+    *,
+    verbose: bool,
+    in_place: bool,
+    **flags: Any,
+) -> int:
+    """Render files, folders, kustomizations (-k DIR) or stdin (-).
+
+    Findings go to stderr. From --fail-on on the exit code is 1 and stdout stays empty, except for -o resourcelist,
+    which carries the findings as results; --in-place still writes what could be rendered. Input that can't be read
+    stops it before anything is written.
+    """
+    if in_place and ("-" in paths or kustomizations):
+        raise click.UsageError("--in-place needs files; what comes from stdin or a build has no file to go to")
+    found = options.read_sources(paths, kustomizations, verbose=verbose)
+    config = options.settings(found, config_file, flags)
+    outcome = core.render(found.items, config, places=found.places)
+    report(outcome.findings, sys.stderr)
+    code = results.exit_code(outcome.findings, config.fail_on)
+    if in_place:
+        for file in inplace.write(found, outcome):
+            if verbose:
+                options.note(f"{file}: written")
+    elif not code or output in outputs.WITH_RESULTS:
+        write_out(outputs.OUTPUTS[output](found, outcome))
+    return code

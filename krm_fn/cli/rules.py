@@ -1,0 +1,39 @@
+"""`kubevirt-render rules`: the rule catalogue, from the rules' own docstrings."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from krm_fn.config_checks import all_rules, hint
+
+if TYPE_CHECKING:
+    from krm_fn.rules import Rule
+
+
+@click.command()
+@click.argument("rule", required=False, metavar="[ID]")
+def rules(rule: str | None) -> None:
+    """List the rules, or print one: what it finds, why it matters, the fix."""
+    known = all_rules()
+    if rule is None:
+        width = max(map(len, known), default=0)
+        for each in known.values():
+            click.echo(f"{each.id:<{width}}  {each.severity:<7}  {documentation(each).partition(chr(10))[0].rstrip('.')}")
+    elif rule not in known:
+        raise click.UsageError(f"{rule!r} is no rule{hint(rule, tuple(known))}; `kubevirt-render rules` lists them")
+    else:
+        click.echo(f"{rule} ({known[rule].severity}{_releases(known[rule])})\n\n{documentation(known[rule])}")
+
+
+def documentation(rule: Rule) -> str:
+    """What the rule's module says of it."""
+    return inspect.cleandoc(sys.modules[rule.module].__doc__ or "")
+
+
+def _releases(rule: Rule) -> str:
+    since = f", since KubeVirt {'.'.join(map(str, rule.since))}" if rule.since else ""
+    return since + (f", before KubeVirt {'.'.join(map(str, rule.until))}" if rule.until else "")

@@ -1,0 +1,188 @@
+"""Where the command reads from: files, folders, stdin, and what kustomize builds.
+
+All of them end in one list of objects, with the file and the index of each. Documents that are no Kubernetes objects, and
+objects that only tools read (a Kustomization, our own config), are left alone.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from krm_fn import yamlio
+from krm_fn.errors import InputError
+from krm_fn.resource import group_of, kind_of, text
+from krm_fn.results import place_of
+from krm_fn.value import Value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import Any
+
+    from krm_fn.yamlio import ListText, StreamText
+
+    Note = Callable[[str], None]
+
+SUFFIXES = (".yaml", ".yml", ".json")
+STDIN = "-"
+TOOL_GROUPS = ("kustomize.config.k8s.io", "kpt.dev", "kubevirt-render.dev")
+
+
+class Source(Value):
+    """One text and the numbers of its documents that are objects. `file` is "" for what comes from no file of ours."""
+
+    text: StreamText | ListText
+    data: bytes
+    file: str = ""
+    objects: tuple[int, ...] = ()
+
+    @property
+    def items(self) -> Sequence[Any]:
+        """The objects, in order."""
+        return [self.text.items[number] for number in self.objects]
+
+    @property
+    def places(self) -> list[tuple[str, int]]:
+        """File and index of each object: its own annotations tell where it comes from no file."""
+        if self.file:
+            return [(self.file, number) for number in self.objects]
+        return [place_of(item) for item in self.items]
+
+
+class Sources(Value):
+    """All that was read. `function_config` is that of a ResourceList, None where there is none."""
+
+    sources: tuple[Source, ...]
+    function_config: object = None
+
+    @property
+    def items(self) -> list[Any]:
+        """The objects of all sources, in order."""
+        return [item for source in self.sources for item in source.items]
+
+    @property
+    def places(self) -> list[tuple[str, int]]:
+        """File and index within the file of each of `items`."""
+        return [place for source in self.sources for place in source.places]
+
+
+def read(paths: Sequence[str], *, kustomizations: Sequence[str] = (), note: Note = lambda _: None) -> Sources:
+    """What stands at the paths: files, folders (all YAML and JSON files below them, sorted) or `-` for stdin.
+
+    `kustomizations` are folders that are built first; `note` is told what is left alone.
+    Raises: InputError where something can't be read, and where there is no object at all.
+    """
+    texts = [*_texts(paths), *((_built(folder), "") for folder in kustomizations)]
+    function_config: object = None
+    sources = []
+    for data, file in texts:
+        found, config = _parsed(data, file, note)
+        sources.append(found)
+        function_config = config if function_config is None else function_config
+    if not any(source.objects for source in sources):
+        raise InputError("no Kubernetes object found" + _where([*paths, *kustomizations]))
+    return Sources(sources=tuple(sources), function_config=function_config)
+
+
+def _where(places: Sequence[str]) -> str:
+    named = ["stdin" if place == STDIN else place for place in places]
+    return f" in {', '.join(named)}" if named else ""
+
+
+def _texts(paths: Iterable[str]) -> Iterator[tuple[bytes, str]]:
+    seen: set[str] = set()
+    for path in paths:
+        if path == STDIN:
+            data = sys.stdin.buffer.read() if sys.stdin is not None else b""
+            if not data.strip():
+                raise InputError("stdin is empty; what should be rendered has to be piped in")
+            yield data, ""
+            continue
+        for file in files(path):
+            real = os.path.realpath(file)
+            if real not in seen:
+                seen.add(real)
+                yield _bytes(file), file
+
+
+def files(path: str) -> Iterator[str]:
+    """The file itself, or all YAML and JSON files of a folder in the order of their names, with forward slashes.
+
+    Hidden files and folders are passed over, and so is a folder that was seen before: a link may lead back up.
+    """
+    start = Path(path)
+    if start.is_dir():
+        yield from _below(start, set())
+    else:
+        yield start.as_posix()
+
+
+def _below(folder: Path, seen: set[Path]) -> Iterator[str]:
+    real = folder.resolve()
+    if real in seen:
+        return
+    seen.add(real)
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError as error:
+        raise InputError(error.strerror or "can't be read", file=folder.as_posix()) from None
+    for entry in entries:
+        if entry.name.startswith("."):
+            continue
+        if entry.is_dir():
+            yield from _below(entry, seen)
+        elif entry.suffix in SUFFIXES and entry.is_file():
+            yield entry.as_posix()
+
+
+def _bytes(file: str) -> bytes:
+    try:
+        return Path(file).read_bytes()
+    except OSError as error:
+        raise InputError(error.strerror or "can't be read", file=file) from None
+
+
+def _built(folder: str) -> bytes:
+    """What `kustomize build` prints; its stderr goes straight to ours."""
+    command = _kustomize(folder)
+    done = subprocess.run(command, stdout=subprocess.PIPE, check=False)  # noqa: S603  the user named the folder
+    if done.returncode:
+        raise InputError(f"`{' '.join(command)}` failed with exit code {done.returncode}; see its message above")
+    return done.stdout
+
+
+def _kustomize(folder: str) -> list[str]:
+    if found := shutil.which("kustomize"):
+        return [found, "build", folder]
+    if found := shutil.which("kubectl"):
+        return [found, "kustomize", folder]
+    raise InputError(f"neither kustomize nor kubectl is on the PATH; one of them has to build {folder}")
+
+
+def _parsed(data: bytes, file: str, note: Note) -> tuple[Source, object]:
+    stream = yamlio.read_stream(data, file=file)
+    if len(stream.items) == 1 and isinstance(stream.items[0], dict) and kind_of(stream.items[0]) == "ResourceList":
+        listing = yamlio.read_resource_list(data, file=file)
+        return _source(listing, data, file, note), listing.head.get("functionConfig")
+    return _source(stream, data, file, note), None
+
+
+def _source(found: StreamText | ListText, data: bytes, file: str, note: Note) -> Source:
+    objects = []
+    for number, item in enumerate(found.items):
+        reason = _left_alone(item)
+        if reason:
+            note(f"{file or 'stdin'}: document {number + 1} is left alone: {reason}")
+        else:
+            objects.append(number)
+    return Source(text=found, data=data, file=file, objects=tuple(objects))
+
+
+def _left_alone(item: object) -> str:
+    if not isinstance(item, dict) or not text(item.get("apiVersion")) or not kind_of(item):
+        return "it is no Kubernetes object, for it lacks apiVersion or kind"
+    return f"only tools read a {kind_of(item)}" if group_of(item) in TOOL_GROUPS else ""
