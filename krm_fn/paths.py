@@ -99,3 +99,13 @@ def leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
         yield path, value
     for key, item in below:
         yield from leaves(item, (*path, key))
+
+
+def brief(value: object) -> str:
+    """A value in a few words, for messages: scalars as YAML has them, of maps the keys, of lists the length."""
+    if isinstance(value, dict):
+        return f"{{{', '.join(map(str, value))}}}"
+    if isinstance(value, list):
+        return f"a list of {len(value)}"
+    text = str(value).lower() if isinstance(value, bool) else "null" if value is None else " ".join(str(value).split())
+    return text if len(text) <= 80 else f"{text[:77]}..."

@@ -92,7 +92,7 @@ def carry_out(groups: Groups, spec: Object, work: Work) -> None:
             continue
         for key, place, verbs in rows:
             value = block.get(key)
-            if is_set(value):
+            if value is not None and is_set(value):
                 for verb in verbs:
                     verb(work, value, place)
 

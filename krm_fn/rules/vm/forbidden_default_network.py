@@ -1,0 +1,55 @@
+"""A VM names no network, and the cluster forbids the one it would get.
+
+What it finds: a VM without networks and interfaces in a cluster whose default can't be used: the bridge binding where
+`network.permitBridgeInterfaceOnPodNetwork` is false, or slirp, which KubeVirt no longer has.
+
+Why it matters: KubeVirt can't complete such a VM: its expander stops, and its admission refuses the VM.
+
+Fix: give the VM networks and interfaces, set `devices.autoattachPodInterface: false`, or make masquerade the cluster's default.
+
+Example:
+
+    apiVersion: kubevirt.io/v1
+    kind: KubeVirt
+    metadata: {name: kubevirt, namespace: kubevirt}
+    spec:
+      configuration:
+        network: {permitBridgeInterfaceOnPodNetwork: false}
+"""
+
+from __future__ import annotations
+
+from krm_fn.expand import BRIDGE_FORBIDDEN, SLIRP_REMOVED
+from krm_fn.paths import get, is_set
+from krm_fn.rules import Hit, rule
+from krm_fn.rules.named import the_vm
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.facts import VmFacts
+
+AUTOATTACH = ("spec", "template", "spec", "domain", "devices", "autoattachPodInterface")
+WHY = {
+    BRIDGE_FORBIDDEN: "the cluster permits no bridge on the pod network, its default",
+    SLIRP_REMOVED: "the cluster's default is slirp, which KubeVirt has removed",
+}
+
+
+@rule(severity="error", upstream="pkg/network/vmispec/defaults.go:SetDefaultNetworkInterface")
+def forbidden_default_network(facts: VmFacts) -> Iterator[Hit]:
+    for refusal in facts.expansion.refusals if facts.expansion else ():
+        if refusal in WHY:
+            yield Hit(
+                message=f"{the_vm(facts)} names no network, and {WHY[refusal]}; add networks and interfaces to the VM",
+                path=("spec", "template", "spec", "networks"),
+                upstream="expand" if _is_declined(facts) else "admission",
+            )
+
+
+def _is_declined(facts: VmFacts) -> bool:
+    """True where the preference declines the network: admission asks it first, the expander only afterwards."""
+    preference = facts.resolution.preference
+    wish = get(preference.spec, ("devices", "preferredAutoattachPodInterface")) if preference else None
+    return wish is False and not is_set(get(facts.vm, AUTOATTACH))

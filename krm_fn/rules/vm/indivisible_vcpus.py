@@ -1,0 +1,54 @@
+"""An instancetype's vCPUs can't be spread as the preference wants.
+
+What it finds: a preference with the topology `spread` whose ratio doesn't divide the vCPUs of the VM's instancetype. Across
+sockets, cores and threads a core has two threads, so twice the ratio must divide them.
+
+Why it matters: KubeVirt refuses such a VM. Its expander doesn't look: it rounds down, and the VM gets fewer vCPUs than its
+instancetype promises.
+
+Fix: choose an instancetype whose vCPUs the ratio divides, or a preference with another ratio or topology.
+
+Example:
+
+    apiVersion: instancetype.kubevirt.io/v1beta1
+    kind: VirtualMachinePreference
+    metadata: {name: two-cores}
+    spec:
+      cpu:
+        preferredCPUTopology: spread
+        spreadOptions: {ratio: 2}  # used with an instancetype of 3 vCPUs
+"""
+
+from __future__ import annotations
+
+from krm_fn.findings import UNSET
+from krm_fn.paths import get, is_set
+from krm_fn.rules import Hit, rule
+from krm_fn.rules.named import the_instancetype, the_preference
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.facts import Unmet, VmFacts
+
+
+@rule(severity="error", upstream="pkg/instancetype/preference/validation/cpu.go:CheckSpreadCPUTopology")
+def indivisible_vcpus(facts: VmFacts) -> Iterator[Hit]:
+    for unmet in facts.expansion.unmet if facts.expansion else ():
+        if unmet.kind == "spread":
+            current = get(facts.vm, unmet.path)
+            yield Hit(
+                message=_message(unmet, facts),
+                path=unmet.path,
+                current=current if is_set(current) else UNSET,
+                upstream="admission",
+                upstream_path=unmet.upstream_path,
+            )
+
+
+def _message(unmet: Unmet, facts: VmFacts) -> str:
+    return (
+        f"{the_preference(facts)} spreads vCPUs in groups of {unmet.required} ({dict(unmet.detail)['across']}), which doesn't divide the "
+        f"{unmet.actual} of {the_instancetype(facts)}; choose an instancetype with a multiple of {unmet.required} vCPUs"
+    )

@@ -1,0 +1,61 @@
+"""A VM sets what its instancetype sets.
+
+What it finds: a field of the VM's template that its instancetype claims. Sizes always belong to the instancetype: with one, a
+VM may set no sockets, cores, threads, guest memory, and no CPU or memory requests or limits. Other fields conflict where both
+set them, and annotations where the two values differ. Before KubeVirt 1.7 any `memory` block conflicts as a whole.
+
+Why it matters: KubeVirt refuses such a VM, and its expander stops at it. Instancetypes are meant to be the whole truth about a
+VM's size; nothing decides which of two values would win.
+
+Fix: remove the field from the VM, or use an instancetype that fits.
+
+Example:
+
+    apiVersion: kubevirt.io/v1
+    kind: VirtualMachine
+    metadata: {name: web}
+    spec:
+      instancetype: {name: u1.medium}
+      template:
+        spec:
+          domain:
+            cpu: {cores: 4}  # u1.medium sets the vCPUs
+            devices: {}
+"""
+
+from __future__ import annotations
+
+from krm_fn.findings import UNSET
+from krm_fn.paths import brief, dotted
+from krm_fn.rules import Hit, rule
+from krm_fn.rules.named import the_instancetype, the_vm
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.facts import Conflict, VmFacts
+
+# What these hold is no business of a log.
+CONFIDENTIAL = ("launchSecurity",)
+
+
+@rule(severity="error", upstream="pkg/instancetype/conflict/conflicts.go:Conflict")
+def instancetype_conflict(facts: VmFacts) -> Iterator[Hit]:
+    for conflict in facts.expansion.conflicts if facts.expansion else ():
+        yield Hit(
+            message=_message(conflict, facts),
+            path=conflict.path,
+            current=UNSET if conflict.path[-1] in CONFIDENTIAL else conflict.current,
+            upstream="admission",
+            upstream_path=conflict.upstream_path,
+        )
+
+
+def _message(conflict: Conflict, facts: VmFacts) -> str:
+    where = dotted(conflict.path[-1:])
+    theirs = "" if conflict.value is UNSET else f" to {brief(conflict.value)}"
+    return (
+        f"{the_vm(facts)} sets {where} to {brief(conflict.current)}, but {the_instancetype(facts)} sets {dotted(conflict.source_path)}{theirs}; "
+        f"remove {where} from the VM"
+    )

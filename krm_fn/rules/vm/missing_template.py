@@ -1,0 +1,39 @@
+"""A VM has no template to render.
+
+What it finds: a VM that refers to an instancetype or a preference but has no `spec.template`, or something else than a map
+there.
+
+Why it matters: the cluster refuses such a VM, and there is nothing that its instancetype or preference could be applied to.
+
+Fix: give the VM a template: `template: {spec: {domain: {devices: {}}}}` is the smallest one.
+
+Example:
+
+    apiVersion: kubevirt.io/v1
+    kind: VirtualMachine
+    metadata: {name: web}
+    spec:
+      instancetype: {name: u1.medium}
+"""
+
+from __future__ import annotations
+
+from krm_fn.expand import NO_TEMPLATE
+from krm_fn.rules import Hit, rule
+from krm_fn.rules.named import the_vm
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.facts import VmFacts
+
+
+@rule(severity="error")
+def missing_template(facts: VmFacts) -> Iterator[Hit]:
+    if facts.expansion and NO_TEMPLATE in facts.expansion.refusals:
+        yield Hit(
+            message=f"{the_vm(facts)} has no template to apply its instancetype or preference to; add spec.template with a spec in it",
+            path=("spec", "template"),
+            upstream="admission",
+        )

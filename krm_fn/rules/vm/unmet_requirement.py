@@ -1,0 +1,69 @@
+"""A VM falls short of what its preference requires.
+
+What it finds: a preference that requires more vCPUs or memory than the instancetype gives (or, without one, than the
+VM's own domain has), or another architecture than the VM's. Without an instancetype, vCPUs are counted by the field of
+`domain.cpu` that the preferred topology fills: a preference for cores looks at `cores` alone.
+
+Why it matters: KubeVirt refuses such a VM. The guest would not install or not boot.
+
+Fix: choose a larger instancetype, or set the size or the architecture that is required.
+
+Example:
+
+    apiVersion: kubevirt.io/v1
+    kind: VirtualMachine
+    metadata: {name: desktop}
+    spec:
+      instancetype: {name: u1.nano}     # 1 vCPU, 512Mi
+      preference: {name: windows.11}    # requires 2 vCPUs and 4Gi
+      template: {spec: {domain: {devices: {}}}}
+"""
+
+from __future__ import annotations
+
+from krm_fn.findings import UNSET
+from krm_fn.paths import brief, dotted, get, is_set
+from krm_fn.rules import Hit, rule
+from krm_fn.rules.named import the_instancetype, the_preference, the_vm
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.facts import Unmet, VmFacts
+
+REQUIRED = {"vcpus": "{} vCPUs", "memory": "{} of memory", "architecture": "the architecture {}"}
+
+
+@rule(severity="error", upstream="pkg/instancetype/preference/requirements/checker.go:Check")
+def unmet_requirement(facts: VmFacts) -> Iterator[Hit]:
+    for unmet in facts.expansion.unmet if facts.expansion else ():
+        if unmet.kind in REQUIRED:
+            current = get(facts.vm, unmet.path)
+            yield Hit(
+                message=_message(unmet, facts),
+                path=unmet.path,
+                current=current if is_set(current) else UNSET,
+                proposed=unmet.required if unmet.path[-1] in ("sockets", "cores", "threads", "architecture") else UNSET,
+                upstream="admission",
+                upstream_path=unmet.upstream_path,
+            )
+
+
+def _message(unmet: Unmet, facts: VmFacts) -> str:
+    by_type = facts.resolution.instancetype is not None and unmet.kind != "architecture"
+    holder = the_instancetype(facts) if by_type else the_vm(facts)
+    required = REQUIRED[unmet.kind].format(brief(unmet.required))
+    return (
+        f"{the_preference(facts)} requires {required}, but {holder} has {brief(unmet.actual)}; {_fix(unmet, by_type=by_type)}"
+    )
+
+
+def _fix(unmet: Unmet, *, by_type: bool) -> str:
+    if by_type:
+        return "choose a larger instancetype"
+    if unmet.kind == "architecture":
+        return f"set architecture to {brief(unmet.required)}"
+    counted = dict(unmet.detail).get("counted", ())
+    fields = " and ".join(counted) or dotted(unmet.path[-2:])
+    return f"raise {fields} to {brief(unmet.required)}" + (" as a product" if len(counted) > 1 else "")
