@@ -53,9 +53,9 @@ def instancetype_conflict(facts: VmFacts) -> Iterator[Hit]:
 
 
 def _message(conflict: Conflict, facts: VmFacts) -> str:
-    where = dotted(conflict.path[-1:])
+    where = dotted(conflict.path[2:])  # below spec.template
     theirs = "" if conflict.value is UNSET else f" to {brief(conflict.value)}"
     return (
-        f"{the_vm(facts)} sets {where} to {brief(conflict.current)}, but {the_instancetype(facts)} sets {dotted(conflict.source_path)}{theirs}; "
-        f"remove {where} from the VM"
+        f"{the_vm(facts)} sets {where} to {brief(conflict.current)}, but {the_instancetype(facts)} sets "
+        f"{dotted(conflict.source_path)}{theirs}; remove {where} from the VM"
     )

@@ -22,7 +22,7 @@ Example:
 from __future__ import annotations
 
 from krm_fn.findings import UNSET
-from krm_fn.paths import brief, dotted, get, is_set
+from krm_fn.paths import brief, get, is_set
 from krm_fn.rules import Hit, rule
 from krm_fn.rules.named import the_instancetype, the_preference, the_vm
 
@@ -65,5 +65,5 @@ def _fix(unmet: Unmet, *, by_type: bool) -> str:
     if unmet.kind == "architecture":
         return f"set architecture to {brief(unmet.required)}"
     counted = dict(unmet.detail).get("counted", ())
-    fields = " and ".join(counted) or dotted(unmet.path[-2:])
+    fields = " and ".join(counted) or "domain.memory.guest"
     return f"raise {fields} to {brief(unmet.required)}" + (" as a product" if len(counted) > 1 else "")
