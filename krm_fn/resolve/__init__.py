@@ -19,7 +19,7 @@ Names (path: name or kind; inferFromVolume where the name was inferred, then d h
     unknown-name                no such object; w the object; c names
     wrong-namespace             the object stands in other namespaces only; w the object; c namespaces
     wrong-kind                  the name exists as the other kind, namespaced or cluster-wide; w the object; c kinds
-    unexpected-kind             the kind is none of the two; c kinds
+    unexpected-kind             the kind is none of the two; c the likest of them; d `kind`
 Revisions (path: revisionName, or the place in the VM's status)
     revision-missing            no such ControllerRevision; w it; c names; d `namespaces`
     revision-undecodable        it holds no instancetype or preference; w it

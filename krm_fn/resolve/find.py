@@ -137,7 +137,8 @@ class Finder:
         others = [other for other in matcher.kinds if other != kind and self._object(other, wanted.namespace, name)]
         if not kind:
             meant = tuple(others) or self._lookup.nearest(wanted.kind, matcher.kinds)
-            return self._error(wanted, "unexpected-kind", (*wanted.path, "kind"), wanted.kind, candidates=meant)
+            detail = (("kind", wanted.kind),)
+            return self._error(wanted, "unexpected-kind", (*wanted.path, "kind"), wanted.kind, candidates=meant, detail=detail)
         target = _ref(kind, name, wanted.namespace)
         if others:
             path, written = (*wanted.path, "kind"), wanted.kind or UNSET

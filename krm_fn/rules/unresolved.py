@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krm_fn.findings import UNSET
-from krm_fn.rules.references import errors, hit, listed
+from krm_fn.rules.references import detail, errors, hit, listed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,8 +48,7 @@ def _unexpected_kind(error: ResolutionError) -> tuple[str, Any]:
     word = error.matcher.capitalize()
     kinds = error.candidates[:1] or (f"VirtualMachine{word}", f"VirtualMachineCluster{word}")
     proposed = kinds[0] if error.candidates else UNSET
-    article = "an" if error.matcher == "instancetype" else "a"
-    return f"{error.current} is no kind of {article} {error.matcher}; use {listed(kinds)}", proposed
+    return f"{detail(error, 'kind')} is not a kind of {error.matcher}; use {listed(kinds)}", proposed
 
 
 WORDINGS: dict[str, Callable[[ResolutionError], tuple[str, Any]]] = {

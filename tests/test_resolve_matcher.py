@@ -1,0 +1,135 @@
+"""What a matcher may say, and which object it finds by name."""
+
+import pytest
+from resolving import Shelf, cluster_instancetype, instancetype, reasons, resolve, thing, vm
+
+from krm_fn.findings import UNSET
+
+K = "VirtualMachineInstancetype"
+C = "VirtualMachineClusterInstancetype"
+PREVIOUS = "internal.config.kubernetes.io/previousNames"
+
+
+def test_a_vm_without_matchers_is_the_very_same_and_has_nothing():
+    machine = vm()
+    resolution = resolve(machine)
+    assert resolution.vm is machine
+    assert (resolution.instancetype, resolution.preference, resolution.errors) == (None, None, ())
+
+
+@pytest.mark.parametrize(
+    "kind", [K, "virtualmachineinstancetype", "virtualmachineinstancetypes", "VIRTUALMACHINEINSTANCETYPES"]
+)
+def test_a_namespaced_kind_is_known_in_any_case_singular_or_plural(kind):
+    resolution = resolve(vm({"name": "small", "kind": kind}), cluster_instancetype(), instancetype())
+    assert resolution.instancetype.ref.kind == K
+
+
+@pytest.mark.parametrize("kind", [None, "", C, "virtualmachineclusterinstancetypes"])
+def test_no_kind_means_the_cluster_kind(kind):
+    resolution = resolve(vm({"name": "small", "kind": kind}), instancetype(), cluster_instancetype())
+    assert resolution.instancetype.ref.kind == C
+
+
+@pytest.mark.parametrize("version", ["v1alpha1", "v1alpha2", "v1beta1"])
+def test_an_object_of_any_version_is_read_field_for_field(version):
+    spec = {"cpu": {"guest": 2}, "memory": {"guest": "2Gi"}, "nodeSelector": {"a": "b"}}
+    resolution = resolve(vm({"name": "small"}), cluster_instancetype(spec=spec, version=version))
+    assert resolution.instancetype.spec == spec
+
+
+def test_an_object_of_another_group_is_none():
+    foreign = thing("VirtualMachinePreference", "web", {}, group="flavor.kubevirt.io", version="v1alpha1")
+    own = thing("VirtualMachinePreference", "web", {"cpu": {}})
+    matcher = {"name": "web", "kind": "VirtualMachinePreference"}
+    assert resolve(vm(preference=matcher), foreign, own).preference.spec == {"cpu": {}}
+    assert reasons(resolve(vm(preference=matcher), foreign)) == [("preference", "unknown-name")]
+
+
+def test_a_name_that_kustomize_has_since_prefixed_is_found():
+    renamed = cluster_instancetype("dev-small", annotations={PREVIOUS: "small"})
+    resolution = resolve(vm({"name": "small"}), renamed)
+    assert resolution.instancetype.ref.name == "dev-small"
+
+
+def test_the_bundle_goes_before_the_catalogue():
+    shelf = Shelf({(C, "small"): {"cpu": {"guest": 9}}, (C, "big"): {"cpu": {"guest": 8}}})
+    assert resolve(vm({"name": "small"}), cluster_instancetype(), catalogue=shelf).instancetype.origin == "bundle"
+    found = resolve(vm({"name": "big"}), catalogue=shelf).instancetype
+    assert (found.origin, found.spec, found.entry) == ("catalogue", {"cpu": {"guest": 8}}, None)
+
+
+def test_the_catalogue_holds_no_namespaced_kinds():
+    shelf = Shelf({(C, "small"): {}})
+    (error,) = resolve(vm({"name": "small", "kind": K}), catalogue=shelf).errors
+    assert (error.reason, error.path, error.candidates) == ("wrong-kind", ("spec", "instancetype", "kind"), (C,))
+
+
+def test_an_object_in_another_namespace_does_not_count():
+    (error,) = resolve(vm({"name": "small", "kind": K}, namespace="a"), instancetype(namespace="b")).errors
+    assert (error.reason, error.candidates) == ("wrong-namespace", ("b",))
+
+
+def test_the_likest_names_of_bundle_and_catalogue_are_candidates():
+    shelf = Shelf({(C, "u1.medium"): {}, (C, "cx1.4xlarge1gi"): {}})
+    (error,) = resolve(vm({"name": "u1.medum"}), cluster_instancetype("u1.media"), catalogue=shelf).errors
+    assert (error.reason, error.current, error.candidates) == ("unknown-name", "u1.medum", ("u1.medium", "u1.media"))
+
+
+def test_a_forgotten_kind_is_told_from_an_unknown_name():
+    (error,) = resolve(vm({"name": "small"}), instancetype()).errors
+    assert (error.reason, error.current, error.candidates) == ("wrong-kind", UNSET, (K,))
+
+
+def test_a_kind_that_is_none_is_said_to_be_none():
+    (error,) = resolve(vm({"name": "small", "kind": "VirtualMachineFlavor"}), instancetype()).errors
+    assert (error.reason, error.candidates) == ("unexpected-kind", (K,))
+
+
+@pytest.mark.parametrize(
+    ("release", "stage"), [("1.4", "admission"), ("1.5", "admission"), ("1.6", "expand"), ("1.9", "expand")]
+)
+def test_an_unknown_name_is_refused_by_admission_until_1_5_and_by_the_expander_since(release, stage):
+    errors = resolve(vm({"name": "a"}, {"name": "b"}), release=release).errors
+    assert [error.upstream for error in errors] == [stage, stage]
+
+
+def test_one_failed_matcher_does_not_hide_the_other():
+    resolution = resolve(vm({}, {"name": "nowhere"}))
+    assert reasons(resolution) == [("instancetype", "no-name"), ("preference", "unknown-name")]
+
+
+@pytest.mark.parametrize(
+    ("matcher", "expected"),
+    [
+        ({}, [("no-name", ())]),
+        ({"name": ""}, [("no-name", ())]),
+        ({"kind": K}, [("no-name", ())]),
+        ("small", [("bad-shape", ())]),
+        (["small"], [("bad-shape", ())]),
+        (False, [("bad-shape", ())]),
+        ({"name": 5}, [("bad-shape", ("name",))]),
+        ({"name": "a", "kind": {}}, [("bad-shape", ("kind",))]),
+        ({"name": "a", "revisionName": []}, [("bad-shape", ("revisionName",))]),
+        ({"name": "a", "inferFromVolume": "v"}, [("name-and-inference", ("name",))]),
+        ({"kind": K, "inferFromVolume": "v"}, [("kind-and-inference", ("kind",))]),
+        ({"name": "a", "inferFromVolumeFailurePolicy": ""}, [("bad-policy", ("inferFromVolumeFailurePolicy",))]),
+        ({"name": "a", "inferFromVolumeFailurePolicy": "ignore"}, [("bad-policy", ("inferFromVolumeFailurePolicy",))]),
+    ],
+)
+def test_a_matcher_that_contradicts_itself_is_refused(matcher, expected):
+    errors = resolve(vm(matcher), cluster_instancetype("a")).errors
+    assert [(error.reason, error.path) for error in errors] == [
+        (why, ("spec", "instancetype", *path)) for why, path in expected
+    ]
+    assert {error.upstream for error in errors} == {"admission"}
+
+
+@pytest.mark.parametrize("spec", [5, "spec", None, [], {}, {"instancetype": None}])
+def test_a_vm_of_any_shape_resolves_to_nothing(spec):
+    machine = {"kind": "VirtualMachine", "spec": spec}
+    assert resolve(machine).vm is machine
+
+
+def test_an_instancetype_whose_spec_is_no_map_has_an_empty_one():
+    assert resolve(vm({"name": "small"}), cluster_instancetype(spec="big")).instancetype.spec == {}

@@ -1,0 +1,155 @@
+"""The rules about references: what they say, and the fix they propose."""
+
+import pytest
+from resolving import cluster_instancetype, instancetype, resolve, revision, vm
+
+from krm_fn import releases, rules
+from krm_fn.bundle import Entry
+from krm_fn.facts import VmFacts
+from krm_fn.findings import UNSET
+from krm_fn.paths import dotted
+
+
+def findings(machine, *items, release="1.9"):
+    facts = VmFacts(
+        entry=Entry(obj=machine, item=0),
+        vm=machine,
+        release=releases.parse(release),
+        cluster=None,
+        resolution=resolve(machine, *items, release=release),
+    )
+    return list(rules.judge(facts, {}))
+
+
+def said(machine, *items, release="1.9"):
+    (finding,) = findings(machine, *items, release=release)
+    return finding.rule, dotted(finding.path), finding.message, finding.proposed
+
+
+def test_an_unknown_instancetype_is_corrected_to_the_likest():
+    assert said(vm({"name": "smal"}), cluster_instancetype()) == (
+        "unresolved-instancetype",
+        "spec.instancetype.name",
+        "VirtualMachineClusterInstancetype smal is not found; use small, or add it to the bundle",
+        "small",
+    )
+
+
+def test_a_forgotten_kind_is_proposed():
+    assert said(vm({"name": "small"}), instancetype()) == (
+        "unresolved-instancetype",
+        "spec.instancetype.kind",
+        (
+            "VirtualMachineClusterInstancetype small (what a matcher without a kind means) is not found, but a "
+            "VirtualMachineInstancetype of that name is; set kind: VirtualMachineInstancetype"
+        ),
+        "VirtualMachineInstancetype",
+    )
+
+
+def test_a_preference_that_is_none_is_named_as_one():
+    assert said(vm(preference={"name": "web", "kind": "Flavor"})) == (
+        "unresolved-preference",
+        "spec.preference.kind",
+        "Flavor is not a kind of preference; use VirtualMachinePreference or VirtualMachineClusterPreference",
+        UNSET,
+    )
+
+
+def test_another_namespace_is_named():
+    machine = vm({"name": "small", "kind": "VirtualMachineInstancetype"}, namespace="a")
+    assert said(machine, instancetype(namespace="b"))[2] == (
+        "VirtualMachineInstancetype a/small is not found: it is in namespace b, and a VM sees only its own namespace; "
+        "put it into namespace a, or make it a VirtualMachineClusterInstancetype"
+    )
+
+
+@pytest.mark.parametrize(
+    ("matcher", "path", "message", "proposed"),
+    [
+        (
+            {},
+            "spec.instancetype",
+            "the instancetype has neither name nor inferFromVolume; set one of them, or remove instancetype",
+            UNSET,
+        ),
+        ("small", "spec.instancetype", "a matcher is a map, here it is text; write instancetype: {name: NAME}", UNSET),
+        (
+            {"name": 5},
+            "spec.instancetype.name",
+            "name is text, here it is a number; quote it, or remove it",
+            UNSET,
+        ),
+        (
+            {"name": "small", "inferFromVolume": "root"},
+            "spec.instancetype.name",
+            "name stands beside inferFromVolume: root; remove one of them",
+            UNSET,
+        ),
+        (
+            {"name": "small", "inferFromVolumeFailurePolicy": "ignore"},
+            "spec.instancetype.inferFromVolumeFailurePolicy",
+            "ignore is no policy for failed inference; use Ignore",
+            "Ignore",
+        ),
+    ],
+)
+def test_a_bad_matcher_is_named_at_its_field(matcher, path, message, proposed):
+    assert said(vm(matcher), cluster_instancetype()) == ("bad-matcher", path, message, proposed)
+
+
+def test_a_misspelt_volume_is_corrected():
+    volumes = [{"name": "rootdisk", "containerDisk": {}}]
+    assert said(vm({"inferFromVolume": "rootdsk"}, volumes=volumes)) == (
+        "failed-inference",
+        "spec.instancetype.inferFromVolume",
+        (
+            "the VM has no volume rootdsk to infer the instancetype from; use rootdisk, or set spec.instancetype.name in "
+            "place of inferFromVolume"
+        ),
+        "rootdisk",
+    )
+
+
+def test_a_missing_claim_is_named():
+    volumes = [{"name": "root", "dataVolume": {"name": "disk"}}]
+    assert said(vm({"inferFromVolume": "root"}, volumes=volumes))[2] == (
+        "PersistentVolumeClaim default/disk, behind volume root, is not in the bundle, nor a DataVolume of that name; add it, "
+        "or set spec.instancetype.name in place of inferFromVolume"
+    )
+
+
+def test_a_missing_revision_is_named():
+    assert said(vm({"name": "small", "revisionName": "r1"}), cluster_instancetype()) == (
+        "missing-revision",
+        "spec.instancetype.revisionName",
+        (
+            "ControllerRevision default/r1 is not found; add it to the bundle, or remove spec.instancetype.revisionName so "
+            "that the name counts"
+        ),
+        UNSET,
+    )
+
+
+def test_an_old_revision_is_told_from_a_broken_one():
+    data = {"apiVersion": "instancetype.kubevirt.io/v1alpha2", "kind": "VirtualMachineInstancetype", "spec": {}}
+    machine = vm({"name": "small", "revisionName": "r1"})
+    assert said(machine, revision("r1", data))[2] == (
+        "ControllerRevision r1 holds an instancetype in a form that KubeVirt 1.9.0 no longer reads; remove "
+        "spec.instancetype.revisionName so that the name counts"
+    )
+    assert said(machine, revision("r1", {}))[2] == (
+        "ControllerRevision r1 holds neither an instancetype nor a preference that can be read; remove "
+        "spec.instancetype.revisionName so that the name counts"
+    )
+
+
+@pytest.mark.parametrize(("release", "upstream", "path"), [("1.5", "admission", "spec.instancetype"), ("1.9", "expand", "")])
+def test_admission_names_only_the_matcher_of_an_unknown_name(release, upstream, path):
+    (finding,) = findings(vm({"name": "smal"}), release=release)
+    assert (finding.upstream, finding.upstream_path) == (upstream, path)
+
+
+def test_a_message_is_one_line_whatever_the_name():
+    (finding,) = findings(vm({"name": "a\nb"}))
+    assert "\n" not in finding.message
