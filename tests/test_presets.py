@@ -98,8 +98,8 @@ def test_a_preset_is_applied_in_part_beside_a_conflict():
             ("spec", "domain", "cpu"),
             "",
             (
-                "VirtualMachineInstancePreset mix is applied in part: spec.domain.cpu {cores: 4} != {cores: 6} of the instance, "
-                "which stays; align or delete one"
+                "VirtualMachineInstancePreset mix is applied in part: spec.domain.cpu {cores: 4} != {cores: 6} of the "
+                "instance, which stays; align or delete one"
             ),
         )
     ]
@@ -117,8 +117,8 @@ def test_one_amount_in_two_spellings_is_a_conflict_of_severity_info():
             ("spec", "domain", "resources", "requests", "memory"),
             "",
             (
-                "VirtualMachineInstancePreset g is applied in part: spec.domain.resources.requests.memory '1Gi' != '1024Mi' is one "
-                "amount, which KubeVirt takes for two; write it the same way in both"
+                "VirtualMachineInstancePreset g is applied in part: spec.domain.resources.requests.memory '1Gi' != '1024Mi' is "
+                "one amount, which KubeVirt takes for two; write it the same way in both"
             ),
         )
     ]
@@ -143,7 +143,8 @@ def test_presets_that_disagree_refuse_the_instance_though_it_decides_itself():
             "admission",
             (
                 "VirtualMachineInstancePreset eight and VirtualMachineInstancePreset four both match and disagree on "
-                "spec.domain.cpu {cores: 8} != {cores: 4}, so KubeVirt refuses the instance; make them say the same or narrow a selector"
+                "spec.domain.cpu {cores: 8} != {cores: 4}, so KubeVirt refuses the instance; "
+                "make them say the same or narrow a selector"
             ),
         )
     ]
@@ -267,10 +268,23 @@ def test_folding_leaves_out_the_firmware_that_never_reaches_an_instance():
     assert found.instance["spec"]["template"]["spec"] == {"domain": {"cpu": {"cores": 2}}}
     assert [one[4] for one in findings(found, prefix=("spec", "template"))] == [
         (
-            "VirtualMachineInstancePreset efi is applied in part: spec.domain.firmware of a preset reaches no VM, whose instance "
-            "has one of its own; write it into the VM's template"
+            "VirtualMachineInstancePreset efi is applied in part: spec.domain.firmware of a preset reaches no VM, whose "
+            "instance has one of its own; write it into the VM's template"
         )
     ]
+
+
+def test_folding_leaves_the_templates_own_firmware_as_it_is():
+    own = {"firmware": {"serial": "s"}}
+    efi = preset("efi", {"firmware": {"bootloader": {"efi": {}}}, "cpu": {"cores": 2}})
+    found = fold_presets(vm(own), [efi], release=NEWEST, namespace="default")
+    assert found.instance["spec"]["template"]["spec"]["domain"] == {"firmware": {"serial": "s"}, "cpu": {"cores": 2}}
+    assert [clash.current for one in found.conflicts for clash in one.clashes] == [{"serial": "s"}]
+
+
+def test_trouble_is_what_a_rule_may_speak_of():
+    two = preset("two", {"cpu": {"cores": 2}})
+    assert [apply(instance(domain), two).troubled for domain in ({}, {"cpu": {}})] == [False, True]
 
 
 @pytest.mark.parametrize("junk", ["text", 3, ["a"], True])
@@ -315,6 +329,8 @@ def test_the_four_operators_take_these_labels(expression, taken):
         ({"matchExpressions": [{"key": "a", "operator": "In"}]}, "values-missing"),
         ({"matchExpressions": [{"key": "a", "operator": "Exists", "values": ["b"]}]}, "values-given"),
         ({"matchExpressions": [{"key": "a", "operator": "In", "values": ["-"]}]}, "value"),
+        ({"matchExpressions": ["os"]}, "form"),
+        ({"matchExpressions": [{"key": "a", "operator": "In", "values": "b"}]}, "form"),
         ("all", "form"),
     ],
 )

@@ -86,9 +86,8 @@ def _holds(expression: Object, labels: Object) -> bool:
             return key not in labels or labels[key] not in values
         case "Exists":
             return key in labels
-        case "DoesNotExist":
+        case _:
             return key not in labels
-    return False
 
 
 def _plain_problems(plain: object) -> Iterator[Problem]:
