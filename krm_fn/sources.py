@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".yaml", ".yml", ".json")
 STDIN = "-"
+KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml")
 TOOL_GROUPS = ("kustomize.config.k8s.io", "kpt.dev", "kubevirt-render.dev")
 
 
@@ -174,7 +175,7 @@ def _parsed(data: bytes, file: str, note: Note) -> tuple[Source, object]:
 def _source(found: StreamText | ListText, data: bytes, file: str, note: Note) -> Source:
     objects = []
     for number, item in enumerate(found.items):
-        reason = _left_alone(item)
+        reason = _left_alone(item, file)
         if reason:
             note(f"{file or 'stdin'}: document {number + 1} is left alone: {reason}")
         else:
@@ -182,7 +183,10 @@ def _source(found: StreamText | ListText, data: bytes, file: str, note: Note) ->
     return Source(text=found, data=data, file=file, objects=tuple(objects))
 
 
-def _left_alone(item: object) -> str:
+def _left_alone(item: object, file: str) -> str:
+    """Why the document is none of ours, "" where it is an object."""
+    if file.rpartition("/")[2] in KUSTOMIZATIONS:
+        return "it is a kustomization, which `-k` with its folder builds"
     if not isinstance(item, dict) or not text(item.get("apiVersion")) or not kind_of(item):
-        return "it is no Kubernetes object, for it lacks apiVersion or kind"
+        return "it has no apiVersion and kind"
     return f"only tools read a {kind_of(item)}" if group_of(item) in TOOL_GROUPS else ""

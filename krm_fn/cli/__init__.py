@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import json
 from typing import TYPE_CHECKING
 
 import click
 
 from krm_fn import __version__
+from krm_fn.errors import UsageError
 from krm_fn.main import INTERRUPTED, NAME, fail
 
 if TYPE_CHECKING:
@@ -40,17 +41,17 @@ class Commands(click.Group):
     """A group whose commands are imported when they are asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  click's signature
-        return list(COMMANDS)
+        return [name for name in COMMANDS if importlib.util.find_spec(f"{__name__}.{name}")]
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        if cmd_name not in COMMANDS:
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.list_commands(ctx):
             return None
         found: click.Command = getattr(importlib.import_module(f"{__name__}.{cmd_name}"), cmd_name)
         return found
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] not in COMMANDS and not args[0].startswith("-"):
-            raise click.UsageError(f"{args[0]!r} is no command; {_fix(args[0])}", ctx)
+            raise UsageError(f"{args[0]!r} is no command; {_fix(args[0])}")
         return super().resolve_command(ctx, args)
 
 

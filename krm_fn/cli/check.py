@@ -10,6 +10,7 @@ import click
 from krm_fn import core, results
 from krm_fn.cli import options
 from krm_fn.cli.formats import FORMATS, Report, written
+from krm_fn.errors import UsageError
 from krm_fn.main import write_out
 from krm_fn.rules import nearest
 
@@ -68,8 +69,8 @@ def _targets(outputs: tuple[str, ...]) -> list[tuple[str, str]]:
         if name not in FORMATS:
             likely = nearest(name, tuple(FORMATS))
             fix = f"; did you mean {likely[0]}" if likely else ""
-            raise click.UsageError(f"-o: {name!r} is no format; expected one of {', '.join(FORMATS)}{fix}")
+            raise UsageError(f"-o: {name!r} is no format; expected one of {', '.join(FORMATS)}{fix}")
         targets.append((name, "" if file == "-" else file))
     if [file for _, file in targets].count("") > 1:
-        raise click.UsageError("-o: only one output can go to stdout; give the others a file, -o FORMAT=FILE")
+        raise UsageError("-o: only one output can go to stdout; give the others a file, -o FORMAT=FILE")
     return targets

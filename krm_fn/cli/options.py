@@ -10,7 +10,7 @@ import click
 
 from krm_fn import config, sources, yamlio
 from krm_fn.config_keys import KEYS
-from krm_fn.errors import ConfigError, InputError
+from krm_fn.errors import ConfigError, InputError, UsageError
 from krm_fn.main import NAME
 
 if TYPE_CHECKING:
@@ -72,9 +72,9 @@ def source_options(command: Any) -> Any:
 
 
 def read_sources(paths: tuple[str, ...], kustomizations: tuple[str, ...], *, verbose: bool) -> Sources:
-    """What the command was told to read. Raises: click.UsageError where that is nothing; InputError."""
+    """What the command was told to read. Raises: UsageError where that is nothing; InputError."""
     if not paths and not kustomizations:
-        raise click.UsageError("name files or folders, -k DIR, or - for stdin", click.get_current_context(silent=True))
+        raise UsageError("nothing to read; name files or folders, -k DIR, or - for stdin")
     return sources.read(paths, kustomizations=kustomizations, note=note if verbose else lambda _: None)
 
 

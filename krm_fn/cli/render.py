@@ -9,6 +9,7 @@ import click
 
 from krm_fn import core, results
 from krm_fn.cli import inplace, options, outputs
+from krm_fn.errors import UsageError
 from krm_fn.function import report
 from krm_fn.main import write_out
 
@@ -43,7 +44,7 @@ def render(
     stops it before anything is written.
     """
     if in_place and ("-" in paths or kustomizations):
-        raise click.UsageError("--in-place needs files; what comes from stdin or a build has no file to go to")
+        raise UsageError("--in-place needs files; what comes from stdin or a build has no file to go to")
     found = options.read_sources(paths, kustomizations, verbose=verbose)
     config = options.settings(found, config_file, flags)
     outcome = core.render(found.items, config, places=found.places)

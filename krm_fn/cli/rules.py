@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from krm_fn.config_checks import all_rules, hint
+from krm_fn.errors import UsageError
 
 if TYPE_CHECKING:
     from krm_fn.rules import Rule
@@ -24,7 +25,7 @@ def rules(rule: str | None) -> None:
         for each in known.values():
             click.echo(f"{each.id:<{width}}  {each.severity:<7}  {documentation(each).partition(chr(10))[0].rstrip('.')}")
     elif rule not in known:
-        raise click.UsageError(f"{rule!r} is no rule{hint(rule, tuple(known))}; `kubevirt-render rules` lists them")
+        raise UsageError(f"{rule!r} is no rule{hint(rule, tuple(known))}; `kubevirt-render rules` lists them")
     else:
         click.echo(f"{rule} ({known[rule].severity}{_releases(known[rule])})\n\n{documentation(known[rule])}")
 
