@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from difflib import get_close_matches
 
 from krm_fn import catalogue, quantity
 from krm_fn.catalogue import INSTANCETYPE, KINDS, PREFERENCE
 from krm_fn.errors import ConfigError, RenderError
+from krm_fn.expand.requirements import indivisible_vcpus, unmet_requirements
 from krm_fn.paths import as_map, copy, get, is_set
 from krm_fn.releases import Release
-from krm_fn.rules import nearest
 from krm_fn.value import Value
 
 TYPE_CHECKING = False
@@ -84,7 +84,7 @@ def release_of(text: str) -> Release:
     """
     parts = text.removeprefix("v").split(".")
     known = catalogue.releases()
-    numbers = tuple(int(part) for part in parts if part.isascii() and part.isdigit())
+    numbers = tuple(int(part) for part in parts if part.isascii() and part.isdigit() and len(part) < 5)  # noqa: PLR2004
     of_minor = [version for version in known if version[:2] == numbers[:2]]
     if len(numbers) != len(parts) or len(parts) not in (2, 3) or not of_minor:
         first, last = (_dotted(version[:2]) for version in (known[0], known[-1]))
@@ -106,11 +106,12 @@ def satisfying(preference: str, release: Release) -> tuple[str, ...]:
     """The instancetypes that give what the preference requires, and whose vCPUs its topology can spread; smallest first.
 
     Raises: UnknownNameError.
-    upstream: pkg/instancetype/preference/requirements/checker.go:Check, …/preference/validation/cpu.go:CheckSpreadCPUTopology
     """
     wanted = show(preference, release, PREFERENCE)["spec"]
     found = catalogue.of(release)
-    return tuple(row.name for row in rows(release, INSTANCETYPE) if _meets(found.find(INSTANCETYPE, row.name), wanted))
+    return tuple(
+        row.name for row in rows(release, INSTANCETYPE) if _meets(as_map(found.find(INSTANCETYPE, row.name)), wanted, release)
+    )
 
 
 def show(name: str, release: Release, kind: str = "") -> Object:
@@ -183,32 +184,16 @@ def _by_size(row: Row) -> tuple[str, int, int, str]:
     return row.name.partition(".")[0], _nanos(row.vcpus), _nanos(row.memory), row.name
 
 
-def _nanos(value: Any) -> int:
-    amount = quantity.parse(value)
+def _nanos(text: str) -> int:
+    amount = quantity.parse(text)
     return amount.nanos if amount else 0
 
 
-def _meets(given: Object | None, wanted: Object) -> bool:
-    vcpus, memory = (get(given, (part, "guest")) for part in ("cpu", "memory"))
-    needed, floor = (get(wanted, ("requirements", part, "guest"), 0) for part in ("cpu", "memory"))
-    return bool(vcpus >= needed) and _nanos(memory) >= _nanos(floor) and _spreads(vcpus, wanted)
-
-
-# Of each way to spread: the number that the vCPUs must be a multiple of, from the preference's ratio.
-SPREADS: dict[str, Callable[[int], int]] = {
-    "SocketsCores": lambda ratio: ratio,
-    "CoresThreads": lambda ratio: ratio,
-    "SocketsCoresThreads": lambda ratio: 2 * ratio,  # upstream gives each core two threads, whatever the ratio
-}
-
-
-def _spreads(vcpus: int, wanted: Object) -> bool:
-    cpu = as_map(wanted.get("cpu"))
-    if cpu.get("preferredCPUTopology") not in ("spread", "preferSpread"):
-        return True
-    options: dict[str, Any] = as_map(cpu.get("spreadOptions"))
-    ratio = options.get("ratio") or wanted.get("preferSpreadSocketToCoreRatio") or 2
-    return vcpus % SPREADS[options.get("across") or "SocketsCores"](ratio) == 0
+def _meets(instancetype: Object, preference: Object, release: Release) -> bool:
+    # the architecture is the VM's to choose, no instancetype names one
+    vm = {"architecture": get(preference, ("requirements", "architecture"))}
+    unmet = unmet_requirements(vm, instancetype=instancetype, preference=preference, release=release)
+    return not unmet and not indivisible_vcpus(instancetype, preference)
 
 
 def _unknown(name: str, release: Release, kinds: Sequence[str]) -> str:
@@ -218,7 +203,7 @@ def _unknown(name: str, release: Release, kinds: Sequence[str]) -> str:
             return f"{fact}; it is in KubeVirt {in_words(elsewhere)}: ask for one of these with --kubevirt-version"
     known = {each: kind for kind in kinds for each in catalogue.names(kind)}
     here = [each for kind in kinds for each in catalogue.of(release).names(kind)]
-    alike = nearest(name, here) or nearest(name, list(known))
+    alike = get_close_matches(name.lower(), here, n=1) or get_close_matches(name.lower(), known, n=1)
     if not alike:
         return f"{fact}; `kubevirt-render catalogue list` names all it has"
     return f"{fact}; did you mean {alike[0]} (in KubeVirt {in_words(catalogue.spans(known[alike[0]], alike[0]))})?"

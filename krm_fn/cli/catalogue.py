@@ -10,6 +10,7 @@ import click
 
 from krm_fn.catalogue import INSTANCETYPE, PREFERENCE, view
 from krm_fn.releases import NEWEST
+from krm_fn.yamlio.emit import dump
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -102,8 +103,4 @@ def _padded(cells: Iterable[str], widths: Iterable[int]) -> str:
 
 def printed(obj: Object, output: str) -> str:
     """The object as a JSON or YAML document."""
-    if output == "json":
-        return json.dumps(obj, indent=2) + "\n"
-    import yaml
-
-    return yaml.safe_dump(obj, sort_keys=False)
+    return json.dumps(obj, indent=4) + "\n" if output == "json" else dump(obj)
