@@ -84,7 +84,7 @@ def release_of(text: str) -> Release:
     """
     parts = text.removeprefix("v").split(".")
     known = catalogue.releases()
-    numbers = tuple(int(part) for part in parts if part.isascii() and part.isdigit() and len(part) < 5)  # noqa: PLR2004
+    numbers = tuple(int(part) for part in parts if part.isascii() and part.isdigit() and len(part) < 5)
     of_minor = [version for version in known if version[:2] == numbers[:2]]
     if len(numbers) != len(parts) or len(parts) not in (2, 3) or not of_minor:
         first, last = (_dotted(version[:2]) for version in (known[0], known[-1]))
