@@ -3,7 +3,9 @@
 import pytest
 from resolving import Shelf, cluster_instancetype, instancetype, reasons, resolve, thing, vm
 
+from krm_fn.bundle import Bundle
 from krm_fn.findings import UNSET
+from krm_fn.resolve.lookup import Lookup
 
 K = "VirtualMachineInstancetype"
 C = "VirtualMachineClusterInstancetype"
@@ -44,6 +46,24 @@ def test_an_object_of_another_group_is_none():
     matcher = {"name": "web", "kind": "VirtualMachinePreference"}
     assert resolve(vm(preference=matcher), foreign, own).preference.spec == {"cpu": {}}
     assert reasons(resolve(vm(preference=matcher), foreign)) == [("preference", "unknown-name")]
+
+
+def test_beside_namesakes_of_another_group_present_names_still_go_before_former_ones():
+    foreign = [thing("DataSource", name, group="example.com", version="v1") for name in ("a", "b")]
+    renamed = thing("DataSource", "c", group="cdi.kubevirt.io", annotations={PREVIOUS: "a,b"})
+    present = thing("DataSource", "a", group="cdi.kubevirt.io")
+    lookup = Lookup(Bundle([*foreign, renamed, present]))
+    assert lookup.find("DataSource", "default", "a").obj is present
+    assert lookup.find("DataSource", "default", "b").obj is renamed
+    assert lookup.find("DataSource", "", "a") is None
+
+
+def test_suggestions_end_where_they_would_make_a_run_slow():
+    many = [f"name-{number}" for number in range(150_000)]
+    lookup = Lookup(Bundle([]))
+    assert lookup.nearest("name-1", ["name-2"]) == ("name-2",)
+    assert lookup.nearest("", many) == ()
+    assert lookup.nearest("name-1", many) == ()
 
 
 def test_a_name_that_kustomize_has_since_prefixed_is_found():

@@ -1,7 +1,7 @@
 """The rules about references: what they say, and the fix they propose."""
 
 import pytest
-from resolving import cluster_instancetype, instancetype, resolve, revision, vm
+from resolving import NAME, claim, cluster_instancetype, data_volume, instancetype, resolve, revision, vm
 
 from krm_fn import releases, rules
 from krm_fn.bundle import Entry
@@ -153,3 +153,71 @@ def test_admission_names_only_the_matcher_of_an_unknown_name(release, upstream, 
 def test_a_message_is_one_line_whatever_the_name():
     (finding,) = findings(vm({"name": "a\nb"}))
     assert "\n" not in finding.message
+
+
+ON_CLAIM = [{"name": "root", "persistentVolumeClaim": {"claimName": "disk"}}]
+ON_DATA_VOLUME = [{"name": "root", "dataVolume": {"name": "dv"}}]
+INSTEAD = "set spec.instancetype.name in place of inferFromVolume"
+
+
+LABEL = "instancetype.kubevirt.io/default-instancetype"
+DISK = "PersistentVolumeClaim default/disk, behind volume root, is not in the bundle"
+
+
+@pytest.mark.parametrize(
+    ("volumes", "item", "fact", "fix"),
+    [
+        (
+            [{"name": "root", "containerDisk": {}}],
+            claim("disk"),
+            "no instancetype can be inferred from volume root, which is containerDisk",
+            f"infer it from a persistentVolumeClaim or dataVolume, or {INSTEAD}",
+        ),
+        (
+            ON_CLAIM,
+            claim("disk"),
+            f"PersistentVolumeClaim disk, behind volume root, has no label {LABEL}",
+            f"add it, or {INSTEAD}",
+        ),
+        (
+            ON_CLAIM,
+            claim("disk", {NAME: ""}),
+            f"the label {LABEL} behind volume root is empty",
+            f"write a name there, or {INSTEAD}",
+        ),
+        (
+            ON_CLAIM,
+            claim("disk", {NAME: "big"}),
+            "volume root names big: VirtualMachineClusterInstancetype big is not found",
+            "add it to the bundle, or name one that exists",
+        ),
+        (ON_CLAIM, claim("disk", namespace="images"), f"{DISK} (namespace images has one)", f"add it, or {INSTEAD}"),
+        (ON_CLAIM, claim("disk1"), f"{DISK} (like: disk1)", f"add it, or {INSTEAD}"),
+        (
+            ON_DATA_VOLUME,
+            data_volume("dv", {"source": {"blank": {}}}),
+            "no instancetype can be inferred through DataVolume dv: it has the source blank, which bears no labels to read",
+            INSTEAD,
+        ),
+        (
+            ON_DATA_VOLUME,
+            data_volume("dv", {"sourceRef": {"kind": "Image"}}),
+            "no instancetype can be inferred through DataVolume dv: it refers to the kind Image, where only DataSource is followed",
+            INSTEAD,
+        ),
+    ],
+)
+def test_a_failed_inference_names_the_object_at_which_it_ended(volumes, item, fact, fix):
+    assert said(vm({"inferFromVolume": "root"}, volumes=volumes), item)[2:] == (f"{fact}; {fix}", UNSET)
+
+
+def test_a_revision_of_the_other_kind_is_named_as_one():
+    data = {"apiVersion": "instancetype.kubevirt.io/v1beta1", "kind": "VirtualMachinePreference", "spec": {}}
+    status = {"instancetypeRef": {"controllerRevisionRef": {"name": "r1"}}}
+    held = revision("r1", data, labels={"instancetype.kubevirt.io/object-name": "small"})
+    _, path, message, _ = said(vm({"name": "small"}, status=status), held)
+    assert path == "status.instancetypeRef.controllerRevisionRef.name"
+    assert message == (
+        "ControllerRevision r1 holds a preference, where the instancetype is looked for; "
+        "remove the status so that the name counts"
+    )

@@ -61,7 +61,7 @@ class Lookup:
         """The namespaces in which an object of that kind and name stands."""
         if kind not in self._places:
             places = self._places[kind] = {}
-            for entry in self._bundle.of_kind(kind, GROUPS[kind]):
+            for entry in self._of(kind):
                 places.setdefault(name_of(entry.obj), []).append(effective_namespace(entry.obj))
         return tuple(dict.fromkeys(self._places[kind].get(name, ())))
 
@@ -78,9 +78,13 @@ class Lookup:
     def _of_the_group(self, kind: str) -> dict[tuple[str, str], Entry]:
         if kind not in self._namesakes:
             index = self._namesakes[kind] = {}
-            for entry in self._bundle.of_kind(kind, GROUPS[kind]):
-                namespace = "" if "Cluster" in kind else effective_namespace(entry.obj)
+            own = [(entry, "" if "Cluster" in kind else effective_namespace(entry.obj)) for entry in self._of(kind)]
+            for entry, namespace in own:
                 index.setdefault((namespace, name_of(entry.obj)), entry)
+            for entry, namespace in own:  # a present name goes before a former one
                 for name in previous_names(entry.obj):
                     index.setdefault((namespace, name), entry)
         return self._namesakes[kind]
+
+    def _of(self, kind: str) -> Sequence[Entry]:
+        return self._bundle.of_kind(kind, GROUPS[kind])

@@ -64,9 +64,11 @@ def _unsupported_volume(error: ResolutionError) -> str:
 
 def _unsupported_source(error: ResolutionError) -> str:
     holds, kind = detail(error, "holds"), detail(error, "kind")
-    made = f"refers to the kind {kind}, not DataSource" if holds is None else f"has the source {listed(holds, 'and') or 'none'}"
-    fact = f"no {error.matcher} can be inferred through {error.wanted}: it {made}, which bears no labels to read"
-    return f"{fact}; {_instead(error)}"
+    if holds is None:
+        why = f"it refers to the kind {kind or 'none'}, where only DataSource is followed"
+    else:
+        why = f"it has the source {listed(holds, 'and') or 'none'}, which bears no labels to read"
+    return f"no {error.matcher} can be inferred through {error.wanted}: {why}; {_instead(error)}"
 
 
 def _missing_label(error: ResolutionError) -> str:
