@@ -1,0 +1,139 @@
+"""What KubeVirt's validating webhooks refuse or warn about, as pure checks over VMs as they are after expansion.
+
+Each module stands for one group of fields and declares its checks in tables: `GROUPS` of rows, `EXAMINATIONS` for what no row
+expresses, `VM_EXAMINATIONS` for what is asked of VirtualMachines only. Upstream stops at the first stage that refuses; here
+the causes of all stages are found.
+"""
+
+from __future__ import annotations
+
+from krm_fn.admission import (
+    cpu,
+    credentials,
+    devices,
+    disks,
+    dns,
+    firmware,
+    grace,
+    interfaces,
+    machines,
+    memory,
+    networks,
+    probes,
+    scheduling,
+    schema,
+    templates,
+    volumes,
+)
+from krm_fn.admission.causes import REQUIRED, Cause
+from krm_fn.admission.checks import Plan
+from krm_fn.admission.scope import Scope
+from krm_fn.paths import as_map, get, is_set
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.cluster import Cluster
+    from krm_fn.paths import Path
+    from krm_fn.releases import Release, Version
+    from krm_fn.resource import Object
+
+__all__ = ["Cause", "admit_instance_spec", "admit_vm", "warnings_of_vm"]
+
+TEMPLATE_SPEC = ("spec", "template", "spec")
+TEMPLATE_METADATA = ("spec", "template", "metadata")
+
+GROUPS = (
+    *cpu.GROUPS,
+    *memory.GROUPS,
+    *firmware.GROUPS,
+    *probes.GROUPS,
+    *disks.GROUPS,
+    *volumes.GROUPS,
+    *interfaces.GROUPS,
+    *devices.GROUPS,
+    *credentials.GROUPS,
+    *dns.GROUPS,
+    *schema.GROUPS,
+)
+EXAMINATIONS = (
+    *memory.EXAMINATIONS,
+    *firmware.EXAMINATIONS,
+    *cpu.EXAMINATIONS,
+    *scheduling.EXAMINATIONS,
+    *networks.EXAMINATIONS,
+    *interfaces.EXAMINATIONS,
+    *devices.EXAMINATIONS,
+    *disks.EXAMINATIONS,
+    *volumes.EXAMINATIONS,
+    *dns.EXAMINATIONS,
+    *probes.EXAMINATIONS,
+    *grace.EXAMINATIONS,
+)
+VM_EXAMINATIONS = (*memory.VM_EXAMINATIONS, *interfaces.VM_EXAMINATIONS)
+
+_plans: dict[tuple[str, Version], Plan] = {}
+
+
+def _plan(name: str, release: Release) -> Plan:
+    """The compiled tables of a kind of object for a release; made once."""
+    key = name, release.version
+    if key not in _plans:
+        groups, examinations = {
+            "instance": (GROUPS, EXAMINATIONS),
+            "vm": (GROUPS, (*EXAMINATIONS, *VM_EXAMINATIONS)),
+            "outer": (schema.VM_GROUPS, ()),
+        }[name]
+        _plans[key] = Plan(groups, examinations, release)
+    return _plans[key]
+
+
+def admit_vm(vm: Object, *, expanded: Object | None, cluster: Cluster, release: Release) -> tuple[Cause, ...]:
+    """All that admission says of a VM, errors and warnings; paths run from the VM's root.
+
+    `expanded` is the VM with instancetype, preference and defaults applied; None where they can't be, and then only the VM's
+    own fields are looked at. Conflicts and unmet requirements are not repeated here.
+    upstream: pkg/virt-api/webhooks/validating-webhook/admitters/vms-admitter.go:Admit
+    """
+    if is_set(get(vm, ("metadata", "deletionTimestamp"))):
+        return ()
+    return tuple(_causes(vm, expanded, cluster, release))
+
+
+def _causes(vm: Object, expanded: Object | None, cluster: Cluster, release: Release) -> Iterator[Cause]:
+    own = as_map(vm.get("spec"))
+    if own.get("template") is None:
+        yield Cause(
+            path=("spec", "template"),
+            message="the VM has no template; set spec.template",
+            reason=REQUIRED,
+            upstream=machines.VMS + "ValidateVirtualMachineSpec",
+        )
+        return
+    subject = vm if expanded is None else expanded
+    spec = as_map(subject.get("spec"))
+    scope = Scope(as_map(get(spec, ("template", "spec"))), path=TEMPLATE_SPEC, cluster=cluster, release=release)
+    if own.get("dataVolumeTemplates") is not None:
+        outer = Scope(own, path=("spec",), cluster=cluster, release=release)
+        yield from _plan("outer", release).run(outer)
+        yield from templates.foreign_namespaces(vm)
+        yield from templates.data_volume_templates(spec)
+    yield from machines.run_strategy(own, scope)
+    yield from machines.deprecated_running(own)
+    yield from machines.instance_metadata(as_map(get(spec, ("template", "metadata"))), TEMPLATE_METADATA, scope)
+    if expanded is not None:
+        yield from _plan("vm", release).run(scope)
+
+
+def admit_instance_spec(spec: Object, path: Path, *, cluster: Cluster, release: Release) -> Iterator[Cause]:
+    """All that admission says of a VirtualMachineInstance's spec with its defaults set; `path` leads to the spec.
+
+    upstream: pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go:ValidateVirtualMachineInstanceSpec
+    """
+    return _plan("instance", release).run(Scope(spec, path=path, cluster=cluster, release=release))
+
+
+def warnings_of_vm(vm: Object) -> tuple[Cause, ...]:
+    """What admission warns about a VM that it admits."""
+    return tuple(machines.deprecated_running(as_map(vm.get("spec"))))

@@ -1,0 +1,47 @@
+"""Causes: what an admission check refuses or warns about, and where."""
+
+from __future__ import annotations
+
+from krm_fn.findings import UNSET
+from krm_fn.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from krm_fn.paths import Path
+
+# Kubernetes' words for why a value is refused.
+INVALID = "FieldValueInvalid"
+REQUIRED = "FieldValueRequired"
+DUPLICATE = "FieldValueDuplicate"
+NOT_FOUND = "FieldValueNotFound"
+NOT_SUPPORTED = "FieldValueNotSupported"
+FORBIDDEN = "FieldValueForbidden"
+
+# Values in messages are cut to this length: the message must stay a line.
+LONGEST_SHOWN = 60
+
+
+class Cause(Value):
+    """One refusal or warning. `path` is the real place from the object's root; `upstream_path` the dotted path KubeVirt names
+    where it names another; `upstream` the place in its source. `current` is the plain value at `path`, UNSET where there is none.
+    """
+
+    path: Path
+    message: str
+    reason: str = INVALID
+    upstream_path: str = ""
+    upstream: str = ""
+    current: Any = UNSET
+    severity: str = "error"
+
+
+def shown(value: object) -> str:
+    """A scalar as messages show it, on one line and cut; maps and lists, which may hold secrets, are not shown."""
+    if isinstance(value, dict | list):
+        return "a map" if isinstance(value, dict) else "a list"
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    text = repr(" ".join(value.split())) if isinstance(value, str) else str(value)
+    return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 3] + "..."

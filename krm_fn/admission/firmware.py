@@ -1,0 +1,172 @@
+"""Machine and firmware: machine type, bootloader, kernel boot, ACPI tables, secure boot, launch security."""
+
+from __future__ import annotations
+
+from krm_fn.admission.causes import FORBIDDEN, REQUIRED, shown
+from krm_fn.admission.checks import Check, Group, examine, exclusive, is_on, required, shut, use
+from krm_fn.admission.formats import is_clean_path, matches_glob
+from krm_fn.admission.scope import name_of
+from krm_fn.paths import as_list, as_map, get, is_set
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.admission.causes import Cause
+    from krm_fn.admission.scope import Scope
+    from krm_fn.resource import Object
+
+VMI = "pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go:"
+PATHS = "pkg/storage/admitters/disks.go:ValidatePath"
+
+FIRMWARE = ("domain", "firmware")
+LAUNCH_SECURITY = ("domain", "launchSecurity")
+
+# The machine types a cluster admits where its configuration names none, by architecture; "" stands for every other.
+EMULATED_MACHINES = {"arm64": ("virt*",), "s390x": ("s390-ccw-virtio*",), "": ("q35*", "pc-q35*")}
+
+# Each way to encrypt a guest, and its feature gate.
+ENCRYPTIONS = (("sev", "WorkloadEncryptionSEV"), ("snp", "WorkloadEncryptionSEV"), ("tdx", "WorkloadEncryptionTDX"))
+
+
+def _wrong_path(value: object, _item: object, _scope: object) -> bool:
+    return isinstance(value, str) and value != "" and not is_boot_path(value)
+
+
+def is_boot_path(value: str) -> bool:
+    """upstream: pkg/storage/admitters/disks.go:ValidatePath"""
+    return value != "/" and is_clean_path(value)
+
+
+GROUPS = (
+    Group(
+        at=(*FIRMWARE, "bootloader"),
+        checks=(exclusive(("efi", "bios"), upstream=VMI + "validateBootloader"),),
+    ),
+    Group(
+        at=(*FIRMWARE, "kernelBoot"),
+        checks=(
+            Check(
+                at=("kernelArgs",),
+                refuses=lambda value, boot, _scope: value != "" and boot.get("container") is None,
+                message="kernelArgs need a kernel of one's own; set kernelBoot.container",
+                upstream=VMI + "validateKernelBoot",
+            ),
+        ),
+    ),
+    Group(
+        at=(*FIRMWARE, "kernelBoot", "container"),
+        checks=(
+            required(("image",), upstream=VMI + "validateKernelBoot"),
+            Check(
+                at=(),
+                refuses=lambda _value, item, _scope: not is_set(item.get("kernelPath")) and not is_set(item.get("initrdPath")),
+                message="neither kernelPath nor initrdPath is set; set at least one",
+                reason=REQUIRED,
+                upstream=VMI + "validateKernelBoot",
+            ),
+            *(
+                Check(
+                    at=(key,),
+                    refuses=_wrong_path,
+                    message=f"{key} {{value}} is no absolute path of a file; use one without '.' and '..'",
+                    upstream=PATHS,
+                )
+                for key in ("kernelPath", "initrdPath")
+            ),
+        ),
+    ),
+)
+
+
+@examine("domain", "machine", "type", upstream=VMI + "validateEmulatedMachine")
+def machine_type(scope: Scope) -> Iterator[Cause]:
+    machine = as_map(scope.domain.get("machine")).get("type")
+    patterns = emulated_machines(scope)
+    if isinstance(machine, str) and machine and not any(matches_glob(pattern, machine) for pattern in patterns):
+        at = ("domain", "machine", "type")
+        known = use(patterns) if patterns else "the cluster admits none"
+        yield scope.cause(at, f"machine type {shown(machine)} is not admitted by the cluster; {known}")
+
+
+def emulated_machines(scope: Scope) -> list[str]:
+    """The patterns that machine types have to match, by the cluster's configuration.
+
+    upstream: pkg/virt-config/virt-config.go:GetEmulatedMachines
+    """
+    architecture = scope.spec.get("architecture")
+    key = architecture if architecture in ("arm64", "s390x") else ""
+    setting = scope.cluster.setting
+    own = setting("emulatedMachines") or setting("architectureConfiguration", key or "amd64", "emulatedMachines")
+    return [pattern for pattern in as_list(own or list(EMULATED_MACHINES[key])) if isinstance(pattern, str)]
+
+
+@examine("domain", "firmware", "acpi", upstream=VMI + "validateFirmwareACPI")
+def acpi_tables(scope: Scope) -> Iterator[Cause]:
+    """Each table comes from a Secret among the volumes."""
+    acpi = as_map(get(scope.domain, ("firmware", "acpi")))
+    keys = [key for key in ("slicNameRef", "msdmNameRef") if is_set(acpi.get(key))]
+    if not keys:
+        yield scope.cause((*FIRMWARE, "acpi"), "acpi names no table; set slicNameRef or msdmNameRef", named="acpi")
+    for key in keys:
+        at, volume = (*FIRMWARE, "acpi", key), next((v for v in scope.volumes if name_of(v) == acpi[key]), None)
+        if volume is None:
+            yield scope.cause(at, f"{key} {shown(acpi[key])} names no volume; add it to volumes", named=f"acpi.{key}")
+        elif volume.get("secret") is None:
+            yield scope.cause(at, f"{key} {shown(acpi[key])} names a volume that is no secret; use one", named=f"acpi.{key}")
+
+
+@examine("domain", "firmware", "bootloader", upstream=VMI + "validateDomainSpec")
+def secure_boot_without_smm(scope: Scope) -> Iterator[Cause]:
+    """Secure boot needs System Management Mode, except under TDX, whose keys are in the ROM."""
+    confidential = get(scope.domain, ("launchSecurity", "tdx")) is not None
+    if _secure_boot(scope.domain) and not is_on(get(scope.domain, ("features", "smm"))) and not confidential:
+        at = (*FIRMWARE, "bootloader", "efi", "secureBoot")
+        yield scope.cause(at, "secure boot needs SMM; set features.smm, or secureBoot to false", named="domain")
+
+
+def _secure_boot(domain: Object) -> bool:
+    efi = get(domain, ("firmware", "bootloader", "efi"))
+    return isinstance(efi, dict) and efi.get("secureBoot") in (None, True)
+
+
+@examine("domain", "launchSecurity", upstream="pkg/virt-api/webhooks/amd64.go:ValidateLaunchSecurityAmd64")
+def launch_security(scope: Scope) -> Iterator[Cause]:
+    """What encryption of the guest asks of architecture, cluster, firmware, start and network boot."""
+    architecture = scope.spec.get("architecture")
+    if architecture == "s390x":
+        return
+    if architecture != "amd64":
+        at = ("architecture",)
+        yield scope.cause(at, f"launchSecurity is not known on architecture {shown(architecture)}; use amd64 or s390x")
+        return
+    wanted = as_map(scope.domain.get("launchSecurity"))
+    kinds = [(key, gate) for key, gate in ENCRYPTIONS if wanted.get(key) is not None]
+    if len(kinds) != 1:
+        message = f"launchSecurity holds {len(kinds)} kinds of encryption; set one of sev, snp and tdx"
+        yield scope.cause(LAUNCH_SECURITY, message, reason=FORBIDDEN, named="launchSecurity")
+    elif not scope.gate(kinds[0][1]):
+        yield scope.cause(LAUNCH_SECURITY, shut("launchSecurity." + kinds[0][0], kinds[0][1]), named="launchSecurity")
+    else:
+        for wrong in _encryption_trouble(scope, kinds[0][0]):
+            yield scope.cause((*LAUNCH_SECURITY, kinds[0][0]), wrong, named="launchSecurity")
+
+
+def _encryption_trouble(scope: Scope, kind: str) -> Iterator[str]:
+    efi = get(scope.domain, ("firmware", "bootloader", "efi"))
+    if kind == "tdx" and is_on(get(scope.domain, ("features", "smm"))):
+        yield "tdx does not go with SMM; set features.smm.enabled to false"
+    if efi is None:
+        yield f"{kind} needs UEFI; set firmware.bootloader.efi"
+    elif kind in ("sev", "snp") and _secure_boot(scope.domain):
+        yield f"{kind} does not go with secure boot; set efi.secureBoot to false"
+    if kind in ("snp", "tdx") and as_map(efi).get("persistent") is True:
+        yield f"{kind} does not go with persistent EFI variables; remove efi.persistent"
+    attested = get(scope.domain, ("launchSecurity", "sev", "attestation")) is not None
+    if kind == "sev" and attested and scope.spec.get("startStrategy") != "Paused":
+        yield "sev.attestation needs the guest to start paused; set startStrategy to Paused"
+    if any(interface.get("bootOrder") is not None for interface in scope.interfaces):
+        yield f"{kind} does not go with booting from the network; remove bootOrder of interfaces"
+
+
+EXAMINATIONS = (machine_type, acpi_tables, secure_boot_without_smm, launch_security)

@@ -1,0 +1,197 @@
+"""Text forms that Kubernetes and KubeVirt ask for: names, labels, addresses, base64, paths. Written out, since `re` is heavy.
+
+Predicates take any value; what is no string has no form.
+"""
+
+from __future__ import annotations
+
+from binascii import Error, a2b_base64
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+LOWER = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
+LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
+HEX = frozenset("0123456789abcdefABCDEF")
+DIGITS = frozenset("0123456789")
+BASE64 = LETTERS | frozenset("+/")
+
+_NAME = LETTERS | frozenset("-_.")
+_DASHED = LOWER | frozenset("-")
+_SERIAL = LETTERS | frozenset("_.+-")
+_INTERFACE = LETTERS | frozenset("-_")
+
+
+def _framed(text: str, inner: frozenset[str], edge: frozenset[str]) -> bool:
+    return bool(text) and text[0] in edge and text[-1] in edge and inner.issuperset(text)
+
+
+def is_label(value: object) -> bool:
+    """A DNS label of RFC 1123: lower case letters, digits and dashes, at most 63. upstream: IsDNS1123Label"""
+    return isinstance(value, str) and len(value) <= 63 and _framed(value, _DASHED, LOWER)
+
+
+def is_subdomain(value: object) -> bool:
+    """DNS labels joined by dots, at most 253 characters in all. upstream: IsDNS1123Subdomain"""
+    return (
+        isinstance(value, str)
+        and len(value) <= 253
+        and all(_framed(part, _DASHED, LOWER) for part in value.split("."))
+    )
+
+
+def is_qualified_name(value: object) -> bool:
+    """A label key: a name, or a DNS subdomain, a slash and a name. upstream: IsQualifiedName"""
+    if not isinstance(value, str) or value.count("/") > 1:
+        return False
+    prefix, slash, name = value.rpartition("/")
+    return (not slash or is_subdomain(prefix)) and bool(name) and is_label_value(name)
+
+
+def is_label_value(value: object) -> bool:
+    """Empty, or at most 63 letters, digits, dashes, dots and underscores. upstream: IsValidLabelValue"""
+    return isinstance(value, str) and (not value or len(value) <= 63 and _framed(value, _NAME, LETTERS))
+
+
+def is_port_name(value: object) -> bool:
+    """At most 15 of a-z, 0-9 and single dashes, with a letter. upstream: IsValidPortName"""
+    return (
+        isinstance(value, str)
+        and len(value) <= 15
+        and _framed(value, _DASHED, LOWER)
+        and "--" not in value
+        and not DIGITS.issuperset(value.replace("-", ""))
+    )
+
+
+def is_serial(value: object) -> bool:
+    """Letters, digits and `_.+-` only. upstream: pkg/storage/admitters/disks.go:isValidExpression"""
+    return isinstance(value, str) and bool(value) and _SERIAL.issuperset(value)
+
+
+def is_interface_name(value: object) -> bool:
+    """Letters, digits, dashes and underscores only. upstream: pkg/network/admitter/netiface.go:validateInterfaceNameFormat"""
+    return isinstance(value, str) and bool(value) and _INTERFACE.issuperset(value)
+
+
+def is_pci_address(value: object) -> bool:
+    """`0000:00:00.0`: domain, bus, slot in hex, function 0 to 7. upstream: pkg/util/hardware/hw_utils.go:ParsePciAddress"""
+    if not isinstance(value, str) or len(value) != 12 or (value[4], value[7], value[10]) != (":", ":", "."):
+        return False
+    return HEX.issuperset(value[:4] + value[5:7] + value[8:10]) and value[11] in "01234567"
+
+
+def mac_length(value: object) -> int:
+    """The address's bytes (6, 8 or 20) where the text is a MAC address as Go parses it, else 0. upstream: net.ParseMAC"""
+    if not isinstance(value, str) or len(value) < 14:
+        return 0
+    separator, digits = (value[2], 2) if value[2] in ":-" else (".", 4)
+    parts = value.split(separator)
+    length = len(parts) * digits // 2
+    return length if length in (6, 8, 20) and all(len(p) == digits and HEX.issuperset(p) for p in parts) else 0
+
+
+def is_ipv4(value: object) -> bool:
+    """Four decimal numbers to 255, without leading zeros."""
+    parts = value.split(".") if isinstance(value, str) else []
+    return len(parts) == 4 and all(_is_octet(part) for part in parts)
+
+
+def _is_octet(part: str) -> bool:
+    return 0 < len(part) < 4 and DIGITS.issuperset(part) and int(part) < 256 and (part == "0" or part[0] != "0")
+
+
+def is_ip(value: object) -> bool:
+    """An IPv4 or IPv6 address, without a zone. upstream: net.ParseIP"""
+    return is_ipv4(value) or isinstance(value, str) and _ipv6_groups(value) is not None
+
+
+def is_ipv4_or_mapped(value: object) -> bool:
+    """An IPv4 address, or one written as IPv6 (`::ffff:1.2.3.4`), as Go's IP.To4 takes it."""
+    groups = _ipv6_groups(value) if isinstance(value, str) else None
+    return is_ipv4(value) or groups is not None and groups[:5] == [0] * 5 and groups[5] == 0xFFFF
+
+
+def _ipv6_groups(text: str) -> list[int] | None:
+    """The eight 16-bit groups of an IPv6 address, None where the text is none."""
+    head, gap, tail = text.partition("::")
+    if "::" in tail or tail.startswith(":"):
+        return None
+    left, right = _hex_groups(head, last=not gap), _hex_groups(tail, last=True)
+    if left is None or right is None:
+        return None
+    missing = 8 - len(left) - len(right)
+    if missing < 0 or not gap and missing or gap and not missing:
+        return None
+    return left + [0] * missing + right
+
+
+def _hex_groups(text: str, *, last: bool) -> list[int] | None:
+    if not text:
+        return []
+    parts = text.split(":")
+    groups: list[int] = []
+    if last and is_ipv4(parts[-1]):
+        octets = [int(octet) for octet in parts.pop().split(".")]
+        groups = [octets[0] * 256 + octets[1], octets[2] * 256 + octets[3]]
+    if not all(0 < len(part) < 5 and HEX.issuperset(part) for part in parts):
+        return None
+    return [int(part, 16) for part in parts] + groups
+
+
+def base64_length(text: str) -> tuple[int, bool]:
+    """How many bytes the text decodes to, and whether all of it is base64; of broken text the bytes before the break count.
+
+    upstream: encoding/base64 StdEncoding.DecodeString, which skips line ends
+    """
+    packed = text.replace("\r", "").replace("\n", "")
+    try:
+        return len(a2b_base64(packed, strict_mode=True)), True
+    except (Error, ValueError):
+        sound = next((at for at, char in enumerate(packed) if char not in BASE64), len(packed))
+        return sound // 4 * 3, False
+
+
+def is_clean_path(text: str) -> bool:
+    """An absolute path without `.`, `..` and doubled slashes; one slash at its end is fine."""
+    trimmed = text.removesuffix("/")
+    parts = trimmed.split("/")
+    return trimmed == "/" or parts[0] == "" and len(parts) > 1 and all(part not in ("", ".", "..") for part in parts[1:])
+
+
+def matches_glob(pattern: str, text: str) -> bool:
+    """Go's filepath.Match: `*` and `?` don't cross a slash, `[a-z]` is a class, a backslash takes the next character literally.
+
+    A malformed pattern matches nothing.
+    """
+    if not pattern:
+        return not text
+    if pattern[0] == "*":
+        return matches_glob(pattern[1:], text) or bool(text) and text[0] != "/" and matches_glob(pattern, text[1:])
+    one, rest = _glob_step(pattern)
+    return one is not None and bool(text) and one(text[0]) and matches_glob(rest, text[1:])
+
+
+def _glob_step(pattern: str) -> tuple[Callable[[str], bool] | None, str]:
+    """The test of the pattern's first character, and the pattern after it."""
+    if pattern[0] == "?":
+        return (lambda char: char != "/"), pattern[1:]
+    if pattern[0] == "[":
+        return _glob_class(pattern[1:])
+    literal = pattern[1:2] if pattern[0] == "\\" else pattern[0]
+    return ((lambda char: char == literal) if literal else None), pattern[2 if pattern[0] == "\\" else 1 :]
+
+
+def _glob_class(pattern: str) -> tuple[Callable[[str], bool] | None, str]:
+    body, closed, rest = pattern.partition("]")
+    negated = body.startswith("^")
+    body = body[negated:]
+    if not closed or not body:
+        return None, ""
+    ranges: list[tuple[str, str]] = []
+    while body:
+        high = body[2] if len(body) > 2 and body[1] == "-" else body[0]
+        ranges.append((body[0], high))
+        body = body[3 if high != body[0] or body[1:2] == "-" else 1 :]
+    return (lambda char: any(low <= char <= high for low, high in ranges) != negated), rest

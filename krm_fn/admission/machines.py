@@ -1,0 +1,103 @@
+"""What stands around the spec: run strategy, reserved labels, annotations that need a gate.
+
+upstream: pkg/virt-api/webhooks/validating-webhook/admitters/vms-admitter.go
+"""
+
+from __future__ import annotations
+
+from krm_fn.admission.causes import INVALID, NOT_SUPPORTED, Cause, shown
+from krm_fn.admission.checks import shut, use
+from krm_fn.admission.grace import ANNOTATIONS, SOURCE, graces
+from krm_fn.paths import as_map, dotted, is_set
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.admission.scope import Scope
+    from krm_fn.paths import Path
+    from krm_fn.resource import Object
+
+VMS = "pkg/virt-api/webhooks/validating-webhook/admitters/vms-admitter.go:"
+METADATA = "pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go:ValidateVirtualMachineInstanceMetadata"
+
+RUN_STRATEGIES = ("Halted", "Manual", "Always", "RerunOnFailure", "Once")
+WAIT_AS_RECEIVER, RECEIVER_GATE = "WaitAsReceiver", "DecentralizedLiveMigration"
+
+# Labels that only KubeVirt itself may put on an instance.
+RESERVED_LABELS = (
+    "kubevirt.io/created-by",
+    "kubevirt.io/migrationJobUID",
+    "kubevirt.io/nodeName",
+    "kubevirt.io/migrationTargetNodeName",
+    "kubevirt.io/schedulable",
+    "kubevirt.io/install-strategy",
+)
+
+GATED_ANNOTATIONS = (
+    ("kubevirt.io/ignitiondata", "ExperimentalIgnitionSupport"),
+    ("hooks.kubevirt.io/hookSidecars", "Sidecar"),
+)
+
+
+def run_strategy(spec: Object, scope: Scope) -> Iterator[Cause]:
+    """How the VM starts is said once, in a known word. upstream: validateRunStrategy"""
+    running, strategy = spec.get("running"), spec.get("runStrategy")
+    if running is not None and strategy is not None:
+        yield _cause(("spec", "running"), "running and runStrategy exclude each other; remove running", running)
+    if running is None and strategy is None:
+        yield _cause(("spec", "runStrategy"), "runStrategy is missing; set it", named="spec.running")
+    if strategy is None or strategy in RUN_STRATEGIES:
+        return
+    if strategy != WAIT_AS_RECEIVER:
+        message = f"runStrategy {shown(strategy)} is not known; {use(RUN_STRATEGIES)}"
+        yield _cause(("spec", "runStrategy"), message, strategy)
+    elif not scope.gate(RECEIVER_GATE):
+        message = f"runStrategy {WAIT_AS_RECEIVER} needs the feature gate {RECEIVER_GATE}, which is not open; use another"
+        yield _cause(("spec", "runStrategy"), message, strategy)
+
+
+def _cause(at: Path, message: str, current: object = None, named: str = "") -> Cause:
+    cause = Cause(path=at, message=message, upstream_path=named, upstream=VMS + "validateRunStrategy")
+    return cause if current is None else cause.but(current=current)
+
+
+def deprecated_running(spec: Object) -> Iterator[Cause]:
+    """The warning about `running`. upstream: pkg/virt-api/webhooks/validating-webhook/admitters/vms-admitter.go:Admit"""
+    if spec.get("running") is not None:
+        yield Cause(
+            path=("spec", "running"),
+            message="running is deprecated; use runStrategy Always for true, Halted for false",
+            upstream=VMS + "Admit",
+            current=spec["running"],
+            severity="warning",
+        )
+
+
+def instance_metadata(metadata: Object, at: Path, scope: Scope) -> Iterator[Cause]:
+    """Labels and annotations that an instance may not bear. `at` is the metadata's place."""
+    labels, notes = as_map(metadata.get("labels")), as_map(metadata.get("annotations"))
+    base = dotted(at)
+    for label in RESERVED_LABELS:
+        if label in labels:
+            message = f"label {label} is KubeVirt's own; remove it"
+            path = (*at, "labels", label)
+            named = f"{base}.labels"
+            yield Cause(path=path, message=message, reason=NOT_SUPPORTED, upstream_path=named, upstream=METADATA)
+    for note, gate in GATED_ANNOTATIONS:
+        if is_set(notes.get(note)) and not scope.gate(gate):
+            path, message, named = (*at, "annotations", note), shut(f"annotation {note}", gate), f"{base}.annotations"
+            yield Cause(path=path, message=message, reason=INVALID, upstream_path=named, upstream=METADATA)
+    if any(notes.get(note) == "true" for note in ANNOTATIONS) and graces(scope)[0]:
+        yield from _grace_annotations(notes, at, base)
+
+
+def _grace_annotations(notes: Object, at: Path, base: str) -> Iterator[Cause]:
+    for note, message in ANNOTATIONS.items():
+        if notes.get(note) == "true":
+            yield Cause(
+                path=(*at, "annotations", note),
+                message=message,
+                upstream_path=f"{base}.annotations[{note}]",
+                upstream=SOURCE + "validateGraceIOVirtualizationAnnotations",
+            )

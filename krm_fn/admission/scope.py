@@ -1,0 +1,94 @@
+"""The VirtualMachineInstance spec under examination, with what most checks read of it."""
+
+from __future__ import annotations
+
+from krm_fn.admission.causes import INVALID, Cause
+from krm_fn.admission.gates import enabled
+from krm_fn.findings import UNSET
+from krm_fn.paths import as_list, as_map, dotted, get
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from krm_fn.cluster import Cluster
+    from krm_fn.paths import Path
+    from krm_fn.releases import Release
+    from krm_fn.resource import Object
+
+
+class Scope:
+    """One spec, read once. Nobody changes it after it is built; a slotted class, since one is built for every VM.
+
+    `path` leads from the object's root to the spec, `base` is the same dotted. Lists hold maps only: an item of another shape
+    stands as an empty map, so that indexes stay those of the user's list.
+    """
+
+    __slots__ = (
+        "_gates",
+        "base",
+        "cluster",
+        "cpu",
+        "devices",
+        "disks",
+        "domain",
+        "interfaces",
+        "memory",
+        "networks",
+        "path",
+        "release",
+        "spec",
+        "volumes",
+    )
+
+    def __init__(self, spec: Object, *, path: Path, cluster: Cluster, release: Release) -> None:
+        self.spec, self.path, self.base = spec, path, dotted(path)
+        self.cluster, self.release = cluster, release
+        self.domain = as_map(spec.get("domain"))
+        self.devices = as_map(self.domain.get("devices"))
+        self.cpu = as_map(self.domain.get("cpu"))
+        self.memory = as_map(self.domain.get("memory"))
+        self.disks = maps(self.devices.get("disks"))
+        self.interfaces = maps(self.devices.get("interfaces"))
+        self.networks = maps(spec.get("networks"))
+        self.volumes = maps(spec.get("volumes"))
+        self._gates: dict[str, bool] = {}
+
+    def gate(self, name: str) -> bool:
+        """True where the feature gate is open on the cluster."""
+        if name not in self._gates:
+            self._gates[name] = enabled(self.cluster, name, self.release)
+        return self._gates[name]
+
+    def cause(
+        self, at: Path, message: str, *, reason: str = INVALID, named: str = "", absolute: str = "", secret: bool = False
+    ) -> Cause:
+        """A cause at the place `at` below the spec. Upstream's own path, where it isn't that one, is `named` (below the spec)
+        or `absolute`. The value of a `secret` place is left out.
+        """
+        current = UNSET if secret else get(self.spec, at, UNSET)
+        return Cause(
+            path=(*self.path, *at),
+            message=message,
+            reason=reason,
+            upstream_path=absolute or (below(self.base, named) if named else ""),
+            current=UNSET if isinstance(current, dict | list) else current,
+        )
+
+
+def below(base: str, named: str) -> str:
+    """Upstream's dotted path of `named` below `base`; an index follows without a dot (`spec[0].x`, `named` "." is the base)."""
+    if named == ".":
+        return base
+    return base + named if named.startswith("[") or not base else f"{base}.{named}"
+
+
+def maps(value: object) -> list[dict[str, Any]]:
+    """The list's items, each as a map."""
+    return [as_map(item) for item in as_list(value)]
+
+
+def name_of(item: dict[str, Any]) -> str:
+    """The item's `name`; "" where it is absent or no string, as Go reads it."""
+    name = item.get("name")
+    return name if isinstance(name, str) else ""

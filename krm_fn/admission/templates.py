@@ -1,0 +1,79 @@
+"""dataVolumeTemplates of a VirtualMachine.
+
+upstream: pkg/storage/admitters/data-volume-template.go
+"""
+
+from __future__ import annotations
+
+from krm_fn.admission.causes import INVALID, REQUIRED, Cause
+from krm_fn.admission.checks import count
+from krm_fn.admission.scope import maps
+from krm_fn.paths import as_map, get, is_set
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.paths import Path
+    from krm_fn.resource import Object
+
+TEMPLATES = "pkg/storage/admitters/data-volume-template.go:"
+
+SOURCES = ("http", "s3", "gcs", "registry", "pvc", "upload", "blank", "imageio", "vddk", "snapshot")
+
+# (place below the template, message, reason, upstream's place below its own word for the template)
+Fault = tuple[tuple[str, ...], str, str, str]
+
+
+def data_volume_templates(spec: Object) -> Iterator[Cause]:
+    """What is wrong with the templates of a VM's spec: the first thing in each, as upstream stops there too."""
+    volumes = maps(get(spec, ("template", "spec", "volumes")))
+    for index, template in enumerate(maps(spec.get("dataVolumeTemplates"))):
+        at, named = ("spec", "dataVolumeTemplates", index), f"spec.dataVolumeTemplate[{index}]"
+        fault = _fault(template)
+        if fault:
+            yield _cause((*at, *fault[0]), fault[1], fault[2], named + fault[3], "validateDataVolume")
+        elif not any(_uses(volume, get(template, ("metadata", "name"))) for volume in volumes):
+            message = "no volume uses the template; add a dataVolume volume of its name"
+            yield _cause(at, message, REQUIRED, named, "ValidateDataVolumeTemplate")
+
+
+def _cause(at: Path, message: str, reason: str, named: str, function: str) -> Cause:
+    return Cause(path=at, message=message, reason=reason, upstream_path=named, upstream=TEMPLATES + function)
+
+
+def _uses(volume: Object, name: object) -> bool:
+    claim, data = get(volume, ("persistentVolumeClaim", "claimName")), get(volume, ("dataVolume", "name"))
+    return name in (claim, data)
+
+
+def _fault(template: Object) -> Fault | None:
+    """The first thing wrong with a template. upstream: validateDataVolume"""
+    spec = as_map(template.get("spec"))
+    if not is_set(get(template, ("metadata", "name"))):
+        return ("metadata", "name"), "the template has no name; set metadata.name", REQUIRED, ".name"
+    claims = count(spec, ("pvc", "storage"))
+    if claims != 1:
+        message = "the template asks for storage in two ways; keep one of pvc and storage" if claims else ""
+        return ("spec",), message or "the template asks for no storage; set storage", INVALID, ".PVC.Storage"
+    claim = as_map(spec.get("pvc") if spec.get("pvc") is not None else spec.get("storage"))
+    populated, sourced = count(claim, ("dataSource", "dataSourceRef")) > 0, count(spec, ("source", "sourceRef")) > 0
+    if populated and sourced:
+        return ("spec",), "a dataSource excludes source and sourceRef; keep one of them", INVALID, ".source"
+    if not populated and not sourced:
+        return ("spec",), "the template has no source; set source or sourceRef", INVALID, ".source.sourceRef"
+    if spec.get("source") is not None and count(as_map(spec["source"]), SOURCES) != 1:
+        return ("spec", "source"), f"a source is of exactly one kind; set one of {', '.join(SOURCES)}", INVALID, ".source"
+    return None
+
+
+def foreign_namespaces(vm: Object) -> Iterator[Cause]:
+    """Templates live in the VM's namespace. upstream: validateVirtualMachineDataVolumeTemplateNamespace"""
+    home = get(vm, ("metadata", "namespace")) or "default"
+    for index, template in enumerate(maps(get(vm, ("spec", "dataVolumeTemplates")))):
+        namespace = get(template, ("metadata", "namespace"))
+        if is_set(namespace) and namespace != home:
+            at = ("spec", "dataVolumeTemplates", index, "metadata", "namespace")
+            message = f"the template is for another namespace than the VM's, {home}; remove namespace"
+            named = f"spec.dataVolumeTemplates[{index}]"
+            yield _cause(at, message, INVALID, named, "validateVirtualMachineDataVolumeTemplateNamespace")
