@@ -161,6 +161,7 @@ INSTEAD = "set spec.instancetype.name in place of inferFromVolume"
 
 
 LABEL = "instancetype.kubevirt.io/default-instancetype"
+THROUGH = "no instancetype can be inferred through DataVolume dv"
 DISK = "PersistentVolumeClaim default/disk, behind volume root, is not in the bundle"
 
 
@@ -196,13 +197,13 @@ DISK = "PersistentVolumeClaim default/disk, behind volume root, is not in the bu
         (
             ON_DATA_VOLUME,
             data_volume("dv", {"source": {"blank": {}}}),
-            "no instancetype can be inferred through DataVolume dv: it has the source blank, which bears no labels to read",
+            f"{THROUGH}: it has the source blank, which bears no labels to read",
             INSTEAD,
         ),
         (
             ON_DATA_VOLUME,
             data_volume("dv", {"sourceRef": {"kind": "Image"}}),
-            "no instancetype can be inferred through DataVolume dv: it refers to the kind Image, where only DataSource is followed",
+            f"{THROUGH}: it refers to the kind Image, where only DataSource is followed",
             INSTEAD,
         ),
     ],
