@@ -1,29 +1,30 @@
 """The rules about references: what they say, and the fix they propose."""
 
 import pytest
-from resolving import NAME, claim, cluster_instancetype, data_volume, instancetype, resolve, revision, vm
+from resolving import NAME, claim, cluster_instancetype, data_volume, instancetype, revision, vm
 
-from krm_fn import releases, rules
-from krm_fn.bundle import Entry
-from krm_fn.facts import VmFacts
-from krm_fn.findings import UNSET
-from krm_fn.paths import dotted
+from krm_fn import process
+
+RULES = (
+    "bad-matcher",
+    "failed-inference",
+    "missing-revision",
+    "unreadable-revision",
+    "unresolved-instancetype",
+    "unresolved-preference",
+)
 
 
 def findings(machine, *items, release="1.9"):
-    facts = VmFacts(
-        entry=Entry(obj=machine, item=0),
-        vm=machine,
-        release=releases.parse(release),
-        cluster=None,
-        resolution=resolve(machine, *items, release=release),
-    )
-    return list(rules.judge(facts, {}))
+    spec = {"kubevirtVersion": release, "catalogue": "none", "mode": "validate"}
+    config = {"apiVersion": "kubevirt-render.dev/v1alpha1", "kind": "RenderVirtualMachines", "spec": spec}
+    results = process({"items": [*items, machine], "functionConfig": config})["results"]
+    return [result for result in results if result["tags"]["rule"] in RULES]
 
 
 def said(machine, *items, release="1.9"):
-    (finding,) = findings(machine, *items, release=release)
-    return finding.rule, dotted(finding.path), finding.message, finding.proposed
+    (result,) = findings(machine, *items, release=release)
+    return result["tags"]["rule"], result["field"]["path"], result["message"], result["field"].get("proposedValue")
 
 
 def test_an_unknown_instancetype_is_corrected_to_the_likest():
@@ -52,7 +53,7 @@ def test_a_preference_that_is_none_is_named_as_one():
         "unresolved-preference",
         "spec.preference.kind",
         "Flavor is not a kind of preference; use VirtualMachinePreference or VirtualMachineClusterPreference",
-        UNSET,
+        None,
     )
 
 
@@ -71,20 +72,20 @@ def test_another_namespace_is_named():
             {},
             "spec.instancetype",
             "the instancetype has neither name nor inferFromVolume; set one of them, or remove instancetype",
-            UNSET,
+            None,
         ),
-        ("small", "spec.instancetype", "a matcher is a map, here it is text; write instancetype: {name: NAME}", UNSET),
+        ("small", "spec.instancetype", "a matcher is a map, here it is text; write instancetype: {name: NAME}", None),
         (
             {"name": 5},
             "spec.instancetype.name",
             "name is text, here it is a number; quote it, or remove it",
-            UNSET,
+            None,
         ),
         (
             {"name": "small", "inferFromVolume": "root"},
             "spec.instancetype.name",
             "name stands beside inferFromVolume: root; remove one of them",
-            UNSET,
+            None,
         ),
         (
             {"name": "small", "inferFromVolumeFailurePolicy": "ignore"},
@@ -127,7 +128,7 @@ def test_a_missing_revision_is_named():
             "ControllerRevision default/r1 is not found; add it to the bundle, or remove spec.instancetype.revisionName so "
             "that the name counts"
         ),
-        UNSET,
+        None,
     )
 
 
@@ -146,13 +147,13 @@ def test_an_old_revision_is_told_from_a_broken_one():
 
 @pytest.mark.parametrize(("release", "upstream", "path"), [("1.5", "admission", "spec.instancetype"), ("1.9", "expand", "")])
 def test_admission_names_only_the_matcher_of_an_unknown_name(release, upstream, path):
-    (finding,) = findings(vm({"name": "smal"}), release=release)
-    assert (finding.upstream, finding.upstream_path) == (upstream, path)
+    (result,) = findings(vm({"name": "smal"}), release=release)
+    assert (result["tags"]["upstream"], result["tags"].get("upstreamPath", "")) == (upstream, path)
 
 
 def test_a_message_is_one_line_whatever_the_name():
-    (finding,) = findings(vm({"name": "a\nb"}))
-    assert "\n" not in finding.message
+    (result,) = findings(vm({"name": "a\nb"}))
+    assert "\n" not in result["message"]
 
 
 ON_CLAIM = [{"name": "root", "persistentVolumeClaim": {"claimName": "disk"}}]
@@ -209,7 +210,7 @@ DISK = "PersistentVolumeClaim default/disk, behind volume root, is not in the bu
     ],
 )
 def test_a_failed_inference_names_the_object_at_which_it_ended(volumes, item, fact, fix):
-    assert said(vm({"inferFromVolume": "root"}, volumes=volumes), item)[2:] == (f"{fact}; {fix}", UNSET)
+    assert said(vm({"inferFromVolume": "root"}, volumes=volumes), item)[2:] == (f"{fact}; {fix}", None)
 
 
 def test_a_revision_of_the_other_kind_is_named_as_one():
