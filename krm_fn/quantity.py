@@ -67,7 +67,7 @@ def parse(value: Any) -> Quantity | None:
     nanos = _nanos(int(whole + fraction), base, exponent, len(fraction))
     if style == BINARY_SI:
         nanos = min(nanos, LARGEST)
-        if nanos < NANO and fraction:
+        if 0 < nanos < NANO:
             style = DECIMAL_SI
     kept = text if _kept(whole.lstrip("0") or "0", fraction, exponent, style) else ""
     return Quantity(nanos=-nanos if sign == "-" else nanos, format=style, text=kept)

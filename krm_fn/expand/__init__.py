@@ -1,7 +1,7 @@
 """Expansion: an instancetype and a preference written into the VM that refers to them, as KubeVirt's expand-spec does it.
 
 The parts are of use by themselves, to whoever starts an instance from a VM in another order: `apply`, `set_default_disks`,
-`set_default_network`, `set_instance_defaults`, `apply_device_preferences`, `apply_autoattach_preferences`.
+`set_default_network`, `set_instance_defaults`, `set_platform`, `apply_device_preferences`, `apply_autoattach_preferences`.
 
 Refusals: `no-template` (the VM has no spec.template, or something else than a map there), `bridge-forbidden` and
 `slirp-removed` (the cluster's settings forbid the network that the VM would be given).
@@ -16,6 +16,7 @@ from krm_fn.expand.defaults import (
     set_default_disks,
     set_default_network,
     set_instance_defaults,
+    set_platform,
 )
 from krm_fn.expand.requirements import indivisible_vcpus, unmet_requirements
 from krm_fn.facts import Expansion
@@ -40,6 +41,7 @@ __all__ = [
     "set_default_disks",
     "set_default_network",
     "set_instance_defaults",
+    "set_platform",
 ]
 
 NO_TEMPLATE = "no-template"

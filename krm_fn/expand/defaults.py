@@ -11,6 +11,7 @@ from krm_fn.fields.topology import CPU, UINT32, states_topology
 from krm_fn.fields.verbs import enter, enter_list, reach
 from krm_fn.paths import as_list, as_map, get, is_set
 from krm_fn.quantity import of_int, parse
+from krm_fn.resource import text
 from krm_fn.value import Value
 
 TYPE_CHECKING = False
@@ -83,6 +84,15 @@ def set_instance_defaults(spec: Object, cluster: Cluster, release: Release) -> s
     return refusal
 
 
+def set_platform(spec: Object, cluster: Cluster, release: Release) -> None:
+    """Fill in architecture and machine type alone: what the VM's own admission writes.
+
+    upstream: pkg/defaults/defaults.go:SetVirtualMachineDefaults
+    """
+    _set_architecture(spec, cluster, release)
+    _set_machine_type(spec, cluster, release)
+
+
 def _set_architecture(spec: Object, cluster: Cluster, _: Release) -> None:
     if not is_set(spec.get("architecture")):
         spec["architecture"] = cluster.default_architecture
@@ -91,7 +101,7 @@ def _set_architecture(spec: Object, cluster: Cluster, _: Release) -> None:
 def _set_machine_type(spec: Object, cluster: Cluster, release: Release) -> None:
     machine = reach(spec, ("domain", "machine"))
     if not is_set(machine.get("type")):
-        machine["type"] = cluster.machine_type(spec["architecture"], release)
+        machine["type"] = cluster.machine_type(text(spec.get("architecture")), release)
 
 
 def _request_limited_cpu(spec: Object, _: Cluster, __: Release) -> None:
@@ -178,8 +188,7 @@ def _page_size(spec: Object) -> Quantity | None:
 
 
 STEPS = (
-    Step(run=_set_architecture),
-    Step(run=_set_machine_type),
+    Step(run=set_platform),
     Step(run=_request_limited_cpu),
     Step(run=_request_limited_memory, until=(1, 6)),
     Step(run=_request_guest_memory, until=(1, 6)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from krm_fn.fields.verbs import reach
 from krm_fn.paths import get
-from krm_fn.quantity import of_int, parse
+from krm_fn.quantity import LARGEST, of_int, parse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def overcommit(work: Work, value: Any, _: Path) -> None:
     upstream: pkg/instancetype/apply/memory.go:applyMemory
     """
     guest = parse(get(work.spec, GUEST))
-    if guest and type(value) is int and value > 0:
+    if guest and guest.nanos <= LARGEST and type(value) is int and 0 < value <= 100:
         reach(work.spec, REQUESTS)["memory"] = str(of_int(overcommitted(guest.value(), value), guest.format))
 
 

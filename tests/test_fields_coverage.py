@@ -1,0 +1,94 @@
+"""The field tables cover the API: every field of the two specs has a row, from the release on that has the field."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from krm_fn.fields.instancetype import INSTANCETYPE
+from krm_fn.fields.preference import PREFERENCE
+from krm_fn.fields.verbs import PLAIN
+
+API = Path(__file__).resolve().parents[1].parent / "shared" / "api" / "fields.json"
+SPECS = {"v1beta1.VirtualMachineInstancetypeSpec": INSTANCETYPE, "v1beta1.VirtualMachinePreferenceSpec": PREFERENCE}
+
+# Structures that are merged field by field; every other structure of the VM's API is copied whole.
+MERGED = ("v1.FeatureHyperv", "v1.DiskIOThreads")
+
+
+@pytest.fixture(scope="module")
+def types() -> dict:
+    if not API.exists():
+        pytest.skip("the API's field list is not here")
+    return json.loads(API.read_text())["types"]
+
+
+def oldest(forms: object) -> dict:
+    """A field's first form: some changed between releases."""
+    return forms[0] if isinstance(forms, list) else forms
+
+
+def leaves(types: dict, name: str, path: tuple = (), since: tuple = (1, 4)) -> dict:
+    """Path to the minor release that has the leaf first, for every leaf of a type."""
+    found = {}
+    for field, forms in types[name]["fields"].items():
+        form = oldest(forms)
+        first = max(since, tuple(map(int, form.get("releases", ["v1.4.1"])[0][1:].split(".")))[:2])
+        kind, place = form["type"], (*path, field)
+        deeper = isinstance(kind, str) and (kind.startswith("v1beta1.") or kind in MERGED) and "fields" in types[kind]
+        found.update(leaves(types, kind, place, first) if deeper else {place: first})
+    return found
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_every_field_of_the_api_has_a_row(types: dict, spec: str) -> None:
+    assert set(leaves(types, spec)) - {row.source for row in SPECS[spec]} == set()
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_every_row_names_a_field_or_a_block_of_the_api(types: dict, spec: str) -> None:
+    known = {path[:depth] for path in leaves(types, spec) for depth in range(1, len(path) + 1)}
+    assert {row.source for row in SPECS[spec]} - known == set()
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_no_row_acts_before_the_release_that_has_the_field(types: dict, spec: str) -> None:
+    fields = leaves(types, spec)
+    early = [row.source for row in SPECS[spec] if row.verbs and (row.since or (1, 4)) < fields.get(row.source, (1, 4))]
+    assert early == []
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_every_row_acts_or_says_why_not(spec: str) -> None:
+    assert [row.source for row in SPECS[spec] if bool(row.verbs) == bool(row.reason)] == []
+
+
+def test_the_plain_numbers_in_copied_structures_are_known(types: dict) -> None:
+    roots = [kind for spec in SPECS for kind in copied(types, spec)]
+    assert {field for kind in roots for field in plain(types, kind, ())} == set(PLAIN)
+
+
+def copied(types: dict, name: str) -> list[str]:
+    """The types of the VM's API that specs hold."""
+    kinds = [element(form["type"]) for form in types[name]["fields"].values()]
+    below = [found for kind in kinds if kind.startswith("v1beta1.") for found in copied(types, kind)]
+    return below + [kind for kind in kinds if kind.startswith("v1.")]
+
+
+def plain(types: dict, name: str, seen: tuple) -> list[str]:
+    """The plain booleans and integers in a type and below it."""
+    found = []
+    for field, forms in types[name].get("fields", {}).items():
+        form = oldest(forms)
+        kind = element(form["type"])
+        if kind in ("boolean", "integer") and form.get("zeroIsUnset"):
+            found.append(field)
+        if kind in types and kind not in seen:
+            found += plain(types, kind, (*seen, kind))
+    return found
+
+
+def element(kind: object) -> str:
+    return element(kind[0]) if isinstance(kind, list) else element(kind["*"]) if isinstance(kind, dict) else str(kind)
