@@ -20,6 +20,21 @@ DEFAULT_CPU_REQUEST = Quantity(nanos=100_000_000)  # 100m
 DEFAULT_MEMORY_OVERCOMMIT = 100
 
 
+DEFAULT_HOTPLUG_RATIO = 4
+DEFAULT_QGS_SOCKET = "/var/run/tdx-qgs/qgs.socket"
+
+
+class Rollout(Value):
+    """The rollout strategy of clusters that name none."""
+
+    strategy: str
+    since: Version = ()
+    until: Version = ()
+
+
+ROLLOUTS = (Rollout(strategy="Stage", until=(1, 6)), Rollout(strategy="LiveUpdate", since=(1, 6)))
+
+
 class Machine(Value):
     """The machine type of an architecture where the cluster sets none for all: `key` is its place in the configuration."""
 
@@ -99,6 +114,32 @@ class Cluster(Value):
     @property
     def permits_bridge_on_pod_network(self) -> bool:
         return self.setting("network", "permitBridgeInterfaceOnPodNetwork") is not False
+
+    @property
+    def cpu_model(self) -> str:
+        """The CPU model of VMs that name none."""
+        return _text(self.setting("cpuModel")) or "host-model"
+
+    def rollout_strategy(self, release: Release) -> str:
+        """Whether changes reach running instances: LiveUpdate, or Stage."""
+        default = next(row.strategy for row in ROLLOUTS if release.within(since=row.since, until=row.until))
+        return _text(self.setting("vmRolloutStrategy")) or default
+
+    @property
+    def live_update(self) -> Object:
+        """How far instances may grow while they run: `maxCpuSockets`, `maxGuest`, `maxHotplugRatio`."""
+        return as_map(self.setting("liveUpdateConfiguration"))
+
+    @property
+    def max_hotplug_ratio(self) -> int:
+        ratio = self.live_update.get("maxHotplugRatio")
+        return ratio if type(ratio) is int and ratio != 0 else DEFAULT_HOTPLUG_RATIO
+
+    @property
+    def qgs_socket(self) -> str:
+        """Where the quote generation service of TDX listens."""
+        path = self.setting("confidentialCompute", "tdx", "attestation", "qgsSocketPath")
+        return path if isinstance(path, str) else DEFAULT_QGS_SOCKET
 
     @property
     def deploys_catalogue(self) -> bool:

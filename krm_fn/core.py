@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from krm_fn import config, expand, modes, results, rules
-from krm_fn.bundle import Bundle, effective_namespace
-from krm_fn.cluster import Cluster, of_bundle
-from krm_fn.facts import BundleFacts, VmFacts
-from krm_fn.paths import get
-from krm_fn.resolve import Resolver
-from krm_fn.resource import group_of, kind_of
+from krm_fn import config, modes, results, rules
+from krm_fn.bundle import Bundle
+from krm_fn.gather import gather
 from krm_fn.value import Value
 
 TYPE_CHECKING = False
@@ -17,16 +13,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krm_fn.config import Config
-    from krm_fn.facts import Expansion, Resolution
+    from krm_fn.facts import BundleFacts
     from krm_fn.findings import Finding
-    from krm_fn.paths import Path
     from krm_fn.resource import Object
-
-# Where the VM stands in the kinds that hold one, by API group and kind.
-VM_IN: dict[tuple[str, str], Path] = {
-    ("kubevirt.io", "VirtualMachine"): (),
-    ("pool.kubevirt.io", "VirtualMachinePool"): ("spec", "virtualMachineTemplate"),
-}
 
 
 class Outcome(Value):
@@ -55,55 +44,19 @@ def render(items: Sequence[Any], settings: Config, places: Sequence[tuple[str, i
 
     `places` gives file and index of each item where the caller knows them; else the items' own annotations tell.
     """
-    bundle = Bundle(items)
-    cluster = of_bundle(bundle, settings.configuration)
-    facts = tuple(_facts(bundle, settings, cluster))
-    everything = BundleFacts(bundle=bundle, config=settings, release=settings.release, vms=facts)
-    found = [finding for each in facts for finding in rules.judge(each, settings.severity)]
-    found += rules.judge_bundle(everything, settings.severity)
-    placed = results.ordered(_with_place(finding, items, places) for finding in found)
-    return Outcome(items=modes.leave(items, facts, settings), findings=placed)
+    facts = gather(Bundle(items), settings)
+    placed = results.ordered(_with_place(finding, items, places) for finding in _judged(facts))
+    return Outcome(items=modes.leave(items, facts), findings=placed)
 
 
-def _facts(bundle: Bundle, settings: Config, cluster: Cluster) -> Iterator[VmFacts]:
-    resolver = Resolver(bundle=bundle, release=settings.release, catalogue=_catalogue(settings, cluster))
-    for entry in bundle.entries:
-        prefix = VM_IN.get((group_of(entry.obj), kind_of(entry.obj)))
-        vm = None if prefix is None else get(entry.obj, prefix)
-        if prefix is None or not isinstance(vm, dict):
-            continue
-        resolution = resolver.resolve(vm, namespace=effective_namespace(entry.obj))
-        yield VmFacts(
-            entry=entry,
-            vm=vm,
-            release=settings.release,
-            cluster=cluster,
-            resolution=resolution,
-            expansion=_expansion(resolution, settings, cluster),
-            prefix=prefix,
-        )
-
-
-def _expansion(resolution: Resolution, settings: Config, cluster: Cluster) -> Expansion | None:
-    """None where a reference failed, and where the VM refers to nothing: KubeVirt leaves such a VM alone."""
-    if resolution.errors or not (resolution.instancetype or resolution.preference):
-        return None
-    return expand.expand(
-        resolution.vm,
-        instancetype=resolution.instancetype.spec if resolution.instancetype else None,
-        preference=resolution.preference.spec if resolution.preference else None,
-        cluster=cluster,
-        release=settings.release,
-        defaults=settings.defaults != "none",
-    )
-
-
-def _catalogue(settings: Config, cluster: Cluster) -> Any:
-    if settings.catalogue == "none" or not cluster.deploys_catalogue:
-        return None
-    from krm_fn import catalogue  # only where a bundle may need it
-
-    return catalogue.of(settings.release)
+def _judged(facts: BundleFacts) -> Iterator[Finding]:
+    severity = facts.config.severity
+    for vm in facts.vms:
+        yield from rules.judge("vm", vm, severity)
+    for told in (*(vm.presets for vm in facts.vms), *(instance.presets for instance in facts.instances)):
+        if told:
+            yield from rules.judge("preset", told, severity)
+    yield from rules.judge_bundle(facts, severity)
 
 
 def _with_place(finding: Finding, items: Sequence[Any], places: Sequence[tuple[str, int]]) -> Finding:

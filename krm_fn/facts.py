@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from krm_fn.cluster import Cluster
     from krm_fn.config import Config
     from krm_fn.paths import Path
+    from krm_fn.presets.facts import PresetFacts
     from krm_fn.releases import Release
     from krm_fn.resource import Object, Ref
 
@@ -108,14 +109,23 @@ class Expansion(Value):
 
 
 class VmFacts(Value):
-    """All that is known of one VM. `prefix` leads from the object's root to the VM in it: `()`, or into a pool's template."""
+    """All that is known of one VM. `prefix` leads from the object's root to the VM in it: `()`, or into a pool's template.
+
+    `vm` is the VM as it came, `admitted` as it comes to be expanded, `rendered` as it leaves: the same object where nothing
+    changed, None where it can't be rendered. `presets` is what presets do to its instance, `instance` that instance, where
+    the config asks for either.
+    """
 
     entry: Entry
     vm: Object
     release: Release
     cluster: Cluster
     resolution: Resolution
+    admitted: Object
     expansion: Expansion | None = None
+    rendered: Object | None = None
+    presets: PresetFacts | None = None
+    instance: Object | None = None
     prefix: Path = ()
 
     @property
@@ -125,6 +135,14 @@ class VmFacts(Value):
         return bool(self.resolution.errors or (found and (found.conflicts or found.unmet or found.refusals)))
 
 
+class InstanceFacts(Value):
+    """All that is known of an object that presets reach directly; `rendered` is the object as it leaves."""
+
+    entry: Entry
+    presets: PresetFacts
+    rendered: Object
+
+
 class BundleFacts(Value):
     """All that is known of the whole bundle."""
 
@@ -132,3 +150,4 @@ class BundleFacts(Value):
     config: Config
     release: Release
     vms: tuple[VmFacts, ...] = ()
+    instances: tuple[InstanceFacts, ...] = ()

@@ -66,7 +66,7 @@ def _preferred_architecture(preference: Object, release: Release) -> object:
 
 
 def with_storage_classes(vm: Object, preference: Object) -> Object:
-    """The VM with the preferred storage class in the DataVolume templates that name none; `vm` itself where that is all of them.
+    """The VM with the preferred storage class in the DataVolume templates that name none; `vm` itself where none is so.
 
     upstream: pkg/instancetype/webhooks/vm/mutator.go:mutateDataVolumeTemplates
     """

@@ -9,10 +9,10 @@ upstream: pkg/virt-controller/watch/vm/vm.go:startVMI, pkg/virt-api/webhooks/mut
 from __future__ import annotations
 
 from krm_fn import expand
-from krm_fn.instance.admitted import admit
+from krm_fn.expand.admitted import admit
 from krm_fn.instance.defaults import set_webhook_defaults
 from krm_fn.paths import as_list, as_map, copy, get, put
-from krm_fn.presets import ERA_OF_RELEASES, apply_presets
+from krm_fn.presets import apply_presets
 from krm_fn.resource import LOCAL_CONFIG, name_of, namespace_of, text
 from krm_fn.value import Value
 
@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from krm_fn.bundle import Bundle
+    from krm_fn.bundle import Bundle, Entry
     from krm_fn.cluster import Cluster
     from krm_fn.facts import Conflict, Resolution
     from krm_fn.presets import Applied
@@ -41,12 +41,18 @@ QGS_SOCKET_SINCE: Version = (1, 9)
 # Until 1.7 all device preferences were applied before devices were added, and once more after.
 ALL_DEVICE_PREFERENCES_UNTIL: Version = (1, 7)
 
-# Which annotation names what a matcher resolved to, by the matcher and whether its kind is the namespaced one.
+# Which annotation names what a matcher resolved to, by the matcher's kind in lower case and without a plural's end.
 NAMED_BY = {
-    ("instancetype", False): "kubevirt.io/cluster-instancetype-name",
-    ("instancetype", True): "kubevirt.io/instancetype-name",
-    ("preference", False): "kubevirt.io/cluster-preference-name",
-    ("preference", True): "kubevirt.io/preference-name",
+    "instancetype": {
+        "": "kubevirt.io/cluster-instancetype-name",
+        "virtualmachineclusterinstancetype": "kubevirt.io/cluster-instancetype-name",
+        "virtualmachineinstancetype": "kubevirt.io/instancetype-name",
+    },
+    "preference": {
+        "": "kubevirt.io/cluster-preference-name",
+        "virtualmachineclusterpreference": "kubevirt.io/cluster-preference-name",
+        "virtualmachinepreference": "kubevirt.io/preference-name",
+    },
 }
 
 
@@ -66,7 +72,7 @@ def start(
     bundle: Bundle,
     cluster: Cluster,
     release: Release,
-    presets: Sequence[Object],
+    presets: Sequence[Entry],
 ) -> Started:
     """The instance of a VM whose references are resolved. `owner` is the VM (or pool) whose name and namespace it bears.
 
@@ -76,13 +82,14 @@ def start(
     preference = resolution.preference.spec if resolution.preference else None
     vm = admit(resolution.vm, preference=preference, namespace=namespace, bundle=bundle, cluster=cluster, release=release)
     instance = _created(vm, owner)
-    _prepare(instance["spec"], preference, cluster, release)
+    if _prepare(instance, preference, cluster, release):
+        return Started(instance=None)
     if instancetype is not None or preference is not None:
         _name_sources(instance, vm)
         conflicts = expand.apply(instance, instancetype=instancetype, preference=preference, release=release)
         if conflicts:
             return Started(instance=None, conflicts=conflicts)
-    applied = apply_presets(instance, presets, era=ERA_OF_RELEASES) if presets else None
+    applied = apply_presets(instance, presets, release=release, namespace=namespace) if presets else None
     if applied and applied.refused:
         return Started(instance=None, presets=applied)
     instance = copy(applied.instance) if applied else instance
@@ -109,15 +116,17 @@ def stable_uuid(name: str) -> str:
     return str(uuid5(UUID(FIRMWARE_NAMESPACE), name))
 
 
-def _prepare(spec: Object, preference: Object | None, cluster: Cluster, release: Release) -> None:
+def _prepare(instance: Object, preference: Object | None, cluster: Cluster, release: Release) -> str:
+    """Add the devices that a VM gets by default. The word for what forbids them, "" where all is well."""
+    spec = instance["spec"]
     expand.set_default_disks(spec)
     if preference is not None:
         early = release.within(until=ALL_DEVICE_PREFERENCES_UNTIL)
-        (expand.apply_device_preferences if early else expand.apply_autoattach_preferences)(spec, preference, release)
+        (expand.apply_device_preferences if early else expand.apply_autoattach_preferences)(instance, preference, release)
     devices = as_map(get(spec, ("domain", "devices")))
     if devices.get("autoattachInputDevice") is True and not as_list(devices.get("inputs")):
         devices["inputs"] = [{"name": "default-0"}]
-    expand.set_default_network(spec, cluster)
+    return expand.set_default_network(spec, cluster)
 
 
 def _name_sources(instance: Object, vm: Object) -> None:
@@ -125,11 +134,12 @@ def _name_sources(instance: Object, vm: Object) -> None:
 
     upstream: pkg/instancetype/annotations/annotations.go:Set
     """
-    for matcher in ("instancetype", "preference"):
-        given = get(vm, ("spec", matcher))
-        if isinstance(given, dict):
-            namespaced = text(given.get("kind")).lower().removesuffix("s") == f"virtualmachine{matcher}"
-            put(instance, ("metadata", "annotations", NAMED_BY[matcher, namespaced]), given.get("name", ""))
+    for matcher, annotations in NAMED_BY.items():
+        given = as_map(get(vm, ("spec", matcher)))
+        # a stored revision is used whatever the kind says, and nothing is named then
+        annotation = annotations.get(text(given.get("kind")).lower().removesuffix("s"))
+        if given and annotation:
+            put(instance, ("metadata", "annotations", annotation), given.get("name", ""))
 
 
 def _complete(instance: Object, cluster: Cluster, release: Release) -> None:

@@ -84,7 +84,7 @@ WATCHDOGS_SINCE = (1, 5)
 
 def set_webhook_defaults(spec: Object, *, cluster: Cluster, release: Release) -> None:
     """Complete a new instance's spec, in upstream's order."""
-    set_instance_defaults(spec, cluster=cluster, release=release)
+    set_instance_defaults(spec, cluster, release)
     platform = PLATFORMS.get(spec.get("architecture", ""), AMD64)
     domain = spec["domain"]
     _set_structures(domain, platform)

@@ -5,12 +5,13 @@ upstream: pkg/defaults/defaults.go:setupHotplug, pkg/liveupdate/memory/memory.go
 
 from __future__ import annotations
 
-from krm_fn import quantity
 from krm_fn.paths import as_map, get, put
+from krm_fn.quantity import BINARY_SI, of_int, parse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krm_fn.cluster import Cluster
+    from krm_fn.quantity import Quantity
     from krm_fn.releases import Release
     from krm_fn.resource import Object
 
@@ -33,10 +34,12 @@ def set_hotplug(spec: Object, *, cluster: Cluster, release: Release) -> None:
 
 def _set_max_sockets(cpu: Object, cluster: Cluster) -> None:
     sockets, cores, threads = (_count(cpu.get(key)) for key in ("sockets", "cores", "threads"))
-    most = _count(cpu.get("maxSockets")) or _count(cluster.live_update.get("maxCpuSockets"))
-    if not _count(cpu.get("maxSockets")) and most:
+    if _count(cpu.get("maxSockets")):
+        return
+    most = _count(cluster.live_update.get("maxCpuSockets"))
+    if most:
         most = max(most, sockets)
-    if not most:
+    else:
         most = sockets * cluster.max_hotplug_ratio & UINT32
         # upstream divides by zero where cores or threads are 0; such a VM is refused later, so 1 stands in
         if (most * cores * threads) & UINT32 > MOST_VCPUS:
@@ -51,27 +54,24 @@ def _count(value: object) -> int:
 
 def _set_max_guest(spec: Object, cluster: Cluster, release: Release) -> None:
     memory = as_map(spec["domain"].get("memory"))
-    guest = memory.get("guest")
+    guest = parse(memory.get("guest"))
     if memory.get("maxGuest") is not None:
         return
-    most = cluster.live_update.get("maxGuest")
-    if most is None and guest is not None and quantity.is_valid(guest):
-        most = quantity.binary(quantity.value(guest) * cluster.max_hotplug_ratio)
-    if most is not None and _memory_can_grow(spec, most, release):
-        put(spec["domain"], ("memory", "maxGuest"), most)
+    most = parse(cluster.live_update.get("maxGuest"))
+    if most is None and guest is not None:
+        most = of_int(guest.value() * cluster.max_hotplug_ratio, BINARY_SI)
+    if guest and most and _memory_can_grow(spec, guest, most, release):
+        put(spec["domain"], ("memory", "maxGuest"), str(most))
 
 
-def _memory_can_grow(spec: Object, most: object, release: Release) -> bool:
+def _memory_can_grow(spec: Object, guest: Quantity, most: Quantity, release: Release) -> bool:
     domain = spec["domain"]
-    guest = get(domain, ("memory", "guest"))
     if get(domain, ("cpu", "realtime")) is not None or get(domain, ("cpu", "numa", "guestMappingPassthrough")) is not None:
         return False
-    if domain.get("launchSecurity") is not None or guest is None:
-        return False
-    if not (quantity.is_valid(guest) and quantity.is_valid(most)) or quantity.compare(guest, most) > 0:
+    if domain.get("launchSecurity") is not None or guest.nanos > most.nanos:
         return False
     block = BLOCK_OF_1GI_PAGES if get(domain, ("memory", "hugepages", "pageSize")) == "1Gi" else BLOCK
-    if quantity.value(guest) % block or quantity.value(most) % block or quantity.value(guest) < LEAST_GUEST:
+    if guest.value() % block or most.value() % block or guest.value() < LEAST_GUEST:
         return False
     return spec.get("architecture") in _architectures(release)
 

@@ -1,4 +1,4 @@
-"""Modes: what leaves the function, one module each with `leave(items, facts, settings) -> items`.
+"""Modes: what leaves the function, one module each with `leave(items, facts) -> items`.
 
 An item that nothing changes leaves as the very object that came. New items stand at the end.
 """
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
-    from krm_fn.config import Config
-    from krm_fn.facts import Found, VmFacts
+    from krm_fn.bundle import Entry
+    from krm_fn.facts import BundleFacts, Found, VmFacts
     from krm_fn.paths import Path
     from krm_fn.resource import Object
 
@@ -23,21 +23,22 @@ if TYPE_CHECKING:
 PREFIX = "kubevirt-render.dev/"
 
 
-def leave(items: Sequence[Any], facts: Sequence[VmFacts], settings: Config) -> list[Any]:
+def leave(items: Sequence[Any], facts: BundleFacts) -> list[Any]:
     """The items as the config's mode lets them leave."""
-    name = f"{__name__}.{settings.mode}"
+    name = f"{__name__}.{facts.config.mode}"
     __import__(name)  # one mode a run: the others are not loaded
-    chosen: Callable[[Sequence[Any], Sequence[VmFacts], Config], list[Any]] = sys.modules[name].leave
-    return chosen(items, facts, settings)
+    chosen: Callable[[Sequence[Any], BundleFacts], list[Any]] = sys.modules[name].leave
+    return chosen(items, facts)
 
 
-def replaced(items: Sequence[Any], vms: Iterable[tuple[VmFacts, Object]]) -> list[Any]:
-    """The items with the VMs of the facts replaced; what stands around them is copied along the way only."""
+def replaced(items: Sequence[Any], changes: Iterable[tuple[Entry, Path, Object]]) -> list[Any]:
+    """The items with other objects at some places: each an entry, a path inside its object, and what stands there now.
+
+    What stands around a change is copied along the way only.
+    """
     changed = list(items)
-    for each, vm in vms:
-        if vm is not each.vm:
-            number = each.entry.item
-            changed[number] = _with(changed[number], (*each.entry.path, *each.prefix), vm)
+    for entry, path, new in changes:
+        changed[entry.item] = _with(changed[entry.item], (*entry.path, *path), new)
     return changed
 
 

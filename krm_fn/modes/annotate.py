@@ -13,23 +13,27 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-    from krm_fn.config import Config
-    from krm_fn.facts import VmFacts
+    from krm_fn.bundle import Entry
+    from krm_fn.facts import BundleFacts, VmFacts
+    from krm_fn.paths import Path
     from krm_fn.resource import Object
 
 DOMAIN = ("spec", "template", "spec", "domain")
 
 
-def leave(items: Sequence[Any], facts: Sequence[VmFacts], settings: Config) -> list[Any]:  # noqa: ARG001  every mode takes these
-    return replaced(items, _annotated(facts))
+def leave(items: Sequence[Any], facts: BundleFacts) -> list[Any]:
+    return replaced(items, _changes(facts.vms))
 
 
-def _annotated(facts: Sequence[VmFacts]) -> Iterator[tuple[VmFacts, Object]]:
-    for each in facts:
-        if each.expansion and each.expansion.vm is not None:
-            yield each, annotated(each.resolution.vm, {**names(each), **sizes(each.expansion.vm)})
-        elif not each.resolution.errors and not each.expansion:
-            yield each, each.resolution.vm
+def _changes(vms: Sequence[VmFacts]) -> Iterator[tuple[Entry, Path, Object]]:
+    for each in vms:
+        vm = each.resolution.vm
+        if each.resolution.errors or each.rendered is None:
+            continue
+        if each.expansion:
+            vm = annotated(vm, {**names(each), **sizes(each.rendered)})
+        if vm is not each.vm:
+            yield each.entry, each.prefix, vm
 
 
 def sizes(vm: Object) -> dict[str, str]:

@@ -1,31 +1,51 @@
-"""Mode `expand`: every VM that can be rendered leaves with its instancetype and preference applied and its matchers gone."""
+"""Mode `expand`: every VM that can be rendered leaves with its instancetype and preference applied and its matchers gone.
+
+An instance that stands for itself leaves with its presets applied. With `instances: include` the instance that each VM would
+start as stands at the end, marked so that hosts don't apply it.
+"""
 
 from __future__ import annotations
 
+from krm_fn.bundle import effective_namespace
 from krm_fn.modes import PREFIX, annotated, names, replaced
+from krm_fn.resource import kind_of, name_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-    from krm_fn.config import Config
-    from krm_fn.facts import VmFacts
+    from krm_fn.bundle import Entry
+    from krm_fn.facts import BundleFacts
+    from krm_fn.paths import Path
     from krm_fn.resource import Object
 
 
-def leave(items: Sequence[Any], facts: Sequence[VmFacts], settings: Config) -> list[Any]:
-    return replaced(items, _rendered(facts, settings))
+def leave(items: Sequence[Any], facts: BundleFacts) -> list[Any]:
+    return [*replaced(items, _changes(facts)), *_previews(facts)]
 
 
-def _rendered(facts: Sequence[VmFacts], settings: Config) -> Iterator[tuple[VmFacts, Object]]:
-    for each in facts:
-        if each.resolution.errors:
-            continue
-        # inference may end in no reference at all; such a VM leaves as admission would store it
-        vm = each.expansion.vm if each.expansion else each.resolution.vm
-        if vm is None:
-            continue
-        if settings.provenance and each.expansion:
+def _changes(facts: BundleFacts) -> Iterator[tuple[Entry, Path, Object]]:
+    for each in facts.vms:
+        vm = each.rendered
+        if vm is not None and facts.config.provenance and each.expansion:
             vm = annotated(vm, {**names(each), f"{PREFIX}kubevirt-version": str(each.release)})
-        yield each, vm
+        if vm is not None and vm is not each.vm:
+            yield each.entry, each.prefix, vm
+    for one in facts.instances:
+        if one.rendered is not one.entry.obj:
+            yield one.entry, (), one.rendered
+
+
+def _previews(facts: BundleFacts) -> list[Object]:
+    """The instances of the VMs, without those that the bundle holds already: they are of an earlier run."""
+    present = {
+        (effective_namespace(entry.obj), name_of(entry.obj))
+        for entry in facts.bundle.of_kind("VirtualMachineInstance", "kubevirt.io")
+    }
+    previews = []
+    for each in facts.vms:
+        instance = each.instance
+        if instance is not None and (effective_namespace(instance), name_of(instance)) not in present:
+            previews.append(annotated(instance, {f"{PREFIX}instance-of": kind_of(each.entry.obj)}))
+    return previews

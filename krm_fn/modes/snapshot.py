@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from krm_fn.config import Config
-    from krm_fn.facts import Found, VmFacts
+    from krm_fn.facts import BundleFacts, Found
     from krm_fn.resource import Object
 
 GROUP, VERSION = "instancetype.kubevirt.io", "v1beta1"
@@ -30,11 +29,11 @@ CONTENT_NAMESPACE = "b6d52a3c-2f0e-5c53-9a3f-0f3d6f1a7e55"
 METADATA_DROPPED = ("labels", "annotations", "finalizers", "ownerReferences", "managedFields")
 
 
-def leave(items: Sequence[Any], facts: Sequence[VmFacts], settings: Config) -> list[Any]:  # noqa: ARG001  every mode takes these
+def leave(items: Sequence[Any], facts: BundleFacts) -> list[Any]:
     present = {(effective_namespace(item), name_of(item)) for item in items if _is_revision(item)}
     added: list[Object] = []
-    vms = []
-    for each in facts:
+    changes = []
+    for each in facts.vms:
         if each.resolution.errors:
             continue
         vm = each.resolution.vm
@@ -46,8 +45,9 @@ def leave(items: Sequence[Any], facts: Sequence[VmFacts], settings: Config) -> l
                 if key not in present:
                     present.add(key)
                     added.append(revision)
-        vms.append((each, vm))
-    return [*replaced(items, vms), *added]
+        if vm is not each.vm:
+            changes.append((each.entry, each.prefix, vm))
+    return [*replaced(items, changes), *added]
 
 
 def _is_revision(item: object) -> bool:

@@ -7,9 +7,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from krm_fn.config import Config
-    from krm_fn.facts import VmFacts
+    from krm_fn.facts import BundleFacts
 
 
-def leave(items: Sequence[Any], facts: Sequence[VmFacts], settings: Config) -> list[Any]:  # noqa: ARG001  every mode takes these
+def leave(items: Sequence[Any], facts: BundleFacts) -> list[Any]:  # noqa: ARG001  every mode takes these
     return list(items)

@@ -101,3 +101,8 @@ class PresetFacts(Value):
     applied: Applied
     release: Release
     prefix: Path = ()
+
+    @property
+    def troubled(self) -> bool:
+        """True where some rule may have something to say."""
+        return self.applied.troubled

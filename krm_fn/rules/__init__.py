@@ -18,6 +18,7 @@ A rule is one module in a family (a package below this one), named after the def
 The function bears the module's name; the id is the same name with dashes. Families:
 
     vm       facts of one VM that can't be rendered as it stands; modules are loaded only when a VM is in trouble
+    preset   facts of the presets of one instance; the same
     bundle   facts of the whole bundle
 """
 
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from krm_fn.bundle import Entry
     from krm_fn.facts import BundleFacts, VmFacts
     from krm_fn.paths import Path
+    from krm_fn.presets.facts import PresetFacts
     from krm_fn.releases import Release, Version
 
 
@@ -113,12 +115,12 @@ def _declared(module: str, name: str) -> Rule:
     return found
 
 
-def judge(facts: VmFacts, severity: Mapping[str, str]) -> Iterator[Finding]:
-    """The findings of the family `vm` about one VM. `severity` maps rule ids to severities, or "off"."""
+def judge(family: str, facts: VmFacts | PresetFacts, severity: Mapping[str, str]) -> Iterator[Finding]:
+    """The findings of a family about one object. `severity` maps rule ids to severities, or "off"."""
     if facts.troubled:
-        for declared in load("vm"):
+        for declared in load(family):
             for hit in _hits(declared, facts, facts.release, severity):
-                inside = facts.prefix and hit.about is None
+                inside = facts.prefix and hit.path and hit.about is None
                 placed = hit.but(path=(*facts.prefix, *hit.path)) if inside else hit
                 yield _finding(declared, placed, hit.about or facts.entry, severity)
 
@@ -130,7 +132,9 @@ def judge_bundle(facts: BundleFacts, severity: Mapping[str, str]) -> Iterator[Fi
             yield _finding(declared, hit, hit.about, severity)
 
 
-def _hits(declared: Rule, facts: VmFacts | BundleFacts, release: Release, severity: Mapping[str, str]) -> Iterable[Hit]:
+def _hits(
+    declared: Rule, facts: VmFacts | PresetFacts | BundleFacts, release: Release, severity: Mapping[str, str]
+) -> Iterable[Hit]:
     off = severity.get(declared.id) == "off"
     return () if off or not release.within(since=declared.since, until=declared.until) else declared.check(facts)
 

@@ -1,0 +1,209 @@
+"""The facts of a bundle: every VM resolved and expanded, every instance with its presets."""
+
+from __future__ import annotations
+
+from krm_fn import expand
+from krm_fn.bundle import effective_namespace
+from krm_fn.cluster import of_bundle
+from krm_fn.expand.admitted import admit, with_storage_classes
+from krm_fn.facts import BundleFacts, InstanceFacts, VmFacts
+from krm_fn.paths import as_map, copy, get
+from krm_fn.resolve import Resolver
+from krm_fn.resource import group_of, kind_of
+from krm_fn.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from krm_fn.bundle import Bundle, Entry
+    from krm_fn.cluster import Cluster
+    from krm_fn.config import Config
+    from krm_fn.facts import Expansion, Resolution
+    from krm_fn.paths import Path
+    from krm_fn.presets import Applied, PresetFacts
+    from krm_fn.resource import Object
+
+# Where the VM stands in the kinds that hold one, by API group and kind.
+VM_IN: dict[tuple[str, str], Path] = {
+    ("kubevirt.io", "VirtualMachine"): (),
+    ("pool.kubevirt.io", "VirtualMachinePool"): ("spec", "virtualMachineTemplate"),
+}
+TEMPLATE: Path = ("spec", "template")
+# Up to 1.4 what KubeVirt's expander gets has passed the mutating webhook whole, defaults and all.
+ADMITTED_UNTIL = (1, 5)
+
+
+def gather(bundle: Bundle, settings: Config) -> BundleFacts:
+    """What there is to know of a bundle under a config."""
+    work = Work(
+        bundle=bundle,
+        settings=settings,
+        cluster=of_bundle(bundle, settings.configuration),
+        has_presets=settings.presets != "ignore"
+        and bool(bundle.of_kind("VirtualMachineInstancePreset") or bundle.of_kind("VirtualMachinePreset")),
+    )
+    return BundleFacts(
+        bundle=bundle,
+        config=settings,
+        release=settings.release,
+        vms=tuple(work.vms()),
+        instances=tuple(work.instances()) if work.has_presets else (),
+    )
+
+
+def holds_vm(entry: Entry) -> Path | None:
+    """The path from an object's root to the VM in it, None where it holds none that the renderer reads."""
+    prefix = VM_IN.get((group_of(entry.obj), kind_of(entry.obj)))
+    if prefix is None or not isinstance(get(entry.obj, prefix), dict):
+        return None
+    old = not prefix and get(entry.obj, TEMPLATE) is None and isinstance(get(entry.obj, ("spec", "domain")), dict)
+    return None if old else prefix
+
+
+class Work(Value):
+    """One bundle on its way to facts."""
+
+    bundle: Bundle
+    settings: Config
+    cluster: Cluster
+    has_presets: bool
+
+    def vms(self) -> Iterator[VmFacts]:
+        """The facts of every VM and of every pool's template, in the bundle's order."""
+        resolver = Resolver(bundle=self.bundle, release=self.settings.release, catalogue=self._catalogue())
+        for entry in self.bundle.entries:
+            prefix = holds_vm(entry)
+            if prefix is not None:
+                vm = get(entry.obj, prefix)
+                yield self._vm(entry, prefix, vm, resolver.resolve(vm, namespace=effective_namespace(entry.obj)))
+
+    def instances(self) -> Iterator[InstanceFacts]:
+        """The facts of the instances that stand for themselves: presets reach them directly."""
+        from krm_fn.presets import PresetFacts, apply_presets, presets_for
+        from krm_fn.presets.defaults_v0 import with_defaults
+        from krm_fn.presets.era import release_for
+
+        for entry in self.bundle.entries:
+            if not stands_for_itself(entry):
+                continue
+            given, namespace = entry.obj, effective_namespace(entry.obj)
+            release = release_for(given, self.settings.release)
+            here = presets_for(self.bundle, given["apiVersion"], namespace)
+            applied = apply_presets(given, here, release=self.settings.release, namespace=namespace)
+            if self.settings.defaults != "none":
+                applied = with_defaults(applied, given, release=release)
+            facts = PresetFacts(entry=entry, applied=applied, release=release)
+            yield InstanceFacts(entry=entry, presets=facts, rendered=given if applied.refused else applied.instance)
+
+    def _vm(self, entry: Entry, prefix: Path, vm: Object, resolution: Resolution) -> VmFacts:
+        admitted = self._admitted(entry, resolution)
+        expansion = self._expansion(admitted, resolution)
+        facts = VmFacts(
+            entry=entry,
+            vm=vm,
+            release=self.settings.release,
+            cluster=self.cluster,
+            resolution=resolution,
+            admitted=admitted,
+            expansion=expansion,
+            rendered=None if resolution.errors else expansion.vm if expansion else admitted,
+            prefix=prefix,
+        )
+        if resolution.errors or not (self.has_presets or self.settings.instances == "include"):
+            return facts
+        fold = self.has_presets and self.settings.presets == "fold" and facts.rendered is not None
+        return self._started(self._folded(facts) if fold else facts)
+
+    def _admitted(self, entry: Entry, resolution: Resolution) -> Object:
+        """The VM as it comes to be expanded: not quite as it is written.
+
+        The preferred storage class goes into DataVolume templates at admission, and the preference is gone after rendering.
+        """
+        preference = resolution.preference.spec if resolution.preference else None
+        whole = self.settings.defaults != "none" and self.settings.release.within(until=ADMITTED_UNTIL)
+        if resolution.errors or not whole:
+            return with_storage_classes(resolution.vm, preference or {})
+        return admit(
+            resolution.vm,
+            preference=preference,
+            namespace=effective_namespace(entry.obj),
+            bundle=self.bundle,
+            cluster=self.cluster,
+            release=self.settings.release,
+        )
+
+    def _expansion(self, vm: Object, resolution: Resolution, *, defaults: bool | None = None) -> Expansion | None:
+        """None where a reference failed, and where the VM refers to nothing: KubeVirt leaves such a VM alone."""
+        if resolution.errors or not (resolution.instancetype or resolution.preference):
+            return None
+        return expand.expand(
+            vm,
+            instancetype=resolution.instancetype.spec if resolution.instancetype else None,
+            preference=resolution.preference.spec if resolution.preference else None,
+            cluster=self.cluster,
+            release=self.settings.release,
+            defaults=self.settings.defaults != "none" if defaults is None else defaults,
+        )
+
+    def _folded(self, facts: VmFacts) -> VmFacts:
+        """The facts with the presets in the VM's template, where the cluster would apply them: before its own defaults."""
+        from krm_fn.presets import fold_presets
+
+        bare = self._expansion(facts.admitted, facts.resolution, defaults=False)
+        vm = bare.vm if bare and bare.vm is not None else facts.admitted
+        namespace = effective_namespace(facts.entry.obj)
+        found = fold_presets(vm, self._presets(facts), release=facts.release, namespace=namespace)
+        folded = found.instance
+        if found.refused or folded is vm:
+            return facts.but(presets=self._preset_facts(facts, found))
+        if facts.expansion and self.settings.defaults != "none":
+            folded = copy(folded)
+            expand.set_instance_defaults(folded["spec"]["template"]["spec"], self.cluster, facts.release)
+        return facts.but(rendered=folded, presets=self._preset_facts(facts, found))
+
+    def _started(self, facts: VmFacts) -> VmFacts:
+        """The facts with the instance that the VM starts as, and what the presets do to it."""
+        from krm_fn.instance import start
+
+        started = start(
+            facts.resolution,
+            owner=facts.entry.obj,
+            namespace=effective_namespace(facts.entry.obj),
+            bundle=self.bundle,
+            cluster=self.cluster,
+            release=facts.release,
+            presets=self._presets(facts),
+        )
+        told = facts.presets or (self._preset_facts(facts, started.presets) if started.presets else None)
+        wanted = self.settings.instances == "include"
+        return facts.but(presets=told, instance=started.instance if wanted else None)
+
+    def _presets(self, facts: VmFacts) -> tuple[Entry, ...]:
+        if not self.has_presets:
+            return ()
+        from krm_fn.presets import presets_for
+
+        return presets_for(self.bundle, facts.entry.obj["apiVersion"], effective_namespace(facts.entry.obj))
+
+    def _preset_facts(self, facts: VmFacts, applied: Applied) -> PresetFacts:
+        from krm_fn.presets import PresetFacts
+
+        return PresetFacts(entry=facts.entry, applied=applied, release=facts.release, prefix=(*facts.prefix, *TEMPLATE))
+
+    def _catalogue(self) -> Any:
+        if self.settings.catalogue == "none" or not self.cluster.deploys_catalogue:
+            return None
+        from krm_fn import catalogue  # only where a bundle may need it
+
+        return catalogue.of(self.settings.release)
+
+
+def stands_for_itself(entry: Entry) -> bool:
+    """True for instances that no VM owns: a VirtualMachineInstance, or the v1alpha1 VirtualMachine, which was one."""
+    if group_of(entry.obj) != "kubevirt.io":
+        return False
+    if kind_of(entry.obj) == "VirtualMachine":
+        return holds_vm(entry) is None and isinstance(as_map(entry.obj.get("spec")).get("domain"), dict)
+    return kind_of(entry.obj) == "VirtualMachineInstance"
