@@ -93,8 +93,9 @@ def settings(found: Sources, config_file: str | None, flags: Mapping[str, Any]) 
 
 
 def _of_file(file: str) -> Config:
+    text = _text(file)
     try:
-        return config.read(yamlio.read_value(_text(file)))
+        return config.read(yamlio.read_value(text))
     except (ConfigError, InputError) as error:
         raise ConfigError(str(error), path=file) from None
 

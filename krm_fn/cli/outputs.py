@@ -41,9 +41,12 @@ def to_yaml(found: Sources, outcome: Outcome) -> bytes:
 def _chunks(source: Source, items: Sequence[Any]) -> list[bytes]:
     if not items:
         return []
-    if isinstance(source.text, ListText) or len(items) != len(source.text.items):
+    if isinstance(source.text, ListText):
         return [yamlio.dump(item).encode() for item in items]
-    return [source.text.write(list(items))]
+    everything: list[Any] = [None] * len(source.text.items)  # what is left alone is left out
+    for number, item in zip(source.objects, items, strict=True):
+        everything[number] = item
+    return [source.text.write(everything)]
 
 
 def _closed(chunk: bytes) -> bytes:
