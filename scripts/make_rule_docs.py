@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from krm_fn.config_keys import RULE_FAMILIES
-from krm_fn.rules import load
+from krm_fn.cli.rules import documentation
+from krm_fn.config_checks import all_rules
 
 if TYPE_CHECKING:
     from krm_fn.releases import Version
@@ -22,22 +22,9 @@ PARTS = ("What it finds", "Why it matters", "Fix", "Example")
 MADE = "<!-- Made by scripts/make_rule_docs.py from the rule's docstring; change it there. -->\n"
 
 
-def all_rules() -> list[Rule]:
-    """Every rule, by id."""
-    return sorted((rule for family in RULE_FAMILIES for rule in load(family)), key=lambda rule: rule.id)
-
-
 def title(rule: Rule) -> str:
     """What the rule finds, in one line."""
-    return docstring(rule).partition("\n")[0].rstrip(".")
-
-
-def docstring(rule: Rule) -> str:
-    """Raises: ValueError where the rule's module has no docstring."""
-    text = sys.modules[rule.module].__doc__
-    if not text:
-        raise ValueError(f"rule {rule.id} has no docstring")
-    return text.strip()
+    return documentation(rule).partition("\n")[0].rstrip(".")
 
 
 def body(rule: Rule) -> str:
@@ -45,7 +32,7 @@ def body(rule: Rule) -> str:
 
     Raises: ValueError where a part is missing.
     """
-    lines = docstring(rule).splitlines()[1:]
+    lines = documentation(rule).splitlines()[1:]
     missing = set(PARTS)
     out = []
     for line in lines:
@@ -87,7 +74,7 @@ def index(rules: list[Rule]) -> str:
 
 def pages() -> dict[str, str]:
     """File name to text, for all files of docs/rules."""
-    rules = all_rules()
+    rules = list(all_rules().values())
     return {"README.md": index(rules), **{f"{rule.id}.md": page(rule) for rule in rules}}
 
 

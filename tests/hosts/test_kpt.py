@@ -65,6 +65,8 @@ data:
 LISTED = """\
 apiVersion: v1
 kind: List
+metadata:
+  name: list
 items:
 - apiVersion: v1
   kind: ConfigMap
