@@ -1,0 +1,47 @@
+"""YAML in, YAML out: plain values for the core, and the input's own text for everything the core doesn't change.
+
+`read_resource_list` and `read_stream` give texts: their `items` are plain values, and their `write` takes such values back.
+An item that is the very object that was read leaves byte for byte; in a changed one only the changed lines differ.
+"""
+
+from __future__ import annotations
+
+from krm_fn.yamlio.emit import dump
+from krm_fn.yamlio.texts import ListText, StreamText
+
+__all__ = ["ListText", "StreamText", "dump", "read_resource_list", "read_stream", "read_value"]
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def read_resource_list(data: bytes, *, file: str = "") -> ListText:
+    """The text of one document that is a ResourceList; empty input is an empty list. `file` names it in errors.
+
+    Raises: InputError with line and column for broken YAML, a second document, another kind, items that are no list, and
+    for input made to exhaust the reader.
+    """
+    from krm_fn.yamlio.documents import read_list
+
+    return read_list(data, file=file)
+
+
+def read_stream(data: bytes, *, file: str = "") -> StreamText:
+    """The text of any number of YAML or JSON documents. `file` names it in errors.
+
+    Raises: InputError with line and column for broken YAML and for input made to exhaust the reader.
+    """
+    from krm_fn.yamlio.documents import read_documents
+
+    return read_documents(data, file=file)
+
+
+def read_value(text: str) -> Any:
+    """The value of one YAML document, such as a ConfigMap's string may hold; None for an empty one.
+
+    Raises: InputError for broken YAML and for a second document.
+    """
+    from krm_fn.yamlio.documents import read_single
+
+    return read_single(text)

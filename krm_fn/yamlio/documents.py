@@ -1,0 +1,303 @@
+"""From bytes to texts: the input is checked, read once, and cut into the pieces of its items."""
+
+from __future__ import annotations
+
+from krm_fn.errors import InputError
+from krm_fn.yamlio.events import (
+    AliasEvent,
+    DocumentEndEvent,
+    DocumentStartEvent,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+    StreamEndEvent,
+    YAMLError,
+    translate,
+)
+from krm_fn.yamlio.layout import newline_of
+from krm_fn.yamlio.reader import MERGE, OUTSIDE, Source, check_again, merge, read_node
+from krm_fn.yamlio.texts import ENTRY, EXACT, WHOLE, ListText, Piece, StreamText, Top
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+BOM = b"\xef\xbb\xbf"
+
+
+def read_list(data: bytes, *, file: str = "") -> ListText:
+    data = prepared(data, file)
+    try:
+        return ListReader(data, file).run()
+    except YAMLError as error:
+        raise translate(error, data, file) from None
+
+
+def read_documents(data: bytes, *, file: str = "") -> StreamText:
+    data = prepared(data, file)
+    try:
+        return _read_documents(data, file)
+    except YAMLError as error:
+        raise translate(error, data, file) from None
+
+
+def read_piece(text: str, *, first_entry: bool = False, anchors: dict[str, Any] | None = None) -> Any:
+    """The value of a text's first document; with `first_entry`, of the first entry of the list that it is.
+
+    Raises: InputError.
+    """
+    source = Source(text, anchors=anchors)
+    try:
+        event = source.get()
+        while event.__class__ not in NODES:
+            if event.__class__ is StreamEndEvent:
+                return None
+            event = source.get()
+        if first_entry:
+            event = source.get()
+        return read_node(source, event)[0]
+    except YAMLError as error:
+        raise translate(error, text.encode(), "") from None
+
+
+NODES = frozenset((ScalarEvent, AliasEvent, MappingStartEvent, SequenceStartEvent))
+
+
+def prepared(data: bytes, file: str) -> bytes:
+    """The input without a byte order mark and with a line break at its end.
+
+    Raises: InputError for what is no UTF-8.
+    """
+    data = data.removeprefix(BOM)
+    if not data.isascii():
+        check_utf8(data, file)
+    if data.endswith((b"\n", b"\r")) or not data.strip():
+        return data
+    return closed(data) + newline_of(data).encode()
+
+
+def check_utf8(data: bytes, file: str) -> None:
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        before = data[: error.start].decode()
+        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+        wide = data[:2] in (b"\xff\xfe", b"\xfe\xff")
+        found = "the text is UTF-16; expected UTF-8" if wide else f"the byte 0x{data[error.start]:02X} is no UTF-8"
+        raise InputError(found, file=file, line=line, column=column) from None
+
+
+def closed(data: bytes) -> bytes:
+    """The input, without a final line break, made ready for one: a block of text at its very end must not gain it."""
+    if b"|" not in data and b">" not in data:
+        return data
+    source = Source(data)
+    last: Any = None
+    try:
+        while (event := source.get()).__class__ is not StreamEndEvent:
+            last = event if event.__class__ is ScalarEvent else last
+    except YAMLError:
+        return data
+    text = data.decode()
+    if last is None or last.style not in ("|", ">") or last.end_mark.index < len(text):
+        return data
+    at = text.index(last.style, last.start_mark.index) + 1
+    header, *rest = text[at:].split("\n", 1)
+    kept = "-" + header.replace("-", "", 1).replace("+", "", 1)
+    return "\n".join([text[:at] + kept, *rest]).encode()
+
+
+class Offsets:
+    """Byte offsets of rising character indexes."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data, self.ascii = data, data.isascii()
+        self.index = self.at = 0
+
+    def __call__(self, index: int) -> int:
+        if self.ascii:
+            return index
+        count = index - self.index
+        chunk = self.data[self.at : self.at + 4 * count].decode("utf-8", "ignore")[:count]
+        self.index, self.at = index, self.at + len(chunk.encode())
+        return self.at
+
+
+class ListReader:
+    """One reading of a ResourceList: the top-level map is walked by hand, so that the items' places are known."""
+
+    def __init__(self, data: bytes, file: str) -> None:
+        self.data, self.file = data, file
+        self.source = Source(data, file=file)
+        self.offset = Offsets(data)
+        self.values: dict[str, Any] = {}
+        self.keys: list[tuple[str, int, int, int, int]] = []
+        self.pieces: list[Piece] = []
+        self.form = "absent"
+        self.kind_event: Any = None
+
+    def run(self) -> ListText:
+        get = self.source.get
+        get()
+        event = get()
+        if event.__class__ is StreamEndEvent:
+            return ListText(self.data, self.file, {}, [], [], None)
+        root = get()
+        if is_empty(root):
+            self.end_of_stream()
+            return ListText(self.data, self.file, {}, [], [], None)
+        if root.__class__ is not MappingStartEvent:
+            found = "a list" if root.__class__ is SequenceStartEvent else "no map"
+            raise self.source.fail(f"the input is {found}; expected one ResourceList", root)
+        flow = root.flow_style
+        while (event := get()).__class__ is not MappingEndEvent:
+            self.read_key(event)
+        self.check(root)
+        end = self.offset(event.end_mark.index if flow else event.start_mark.index)
+        self.end_of_stream()
+        return self.text(flow, end)
+
+    def text(self, flow: bool, end: int) -> ListText:
+        items = self.values.pop("items", None) or []
+        first = self.keys[0][1] if self.keys else 0
+        column = first - (self.data.rfind(b"\n", 0, first) + 1)
+        if self.data[:first].rstrip(b" ").endswith(b"?") or len(self.keys) < len(self.values):
+            self.form = "loose"
+        top = Top(flow=flow, column=column, keys=tuple(self.keys), end=end, form=self.form)
+        text = ListText(self.data, self.file, self.values, items, self.pieces, top)
+        for home, user, name, value in self.source.crossing:
+            text.crossing.append((home, user))
+            text.outer.setdefault(user, {})[name] = value
+        return text
+
+    def read_key(self, event: Any) -> None:
+        source = self.source
+        key = source.key(event)
+        start, end = self.offset(event.start_mark.index), self.offset(event.end_mark.index)
+        if key in self.values or key is MERGE:
+            check_again(source, event, self.values, key)
+        event = source.get()
+        if key == "kind":
+            self.kind_event = event
+        if key == "items" and event.__class__ is SequenceStartEvent:
+            begin = self.offset(event.start_mark.index)
+            if event.anchor is not None:
+                self.form = "loose"
+            last = self.read_items(event)
+        else:
+            begin = self.offset(event.start_mark.index)
+            value, last = read_node(source, event, 1)
+            self.take(key, value, event)
+        if key is not MERGE:
+            self.keys.append((key, start, end, begin, self.offset(last.end_mark.index)))
+
+    def take(self, key: Any, value: Any, event: Any) -> None:
+        if key == "items":
+            if value is not None and not isinstance(value, list):
+                raise self.source.fail("items is no list", event)
+            self.form = "loose" if value else "empty"
+        if key is MERGE:
+            merge(self.source, self.values, value, event)
+            self.form = "loose"
+        else:
+            self.values[key] = value
+
+    def read_items(self, event: Any) -> Any:
+        """Read the entries of `items`; the list's last event."""
+        source, get, flow = self.source, self.source.get, event.flow_style
+        items: list[Any] = []
+        self.values["items"] = items
+        if event.anchor is not None:
+            source.anchors[event.anchor] = items, OUTSIDE
+        spans: list[tuple[int, int, int, int]] = []
+        while (event := get()).__class__ is not SequenceEndEvent:
+            mark = event.start_mark
+            start = self.offset(mark.index)
+            source.home = len(items)
+            value, last = read_node(source, event, 2)
+            items.append(value)
+            spans.append((start, self.offset(last.end_mark.index) if flow else 0, mark.line + 1, mark.column))
+        source.home = OUTSIDE
+        if self.form != "loose":
+            self.form = "empty" if not spans else "flow" if flow else "block"
+        if flow:
+            self.pieces = [Piece(start=s, end=e, line=line, column=column, form=EXACT) for s, e, line, column in spans]
+        elif spans:
+            self.cut(spans, self.offset(event.start_mark.index))
+        return event
+
+    def cut(self, spans: list[tuple[int, int, int, int]], end: int) -> None:
+        """Cut a block list into pieces of whole lines."""
+        data = self.data
+        starts = [self.line_of(start) for start, *_ in spans]
+        ends = [*starts[1:], end if end == len(data) else self.line_of(end)]
+        for (value, _, line, _), start, stop in zip(spans, starts, ends, strict=True):
+            before = data[start:value].strip(b" \t")
+            form = ENTRY if before == b"-" else WHOLE
+            if before not in (b"-", b""):
+                self.form = "loose"
+            self.pieces.append(Piece(start=start, end=stop, line=line, form=form))
+
+    def line_of(self, at: int) -> int:
+        start = self.data.rfind(b"\n", 0, at) + 1
+        return max(start, self.data.rfind(b"\r", start, at) + 1)
+
+    def check(self, root: Any) -> None:
+        kind = self.values.get("kind")
+        if kind == "ResourceList":
+            return
+        if "kind" not in self.values:
+            raise self.source.fail("the input has no kind; expected a ResourceList", root)
+        found = f"kind {kind!r}" if isinstance(kind, str) else "a kind that is no text"
+        raise self.source.fail(f"the input has {found}; expected a ResourceList", self.kind_event or root)
+
+    def end_of_stream(self) -> None:
+        """Read on to the end of the stream; empty documents behind the list are cut off.
+
+        Raises: InputError for a second document with something in it.
+        """
+        get = self.source.get
+        cut = -1
+        while (event := get()).__class__ is not StreamEndEvent:
+            if event.__class__ is DocumentStartEvent:
+                cut = event.start_mark.index if cut < 0 else cut
+            elif event.__class__ is not DocumentEndEvent and not is_empty(event):
+                raise self.source.fail("a second document follows; expected one ResourceList", event)
+        if cut >= 0:
+            self.data = self.data[: self.offset(cut)]
+
+
+def read_single(text: str) -> Any:
+    """The value of a text's only document, None where there is none.
+
+    Raises: InputError, for a second document too.
+    """
+    texts = read_documents(text.encode("utf-8", "surrogatepass"))
+    if len(texts.items) > 1:
+        raise InputError("a second document follows; expected one", line=texts.pieces[1].line, column=1)
+    return texts.items[0] if texts.items else None
+
+
+def is_empty(event: Any) -> bool:
+    """True for the node of a document that holds nothing."""
+    return event.__class__ is ScalarEvent and event.value == "" and event.implicit[0] and event.anchor is None
+
+
+def _read_documents(data: bytes, file: str) -> StreamText:
+    source, offset = Source(data, file=file), Offsets(data)
+    items: list[Any] = []
+    starts: list[tuple[int, int]] = []
+    source.get()
+    while (begin := source.get()).__class__ is not StreamEndEvent:
+        mark = begin.start_mark
+        source.anchors.clear()
+        event = source.get()
+        starts.append((offset(mark.index), mark.line + 1))
+        items.append(read_node(source, event)[0])
+        source.get()
+    starts[:1] = [(0, 1)] * bool(starts)
+    ends = [*(start for start, _ in starts), len(data)][1:]
+    pieces = [Piece(start=start, end=end, line=line) for (start, line), end in zip(starts, ends, strict=True)]
+    return StreamText(data, file, items, pieces)

@@ -1,0 +1,206 @@
+"""Text for new values: block YAML, flow YAML and JSON.
+
+A string is written plain only where YAML 1.1 and 1.2 readers agree that it is one; clean text of several lines is a
+literal block; everything else is double-quoted with escapes. No line is folded, and there are no aliases.
+"""
+
+from __future__ import annotations
+
+from krm_fn.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+STARTS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ/_")
+RESERVED = frozenset(("null", "true", "false", "yes", "no", "on", "off", "y", "n"))
+SUFFIXES = ("Ki", "Mi", "Gi", "Ti", "Pi", "n", "u", "m", "k", "M", "G", "T", "P")  # of quantities; never E: 1E5 is a number
+FLOW_INDICATORS = frozenset(",[]{}")
+ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0"}
+JSON_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+LONGEST_KEY = 1000  # characters; YAML readers look 1,024 ahead for the colon of a simple key
+PLAIN_NOTATION_BELOW = 1e21  # as Go's JSON does
+
+_inline: dict[str, str] = {}
+MEMO = 20_000
+
+
+class Style(Value):
+    """How a text is laid out: columns per level, columns of a list's dashes past their key, line break."""
+
+    step: int = 2
+    dash: int = 0
+    newline: str = "\n"
+
+
+def number_text(value: float) -> str:
+    """A number as Go's JSON writes it, in a form that YAML 1.1 takes for a number too.
+
+    Raises: ValueError for infinities and NaN.
+    """
+    if isinstance(value, int):
+        return str(value)
+    if value != value or value in (float("inf"), float("-inf")):  # noqa: PLR0124
+        raise ValueError("infinity and NaN can't be written")
+    if value.is_integer() and abs(value) < PLAIN_NOTATION_BELOW:
+        return f"{value:.0f}"
+    mantissa, mark, exponent = repr(value).partition("e")
+    return mantissa + ("" if "." in mantissa or not mark else ".0") + mark + exponent
+
+
+def is_plain(text: str) -> bool:
+    """True where every reader takes the bare text for this very string."""
+    if not text or not text.isprintable():
+        return False
+    if text[0] not in STARTS:
+        return _is_quantity(text)
+    return not (": " in text or " #" in text or text[-1] in " :" or text.lower() in RESERVED)
+
+
+def _is_quantity(text: str) -> bool:
+    for suffix in SUFFIXES:
+        if text.endswith(suffix):
+            whole, dot, fraction = text.removesuffix(suffix).partition(".")
+            digits = whole + fraction
+            return bool(whole) and digits.isascii() and digits.isdigit() and bool(fraction or not dot)
+    return False
+
+
+def quoted(text: str) -> str:
+    """The text in double quotes."""
+    out = []
+    for char in text:
+        if char in ESCAPES:
+            out.append(ESCAPES[char])
+        elif char.isprintable():
+            out.append(char)
+        else:
+            code = ord(char)
+            out.append(f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}")  # noqa: PLR2004
+    return '"' + "".join(out) + '"'
+
+
+def json_quoted(text: str) -> str:
+    """The text as a JSON string."""
+    out = []
+    for char in text:
+        if char in JSON_ESCAPES:
+            out.append(JSON_ESCAPES[char])
+        elif char.isprintable():
+            out.append(char)
+        else:
+            units = char.encode("utf-16-be", "surrogatepass")
+            # A surrogate pair is JSON, but no YAML reader of Go's takes one: what lies beyond U+FFFF stays as it is.
+            out.append(char if len(units) > 2 else f"\\u{units.hex()}")  # noqa: PLR2004
+    return '"' + "".join(out) + '"'
+
+
+def scalar_text(value: Any, *, flow: bool = False, json: bool = False) -> str:
+    """A scalar on one line; `{}` and `[]` too. In flow style the brackets and commas are quoted.
+
+    Raises: TypeError for what no JSON value is; ValueError for infinities and NaN.
+    """
+    if isinstance(value, str):
+        if json:
+            return json_quoted(value)
+        text = _inline.get(value)
+        if text is None:
+            text = value if is_plain(value) else quoted(value)
+            if len(_inline) < MEMO:
+                _inline[value] = text
+        return quoted(value) if flow and text is value and not FLOW_INDICATORS.isdisjoint(value) else text
+    if value is None:
+        return "null"
+    if value is True or value is False:
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return number_text(value)
+    if isinstance(value, (dict, list)) and not value:
+        return "{}" if isinstance(value, dict) else "[]"
+    raise TypeError(f"{type(value).__name__} is no JSON value")
+
+
+def is_literal(text: str) -> bool:
+    """True for text of several lines that a literal block holds with no doubt."""
+    if "\n" not in text or text[0] in " \t\n" or text.endswith("\n\n"):
+        return False
+    return all(line.isprintable() and line[-1:] != " " for line in text.split("\n"))
+
+
+def entry(head: str, value: Any, column: int, style: Style) -> list[str]:
+    """The lines of a map entry or list entry at `column`: `head` is its key and colon, or its dash, with the indentation before.
+
+    What belongs to a key is indented by `style.step`, a list's dashes by `style.dash`; what belongs to a dash follows on its line.
+    """
+    out: list[str] = []
+    _entry(out, head, value, column, style)
+    return out
+
+
+def _entry(out: list[str], head: str, value: Any, column: int, style: Style) -> None:
+    if isinstance(value, str) and "\n" in value and is_literal(value):
+        margin = " " * (column + style.step)
+        out.append(f"{head} |" if value[-1] == "\n" else f"{head} |-")
+        out.extend(margin + line if line else "" for line in value.removesuffix("\n").split("\n"))
+        return
+    if not isinstance(value, (dict, list)) or not value:
+        out.append(f"{head} {scalar_text(value)}")
+        return
+    follows = head[-1:] == "-"
+    if follows:
+        below, lead = column + 2, head + " "
+    else:
+        out.append(head)
+        below = column + (style.step if isinstance(value, dict) else style.dash)
+        lead = " " * below
+    margin = " " * below
+    if isinstance(value, list):
+        for item in value:
+            _entry(out, lead + "-", item, below, style)
+            lead = margin
+        return
+    for key, item in value.items():
+        name = scalar_text(key)
+        if len(name) > LONGEST_KEY:
+            out.append(f"{lead}? {name}")
+            _entry(out, f"{margin}:", item, below, style)
+        else:
+            _entry(out, f"{lead}{name}:", item, below, style)
+        lead = margin
+
+
+def block(value: Any, column: int, style: Style) -> list[str]:
+    """The lines of a whole value in block style, indented by `column`."""
+    if not isinstance(value, (dict, list)):
+        return [" " * column + scalar_text(value)]
+    # A dash two columns before carries any collection; without it, the collection stands alone.
+    lines = entry("-", value, column - 2, style)
+    margin = " " * column
+    return [margin + lines[0].removeprefix("- "), *lines[1:]]
+
+
+def flow(value: Any, style: Style, margin: str | None = None, *, json: bool = False) -> str:
+    """The value in flow style, or as JSON. With `margin`, over several lines, the closing bracket indented by it."""
+    if not isinstance(value, (dict, list)) or not value:
+        return scalar_text(value, flow=True, json=json)
+    inner = None if margin is None else margin + " " * style.step
+    parts = []
+    if isinstance(value, list):
+        for item in value:
+            parts.append(flow(item, style, inner, json=json))
+    else:
+        for key, item in value.items():
+            parts.append(f"{scalar_text(key, flow=True, json=json)}: {flow(item, style, inner, json=json)}")
+    opening, closing = "{}" if isinstance(value, dict) else "[]"
+    if inner is None:
+        return opening + ", ".join(parts) + closing
+    newline = style.newline
+    return opening + newline + inner + f",{newline}{inner}".join(parts) + newline + (margin or "") + closing
+
+
+def dump(value: Any) -> str:
+    """The value as block YAML, ending in a newline.
+
+    Raises: TypeError for what no JSON value is; ValueError for infinities and NaN.
+    """
+    return "\n".join(block(value, 0, Style())) + "\n"

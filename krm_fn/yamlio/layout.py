@@ -1,0 +1,83 @@
+"""Lines and columns of a text, whatever its line breaks."""
+
+from __future__ import annotations
+
+
+def newline_of(data: bytes) -> str:
+    """The line break of the input's first line."""
+    at = data.find(b"\n")
+    if at < 0:
+        return "\r" if b"\r" in data else "\n"
+    return "\r\n" if data[at - 1 : at] == b"\r" else "\n"
+
+
+def line_start(text: str, at: int) -> int:
+    """Where the line that holds index `at` starts."""
+    start = text.rfind("\n", 0, at) + 1
+    carriage = text.rfind("\r", start, at)
+    return start if carriage < 0 else carriage + 1
+
+
+def line_end(text: str, at: int) -> int:
+    """Where the line that holds index `at` ends, before its line break."""
+    end = text.find("\n", at)
+    if end < 0:
+        end = len(text)
+    carriage = text.find("\r", at, end)
+    return end if carriage < 0 else carriage
+
+
+def next_line(text: str, at: int) -> int:
+    """Where the line after the one that ends at `at` starts."""
+    if text.startswith("\r\n", at):
+        return at + 2
+    return min(at + 1, len(text))
+
+
+def break_before(text: str, start: int) -> int:
+    """Where the line break before a line start stands."""
+    if start >= 2 and text.startswith("\r\n", start - 2):  # noqa: PLR2004
+        return start - 2
+    return max(start - 1, 0)
+
+
+def column_of(text: str, at: int) -> int:
+    """The column of index `at`, from 0."""
+    return at - line_start(text, at)
+
+
+def skip_blanks(text: str, at: int) -> int:
+    """The first index from `at` on that holds no space and no tab."""
+    while text[at : at + 1] in (" ", "\t") and at < len(text):
+        at += 1
+    return at
+
+
+def past_comments(text: str, end: int, column: int) -> int:
+    """The end of the comment lines that follow the line ending at `end` and stand at `column` or deeper; `end` without any."""
+    at = end
+    while at < len(text):
+        start = next_line(text, at)
+        at = line_end(text, start)
+        content = skip_blanks(text, start)
+        if start >= len(text) or (content < at and (text[content] != "#" or content - start < column)):
+            break
+        if content < at:
+            end = at
+    return end
+
+
+def dash_before(text: str, at: int) -> int:
+    """Where the dash of the list entry stands whose value starts at `at`; -1 without one."""
+    start = line_start(text, at)
+    before = text[start:at].rstrip(" \t")
+    while True:
+        if before.endswith("-"):
+            return start + len(before) - 1
+        if before.strip(" \t") or start == 0:
+            return -1
+        end = break_before(text, start)
+        start = line_start(text, end)
+        before = text[start:end].split(" #")[0].split("\t#")[0].rstrip(" \t")
+        if before.lstrip(" \t").startswith("#"):
+            before = ""

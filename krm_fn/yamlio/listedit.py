@@ -1,0 +1,230 @@
+"""The edits that writing a ResourceList makes: changed items, further items, the `results`."""
+
+from __future__ import annotations
+
+from krm_fn.yamlio.emit import Style, block, entry, flow
+from krm_fn.yamlio.layout import dash_before, line_end, next_line, past_comments
+from krm_fn.yamlio.splice import Unspliceable, respell, style_of
+from krm_fn.yamlio.texts import ENTRY, spliced
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from krm_fn.yamlio.positions import Node
+    from krm_fn.yamlio.texts import Edit, ListText, Top
+
+
+class ListEdit:
+    """One `ListText.write`: `touched` items have new values or go, `entangled` ones alias into those, `added` come last.
+
+    In block style, the region of each top-level key (its lines up to the next key) and the last item's piece are texts that
+    are changed step by step, since several changes meet at their ends.
+    """
+
+    def __init__(self, text: ListText, items: list[Any], touched: set[int], entangled: set[int], added: list[Any]) -> None:
+        self.text, self.items, self.added = text, items, added
+        self.top: Top = text.top  # type: ignore[assignment]
+        self.gone = {i for i in touched if i >= len(items) or items[i] is None}
+        self.changed = (touched | entangled) - self.gone
+        self.entangled = entangled
+        self.edits: list[Edit] = []
+        self.newline = text.newline
+
+    def run(self, results: list[Any]) -> bytes:
+        for i in sorted(self.changed):
+            piece = self.text.pieces[i]
+            self.edit(piece.start, piece.end, self.text.respelled(i, self.items[i], whole=i in self.entangled))
+        if self.top.flow:
+            self.finish_flow(results)
+        elif self.top.form == "flow":
+            self.finish_items_in_flow()
+            self.finish_block(results)
+        else:
+            self.finish_block(results)
+        return spliced(self.text.data, self.edits)
+
+    def edit(self, start: int, end: int, new: str) -> None:
+        self.edits.append((start, end, new.encode()))
+
+    # Block style
+
+    def finish_block(self, results: list[Any]) -> None:
+        if self.top.form == "block":
+            self.finish_items()
+        regions: dict[int, str] = {}
+        names = [key[0] for key in self.top.keys]
+        keys: dict[str, Any] = {}
+        if self.top.form == "absent":
+            keys["items"] = self.added
+        elif self.top.form == "empty":
+            at = names.index("items")
+            regions[at] = self.refilled(at)
+        if results:
+            keys["results"] = results
+            if "results" in names:
+                self.drop_results(names.index("results"), regions, keys)
+        if keys:
+            self.put_last(keys, regions)
+        for n, text in regions.items():
+            start, end = self.region(n)
+            self.edit(start, end, text)
+
+    def region(self, n: int) -> tuple[int, int]:
+        """The bytes of the lines of the nth top-level key, up to the next key."""
+        start = self.top.keys[n][1] - self.top.column
+        return start, self.top.keys[n + 1][1] - self.top.column if n + 1 < len(self.top.keys) else self.top.end
+
+    def region_text(self, n: int) -> str:
+        start, end = self.region(n)
+        return self.text.data[start:end].decode()
+
+    def refilled(self, n: int) -> str:
+        """The region of `items`, null or `[]` so far, with the added items."""
+        from krm_fn.yamlio.documents import read_piece
+        from krm_fn.yamlio.positions import read_positions
+
+        text = self.region_text(n)
+        old = read_piece(text)
+        return respell(text, old, {"items": self.added}, parse=read_positions, read=read_piece, newline=self.newline)
+
+    def drop_results(self, n: int, regions: dict[int, str], keys: dict[str, Any]) -> None:
+        """Take the input's results out; where they are the last key, put the new ones in their place."""
+        from krm_fn.yamlio.positions import read_positions
+
+        text = self.region_text(n)
+        end = line_end(text, read_positions(text).end)
+        if n == len(self.top.keys) - 1:
+            lines = block({"results": keys.pop("results")}, self.top.column, Style())
+            regions[n] = self.newline.join(lines) + text[end:]
+        else:
+            regions[n] = text[next_line(text, end) :]
+
+    def put_last(self, keys: dict[str, Any], regions: dict[int, str]) -> None:
+        """Add top-level keys behind the last one."""
+        from krm_fn.yamlio.positions import read_positions
+
+        lines = block(keys, self.top.column, Style())
+        last = len(self.top.keys) - 1
+        if self.top.keys[last][0] == "items" and self.top.form == "block":
+            self.put_behind_items(lines)
+            return
+        if self.top.keys[last][0] == "items" and self.top.form == "flow":
+            at = self.top.keys[last][4]
+            text = self.text.data[at : self.top.end].decode()
+            at += len(text[: past_comments(text, line_end(text, 0), self.top.column)].encode())
+            self.edit(at, at, self.broken(lines))
+            return
+        text = regions.get(last, self.region_text(last))
+        at = past_comments(text, line_end(text, read_positions(text).end), self.top.column)
+        regions[last] = text[:at] + self.broken(lines) + text[at:]
+
+    def broken(self, lines: list[str]) -> str:
+        return "".join(self.newline + line for line in lines)
+
+    def finish_items(self) -> None:
+        """Take items out of a block list and put the added ones behind the last."""
+        for i in sorted(self.gone):
+            self.drop_item(i)
+        if len(self.gone) == len(self.text.pieces):
+            raise Unspliceable("no item stays")
+        if not self.added:
+            return
+        column = self.dash_column()
+        style = self.style_of_items()
+        lines = [line for item in self.added for line in entry(" " * column + "-", item, column, style)]
+        start, end, text = self.last_piece()
+        # A comment in the column of compact dashes is the next key's
+        inner = column + (column == self.top.column)
+        at = past_comments(text, line_end(text, self.parse_last(text).end), inner)
+        self.edit(start, end, text[:at] + self.broken(lines) + text[at:])
+
+    def put_behind_items(self, lines: list[str]) -> None:
+        start, end, text = self.last_piece()
+        at = past_comments(text, line_end(text, self.parse_last(text).end), self.top.column)
+        self.edit(start, end, text[:at] + self.broken(lines) + text[at:])
+
+    def last_piece(self) -> tuple[int, int, str]:
+        """The last piece that stays and its text so far, whose edit is withdrawn: the caller makes the one that counts."""
+        n = max(i for i in range(len(self.text.pieces)) if i not in self.gone)
+        start, end = self.text.pieces[n].start, self.text.pieces[n].end
+        for edit in self.edits:
+            if edit[0] == start and edit[1] == end:
+                self.edits.remove(edit)
+                return start, end, edit[2].decode()
+        return start, end, self.text.text_of(n)
+
+    def parse_last(self, text: str) -> Node:
+        n = max(i for i in range(len(self.text.pieces)) if i not in self.gone)
+        return self.text.parse(text, self.text.pieces[n])
+
+    def drop_item(self, n: int) -> None:
+        piece, text = self.text.pieces[n], self.text.text_of(n)
+        if piece.form != ENTRY:
+            raise Unspliceable("the dash stands on a line of its own")
+        end = next_line(text, line_end(text, self.text.parse(text, piece).end))
+        self.edit(piece.start, piece.start + len(text[:end].encode()), "")
+
+    def dash_column(self) -> int:
+        for n, piece in enumerate(self.text.pieces):
+            if piece.form == ENTRY:
+                return self.text.text_of(n).index("-")
+        raise Unspliceable("every dash stands on a line of its own")
+
+    def style_of_items(self) -> Style:
+        text, piece = self.text.text_of(0), self.text.pieces[0]
+        return style_of(text, self.text.parse(text, piece), self.newline)
+
+    # Flow style and JSON
+
+    def finish_items_in_flow(self) -> None:
+        """Take items out of a flow list and put the added ones behind the last."""
+        pieces = self.text.pieces
+        if len(self.gone) == len(pieces):
+            raise Unspliceable("no item stays")
+        last = max(i for i in range(len(pieces)) if i not in self.gone)
+        for i in sorted(self.gone):
+            if i < last:
+                self.edit(pieces[i].start, pieces[i + 1].start, "")
+        for item in self.added:
+            self.add_in_flow(pieces[last].start, pieces[last].end, item, "")
+        if last + 1 < len(pieces):
+            self.edit(pieces[last].end, pieces[-1].end, "")
+
+    def finish_flow(self, results: list[Any]) -> None:
+        keys = {key[0]: key for key in self.top.keys}
+        if self.top.form == "flow":
+            self.finish_items_in_flow()
+        elif self.top.form == "empty":
+            self.put_value(keys["items"], self.added)
+        new: dict[str, Any] = {"items": self.added} if self.top.form == "absent" else {}
+        if results and "results" in keys:
+            self.put_value(keys["results"], results)
+        elif results:
+            new["results"] = results
+        _, start, _, _, end = self.top.keys[-1]
+        for key, value in new.items():
+            self.add_in_flow(start, end, value, f"{self.flow(key, None)}: ")
+
+    def put_value(self, key: tuple[str, int, int, int, int], value: Any) -> None:
+        _, start, _, begin, end = key
+        lead = " " if begin == end else ""
+        self.edit(begin, end, lead + self.flow(value, self.margin(start)))
+
+    def add_in_flow(self, start: int, end: int, value: Any, head: str) -> None:
+        """Put an entry behind the one that starts and ends there, in its layout."""
+        margin = self.margin(start)
+        between = " " if margin is None else self.newline + margin
+        self.edit(end, end, f",{between}{head}{self.flow(value, margin)}")
+
+    def margin(self, at: int) -> str | None:
+        """The indentation of what starts at this byte; None where something stands before it on its line."""
+        data = self.text.data
+        start = max(data.rfind(b"\n", 0, at), data.rfind(b"\r", 0, at)) + 1
+        before = data[start:at].decode()
+        return None if before.strip(" \t") or start == 0 else before
+
+    def flow(self, value: Any, margin: str | None) -> str:
+        first = self.margin(self.top.keys[0][1])
+        style = Style(step=len(first) if first else 2, newline=self.newline)
+        return flow(value, style, margin, json=self.text.json)

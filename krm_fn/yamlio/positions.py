@@ -1,0 +1,124 @@
+"""Where the nodes of a text stand: a tree of spans beside the plain values, made only for items that change.
+
+Spans are indexes into the text. A node's `end` is the end of its last character: a block scalar's trailing empty lines,
+comments and line breaks are outside, so that new lines can follow the line on which a node ends.
+"""
+
+from __future__ import annotations
+
+from krm_fn.yamlio.events import (
+    AliasEvent,
+    CParser,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+)
+from krm_fn.yamlio.reader import Source
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+LEAF, BLOCK_SCALAR, ALIAS, MAP, SEQ = range(5)
+
+
+class Node:
+    """One node. `start` includes its anchor and tag; `entries` are by key, a merge's under MERGE."""
+
+    __slots__ = ("anchor", "end", "entries", "flow", "kind", "nodes", "start")
+
+    def __init__(self, kind: int, start: int, end: int) -> None:
+        self.kind, self.start, self.end = kind, start, end
+        self.flow = False
+        self.anchor: str | None = None
+        self.entries: dict[Any, Entry] = {}
+        self.nodes: list[Node] = []
+
+
+Entry = tuple[int, int, Node]  # start and end of the key, and the value
+
+
+def read_positions(text: str, *, first_entry: bool = False) -> Node:
+    """The tree of the first document's root node; with `first_entry`, of the first entry of the list that the root is.
+
+    Reads no further than that node's end. The text must have been read before: YAMLError is for what it isn't.
+    """
+    source = Source(text)
+    get = source.get
+    event = get()
+    while event.__class__ not in (ScalarEvent, AliasEvent, MappingStartEvent, SequenceStartEvent):
+        event = get()
+    if first_entry:
+        event = get()
+    return _node(source, event, text)
+
+
+def _node(source: Source, event: Any, text: str) -> Node:  # noqa: C901, PLR0912
+    get, names = source.get, source.names
+    stack: list[tuple[Node, Any, int, int]] = []
+    into: Any = None
+    key: Any = None
+    key_start = key_end = 0
+    while True:
+        kind = event.__class__
+        if kind is ScalarEvent:
+            start, end = event.start_mark.index, event.end_mark.index
+            if key_start < 0:
+                key = names.get(event.value) if event.implicit[0] else event.value
+                if key is None or event.tag is not None:
+                    key = source.key(event)
+                    if event.tag is None and event.implicit[0]:
+                        names[event.value] = key
+                key_start, key_end = start, end
+                event = get()
+                continue
+            if event.style in "|>" and event.style:
+                node = Node(BLOCK_SCALAR, start, _block_end(text, start, end, event.value))
+            else:
+                node = Node(LEAF, start, end)
+            node.anchor = event.anchor
+        elif kind is MappingStartEvent or kind is SequenceStartEvent:
+            stack.append((into, key, key_start, key_end))
+            is_map = kind is MappingStartEvent
+            into = Node(MAP if is_map else SEQ, event.start_mark.index, 0)
+            into.flow, into.anchor = event.flow_style, event.anchor
+            key_start = -1 if is_map else 0
+            event = get()
+            continue
+        elif kind is MappingEndEvent or kind is SequenceEndEvent:
+            node = into
+            if node.flow:
+                node.end = event.end_mark.index
+            elif node.kind == MAP:
+                node.end = next(reversed(node.entries.values()))[2].end
+            else:
+                node.end = node.nodes[-1].end
+            into, key, key_start, key_end = stack.pop()
+        else:
+            start, end = event.start_mark.index, event.end_mark.index
+            if key_start < 0:
+                key, key_start, key_end = f"*{event.anchor}", start, end
+                event = get()
+                continue
+            node = Node(ALIAS, start, end)
+            node.anchor = event.anchor
+        if into is None:
+            return node
+        if into.kind == MAP:
+            into.entries[key] = (key_start, key_end, node)
+            key_start = -1
+        else:
+            into.nodes.append(node)
+        event = get()
+
+
+def _block_end(text: str, start: int, end: int, value: str) -> int:
+    """Where a block scalar ends without its last line break, and without the empty lines that are no part of it."""
+    header = text[start:end].split("\n", 1)[0].split("#", 1)[0]
+    if "+" in header or value.rstrip("\n")[-1:] in (" ", "\t"):
+        if text[end - 1 : end] == "\n":
+            end -= 1
+        return end - 1 if text[end - 1 : end] == "\r" else end
+    return start + len(text[start:end].rstrip())

@@ -1,0 +1,224 @@
+"""Plain values out of libyaml's events, with an explicit stack: no input makes it recurse.
+
+Maps become dicts with text keys, as JSON has them; aliases share the value they point at. What an input can make grow is
+counted: nesting, and the nodes that aliases stand for.
+"""
+
+from __future__ import annotations
+
+from krm_fn.errors import InputError
+from krm_fn.yamlio.events import (
+    AliasEvent,
+    CParser,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+    place_of,
+)
+from krm_fn.yamlio.scalars import key_text, resolve, resolve_tagged, resolve_typed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+DEEPEST = 500  # levels of maps and lists in each other; a real VirtualMachine has under 20
+ALIASED_NODES = 100_000  # nodes that the aliases of one input may stand for; larger inputs may have more, see `Source.spend`
+BYTES_PER_ALIASED_NODE = 4
+
+OUTSIDE = -1  # the home of what stands in no item
+
+NO_KEY: Any = object()  # a map waits for its next key
+MERGE: Any = object()  # the key `<<`
+
+
+class Source:
+    """An open event stream and what its nodes share: anchors, the memo of scalars, the budget of aliases.
+
+    `anchors` holds the value of each anchor so far with the home it was defined in, a number that the caller sets: the item
+    that is being read. `crossing` collects the aliases to another home: (its home, this home, name, value).
+    """
+
+    def __init__(self, text: bytes | str, *, file: str = "", anchors: dict[str, Any] | None = None) -> None:
+        parser = CParser(text)
+        self.get: Callable[[], Any] = parser.get_event
+        self.file = file
+        self.home = OUTSIDE
+        self.anchors: dict[str, tuple[Any, int]] = {name: (value, OUTSIDE) for name, value in (anchors or {}).items()}
+        self.crossing: list[tuple[int, int, str, Any]] = []
+        self.aliased, self.limit = 0, max(ALIASED_NODES, len(text) // BYTES_PER_ALIASED_NODE)
+        self.plain: dict[str, Any] = {}
+        self.names: dict[str, str] = {}
+        self.merged: dict[int, set[Any]] = {}  # by the id of a map: its keys that only a merge gave; MERGE itself
+
+    def fail(self, message: str, event: Any) -> InputError:
+        return InputError(message, file=self.file, **place_of(event))
+
+    def scalar(self, event: Any) -> Any:
+        """The value of a scalar event that stands as a value."""
+        try:
+            if event.tag is not None:
+                return resolve_tagged(event.tag, event.value)
+            return resolve(event.value) if event.implicit[0] else event.value
+        except ValueError as error:
+            raise self.fail(str(error), event) from None
+
+    def key(self, event: Any) -> Any:
+        """The text of a key event, or MERGE."""
+        if event.__class__ is AliasEvent:
+            value = self.alias(event, ())
+            if isinstance(value, (dict, list)):
+                raise self.fail("a map or list is no key; expected text", event)
+        elif event.__class__ is not ScalarEvent:
+            raise self.fail("a map or list is no key; expected text", event)
+        elif event.value == "<<" and event.implicit[0]:
+            return MERGE
+        else:
+            value = self._typed(event)
+        try:
+            return key_text(value)
+        except ValueError as error:
+            raise self.fail(str(error), event) from None
+
+    def _typed(self, event: Any) -> Any:
+        if event.tag is None:
+            value = resolve_typed(event.value) if event.implicit[0] else event.value
+        else:
+            value = self.scalar(event)
+        if event.anchor is not None:
+            self.anchors[event.anchor] = value, self.home
+        return value
+
+    def alias(self, event: Any, around: Any) -> Any:
+        """The value an alias stands for; `around` are the containers it stands in, outermost first."""
+        name = event.anchor
+        if name not in self.anchors:
+            raise self.fail(f"the alias *{name} has no anchor &{name} before it", event)
+        value, home = self.anchors[name]
+        if isinstance(value, (dict, list)):
+            if any(value is container for container in around):
+                raise self.fail(f"the alias *{name} stands inside its own anchor", event)
+            self.spend(value, len(around), event)
+        if home != self.home:
+            self.crossing.append((home, self.home, name, value))
+        return value
+
+    def spend(self, value: Any, depth: int, event: Any) -> None:
+        """Count the nodes of an aliased value.
+
+        Raises: InputError when all aliases together stand for too many, or when the value nests too deep where it stands.
+        """
+        level = [value]
+        while level:
+            depth += 1
+            self.aliased += len(level)
+            if self.aliased > self.limit:
+                raise self.fail(f"the aliases stand for more than {self.limit:,} values; write them out or use fewer", event)
+            if depth > DEEPEST:
+                raise self.fail(too_deep(), event)
+            below: list[Any] = []
+            for container in level:
+                inside = list(container.values()) if isinstance(container, dict) else container
+                self.aliased += len(inside)
+                below += [item for item in inside if isinstance(item, (dict, list))]
+                if self.aliased > self.limit:
+                    break
+            level = below
+
+
+def too_deep() -> str:
+    return f"maps and lists are nested deeper than {DEEPEST} levels"
+
+
+def read_node(source: Source, event: Any, outside: int = 0) -> tuple[Any, Any]:
+    """The plain value of the node that starts with `event`, and the node's last event; `outside` is its depth.
+
+    Raises: InputError, and YAMLError for what libyaml refuses.
+    """
+    get, memo, names, anchors = source.get, source.plain, source.names, source.anchors
+    stack: list[tuple[Any, Any]] = []  # the open containers around `into`, each with the key that waits in it
+    into: Any = None
+    key: Any = NO_KEY
+    while True:
+        kind = event.__class__
+        if kind is ScalarEvent:
+            text = event.value
+            if key is NO_KEY and into.__class__ is dict:
+                key = names.get(text) if event.implicit[0] else text
+                if key is None or event.tag is not None or event.anchor is not None:
+                    key = source.key(event)
+                    if key is not MERGE and event.tag is None and event.implicit[0]:
+                        names[text] = key
+                if key in into or key is MERGE:
+                    check_again(source, event, into, key)
+                event = get()
+                continue
+            if event.tag is not None:
+                value = source.scalar(event)
+            elif not event.implicit[0]:
+                value = text
+            elif text in memo:
+                value = memo[text]
+            else:
+                value = memo[text] = source.scalar(event)
+            if event.anchor is not None:
+                anchors[event.anchor] = value, source.home
+        elif kind is MappingStartEvent or kind is SequenceStartEvent:
+            if key is NO_KEY and into.__class__ is dict:
+                raise source.fail("a map or list is no key; expected text", event)
+            if len(stack) + outside >= DEEPEST:
+                raise source.fail(too_deep(), event)
+            stack.append((into, key))
+            into, key = ({} if kind is MappingStartEvent else []), NO_KEY
+            if event.anchor is not None:
+                anchors[event.anchor] = into, source.home
+            event = get()
+            continue
+        elif kind is MappingEndEvent or kind is SequenceEndEvent:
+            value = into
+            into, key = stack.pop()
+        else:  # an alias
+            if key is NO_KEY and into.__class__ is dict:
+                key = source.key(event)
+                if key in into:
+                    check_again(source, event, into, key)
+                event = get()
+                continue
+            value = source.alias(event, [container for container, _ in stack if container is not None] + [into])
+        if into is None:
+            return value, event
+        if into.__class__ is list:
+            into.append(value)
+        elif key is MERGE:
+            merge(source, into, value, event)
+            key = NO_KEY
+        else:
+            into[key] = value
+            key = NO_KEY
+        event = get()
+
+
+def check_again(source: Source, event: Any, into: dict[str, Any], key: Any) -> None:
+    """Let a key stand that a merge gave before; a second one in the text is an error."""
+    merged = source.merged.setdefault(id(into), set())
+    if key is MERGE and MERGE not in merged:
+        merged.add(MERGE)
+    elif key in merged and key is not MERGE:
+        merged.discard(key)
+    else:
+        name = "<<" if key is MERGE else key
+        written = getattr(event, "value", name)
+        as_read = "" if written == name else f" (written {written})"
+        raise source.fail(f"the key {name!r}{as_read} stands twice in one map", event)
+
+
+def merge(source: Source, into: dict[str, Any], value: Any, event: Any) -> None:
+    """Merge the value of `<<` into the map, over what stands before it, as sigs.k8s.io/yaml does; of several maps the first wins."""
+    maps = value if isinstance(value, list) else [value]
+    if not all(isinstance(one, dict) for one in maps):
+        raise source.fail("the value of << is no map and no list of maps", event)
+    for one in reversed(maps):
+        source.merged[id(into)].update(name for name in one if name not in into)
+        into.update(one)

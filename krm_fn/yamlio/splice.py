@@ -1,0 +1,415 @@
+"""Changes to a value as changes to its text: only what differs is written anew.
+
+`respell` is the way in. It splices as finely as it can, reads the result back, and where that isn't the wanted value (an
+anchor that others alias, an exotic layout) it splices coarser: the collections around each change, then those around
+them, at worst the whole value, as new text in block or flow style.
+"""
+
+from __future__ import annotations
+
+from krm_fn.errors import InputError
+from krm_fn.yamlio.emit import Style, block, entry, flow, scalar_text
+from krm_fn.yamlio.layout import (
+    break_before,
+    column_of,
+    dash_before,
+    line_end,
+    line_start,
+    next_line,
+    past_comments,
+    skip_blanks,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    from krm_fn.paths import Path
+    from krm_fn.yamlio.positions import Node
+
+BLOCK_SCALAR, ALIAS, MAP, SEQ = 1, 2, 3, 4  # as in positions, which imports libyaml
+
+# How the text around a node holds it: under a key of a block map, behind a dash, inside brackets, or as a document's root.
+KEY, DASH, FLOW, ROOT = "key", "dash", "flow", "root"
+
+
+class Unspliceable(Exception):  # noqa: N818
+    """This change can't be made in place; splice coarser."""
+
+
+def same(a: Any, b: Any) -> bool:
+    """True where two plain values are the same to JSON: `1` and `1.0` are, `1` and `true` are not."""
+    if a is b:
+        return True
+    if isinstance(a, dict):
+        return isinstance(b, dict) and len(a) == len(b) and all(key in b and same(value, b[key]) for key, value in a.items())
+    if isinstance(a, list):
+        return isinstance(b, list) and len(a) == len(b) and all(map(same, a, b))
+    return bool(a == b) and (a.__class__ is bool) == (b.__class__ is bool)
+
+
+def changes(old: Any, new: Any, path: Path = ()) -> list[Path]:
+    """The paths at which two values differ: the deepest that stand in both, or their parent for what only one has."""
+    found: list[Path] = []
+    waiting = [(old, new, path)]
+    while waiting:
+        a, b, at = waiting.pop()
+        if isinstance(a, dict) and isinstance(b, dict):
+            if a.keys() != b.keys():
+                found.append(at)
+            waiting += [(a[key], b[key], (*at, key)) for key in a if key in b and a[key] is not b[key]]
+        elif isinstance(a, list) and isinstance(b, list):
+            if len(a) != len(b):
+                found.append(at)
+            waiting += [(one, two, (*at, i)) for i, (one, two) in enumerate(zip(a, b, strict=False)) if one is not two]
+        elif not same(a, b):
+            found.append(at)
+    return found
+
+
+def respell(
+    text: str,
+    old: Any,
+    new: Any,
+    *,
+    parse: Callable[[str], Node],
+    read: Callable[[str], Any],
+    newline: str = "\n",
+    json: bool = False,
+    whole: bool = False,
+) -> str:
+    """The text of `old` changed so that it reads as `new`.
+
+    `parse` gives the tree of a text, `read` its value or an InputError. `json` is for a text that shows no style of its own;
+    `whole` has everything written anew.
+    Raises: Unspliceable where not even the whole value written anew reads back, which no legal text is known to do.
+    """
+    root = parse(text)
+    for targets in ladder(old, new) if not whole else [frozenset({()})]:
+        try:
+            edited = Splicer(text, root, newline, targets, json=json).run(old, new)
+            if same(read(edited), new):
+                return edited
+        except (Unspliceable, InputError):
+            continue
+    raise Unspliceable("the text holds a form that can't be changed")
+
+
+def ladder(old: Any, new: Any) -> Iterator[frozenset[Path]]:
+    """Sets of paths to write anew, finer ones first: none, then the changes, what is around them, and so on up to the whole."""
+    yield frozenset()
+    paths = changes(old, new)
+    for cut in range(max(map(len, paths), default=0) + 1):
+        yield frozenset(path[: max(0, len(path) - cut)] for path in paths)
+
+
+class Splicer:
+    """The edits of one text: spans that are replaced, in the order in which they were made where they touch."""
+
+    def __init__(self, text: str, root: Node, newline: str, targets: frozenset[Path], *, json: bool = False) -> None:
+        self.text, self.root, self.newline, self.targets, self.json = text, root, newline, targets, json
+        self.edits: list[tuple[int, int, str]] = []
+        self._style: Style | None = None
+
+    def run(self, old: Any, new: Any) -> str:
+        """The text with the difference of the two values spliced in."""
+        self.change(self.root, self.holder_of_root(), old, new, ())
+        return self.apply()
+
+    def apply(self) -> str:
+        out, at = [], 0
+        for start, end, new in sorted(self.edits, key=_by_start):
+            if start < at:
+                raise Unspliceable("two changes overlap")
+            out += [self.text[at:start], new]
+            at = end
+        return "".join([*out, self.text[at:]])
+
+    def holder_of_root(self) -> Holder:
+        start = self.root.start
+        before = self.text[line_start(self.text, start) : start].strip(" \t")
+        if before == "-":
+            return DASH, dash_before(self.text, start), 0
+        return (ROOT, start, start) if not before else (FLOW, start, start)
+
+    @property
+    def style(self) -> Style:
+        if self._style is None:
+            self._style = style_of(self.text, self.root, self.newline)
+        return self._style
+
+    # What differs
+
+    def change(self, node: Node, holder: Holder, old: Any, new: Any, path: Path) -> None:
+        """Make the edits that turn the node, which reads as `old`, into `new`."""
+        if old is new:
+            return
+        if node.flow and (holder[0] != FLOW or not path):
+            self.json = has_quoted_keys(self.text, node, default=self.json and holder[0] == FLOW)
+        if path in self.targets:
+            self.replace(node, holder, new)
+        elif isinstance(old, dict) and isinstance(new, dict):
+            if node.kind == MAP:
+                self.change_map(node, holder, old, new, path)
+            elif not same(old, new):
+                self.replace(node, holder, new)
+        elif isinstance(old, list) and isinstance(new, list):
+            if node.kind == SEQ:
+                self.change_list(node, holder, old, new, path)
+            elif not same(old, new):
+                self.replace(node, holder, new)
+        elif not same(old, new):
+            self.replace(node, holder, new)
+
+    def change_map(self, node: Node, holder: Holder, old: dict[str, Any], new: dict[str, Any], path: Path) -> None:
+        gone = [key for key in old if key not in new]
+        if any(key not in node.entries for key in gone) or (gone and all(key in gone for key in node.entries)):
+            self.replace(node, holder, new)  # a merge gave a key that goes, or nothing stays
+            return
+        added = {}
+        for key, value in new.items():
+            if key not in old:
+                added[key] = value
+            elif key in node.entries:
+                start, end, child = node.entries[key]
+                self.change(child, (FLOW if node.flow else KEY, start, end), old[key], value, (*path, key))
+            elif not same(old[key], value):
+                added[key] = value  # a merge gave the old one; a key of its own beats it
+        if added and not node.entries:
+            self.replace(node, holder, new)
+            return
+        if gone:
+            entries = list(node.entries.values())
+            self.delete(node, [(start, child) for start, _, child in entries], {list(node.entries).index(key) for key in gone})
+        if added:
+            self.add_keys(node, added)
+
+    def change_list(self, node: Node, holder: Holder, old: list[Any], new: list[Any], path: Path) -> None:
+        pairs = aligned(old, new)
+        kept = {i for i, _ in pairs}
+        gone = {i for i in range(len(old)) if i not in kept}
+        taken = {j for _, j in pairs}
+        added = [j for j in range(len(new)) if j not in taken]
+        if (not pairs and (gone or added)) or len(node.nodes) != len(old):
+            self.replace(node, holder, new)
+            return
+        starts = [FLOW if node.flow else DASH] * len(old)
+        for i, j in pairs:
+            child = node.nodes[i]
+            self.change(child, (starts[i], -1, 0), old[i], new[j], (*path, i))
+        if gone:
+            if any(j < pairs[-1][1] for j in added):
+                raise Unspliceable("entries go and come in the middle of a list")
+            heads = [child.start if node.flow else self.dash(child) for child in node.nodes]
+            self.delete(node, list(zip(heads, node.nodes, strict=True)), gone)
+        for j in added:
+            before = max((i for i, k in pairs if k < j), default=-1)
+            if before < 0:
+                raise Unspliceable("an entry comes before the first of a list")
+            self.add_entry(node, before, new[j])
+
+    # Edits
+
+    def edit(self, start: int, end: int, new: str) -> None:
+        if start != end or new:
+            self.edits.append((start, end, new))
+
+    def lines(self, body: list[str]) -> str:
+        return "".join(self.newline + line for line in body)
+
+    def replace(self, node: Node, holder: Holder, new: Any) -> None:
+        kind, start, end = holder
+        if kind == FLOW:
+            self.replace_in_flow(node, start if start >= 0 else node.start, new)
+        elif kind == ROOT:
+            self.replace_root(node, new)
+        elif kind == KEY:
+            colon = self.colon(start, end)
+            lines = entry("", new, column_of(self.text, start), self.style)
+            self.replace_behind(node, colon, lines)
+        else:
+            dash = self.dash(node)
+            lines = entry("-", new, column_of(self.text, dash), self.style)
+            self.replace_behind(node, dash + 1, [lines[0][1:], *lines[1:]])
+
+    def replace_in_flow(self, node: Node, key_start: int, new: Any) -> None:
+        text, start = self.text, node.start
+        if node.start == node.end and text[:start].rstrip()[-1:] != ":":
+            raise Unspliceable("a key without a colon")
+        lead = " " if node.start == node.end and text[start - 1 : start] == ":" else ""
+        first = line_start(text, key_start)
+        margin = None if text[first:key_start].strip(" \t") or not first else text[first:key_start]
+        self.edit(start, node.end, lead + flow(new, self.style, margin, json=self.json))
+
+    def replace_root(self, node: Node, new: Any) -> None:
+        lines = block(new, column_of(self.text, node.start), self.style)
+        end = node.end if node.flow or node.kind not in (BLOCK_SCALAR, MAP, SEQ) else line_end(self.text, node.end)
+        self.edit(node.start, end, lines[0].lstrip(" ") + self.lines(lines[1:]))
+
+    def replace_behind(self, node: Node, mark: int, lines: list[str]) -> None:
+        """Put `lines`, the first of them inline, behind the colon or dash that ends at `mark`."""
+        text = self.text
+        header = line_end(text, mark)
+        tail = line_end(text, node.end)
+        inline = lines[0] if lines[0] != " " else ""
+        if node.kind == BLOCK_SCALAR or (node.kind in (MAP, SEQ) and not node.flow):
+            if node.kind != BLOCK_SCALAR and self.first(node) < header:
+                self.edit(mark, tail, inline + self.lines(lines[1:]))  # compact: the value starts on the dash's line
+                return
+            end = self.header_end(node, mark, header)
+            self.edit(mark, end, inline)
+            self.edit(header, tail, self.lines(lines[1:]))
+            return
+        self.edit(mark, node.end, inline)
+        self.edit(tail, tail, self.lines(lines[1:]))
+
+    def header_end(self, node: Node, mark: int, header: int) -> int:
+        """Where on the header line the old value's part ends: its anchor and tag, and a block scalar's header."""
+        at = end = mark
+        if node.start >= header and node.kind != BLOCK_SCALAR:
+            return mark
+        while (at := skip_blanks(self.text, end)) < header and self.text[at] in "&!|>":
+            end = at
+            while end < header and self.text[end] not in " \t":
+                end += 1
+        return end
+
+    def delete(self, node: Node, children: list[tuple[int, Node]], gone: set[int]) -> None:
+        """Take the children with these numbers out; at least one stays. Each comes with the start of its key or dash."""
+        text, count = self.text, len(children)
+        if node.flow:
+            last = max(i for i in range(count) if i not in gone)
+            for i in sorted(gone):
+                if i < last:
+                    self.edit(children[i][0], children[i + 1][0], "")
+            if last + 1 < count:
+                self.edit(children[last][1].end, children[-1][1].end, "")
+            return
+        first = min(i for i in range(count) if i not in gone)
+        compact = bool(text[line_start(text, children[0][0]) : children[0][0]].strip(" "))
+        if first and compact:
+            after = line_end(text, children[first - 1][1].end)
+            while text[after : after + 1] in (" ", "\n", "\r"):
+                after += 1
+            self.edit(children[0][0], after, "")
+        for i in sorted(gone):
+            if not (compact and i < first):
+                self.delete_lines(children[i][0], children[i][1].end)
+
+    def delete_lines(self, start: int, end: int) -> None:
+        first, last = line_start(self.text, start), line_end(self.text, end)
+        if self.text[first:start].strip(" "):
+            raise Unspliceable("something else stands before it on its line")
+        if first == 0:
+            self.edit(0, next_line(self.text, last), "")
+        else:
+            self.edit(break_before(self.text, first), last, "")
+
+    def add_keys(self, node: Node, added: dict[str, Any]) -> None:
+        start, _, child = next(reversed(node.entries.values()))
+        if node.flow:
+            for key, value in added.items():
+                self.add_in_flow(start, child, value, scalar_text(key, flow=True, json=self.json) + ": ")
+            return
+        column = column_of(self.text, next(iter(node.entries.values()))[0])
+        if self.text[:start].rstrip(" ")[-1:] == "?":
+            raise Unspliceable("a key with a question mark")
+        at = past_comments(self.text, line_end(self.text, child.end), column)
+        lines = block(added, column, self.style)
+        self.edit(at, at, self.lines(lines))
+
+    def add_entry(self, node: Node, before: int, value: Any) -> None:
+        child = node.nodes[before]
+        if node.flow:
+            self.add_in_flow(child.start, child, value, "")
+            return
+        column = column_of(self.text, self.dash(node.nodes[0]))
+        at = line_end(self.text, child.end)
+        if before == len(node.nodes) - 1:
+            at = past_comments(self.text, at, column if self.style.dash else column + 1)
+        self.edit(at, at, self.lines(entry(" " * column + "-", value, column, self.style)))
+
+    def add_in_flow(self, start: int, child: Node, value: Any, head: str) -> None:
+        first = line_start(self.text, start)
+        if self.text[first:start].strip(" \t"):
+            self.edit(child.end, child.end, f", {head}{flow(value, self.style, json=self.json)}")
+        else:
+            margin = self.text[first:start]
+            self.edit(child.end, child.end, f",{self.newline}{margin}{head}{flow(value, self.style, margin, json=self.json)}")
+
+    # Places
+
+    def first(self, node: Node) -> int:
+        """Where the first key or entry of a block collection starts."""
+        return next(iter(node.entries.values()))[0] if node.kind == MAP else self.dash(node.nodes[0])
+
+    def colon(self, start: int, end: int) -> int:
+        """The index behind the colon of the key with this span."""
+        at = skip_blanks(self.text, end)
+        if self.text[at : at + 1] != ":" or self.text[:start].rstrip(" ")[-1:] == "?":
+            raise Unspliceable("a key with a question mark")
+        return at + 1
+
+    def dash(self, node: Node) -> int:
+        at = dash_before(self.text, node.start)
+        if at < 0:
+            raise Unspliceable("a list entry without a dash")
+        return at
+
+
+Holder = tuple[str, int, int]
+
+
+def _by_start(edit: tuple[int, int, str]) -> int:
+    return edit[0]
+
+
+def aligned(old: list[Any], new: list[Any]) -> list[tuple[int, int]]:
+    """Which entries of two lists are the same one, changed or not, as pairs of indexes that rise."""
+    if len(old) == len(new):
+        return [(i, i) for i in range(len(old))]
+    head = 0
+    while head < min(len(old), len(new)) and same(old[head], new[head]):
+        head += 1
+    tail = 0
+    while tail < min(len(old), len(new)) - head and same(old[-1 - tail], new[-1 - tail]):
+        tail += 1
+    middle = [(i, i) for i in range(head, min(len(old), len(new)) - tail)]
+    return [
+        *((i, i) for i in range(head)),
+        *middle,
+        *((len(old) - i, len(new) - i) for i in range(tail, 0, -1)),
+    ]
+
+
+def has_quoted_keys(text: str, node: Node, *, default: bool) -> bool:
+    """True where the flow collection is JSON: its first key stands in double quotes; `default` where there is no key."""
+    waiting = [node]
+    for one in waiting:
+        for start, _, child in one.entries.values():
+            return text[start] == '"' if start < child.start else default
+        waiting += one.nodes
+    return default
+
+
+def style_of(text: str, root: Node, newline: str) -> Style:
+    """How the text around new lines is laid out: the first nested map and the first list under a key decide."""
+    step = dash = 0
+    found_dash = False
+    waiting = [root]
+    while waiting and not (step and found_dash):
+        node = waiting.pop(0)
+        column = -1
+        for start, _, child in node.entries.values():
+            if child.flow or child.kind not in (MAP, SEQ) or node.flow:
+                continue
+            column = column_of(text, start) if column < 0 else column
+            if child.kind == MAP and not step:
+                step = column_of(text, next(iter(child.entries.values()))[0]) - column
+            elif child.kind == SEQ and not found_dash:
+                at = dash_before(text, child.nodes[0].start)
+                dash, found_dash = column_of(text, at) - column, at >= 0
+            waiting.append(child)
+        waiting += [child for child in node.nodes if child.kind in (MAP, SEQ)]
+    return Style(step=max(step, 0) or 2, dash=max(dash, 0), newline=newline)

@@ -1,0 +1,212 @@
+"""Texts that were read, cut into one piece an item, and how they are written back: untouched pieces as they came."""
+
+from __future__ import annotations
+
+from krm_fn.value import Value
+from krm_fn.yamlio.emit import Style, block, dump, flow
+from krm_fn.yamlio.layout import line_start, newline_of
+from krm_fn.yamlio.splice import Unspliceable, respell, same
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from krm_fn.paths import Path
+    from krm_fn.yamlio.positions import Node
+
+    Edit = tuple[int, int, bytes]
+
+# How a piece holds its value: as the first entry of a list, as the whole text, or exactly, from bracket to bracket.
+ENTRY, WHOLE, EXACT = range(3)
+
+
+class Piece(Value):
+    """An item's part of the input, bytes `start` to `end`; it begins in `line` (from 1) and `column` (from 0)."""
+
+    start: int
+    end: int
+    line: int
+    column: int = 0
+    form: int = WHOLE
+
+
+class Text:
+    """What both texts share: the bytes, the values, and the pieces they were read from.
+
+    `outer` holds, by item, the values of anchors that the item aliases but doesn't define.
+    """
+
+    def __init__(self, data: bytes, file: str, items: list[Any], pieces: list[Piece]) -> None:
+        self.data, self.file, self.items, self.pieces = data, file, items, pieces
+        self.newline = newline_of(data)
+        self.outer: dict[int, dict[str, Any]] = {}
+        self.json = False
+        self._tree: tuple[int, Node] | None = None
+
+    def text_of(self, item: int) -> str:
+        piece = self.pieces[item]
+        return self.data[piece.start : piece.end].decode()
+
+    def place(self, item: int, path: Path = ()) -> tuple[int, int]:
+        """The line and column, from 1, of the value at `path`; of its nearest ancestor where it is absent; (0, 0) if not known."""
+        if not 0 <= item < len(self.pieces):
+            return 0, 0
+        piece, text = self.pieces[item], self.text_of(item)
+        if self._tree is None or self._tree[0] != item:
+            self._tree = item, self.parse(text, piece)
+        node = self._tree[1]
+        for step in path:
+            if step in node.entries:
+                node = node.entries[step][2]
+            elif isinstance(step, int) and 0 <= step < len(node.nodes):
+                node = node.nodes[step]
+            else:
+                break
+        start = line_start(text, node.start)
+        before = text[:start].replace("\r\n", "\n").replace("\r", "\n").count("\n")
+        return piece.line + before, node.start - start + 1 + (0 if before else piece.column)
+
+    def respelled(self, item: int, new: Any, *, whole: bool = False) -> str:
+        """The piece of an item, changed so that it reads as `new`."""
+        piece = self.pieces[item]
+
+        def read(text: str) -> Any:
+            from krm_fn.yamlio.documents import read_piece
+
+            return read_piece(text, first_entry=piece.form == ENTRY, anchors=self.outer.get(item))
+
+        return respell(
+            self.text_of(item),
+            self.items[item],
+            new,
+            parse=lambda text: self.parse(text, piece),
+            read=read,
+            newline=self.newline,
+            json=self.json,
+            whole=whole,
+        )
+
+    def parse(self, text: str, piece: Piece) -> Node:
+        from krm_fn.yamlio.positions import read_positions
+
+        return read_positions(text, first_entry=piece.form == ENTRY)
+
+    def lines(self, lines: Sequence[str]) -> str:
+        return "".join(line + self.newline for line in lines)
+
+
+def spliced(data: bytes, edits: list[Edit]) -> bytes:
+    """The bytes with the edits made; edits may touch but not overlap."""
+    out: list[bytes | memoryview] = []
+    at = 0
+    view = memoryview(data)
+    for start, end, new in sorted(edits, key=_by_start):
+        out += [view[at:start], new]
+        at = max(at, end)
+    return b"".join([*out, view[at:]])
+
+
+def _by_start(edit: Edit) -> tuple[int, int]:
+    return edit[0], edit[1]
+
+
+class StreamText(Text):
+    """A stream of documents: one item each, None for an empty one."""
+
+    def write(self, items: Sequence[Any]) -> bytes:
+        """The stream with these items. Empty documents stay; another None leaves its document out; more items come last."""
+        edits: list[Edit] = []
+        for i, (piece, old, new) in enumerate(zip(self.pieces, self.items, items, strict=False)):
+            if new is old or (new is not None and same(old, new)):
+                continue
+            text = "" if new is None else self._document(i, new)
+            edits.append((piece.start, piece.end, text.encode()))
+        out = spliced(self.data, edits)
+        added = [item for item in items[len(self.items) :] if item is not None]
+        for item in added:
+            mark = ["---"] if out.strip() else []
+            out += self.lines([*mark, *block(item, 0, Style())]).encode()
+        return out
+
+    def _document(self, item: int, new: Any) -> str:
+        try:
+            return self.respelled(item, new)
+        except Unspliceable:
+            return self.lines(["---", *block(new, 0, Style())])
+
+
+class Top(Value):
+    """The top-level map of a list: its keys as (key, start and end of the key, start and end of the value), and where it ends.
+
+    `form` says how the items stand: "block", "flow", "empty" (null or `[]`), "absent", or "loose": in a way that only
+    writing everything anew can change (an alias, a merge). Places are byte offsets; a block value's end is loose.
+    """
+
+    flow: bool
+    column: int
+    keys: tuple[tuple[str, int, int, int, int], ...]
+    end: int
+    form: str
+
+
+class ListText(Text):
+    """A ResourceList: `head` is its top-level map without the items."""
+
+    def __init__(
+        self, data: bytes, file: str, head: dict[str, Any], items: list[Any], pieces: list[Piece], top: Top | None
+    ) -> None:
+        super().__init__(data, file, items, pieces)
+        self.head, self.top = head, top
+        self.crossing: list[tuple[int, int]] = []
+        self.json = bool(top and top.flow and data[top.keys[0][1] : top.keys[0][1] + 1] == b'"')
+
+    def write(self, items: Sequence[Any], results: Sequence[Any] = ()) -> bytes:
+        """The list with these items: those that are the ones read leave as they came, changed ones with their changes spliced
+        in, further ones come last; None leaves its item out. `results`, where there are any, replace those of the input.
+        """
+        kept = list(items)
+        if self.top is None:
+            return self.data + self._anew(kept, results)
+        touched = {i for i, old in enumerate(self.items) if _differs(old, kept[i] if i < len(kept) else None)}
+        added = [item for item in kept[len(self.items) :] if item is not None]
+        entangled = self._entangled(touched)
+        if self.top.form == "loose" or -1 in entangled:
+            changed = touched or added or results or self.top.form == "absent"
+            return self._anew(kept, results) if changed else self.data
+        from krm_fn.yamlio.listedit import ListEdit
+
+        try:
+            return ListEdit(self, kept, touched, entangled - touched, added).run(list(results))
+        except Unspliceable:
+            return self._anew(kept, results)
+
+    def _entangled(self, touched: set[int]) -> set[int]:
+        """The items (-1 for what is no item) that alias something inside touched ones, so lose it when that changes."""
+        found: set[int] = set()
+        waiting = set(touched)
+        while waiting:
+            home = waiting.pop()
+            users = {user for definer, user in self.crossing if definer == home} - found
+            found |= users
+            waiting |= users
+        return found
+
+    def _anew(self, items: Sequence[Any], results: Sequence[Any]) -> bytes:
+        """The whole list as new text, its keys in the input's order."""
+        head = dict(self.head) if self.top else {"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList"}
+        if results:
+            head.pop("results", None)
+        after = ("functionConfig", "results")
+        value = {key: item for key, item in head.items() if key not in after}
+        value["items"] = [item for item in items if item is not None]
+        value |= {key: head[key] for key in after if key in head}
+        if results:
+            value["results"] = list(results)
+        if self.json:
+            return (flow(value, Style(), "", json=True) + "\n").encode()
+        return dump(value).replace("\n", self.newline).encode()
+
+
+def _differs(old: Any, new: Any) -> bool:
+    return new is None or (new is not old and not same(old, new))
