@@ -30,6 +30,9 @@ ROUND_TRIP = (
 PLAIN = [sys.executable, "-c", ROUND_TRIP]
 NOTHING = [sys.executable, "-c", "pass"]
 
+# pip compiles what it installs; an editable install is compiled by its first run, unless the environment forbids it.
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
 # What the project wants to hold: time and memory of `render`, time of `start`.
 TARGET_RENDER, TARGET_START = 0.6, 5.0
 
@@ -58,7 +61,7 @@ def measure(command: list[str], source: Path, output: Path) -> Cost:
     """
     with source.open("rb") as stdin, output.open("wb") as stdout:
         began = time.perf_counter()
-        child = subprocess.Popen(command, stdin=stdin, stdout=stdout)
+        child = subprocess.Popen(command, stdin=stdin, stdout=stdout, env=ENVIRONMENT)
         _, status, used = os.wait4(child.pid, 0)
         wall = time.perf_counter() - began
     child.returncode = os.waitstatus_to_exitcode(status)
