@@ -81,9 +81,9 @@ def plain(types: dict, name: str, seen: tuple) -> list[str]:
     """The plain booleans and integers in a type and below it."""
     found = []
     for field, forms in types[name].get("fields", {}).items():
-        form = oldest(forms)
-        kind = element(form["type"])
-        if kind in ("boolean", "integer") and form.get("zeroIsUnset"):
+        kind = element(oldest(forms)["type"])
+        newest = forms[-1] if isinstance(forms, list) else forms
+        if kind in ("boolean", "integer") and newest.get("zeroIsUnset"):
             found.append(field)
         if kind in types and kind not in seen:
             found += plain(types, kind, (*seen, kind))
