@@ -166,6 +166,11 @@ def test_a_resource_list_carries_the_findings_even_where_it_fails(tmp_path):
     assert "path: vm.yaml" in done.stdout
 
 
+def test_a_resource_list_that_was_read_keeps_its_text(tmp_path):
+    listing = "kind: ResourceList # no apiVersion\nitems:\n- apiVersion: v1\n  kind: ConfigMap\n  metadata: {name: a} # kept\n"
+    assert run("render", "-o", "resourcelist", "-", cwd=tmp_path, stdin=listing).stdout == listing
+
+
 def test_findings_leave_stdout_empty(folder):
     (folder / "api.yaml").write_text(MISSING)
     done = render(".", cwd=folder)
@@ -246,6 +251,14 @@ def test_in_place_leaves_other_documents_of_the_file_as_they_are(tmp_path):
     assert (tmp_path / "all.yaml").read_text() == text % RENDERED
 
 
+def test_in_place_puts_what_was_added_behind_what_changed(folder):
+    assert render("--in-place", "--mode", "snapshot", ".", cwd=folder).returncode == 0
+    text = (folder / "vm.yaml").read_text()
+    assert "    revisionName: web-small-" in text
+    assert "\n---\napiVersion: apps/v1\nkind: ControllerRevision\n" in text
+    assert (folder / "sizes" / "small.yml").read_text() == SIZE
+
+
 def test_in_place_writes_through_a_link(folder):
     (folder / "vm.yaml").rename(folder / "real.txt")
     (folder / "vm.yaml").symlink_to("real.txt")
@@ -311,6 +324,12 @@ def test_a_patch_is_what_kustomize_needs_to_render_the_same(folder):
 
 def test_a_patch_of_nothing_is_an_empty_list(tmp_path):
     assert render("-o", "patch", "-", cwd=tmp_path, stdin=CONFIG_MAP).stdout == "[]\n"
+
+
+def test_a_patch_says_what_it_cannot_carry(folder):
+    done = render("-o", "patch", "--mode", "snapshot", ".", cwd=folder)
+    assert done.stdout.count("- target:\n") == 1
+    assert done.stderr == "kubevirt-render: note: objects were added (1), which a patch can't carry; -o yaml prints them\n"
 
 
 # ---- config

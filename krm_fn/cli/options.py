@@ -37,7 +37,9 @@ def flag_of(name: str) -> str:
 
 
 def _option(key: Key) -> Decorator:
-    flag, text = flag_of(key.name), f"{key.doc[0].upper()}{key.doc[1:]}."
+    flag, text = flag_of(key.name), f"{key.doc.removeprefix('true: ')}."
+    if not text.partition(" ")[0].endswith(":"):
+        text = text[0].upper() + text[1:]
     match key.type:
         case "switch":
             return click.option(f"{flag}/--no-{flag[2:]}", key.field, default=None, help=text)
@@ -47,7 +49,8 @@ def _option(key: Key) -> Decorator:
             return click.option(flag, key.field, metavar="FILE|YAML", help=f"{text} A file, or the YAML itself.")
         case _:
             shape = Words(key.words) if key.words else click.STRING
-            return click.option(flag, key.field, type=shape, help=f"{text} Default: {key.default}.")
+            metavar = None if key.words else "VERSION"
+            return click.option(flag, key.field, type=shape, metavar=metavar, help=f"{text} Default: {key.default}.")
 
 
 def config_options(command: Any) -> Any:
@@ -68,7 +71,7 @@ def source_options(command: Any) -> Any:
         metavar="DIR",
         help="Build this kustomization and read what it gives.",
     )(command)
-    return click.argument("paths", nargs=-1, metavar="PATH...")(command)
+    return click.argument("paths", nargs=-1, metavar="[PATH]...")(command)
 
 
 def read_sources(paths: tuple[str, ...], kustomizations: tuple[str, ...], *, verbose: bool) -> Sources:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from krm_fn import results, yamlio
 from krm_fn.cli import patch
+from krm_fn.sources import Source
 from krm_fn.yamlio import ListText
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krm_fn.core import Outcome
-    from krm_fn.sources import Source, Sources
+    from krm_fn.sources import Sources
 
 
 def rendered(found: Sources, outcome: Outcome) -> Iterator[tuple[Source, Sequence[Any]]]:
@@ -61,14 +62,13 @@ def to_json(_: Sources, outcome: Outcome) -> bytes:
     return (json.dumps(listing, indent=4, ensure_ascii=False) + "\n").encode()
 
 
-def to_resource_list(_: Sources, outcome: Outcome) -> bytes:
-    """A ResourceList with the items and what there is to say of them."""
-    listing = {
-        "apiVersion": "config.kubernetes.io/v1",
-        "kind": "ResourceList",
-        "items": outcome.items,
-        "results": [results.to_krm(finding) for finding in outcome.findings],
-    }
+def to_resource_list(found: Sources, outcome: Outcome) -> bytes:
+    """A ResourceList with the items and what there is to say of them; one that was read keeps its text."""
+    said = [results.to_krm(finding) for finding in outcome.findings]
+    match found.sources:
+        case [Source(text=ListText() as text, objects=objects)] if len(objects) == len(text.items):
+            return text.write(outcome.items, said)
+    listing = {"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "items": outcome.items, "results": said}
     return yamlio.dump(listing).encode()
 
 

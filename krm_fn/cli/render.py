@@ -55,5 +55,7 @@ def render(
             if verbose:
                 options.note(f"{file}: written")
     elif not code or output in outputs.WITH_RESULTS:
+        if output == "patch" and (more := outputs.appended(found, outcome)):
+            options.note(f"objects were added ({len(more)}), which a patch can't carry; -o yaml prints them")
         write_out(outputs.OUTPUTS[output](found, outcome))
     return code
