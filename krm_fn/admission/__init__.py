@@ -121,12 +121,13 @@ def _causes(vm: Object, expanded: Object | None, cluster: Cluster, release: Rele
         yield from templates.data_volume_templates(spec)
     yield from machines.run_strategy(own, scope)
     yield from machines.deprecated_running(own)
+    yield from machines.empty_pointers(own)
     yield from machines.instance_metadata(as_map(get(spec, ("template", "metadata"))), TEMPLATE_METADATA, scope)
     if expanded is not None:
         yield from _plan("vm", release).run(scope)
 
 
-def admit_instance_spec(spec: Object, path: Path, *, cluster: Cluster, release: Release) -> Iterator[Cause]:
+def admit_instance_spec(spec: Object, path: Path, *, cluster: Cluster, release: Release) -> list[Cause]:
     """All that admission says of a VirtualMachineInstance's spec with its defaults set; `path` leads to the spec.
 
     upstream: pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go:ValidateVirtualMachineInstanceSpec

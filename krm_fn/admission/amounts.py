@@ -2,36 +2,40 @@
 
 from __future__ import annotations
 
-from krm_fn.paths import as_map
 from krm_fn.quantity import parse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from krm_fn.admission.scope import Scope
     from krm_fn.quantity import Quantity
 
 NANOS_PER_MILLI = 10**6
 
 
+# The same few amounts stand in most VMs, so what they mean is remembered, for at most this many spellings.
+MOST_REMEMBERED = 1000
+_remembered: dict[Any, Quantity | None] = {}
+
+
+def quantity(value: Any) -> Quantity | None:
+    """The quantity, or None where there is none."""
+    if not isinstance(value, str):
+        return None if value is None else parse(value)
+    if value not in _remembered:
+        if len(_remembered) >= MOST_REMEMBERED:
+            _remembered.clear()
+        _remembered[value] = parse(value)
+    return _remembered[value]
+
+
 def whole(value: Any) -> int:
     """Whole units of a quantity; 0 for what is none."""
-    found = parse(value) if value is not None else None
+    found = quantity(value)
     return found.value() if found else 0
 
 
 def thousandths(value: Any) -> int:
     """Thousandths of a quantity; 0 for what is none."""
-    found = parse(value) if value is not None else None
+    found = quantity(value)
     return -(-found.nanos // NANOS_PER_MILLI) if found else 0
-
-
-def quantity(value: Any) -> Quantity | None:
-    """The quantity, or None where there is none."""
-    return parse(value) if value is not None else None
-
-
-def resource(scope: Scope, kind: str, name: str) -> Any:
-    """What `domain.resources.requests` or `limits` (`kind`) says of `cpu` or `memory`, as written; None where nothing."""
-    return as_map(as_map(scope.domain.get("resources")).get(kind)).get(name)

@@ -13,7 +13,7 @@ from krm_fn.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
     from krm_fn.admission.scope import Scope
@@ -180,7 +180,11 @@ def well_formed(at: Path, form: Callable[[object], bool], expected: str, *, upst
 
 def count(item: Object, keys: Iterable[str]) -> int:
     """How many of the keys hold something that is not null."""
-    return sum(item.get(key) is not None for key in keys)
+    found = 0
+    for key in keys:
+        if item.get(key) is not None:
+            found += 1
+    return found
 
 
 def number(value: object) -> int:
@@ -195,7 +199,9 @@ def is_on(value: object) -> bool:
 
 def shut(field: str, gate: str) -> str:
     """The message about a field whose feature gate is not open."""
-    return f"{field} needs the feature gate {gate}, which is not open; list it in the KubeVirt configuration or remove the field"
+    return (
+        f"{field} needs the feature gate {gate}, which is not open; list it in the KubeVirt configuration or remove the field"
+    )
 
 
 def listing(words: Sequence[str]) -> str:
@@ -209,60 +215,98 @@ def use(words: Sequence[str]) -> str:
 
 
 class Plan:
-    """Groups and examinations, compiled for one release to what costs little per VM."""
+    """Groups and examinations, compiled for one release into a tree that is walked along the keys a spec has.
 
-    __slots__ = ("examinations", "groups")
+    So a field that nobody set costs nothing.
+    """
+
+    __slots__ = ("root",)
 
     def __init__(self, groups: Iterable[Group], examinations: Iterable[Examination], release: Release) -> None:
-        self.groups = tuple(_compile(group, release) for group in groups)
-        self.examinations = tuple(
-            (found.needs, found.check, found.upstream)
-            for found in examinations
-            if release.within(since=found.since, until=found.until)
-        )
+        self.root = Node()
+        for group in groups:
+            node = self.root.at(group.at)
+            for check in group.checks:
+                if release.within(since=check.since, until=check.until):
+                    node.add(check)
+        for found in examinations:
+            if release.within(since=found.since, until=found.until):
+                self.root.at(found.needs).examinations.append((found.check, found.upstream))
 
-    def run(self, scope: Scope) -> Iterator[Cause]:
-        """Every cause of every row and examination, in the tables' order."""
-        spec = scope.spec
-        for steps, rows in self.groups:
-            for at, item in places(spec, steps, ()):
-                for first, rest, lazy, refuses, check in rows:
-                    value = item.get(first) if first else item
-                    for step in rest:
-                        value = value.get(step) if isinstance(value, dict) else None
-                    if value is None and lazy:
-                        continue
-                    if refuses(value, item, scope):
-                        yield _word(check, at, value, scope)
-        for needs, examination, upstream in self.examinations:
-            value = spec
-            for step in needs:
-                value = value.get(step) if isinstance(value, dict) else None
-            if value is not None:
-                for cause in examination(scope):
-                    yield cause if cause.upstream else cause.but(upstream=upstream)
+    def run(self, scope: Scope) -> list[Cause]:
+        """Every cause of every row and examination, in the order of the spec's own keys."""
+        found: list[Cause] = []
+        self.root.visit(scope.spec, (), scope, found)
+        return found
 
 
-def _compile(group: Group, release: Release) -> tuple[tuple[str, ...], tuple[Any, ...]]:
-    rows = (check for check in group.checks if release.within(since=check.since, until=check.until))
-    return group.at, tuple((row.at[0] if row.at else "", row.at[1:], row.lazy, row.refuses, row) for row in rows)
+class Node:
+    """One place in the tree: what is asked of the value there.
+
+    `always` rows look at the map whatever it has, `keyed` ones at a key that is there, with the node below that key.
+    """
+
+    __slots__ = ("always", "each", "examinations", "keyed")
+
+    def __init__(self) -> None:
+        self.always: list[tuple[Path, Test, Check]] = []
+        self.keyed: dict[str, tuple[list[tuple[Path, Test, Check]], list[Node]]] = {}
+        self.each: Node | None = None
+        self.examinations: list[tuple[Callable[[Scope], Iterable[Cause]], str]] = []
+
+    def at(self, steps: Sequence[str]) -> Node:
+        """The node some steps down, made where it isn't there yet."""
+        node = self
+        for step in steps:
+            if step is EACH:
+                node.each = node = node.each or Node()
+            else:
+                below = node.keyed.setdefault(step, ([], []))[1]
+                if not below:
+                    below.append(Node())
+                node = below[0]
+        return node
+
+    def add(self, check: Check) -> None:
+        if check.lazy and check.at and isinstance(check.at[0], str):
+            self.keyed.setdefault(check.at[0], ([], []))[0].append((check.at[1:], check.refuses, check))
+        else:
+            self.always.append((check.at, check.refuses, check))
+
+    def visit(self, item: Any, at: Path, scope: Scope, found: list[Cause]) -> None:
+        """Add to `found` what is wrong with the value that stands at `at`; rows pass over other shapes than maps."""
+        for examination, upstream in self.examinations:
+            for cause in examination(scope):
+                found.append(cause if cause.upstream else cause.but(upstream=upstream))
+        if self.each is not None and isinstance(item, list):
+            for index, each in enumerate(item):
+                self.each.visit(each, (*at, index), scope, found)
+        if isinstance(item, dict):
+            self._visit_map(item, at, scope, found)
+
+    def _visit_map(self, item: Object, at: Path, scope: Scope, found: list[Cause]) -> None:
+        for steps, refuses, check in self.always:
+            value = _reach(item, steps)
+            if refuses(value, item, scope):
+                found.append(_word(check, at, value, scope))
+        keyed = self.keyed
+        for key, value in item.items():
+            if value is None or key not in keyed:
+                continue
+            rows, below = keyed[key]
+            for steps, refuses, check in rows:
+                inner = _reach(value, steps) if steps else value
+                if inner is not None and refuses(inner, item, scope):
+                    found.append(_word(check, at, inner, scope))
+            for node in below:
+                node.visit(value, (*at, key), scope, found)
 
 
-def places(value: Any, steps: Sequence[str], at: Path) -> Iterator[tuple[Path, Object]]:
-    """Every (path, map) that the steps lead to; what has another shape on the way is left out."""
-    for position, step in enumerate(steps):
-        if step is EACH:
-            rest = steps[position + 1 :]
-            if isinstance(value, list):
-                for index, item in enumerate(value):
-                    yield from places(item, rest, (*at, index))
-            return
+def _reach(value: Any, steps: Path) -> Any:
+    """What the steps lead to, None where they leave the maps."""
+    for step in steps:
         value = value.get(step) if isinstance(value, dict) else None
-        if value is None:
-            return
-        at = (*at, step)
-    if isinstance(value, dict):
-        yield at, value
+    return value
 
 
 def _word(check: Check, at: Path, value: Any, scope: Scope) -> Cause:
@@ -275,5 +319,3 @@ def _word(check: Check, at: Path, value: Any, scope: Scope) -> Cause:
         absolute=check.absolute.format(*indexes) if check.absolute else "",
     )
     return cause.but(upstream=check.upstream)
-
-

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from krm_fn.admission.amounts import resource, thousandths, whole
+from krm_fn.admission.amounts import thousandths, whole
 from krm_fn.admission.causes import NOT_SUPPORTED, REQUIRED, shown
 from krm_fn.admission.checks import EACH, Check, Group, examine, gated, number, one_of
 from krm_fn.paths import as_map, is_nonzero
@@ -96,9 +96,9 @@ GROUPS = (
 )
 
 
-@examine("domain", "resources", upstream=VMI + "validateCpuRequestDoesNotExceedLimit")
+@examine("domain", "resources", "limits", upstream=VMI + "validateCpuRequestDoesNotExceedLimit")
 def request_above_limit(scope: Scope) -> Iterator[Cause]:
-    requested, limit = resource(scope, "requests", "cpu"), resource(scope, "limits", "cpu")
+    requested, limit = scope.requests.get("cpu"), scope.limits.get("cpu")
     if 0 < thousandths(limit) < thousandths(requested):
         yield scope.cause(REQUEST, f"requests.cpu {shown(requested)} exceeds limits.cpu {shown(limit)}; lower it")
 
@@ -117,8 +117,8 @@ def pinned(scope: Scope) -> Iterator[Cause]:
     if scope.cpu.get("dedicatedCpuPlacement") is not True:
         return
     yield from _pinned_memory(scope)
-    for kind, at in (("limits", LIMIT), ("requests", REQUEST)):
-        amount = resource(scope, kind, "cpu")
+    for kind, at, amounts in (("limits", LIMIT, scope.limits), ("requests", REQUEST, scope.requests)):
+        amount = amounts.get("cpu")
         if whole(amount) > 0 and whole(amount) * 1000 != thousandths(amount):
             yield scope.cause(at, f"{kind}.cpu {shown(amount)} is no whole number, as dedicated CPUs need; round it")
     yield from _pinned_counts(scope)
@@ -126,7 +126,7 @@ def pinned(scope: Scope) -> Iterator[Cause]:
 
 
 def _pinned_memory(scope: Scope) -> Iterator[Cause]:
-    requested, limit = resource(scope, "requests", "memory"), resource(scope, "limits", "memory")
+    requested, limit = scope.requests.get("memory"), scope.limits.get("memory")
     provided = whole(requested) or whole(limit) or whole(scope.memory.get("guest"))
     if not provided and scope.memory.get("hugepages") is None:
         at = ("domain", "resources", "limits", "memory")
@@ -137,14 +137,16 @@ def _pinned_memory(scope: Scope) -> Iterator[Cause]:
 
 
 def _pinned_counts(scope: Scope) -> Iterator[Cause]:
-    requested, limit = whole(resource(scope, "requests", "cpu")), whole(resource(scope, "limits", "cpu"))
+    requested, limit = whole(scope.requests.get("cpu")), whole(scope.limits.get("cpu"))
     vcpus = vcpus_of(scope)
     if requested == limit == vcpus == 0:
         yield scope.cause(DEDICATED, "dedicatedCpuPlacement needs a number of CPUs; set cpu.cores")
     if requested > 0 and limit > 0 and requested != limit:
         yield scope.cause(DEDICATED, "dedicatedCpuPlacement needs requests.cpu and limits.cpu to be equal; set one of them")
     if (requested > 0 or limit > 0) and 0 < vcpus != requested and vcpus != limit:
-        yield scope.cause(DEDICATED, f"requests.cpu or limits.cpu differ from the topology's {vcpus} vCPUs; keep one of the two")
+        yield scope.cause(
+            DEDICATED, f"requests.cpu or limits.cpu differ from the topology's {vcpus} vCPUs; keep one of the two"
+        )
 
 
 def _pinned_threads(scope: Scope) -> Iterator[Cause]:

@@ -102,8 +102,9 @@ GROUPS = (
             ),
             Check(
                 at=(),
-                refuses=lambda _value, claim, _scope: (claim.get("resourceClaimName") is None)
-                == (claim.get("resourceClaimTemplateName") is None),
+                refuses=lambda _value, claim, _scope: (
+                    (claim.get("resourceClaimName") is None) == (claim.get("resourceClaimTemplateName") is None)
+                ),
                 message="a claim has exactly one source; set one of resourceClaimName and resourceClaimTemplateName",
                 upstream=DRA + "validateResourceClaims",
             ),
@@ -177,6 +178,8 @@ def claimed_devices(scope: Scope) -> Iterator[Cause]:
     for kind in KINDS:
         if scope.devices.get(kind.key) is not None:
             yield from _devices_of_kind(scope, kind, owners)
+    if not owners:
+        return
     used = {claim for claim, _request in owners}
     if scope.gate("NetworkDevicesWithDRA"):
         yield from _claimed_networks(scope, owners)

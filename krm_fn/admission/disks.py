@@ -73,7 +73,11 @@ CHECKS = (
         named=TWICE_PCI,
     ),
     well_formed(
-        ("disk", "pciAddress"), is_pci_address, "a form such as 0000:81:01.0", upstream=DISKS + "validatePciAddress", named=TWICE_PCI
+        ("disk", "pciAddress"),
+        is_pci_address,
+        "a form such as 0000:81:01.0",
+        upstream=DISKS + "validatePciAddress",
+        named=TWICE_PCI,
     ),
     Check(
         at=("bootOrder",),
@@ -110,12 +114,8 @@ CHECKS = (
         upstream=DISKS + "validateSerialNumLength",
     ),
     one_of(("cache",), ("none", "writethrough", "writeback"), upstream=DISKS + "validateCacheMode"),
-    one_of(
-        ("io",), ("native", "threads"), reason=NOT_SUPPORTED, upstream=DISKS + "validateIOMode", named=TWICE + ".io"
-    ),
-    one_of(
-        ("errorPolicy",), ("stop", "ignore", "report", "enospace"), pointer=True, upstream=DISKS + "validateErrorPolicy"
-    ),
+    one_of(("io",), ("native", "threads"), reason=NOT_SUPPORTED, upstream=DISKS + "validateIOMode", named=TWICE + ".io"),
+    one_of(("errorPolicy",), ("stop", "ignore", "report", "enospace"), pointer=True, upstream=DISKS + "validateErrorPolicy"),
     Check(
         at=("name",),
         refuses=lambda value, _disk, _scope: not is_label(value or ""),
@@ -233,4 +233,3 @@ def boot_order(scope: Scope) -> Iterator[Cause]:
 
 
 EXAMINATIONS = (disk_named_twice, block_size, volumes_of_disks, boot_order)
-

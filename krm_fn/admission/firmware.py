@@ -98,7 +98,7 @@ def emulated_machines(scope: Scope) -> list[str]:
     key = architecture if architecture in ("arm64", "s390x") else ""
     setting = scope.cluster.setting
     own = setting("emulatedMachines") or setting("architectureConfiguration", key or "amd64", "emulatedMachines")
-    return [pattern for pattern in as_list(own or list(EMULATED_MACHINES[key])) if isinstance(pattern, str)]
+    return [pattern for pattern in as_list(own) or EMULATED_MACHINES[key] if isinstance(pattern, str)]
 
 
 @examine("domain", "firmware", "acpi", upstream=VMI + "validateFirmwareACPI")

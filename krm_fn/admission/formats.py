@@ -9,7 +9,9 @@ from binascii import Error, a2b_base64
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+
+    Step = str | Callable[[str], bool]
 
 LOWER = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
@@ -34,11 +36,7 @@ def is_label(value: object) -> bool:
 
 def is_subdomain(value: object) -> bool:
     """DNS labels joined by dots, at most 253 characters in all. upstream: IsDNS1123Subdomain"""
-    return (
-        isinstance(value, str)
-        and len(value) <= 253
-        and all(_framed(part, _DASHED, LOWER) for part in value.split("."))
-    )
+    return isinstance(value, str) and len(value) <= 253 and all(_framed(part, _DASHED, LOWER) for part in value.split("."))
 
 
 def is_qualified_name(value: object) -> bool:
@@ -51,7 +49,7 @@ def is_qualified_name(value: object) -> bool:
 
 def is_label_value(value: object) -> bool:
     """Empty, or at most 63 letters, digits, dashes, dots and underscores. upstream: IsValidLabelValue"""
-    return isinstance(value, str) and (not value or len(value) <= 63 and _framed(value, _NAME, LETTERS))
+    return isinstance(value, str) and (not value or (len(value) <= 63 and _framed(value, _NAME, LETTERS)))
 
 
 def is_port_name(value: object) -> bool:
@@ -104,13 +102,13 @@ def _is_octet(part: str) -> bool:
 
 def is_ip(value: object) -> bool:
     """An IPv4 or IPv6 address, without a zone. upstream: net.ParseIP"""
-    return is_ipv4(value) or isinstance(value, str) and _ipv6_groups(value) is not None
+    return is_ipv4(value) or (isinstance(value, str) and _ipv6_groups(value) is not None)
 
 
 def is_ipv4_or_mapped(value: object) -> bool:
     """An IPv4 address, or one written as IPv6 (`::ffff:1.2.3.4`), as Go's IP.To4 takes it."""
     groups = _ipv6_groups(value) if isinstance(value, str) else None
-    return is_ipv4(value) or groups is not None and groups[:5] == [0] * 5 and groups[5] == 0xFFFF
+    return is_ipv4(value) or (groups is not None and groups[:5] == [0] * 5 and groups[5] == 0xFFFF)
 
 
 def _ipv6_groups(text: str) -> list[int] | None:
@@ -122,7 +120,7 @@ def _ipv6_groups(text: str) -> list[int] | None:
     if left is None or right is None:
         return None
     missing = 8 - len(left) - len(right)
-    if missing < 0 or not gap and missing or gap and not missing:
+    if missing < 0 or (not gap and missing) or (gap and not missing):
         return None
     return left + [0] * missing + right
 
@@ -157,7 +155,7 @@ def is_clean_path(text: str) -> bool:
     """An absolute path without `.`, `..` and doubled slashes; one slash at its end is fine."""
     trimmed = text.removesuffix("/")
     parts = trimmed.split("/")
-    return trimmed == "/" or parts[0] == "" and len(parts) > 1 and all(part not in ("", ".", "..") for part in parts[1:])
+    return trimmed == "/" or (parts[0] == "" and len(parts) > 1 and all(part not in ("", ".", "..") for part in parts[1:]))
 
 
 def matches_glob(pattern: str, text: str) -> bool:
@@ -165,25 +163,56 @@ def matches_glob(pattern: str, text: str) -> bool:
 
     A malformed pattern matches nothing.
     """
-    if not pattern:
-        return not text
-    if pattern[0] == "*":
-        return matches_glob(pattern[1:], text) or bool(text) and text[0] != "/" and matches_glob(pattern, text[1:])
-    one, rest = _glob_step(pattern)
-    return one is not None and bool(text) and one(text[0]) and matches_glob(rest, text[1:])
+    chunks = _chunks(pattern)
+    for position, (star, chunk) in enumerate(chunks or ()):
+        if star and not chunk:
+            return "/" not in text
+        last = position == len(chunks or ()) - 1
+        reach = next((i for i, char in enumerate(text) if char == "/"), len(text)) if star else 0
+        rests = (_after(chunk, text[start:], last=last) for start in range(reach + 1))
+        rest = next((rest for rest in rests if rest is not None), None)
+        if rest is None:
+            return False
+        text = rest
+    return chunks is not None and not text
 
 
-def _glob_step(pattern: str) -> tuple[Callable[[str], bool] | None, str]:
-    """The test of the pattern's first character, and the pattern after it."""
+def _after(chunk: Sequence[Step], text: str, *, last: bool) -> str | None:
+    """The text after what the chunk matches at its start, None where it doesn't; the last chunk leaves nothing."""
+    if len(text) < len(chunk) or (last and len(text) > len(chunk)):
+        return None
+    sound = all(step == char if isinstance(step, str) else step(char) for step, char in zip(chunk, text, strict=False))
+    return text[len(chunk) :] if sound else None
+
+
+def _chunks(pattern: str) -> list[tuple[bool, list[Step]]] | None:
+    """The pattern as (after a star, what stands for one character each), None where it is malformed."""
+    chunks: list[tuple[bool, list[Step]]] = []
+    while pattern:
+        star = pattern[0] == "*"
+        pattern = pattern.lstrip("*") if star else pattern
+        chunk: list[Step] = []
+        while pattern and pattern[0] != "*":
+            step, pattern = _step(pattern)
+            if step is None:
+                return None
+            chunk.append(step)
+        chunks.append((star, chunk))
+    return chunks
+
+
+def _step(pattern: str) -> tuple[Step | None, str]:
+    """What the pattern's first character stands for, and the pattern after it."""
     if pattern[0] == "?":
         return (lambda char: char != "/"), pattern[1:]
     if pattern[0] == "[":
-        return _glob_class(pattern[1:])
-    literal = pattern[1:2] if pattern[0] == "\\" else pattern[0]
-    return ((lambda char: char == literal) if literal else None), pattern[2 if pattern[0] == "\\" else 1 :]
+        return _class(pattern[1:])
+    if pattern[0] == "\\":
+        return pattern[1:2] or None, pattern[2:]
+    return pattern[0], pattern[1:]
 
 
-def _glob_class(pattern: str) -> tuple[Callable[[str], bool] | None, str]:
+def _class(pattern: str) -> tuple[Step | None, str]:
     body, closed, rest = pattern.partition("]")
     negated = body.startswith("^")
     body = body[negated:]
@@ -191,7 +220,7 @@ def _glob_class(pattern: str) -> tuple[Callable[[str], bool] | None, str]:
         return None, ""
     ranges: list[tuple[str, str]] = []
     while body:
-        high = body[2] if len(body) > 2 and body[1] == "-" else body[0]
-        ranges.append((body[0], high))
-        body = body[3 if high != body[0] or body[1:2] == "-" else 1 :]
+        spans = len(body) > 2 and body[1] == "-"
+        ranges.append((body[0], body[2] if spans else body[0]))
+        body = body[3 if spans else 1 :]
     return (lambda char: any(low <= char <= high for low, high in ranges) != negated), rest

@@ -59,7 +59,7 @@ def _ids(selector: object) -> tuple[str, str]:
     upstream: pkg/util/hardware/grace.go:ParsePCIVendorSelector
     """
     parts = selector.split(":") if isinstance(selector, str) else []
-    if len(parts) != 2:  # noqa: PLR2004
+    if len(parts) != 2:
         return "", ""
     vendor, product = (part.strip().upper().removeprefix("0X") for part in parts)
     sound = _is_id(vendor) and (product == "*" or _is_id(product))
@@ -67,12 +67,14 @@ def _ids(selector: object) -> tuple[str, str]:
 
 
 def _is_id(text: str) -> bool:
-    return len(text) == 4 and HEX.issuperset(text)  # noqa: PLR2004
+    return len(text) == 4 and HEX.issuperset(text)
 
 
 @examine("domain", "devices", upstream=SOURCE + "validateGraceIOVirtualization", since=(1, 9))
 def grace_devices(scope: Scope) -> Iterator[Cause]:
-    sure, unsure = graces(scope) if scope.devices.get("gpus") or scope.devices.get("hostDevices") else ([], [])
+    if not scope.devices.get("gpus") and not scope.devices.get("hostDevices"):
+        return
+    sure, unsure = graces(scope)
     if not scope.gate(GATE):
         for at in sure:
             yield scope.cause(at, f"a Grace GPU needs the feature gate {GATE}, which is not open; list it or use another GPU")

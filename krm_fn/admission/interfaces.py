@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krm_fn.admission.causes import DUPLICATE, NOT_SUPPORTED, REQUIRED, shown
-from krm_fn.admission.checks import EACH, Check, Group, examine, exactly_one, gated, number, one_of, well_formed
+from krm_fn.admission.checks import EACH, Check, Group, exactly_one, examine, gated, number, one_of, well_formed
 from krm_fn.admission.formats import is_interface_name, is_ipv4_or_mapped, is_pci_address, is_port_name, mac_length
 from krm_fn.admission.networks import INTERFACES, is_default_multus
 from krm_fn.admission.scope import maps, name_of
@@ -183,7 +183,8 @@ def _range_trouble(item: Object) -> tuple[str, str]:
 def _overlaps(scope: Scope, sound: dict[str, list[tuple[int, int]]], at: Path) -> Iterator[Cause]:
     for protocol, intervals in sound.items():
         intervals.sort()
-        for (low, high), (start, end) in zip(intervals, intervals[1:], strict=False):
+        for position in range(1, len(intervals)):
+            (low, high), (start, end) = intervals[position - 1 : position + 1]
             if start <= high:
                 yield scope.cause(at, f"{protocol} ranges {low}-{high} and {start}-{end} overlap; merge them")
 
@@ -218,4 +219,3 @@ def discontinued_bindings(scope: Scope) -> Iterator[Cause]:
 
 EXAMINATIONS = (bindings_off_pod_network, absent_default_interface, ports, dhcp_options)
 VM_EXAMINATIONS = (discontinued_bindings,)
-

@@ -1,6 +1,6 @@
 """The VM as admission judges it: stored by the mutating webhook, then, on a copy, expanded and given its defaults.
 
-It is nearly what expand-spec returns; but there the default disks and the default network come before the preference, here after.
+It is nearly what expand-spec returns; but there the default disks and the default network come before the preference.
 """
 
 from __future__ import annotations
@@ -27,9 +27,7 @@ def judge(resolution: Resolution, *, namespace: str, bundle: Bundle, cluster: Cl
     """
     instancetype = resolution.instancetype.spec if resolution.instancetype else None
     preference = resolution.preference.spec if resolution.preference else None
-    vm = admit(
-        resolution.vm, preference=preference, namespace=namespace, bundle=bundle, cluster=cluster, release=release
-    )
+    vm = admit(resolution.vm, preference=preference, namespace=namespace, bundle=bundle, cluster=cluster, release=release)
     template = copy(as_map(get(vm, ("spec", "template"))))
     spec = template.setdefault("spec", {})
     unmet = indivisible_vcpus(instancetype, preference)

@@ -5,10 +5,10 @@ upstream: pkg/virt-api/webhooks/validating-webhook/admitters/vms-admitter.go
 
 from __future__ import annotations
 
-from krm_fn.admission.causes import INVALID, NOT_SUPPORTED, Cause, shown
+from krm_fn.admission.causes import NOT_SUPPORTED, Cause, shown
 from krm_fn.admission.checks import shut, use
 from krm_fn.admission.grace import ANNOTATIONS, SOURCE, graces
-from krm_fn.paths import as_map, dotted, is_set
+from krm_fn.paths import as_map, dotted, get, is_set
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,25 +19,38 @@ if TYPE_CHECKING:
     from krm_fn.resource import Object
 
 VMS = "pkg/virt-api/webhooks/validating-webhook/admitters/vms-admitter.go:"
+EVICTION = "pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go:validateLiveMigration"
 METADATA = "pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go:ValidateVirtualMachineInstanceMetadata"
 
 RUN_STRATEGIES = ("Halted", "Manual", "Always", "RerunOnFailure", "Once")
 WAIT_AS_RECEIVER, RECEIVER_GATE = "WaitAsReceiver", "DecentralizedLiveMigration"
 
 # Labels that only KubeVirt itself may put on an instance.
-RESERVED_LABELS = (
-    "kubevirt.io/created-by",
-    "kubevirt.io/migrationJobUID",
-    "kubevirt.io/nodeName",
-    "kubevirt.io/migrationTargetNodeName",
-    "kubevirt.io/schedulable",
-    "kubevirt.io/install-strategy",
+RESERVED_LABELS = frozenset(
+    (
+        "kubevirt.io/created-by",
+        "kubevirt.io/migrationJobUID",
+        "kubevirt.io/nodeName",
+        "kubevirt.io/migrationTargetNodeName",
+        "kubevirt.io/schedulable",
+        "kubevirt.io/install-strategy",
+    )
 )
+
+# Fields that are defaulted, so that an expanded VM no longer shows that they were empty.
+EMPTY_POINTERS = ((("spec", "template", "spec", "evictionStrategy"), EVICTION),)
 
 GATED_ANNOTATIONS = (
     ("kubevirt.io/ignitiondata", "ExperimentalIgnitionSupport"),
     ("hooks.kubevirt.io/hookSidecars", "Sidecar"),
 )
+
+
+def empty_pointers(spec: Object) -> Iterator[Cause]:
+    """Words that Go has a pointer to: empty text is a word there, though not a known one, and no default replaces it."""
+    for at, upstream in EMPTY_POINTERS:
+        if get(spec, at[1:]) == "":
+            yield Cause(path=at, message=f"{at[-1]} is empty; use a known word or remove it", upstream=upstream, current="")
 
 
 def run_strategy(spec: Object, scope: Scope) -> Iterator[Cause]:
@@ -76,28 +89,29 @@ def deprecated_running(spec: Object) -> Iterator[Cause]:
 
 def instance_metadata(metadata: Object, at: Path, scope: Scope) -> Iterator[Cause]:
     """Labels and annotations that an instance may not bear. `at` is the metadata's place."""
-    labels, notes = as_map(metadata.get("labels")), as_map(metadata.get("annotations"))
-    base = dotted(at)
-    for label in RESERVED_LABELS:
-        if label in labels:
-            message = f"label {label} is KubeVirt's own; remove it"
-            path = (*at, "labels", label)
-            named = f"{base}.labels"
-            yield Cause(path=path, message=message, reason=NOT_SUPPORTED, upstream_path=named, upstream=METADATA)
+    for label in RESERVED_LABELS.intersection(as_map(metadata.get("labels"))):
+        yield Cause(
+            path=(*at, "labels", label),
+            message=f"label {label} is KubeVirt's own; remove it",
+            reason=NOT_SUPPORTED,
+            upstream_path=dotted((*at, "labels")),
+            upstream=METADATA,
+        )
+    notes = as_map(metadata.get("annotations"))
     for note, gate in GATED_ANNOTATIONS:
         if is_set(notes.get(note)) and not scope.gate(gate):
-            path, message, named = (*at, "annotations", note), shut(f"annotation {note}", gate), f"{base}.annotations"
-            yield Cause(path=path, message=message, reason=INVALID, upstream_path=named, upstream=METADATA)
+            path, named = (*at, "annotations", note), dotted((*at, "annotations"))
+            yield Cause(path=path, message=shut(f"annotation {note}", gate), upstream_path=named, upstream=METADATA)
     if any(notes.get(note) == "true" for note in ANNOTATIONS) and graces(scope)[0]:
-        yield from _grace_annotations(notes, at, base)
+        yield from _grace_annotations(notes, at)
 
 
-def _grace_annotations(notes: Object, at: Path, base: str) -> Iterator[Cause]:
+def _grace_annotations(notes: Object, at: Path) -> Iterator[Cause]:
     for note, message in ANNOTATIONS.items():
         if notes.get(note) == "true":
             yield Cause(
                 path=(*at, "annotations", note),
                 message=message,
-                upstream_path=f"{base}.annotations[{note}]",
+                upstream_path=f"{dotted(at)}.annotations[{note}]",
                 upstream=SOURCE + "validateGraceIOVirtualizationAnnotations",
             )

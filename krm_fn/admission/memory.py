@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from krm_fn.admission.amounts import quantity, resource, whole
+from krm_fn.admission.amounts import quantity, whole
 from krm_fn.admission.causes import shown
 from krm_fn.admission.checks import Check, Group, examine, gated
 from krm_fn.paths import as_map
@@ -67,9 +67,9 @@ GROUPS = (
 )
 
 
-@examine("domain", "resources", upstream=VMI + "validateMemoryLimitsNegativeOrNull")
+@examine("domain", "resources", "limits", upstream=VMI + "validateMemoryLimitsNegativeOrNull")
 def request_above_limit(scope: Scope) -> Iterator[Cause]:
-    requested, limit = resource(scope, "requests", "memory"), resource(scope, "limits", "memory")
+    requested, limit = scope.requests.get("memory"), scope.limits.get("memory")
     if 0 < whole(limit) < whole(requested):
         yield scope.cause(REQUEST, f"requests.memory {shown(requested)} exceeds limits.memory {shown(limit)}; lower it")
 
@@ -77,7 +77,7 @@ def request_above_limit(scope: Scope) -> Iterator[Cause]:
 @examine("domain", "memory", "guest", upstream=VMI + "validateGuestMemoryLimit")
 def guest_above_limit(scope: Scope) -> Iterator[Cause]:
     """Only where the cluster doesn't roll changes out live: else the limit follows the guest's memory."""
-    guest, limit = scope.memory.get("guest"), resource(scope, "limits", "memory")
+    guest, limit = scope.memory.get("guest"), scope.limits.get("memory")
     if not rolls_out_live(scope) and whole(limit) != 0 and whole(limit) < whole(guest):
         yield scope.cause(GUEST, f"memory.guest {shown(guest)} exceeds limits.memory {shown(limit)}; lower it")
 
@@ -90,15 +90,17 @@ def hugepages(scope: Scope) -> Iterator[Cause]:
     if page is None:
         yield scope.cause(PAGE_SIZE, f"pageSize {shown(size)} is no quantity; use 2Mi, 1Gi or another size the nodes have")
         return
-    requested, guest = resource(scope, "requests", "memory"), scope.memory.get("guest")
-    amount = requested if whole(requested) else guest if whole(guest) else resource(scope, "limits", "memory")
+    requested, guest = scope.requests.get("memory"), scope.memory.get("guest")
+    amount = requested if whole(requested) else guest if whole(guest) else scope.limits.get("memory")
     memory, pages = whole(amount), page.value()
     at = REQUEST if whole(requested) else GUEST if whole(guest) else LIMIT
     named = "" if at is REQUEST else ".".join(REQUEST)  # upstream blames the request, whichever field it read
     if memory != 0 and memory < pages:
         yield scope.cause(at, f"memory {shown(amount)} is less than one huge page of {shown(size)}; raise it", named=named)
     elif pages and memory % pages:  # upstream divides by a page size of 0
-        yield scope.cause(at, f"memory {shown(amount)} is no multiple of the huge page size {shown(size)}; round it", named=named)
+        yield scope.cause(
+            at, f"memory {shown(amount)} is no multiple of the huge page size {shown(size)}; round it", named=named
+        )
 
 
 @examine("domain", "memory", "maxGuest", upstream=HOTPLUG)

@@ -57,7 +57,9 @@ def unnamed_multus_network(scope: Scope) -> Iterator[Cause]:
     for index, network in enumerate(scope.networks):
         if network.get("multus") is not None and not is_set(as_map(network["multus"]).get("networkName")):
             message = "a Multus network needs a networkName; set it"
-            yield scope.cause(("networks", index, "multus", "networkName"), message, reason=REQUIRED, named=f"networks[{index}]")
+            yield scope.cause(
+                ("networks", index, "multus", "networkName"), message, reason=REQUIRED, named=f"networks[{index}]"
+            )
 
 
 @examine("networks", upstream=MATCH + "validateNetworkNameUnique")

@@ -48,7 +48,7 @@ def _node_affinity(wanted: Object, place: Place) -> Iterator[Cause]:
 
 def _weight(term: Object, place: Place) -> Iterator[Cause]:
     weight = number(term.get("weight"))
-    if not 1 <= weight <= 100:  # noqa: PLR2004
+    if not 1 <= weight <= 100:
         yield place.below("weight").cause(f"weight {weight} is out of range; use 1 to 100")
 
 

@@ -20,34 +20,37 @@ if TYPE_CHECKING:
 class Scope:
     """One spec, read once. Nobody changes it after it is built; a slotted class, since one is built for every VM.
 
-    `path` leads from the object's root to the spec, `base` is the same dotted. Lists hold maps only: an item of another shape
+    `path` leads from the object's root to the spec. Lists hold maps only: an item of another shape
     stands as an empty map, so that indexes stay those of the user's list.
     """
 
     __slots__ = (
         "_gates",
-        "base",
         "cluster",
         "cpu",
         "devices",
         "disks",
         "domain",
         "interfaces",
+        "limits",
         "memory",
         "networks",
         "path",
         "release",
+        "requests",
         "spec",
         "volumes",
     )
 
     def __init__(self, spec: Object, *, path: Path, cluster: Cluster, release: Release) -> None:
-        self.spec, self.path, self.base = spec, path, dotted(path)
+        self.spec, self.path = spec, path
         self.cluster, self.release = cluster, release
         self.domain = as_map(spec.get("domain"))
         self.devices = as_map(self.domain.get("devices"))
         self.cpu = as_map(self.domain.get("cpu"))
         self.memory = as_map(self.domain.get("memory"))
+        resources = as_map(self.domain.get("resources"))
+        self.requests, self.limits = as_map(resources.get("requests")), as_map(resources.get("limits"))
         self.disks = maps(self.devices.get("disks"))
         self.interfaces = maps(self.devices.get("interfaces"))
         self.networks = maps(spec.get("networks"))
@@ -71,7 +74,7 @@ class Scope:
             path=(*self.path, *at),
             message=message,
             reason=reason,
-            upstream_path=absolute or (below(self.base, named) if named else ""),
+            upstream_path=absolute or (below(dotted(self.path), named) if named else ""),
             current=UNSET if isinstance(current, dict | list) else current,
         )
 

@@ -1,6 +1,6 @@
 """Label and node selectors, wherever they stand.
 
-upstream: k8s.io/apimachinery/pkg/apis/meta/v1/validation, pkg/virt-api/webhooks/validating-webhook/admitters/validate-k8s-utils.go
+upstream: pkg/virt-api/webhooks/validating-webhook/admitters/validate-k8s-utils.go, and apimachinery's apis/meta/v1/validation
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ def label_selector(selector: object, place: Place) -> Iterator[Cause]:
     for key, value in as_map(as_map(selector).get("matchLabels")).items():
         here = place.below("matchLabels")
         if not is_qualified_name(key):
-            yield here.cause(f"label key {shown(key)} is malformed; {KEY_FORM}", deeper=(key,))
+            yield here.cause(f"label key {shown(key)} is malformed; {KEY_FORM}", deeper=(str(key),))
         if not is_label_value(value):
-            yield here.cause(f"label value {shown(value)} is malformed; {VALUE_FORM}", deeper=(key,))
+            yield here.cause(f"label value {shown(value)} is malformed; {VALUE_FORM}", deeper=(str(key),))
     for index, requirement in enumerate(maps(as_map(selector).get("matchExpressions"))):
         here = place.below("matchExpressions", index)
         yield from _operator(requirement, here, LABEL_OPERATORS)

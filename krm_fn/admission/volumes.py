@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from krm_fn.admission.amounts import whole
 from krm_fn.admission.causes import NOT_FOUND, REQUIRED, shown
-from krm_fn.admission.checks import EACH, Check, Group, count, dns_subdomain, examine, exactly_one, gated, one_of, required
+from krm_fn.admission.checks import EACH, Check, Group, count, dns_subdomain, exactly_one, examine, gated, one_of, required
 from krm_fn.admission.firmware import is_boot_path
 from krm_fn.admission.formats import base64_length
 from krm_fn.admission.scope import maps, name_of
