@@ -66,7 +66,7 @@ def _preferred_architecture(preference: Object, release: Release) -> object:
 
 
 def with_storage_classes(vm: Object, preference: Object) -> Object:
-    """The VM with the preferred storage class in the DataVolume templates that name none; `vm` itself where none is so.
+    """The VM with the preferred storage class in the DataVolume templates that name none; `vm` itself where none is.
 
     upstream: pkg/instancetype/webhooks/vm/mutator.go:mutateDataVolumeTemplates
     """
@@ -97,8 +97,8 @@ def _labelled_architecture(vm: Object, namespace: str, bundle: Bundle, release: 
         reference = get(template, ("spec", "sourceRef"), {})
         if text(get(reference, ("kind",))).lower() != "datasource":
             continue
-        source = bundle.find("DataSource", text(get(reference, ("namespace",))) or namespace, text(get(reference, ("name",))))
-        source = _followed(source.obj, bundle) if source else None
+        entry = bundle.find("DataSource", text(get(reference, ("namespace",))) or namespace, text(get(reference, ("name",))))
+        source = _followed(entry.obj, bundle) if entry else None
         label = labels_of(source).get(ARCHITECTURE_LABEL) if source else None
         if label in ARCHITECTURES:
             return text(label)

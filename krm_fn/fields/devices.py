@@ -70,4 +70,4 @@ def add_panic_device(work: Work, value: Any, _: Path) -> None:
     """
     devices = enter_list(reach(work.spec, DEVICES), "panicDevices")
     if not devices:
-        devices.append({"model": value})
+        devices.append({"model": as_written(value)})

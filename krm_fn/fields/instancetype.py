@@ -8,9 +8,8 @@ from __future__ import annotations
 from krm_fn.fields.memory import overcommit
 from krm_fn.fields.others import claim_annotations
 from krm_fn.fields.topology import lay_out
-from krm_fn.fields.verbs import Field, claim, filled, forbid, overwrite
+from krm_fn.fields.verbs import Field, as_quantity, claim, filled, forbid, overwrite
 from krm_fn.paths import copy, is_nonzero
-from krm_fn.quantity import canonical
 
 INSTANCETYPE = (
     Field("nodeSelector", *claim("nodeSelector", present=filled, written=copy)),
@@ -39,13 +38,13 @@ INSTANCETYPE = (
         "memory.guest",
         forbid("domain.resources.requests.memory"),
         forbid("domain.resources.limits.memory"),
-        overwrite("domain.memory.guest", written=canonical),
+        overwrite("domain.memory.guest", written=as_quantity),
     ),
     Field("memory.overcommitPercent", overcommit),
     Field("memory.hugepages", overwrite("domain.memory.hugepages"), until=(1, 7)),
     Field("memory.hugepages", *claim("domain.memory.hugepages"), since=(1, 7)),
-    Field("memory.maxGuest", overwrite("domain.memory.maxGuest", written=canonical), until=(1, 7)),
-    Field("memory.maxGuest", *claim("domain.memory.maxGuest", written=canonical), since=(1, 7)),
+    Field("memory.maxGuest", overwrite("domain.memory.maxGuest", written=as_quantity), until=(1, 7)),
+    Field("memory.maxGuest", *claim("domain.memory.maxGuest", written=as_quantity), since=(1, 7)),
     Field("ioThreads.supplementalPoolThreadCount", *claim("domain.ioThreads.supplementalPoolThreadCount"), since=(1, 7)),
     Field("ioThreadsPolicy", *claim("domain.ioThreadsPolicy")),
     Field("launchSecurity", *claim("domain.launchSecurity")),

@@ -50,7 +50,7 @@ def _is_chosen(loader: dict[str, Any]) -> bool:
 def _refine(loader: dict[str, Any], kind: str, field: str, value: Any) -> None:
     chosen = loader.get(kind)
     if isinstance(chosen, dict) and is_set(value) and not is_set(chosen.get(field)):
-        chosen[field] = value
+        chosen[field] = as_written(value)
 
 
 def set_clock_offset(work: Work, value: Any, _: Path) -> None:
@@ -91,4 +91,4 @@ def default_annotations(work: Work, value: Any, _: Path) -> None:
     if filled(value):
         annotations = enter(enter(work.template, "metadata"), "annotations")
         for key, text in value.items():
-            annotations.setdefault(key, text)
+            annotations.setdefault(key, as_written(text))

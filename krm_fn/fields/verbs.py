@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from krm_fn.facts import Conflict
 from krm_fn.paths import as_list, copy, get, is_set
+from krm_fn.quantity import canonical
 from krm_fn.value import Value
 
 TYPE_CHECKING = False
@@ -126,6 +127,11 @@ def as_written(value: Any) -> Any:
         kept = ((key, below) for key, below in value.items() if is_set(below) and (below or key not in PLAIN))
         return {key: as_written(below) for key, below in kept}
     return [as_written(entry) for entry in value] if isinstance(value, list) else value
+
+
+def as_quantity(value: Any) -> Any:
+    """A quantity as Go writes it."""
+    return canonical(as_written(value))
 
 
 def filled(value: object) -> bool:
