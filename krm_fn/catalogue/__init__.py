@@ -74,6 +74,10 @@ class Catalogue:
         last = next((last for first, last in spans(kind, name) if first <= self.version <= last), None)
         return next((version for version in releases() if last and version > last), ())
 
+    def elsewhere(self, kind: str, name: str) -> tuple[Span, ...]:
+        """The stretches of releases whose catalogue has the name, (first, last) each; for a name that this one lacks."""
+        return spans(kind, name)
+
     def run(self, kind: str, name: str) -> Run | None:
         """The run of releases, this one among them, in which the name has the spec it has here."""
         return next((run for run in history(kind, name) if run.first <= self.version <= run.last), None)

@@ -134,10 +134,10 @@ def _name_sources(instance: Object, vm: Object) -> None:
 
     upstream: pkg/instancetype/annotations/annotations.go:Set
     """
-    for matcher, annotations in NAMED_BY.items():
+    for matcher, named_by in NAMED_BY.items():
         given = as_map(get(vm, ("spec", matcher)))
         # a stored revision is used whatever the kind says, and nothing is named then
-        annotation = annotations.get(text(given.get("kind")).lower().removesuffix("s"))
+        annotation = named_by.get(text(given.get("kind")).lower().removesuffix("s"))
         if given and annotation:
             put(instance, ("metadata", "annotations", annotation), given.get("name", ""))
 

@@ -16,7 +16,7 @@ Inference (path: inferFromVolume)
     empty-label                 the label is there, and empty
     missing-source              an object on the way is not in the bundle; w the object; c names; d `instead_of`, `namespaces`
 Names (path: name or kind; inferFromVolume where the name was inferred, then d has `inferred`)
-    unknown-name                no such object; w the object; c names
+    unknown-name                no such object; w the object; c names; d `shipped`: releases whose catalogue has it
     wrong-namespace             the object stands in other namespaces only; w the object; c namespaces
     wrong-kind                  the name exists as the other kind, namespaced or cluster-wide; w the object; c kinds
     unexpected-kind             the kind is none of the two; c the likest of them; d `kind`

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from krm_fn.bundle import Entry
     from krm_fn.paths import Path
-    from krm_fn.releases import Release
+    from krm_fn.releases import Release, Version
     from krm_fn.resolve.lookup import Lookup
     from krm_fn.resolve.matcher import Matcher
     from krm_fn.resource import Object
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
         def find(self, kind: str, name: str) -> Object | None: ...
         def names(self, kind: str) -> Sequence[str]: ...
+        def elsewhere(self, kind: str, name: str) -> Sequence[tuple[Version, Version]]: ...
 
 
 OBJECT_NAME_LABEL = "instancetype.kubevirt.io/object-name"
@@ -148,7 +149,9 @@ class Finder:
         if elsewhere:
             return self._error(wanted, "wrong-namespace", path, name, target=target, candidates=elsewhere)
         near = self._lookup.nearest(name, self._names(kind, wanted.namespace))
-        return self._error(wanted, "unknown-name", path, name, target=target, candidates=near)
+        shipped = tuple(self._catalogue.elsewhere(kind, name)) if self._catalogue and "Cluster" in kind else ()
+        rest = {"detail": (("shipped", shipped),)} if shipped else {}
+        return self._error(wanted, "unknown-name", path, name, target=target, candidates=near, **rest)
 
     def _names(self, kind: str, namespace: str) -> Sequence[str]:
         if "Cluster" not in kind:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from krm_fn.findings import UNSET
+from krm_fn.rules.builtin import dotted
 from krm_fn.rules.references import detail, errors, hit, listed
 
 TYPE_CHECKING = False
@@ -22,6 +23,12 @@ def hits(facts: VmFacts, matcher: str) -> Iterator[Hit]:
 
 
 def _unknown_name(error: ResolutionError) -> tuple[str, Any]:
+    shipped = detail(error, "shipped")
+    if shipped:
+        spans = ", ".join(dotted(first) if first == last else f"{dotted(first)} to {dotted(last)}" for first, last in shipped)
+        fix = f"use {listed(error.candidates)}, or add it" if error.candidates else "add it"
+        message = f"{error.wanted} is not in this release's catalogue, only in that of KubeVirt {spans}; {fix} to the bundle"
+        return message, error.candidates[0] if error.candidates else UNSET
     if not error.candidates:
         return f"{error.wanted} is not found; add it to the bundle, or name one that exists", UNSET
     return f"{error.wanted} is not found; use {listed(error.candidates)}, or add it to the bundle", error.candidates[0]

@@ -1,0 +1,57 @@
+"""A stored instancetype or preference that no VM uses.
+
+What it finds: a ControllerRevision in the bundle that holds an instancetype or preference and that no VM of its namespace
+refers to. Revisions of other makers, such as `revision-start-vm-*`, are passed over.
+
+Why it matters: it is a left-over of a VM that is gone or takes another one by now, and it misleads whoever reads the folder.
+
+Fix: delete it, or point the VM at it that is meant to use it.
+
+Example:
+
+    apiVersion: apps/v1
+    kind: ControllerRevision
+    metadata: {name: web-small-v1beta1-1}
+    data:
+      apiVersion: instancetype.kubevirt.io/v1beta1
+      kind: VirtualMachineInstancetype
+      metadata: {name: small}
+      spec: {cpu: {guest: 1}, memory: {guest: 2Gi}}
+    revision: 0
+"""
+
+from __future__ import annotations
+
+from krm_fn.bundle import effective_namespace
+from krm_fn.paths import get
+from krm_fn.resolve import decode
+from krm_fn.resource import name_of, text
+from krm_fn.rules import Hit, rule
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.facts import BundleFacts
+
+STARTED = "revision-start-vm-"
+NAMED = tuple(
+    path
+    for matcher in ("instancetype", "preference")
+    for path in (("spec", matcher, "revisionName"), ("status", f"{matcher}Ref", "controllerRevisionRef", "name"))
+)
+
+
+@rule(severity="info")
+def unused_revision(facts: BundleFacts) -> Iterator[Hit]:
+    used = {(effective_namespace(vm.entry.obj), text(get(vm.vm, path))) for vm in facts.vms for path in NAMED}
+    for entry in facts.bundle.of_kind("ControllerRevision", "apps"):
+        name = name_of(entry.obj)
+        ours = not name.startswith(STARTED) and not isinstance(decode(entry.obj.get("data"), facts.release), str)
+        if ours and (effective_namespace(entry.obj), name) not in used:
+            yield Hit(
+                message="no VM of the bundle refers to this revision; delete it, or point the VM at it that is meant to use it",
+                path=("metadata", "name"),
+                current=name,
+                about=entry,
+            )

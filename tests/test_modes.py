@@ -1,0 +1,260 @@
+"""What leaves in each mode."""
+
+import copy
+
+from functions import instancetype, run, told, vm
+
+
+def domain(item):
+    return item["spec"]["template"]["spec"]["domain"]
+
+
+def test_expand_applies_what_the_vm_refers_to_and_drops_the_reference():
+    (_, rendered), results = run(instancetype(), vm(instancetype="small"))
+    assert "instancetype" not in rendered["spec"]
+    assert domain(rendered)["cpu"] == {"sockets": 2, "cores": 1, "threads": 1}
+    assert domain(rendered)["memory"] == {"guest": "2Gi"}
+    assert results == []
+
+
+def test_a_vm_that_refers_to_nothing_is_the_very_object_that_came():
+    given = vm()
+    (left,), _ = run(given)
+    assert left is given
+
+
+def test_a_vm_that_cannot_be_rendered_leaves_as_it_came_and_hides_no_other():
+    broken, sound = vm("broken", instancetype="smal"), vm("sound", instancetype="small")
+    (_, left, rendered), results = run(instancetype(), broken, sound)
+    assert left is broken
+    assert "instancetype" not in rendered["spec"]
+    assert told(results) == [("unresolved-instancetype", "error", "broken", "spec.instancetype.name")]
+    assert results[0]["field"]["proposedValue"] == "small"
+
+
+def test_validate_leaves_every_item_as_it_came():
+    items = [instancetype(), vm(instancetype="small"), vm("broken", instancetype="smal")]
+    left, results = run(*items, mode="validate")
+    assert all(mine is theirs for mine, theirs in zip(left, items, strict=True))
+    assert [result["severity"] for result in results] == ["error"]
+
+
+def test_annotate_keeps_the_reference_and_writes_sizes_and_names():
+    given = vm(instancetype="small")
+    (_, left), _ = run(instancetype(memory="1536Mi"), given, mode="annotate")
+    assert left["spec"] == given["spec"]
+    assert left["metadata"]["annotations"] == {
+        "kubevirt-render.dev/instancetype": "VirtualMachineInstancetype/small",
+        "kubevirt-render.dev/vcpus": "2",
+        "kubevirt-render.dev/memory": "1536Mi",
+    }
+
+
+def test_annotating_twice_changes_nothing_more():
+    once, _ = run(instancetype(), vm(instancetype="small"), mode="annotate")
+    twice, _ = run(*once, mode="annotate")
+    assert twice == once
+
+
+def test_annotate_replaces_inference_by_what_it_leads_to():
+    volume = {"name": "root", "persistentVolumeClaim": {"claimName": "disk"}}
+    given = vm()
+    given["spec"]["instancetype"] = {"inferFromVolume": "root"}
+    given["spec"]["template"]["spec"]["volumes"] = [volume]
+    labels = {
+        "instancetype.kubevirt.io/default-instancetype": "small",
+        "instancetype.kubevirt.io/default-instancetype-kind": "VirtualMachineInstancetype",
+    }
+    claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "disk", "labels": labels}, "spec": {}}
+    (*_, left), _ = run(instancetype(), claim, given, mode="annotate")
+    assert left["spec"]["instancetype"] == {"name": "small", "kind": "VirtualMachineInstancetype"}
+
+
+def test_provenance_names_what_a_vm_was_rendered_from():
+    (_, rendered), _ = run(instancetype(), vm(instancetype="small"), provenance=True, kubevirtVersion="1.8")
+    assert rendered["metadata"]["annotations"] == {
+        "kubevirt-render.dev/instancetype": "VirtualMachineInstancetype/small",
+        "kubevirt-render.dev/kubevirt-version": "1.8.4",
+    }
+
+
+def test_snapshot_stores_what_is_referred_to_and_points_the_matcher_at_it():
+    stored = instancetype(uid="11111111-2222-3333-4444-555555555555", generation=3, namespace="a", labels={"x": "y"})
+    (_, left, revision), _ = run(stored, vm(instancetype="small", namespace="a"), mode="snapshot")
+    name = "web-small-v1beta1-11111111-2222-3333-4444-555555555555-3"
+    assert left["spec"]["instancetype"] == {"kind": "VirtualMachineInstancetype", "name": "small", "revisionName": name}
+    assert revision == {
+        "apiVersion": "apps/v1",
+        "kind": "ControllerRevision",
+        "metadata": {
+            "name": name,
+            "namespace": "a",
+            "labels": {
+                "instancetype.kubevirt.io/object-generation": "3",
+                "instancetype.kubevirt.io/object-kind": "VirtualMachineInstancetype",
+                "instancetype.kubevirt.io/object-name": "small",
+                "instancetype.kubevirt.io/object-uid": "11111111-2222-3333-4444-555555555555",
+                "instancetype.kubevirt.io/object-version": "v1beta1",
+            },
+        },
+        "data": {
+            "apiVersion": "instancetype.kubevirt.io/v1beta1",
+            "kind": "VirtualMachineInstancetype",
+            "metadata": {
+                "name": "small",
+                "namespace": "a",
+                "uid": "11111111-2222-3333-4444-555555555555",
+                "generation": 3,
+            },
+            "spec": {"cpu": {"guest": 2}, "memory": {"guest": "2Gi"}},
+        },
+        "revision": 0,
+    }
+
+
+def test_without_a_uid_the_content_decides_the_name():
+    first, _ = run(instancetype(), vm(instancetype="small"), mode="snapshot")
+    again, _ = run(instancetype(), vm(instancetype="small"), mode="snapshot")
+    other, _ = run(instancetype(cpu=4), vm(instancetype="small"), mode="snapshot")
+    assert first == again
+    assert first[2]["metadata"]["name"] != other[2]["metadata"]["name"]
+
+
+def test_a_snapshot_of_a_snapshot_adds_nothing():
+    once, _ = run(instancetype(), vm(instancetype="small"), mode="snapshot")
+    twice, _ = run(*once, mode="snapshot")
+    assert twice == once
+
+
+def test_a_snapshotted_vm_renders_as_before_after_the_instancetype_changed_or_went():
+    before, _ = run(instancetype(), vm(instancetype="small"))
+    (_, pinned, revision), _ = run(instancetype(), vm(instancetype="small"), mode="snapshot")
+    changed, results = run(instancetype(cpu=8, memory="32Gi"), pinned, revision)
+    gone, _ = run(pinned, revision)
+    assert changed[1] == gone[0] == before[1]
+    assert told(results) == [("outdated-revision", "warning", "web", "spec.instancetype.revisionName")]
+
+
+def test_a_snapshot_takes_the_catalogue_too():
+    given = vm()
+    given["spec"]["instancetype"] = {"name": "u1.medium"}
+    (left, revision), _ = run(given, mode="snapshot", catalogue="builtin")
+    assert left["spec"]["instancetype"]["revisionName"] == revision["metadata"]["name"]
+    assert revision["data"]["spec"] == {"cpu": {"guest": 1}, "memory": {"guest": "4Gi"}}
+    rendered, _ = run(left, revision)
+    assert domain(rendered[0])["memory"] == {"guest": "4Gi"}
+
+
+def test_the_template_of_a_pool_is_rendered_in_place():
+    template = {key: copy.deepcopy(vm(instancetype="small")[key]) for key in ("metadata", "spec")}
+    pool = {
+        "apiVersion": "pool.kubevirt.io/v1beta1",
+        "kind": "VirtualMachinePool",
+        "metadata": {"name": "pool"},
+        "spec": {"replicas": 2, "virtualMachineTemplate": template},
+    }
+    (_, left), _ = run(instancetype(), pool)
+    assert left["spec"]["replicas"] == 2
+    assert domain(left["spec"]["virtualMachineTemplate"])["memory"] == {"guest": "2Gi"}
+    assert "instancetype" not in left["spec"]["virtualMachineTemplate"]["spec"]
+
+
+def test_findings_about_a_pool_have_the_path_from_its_root():
+    template = {"spec": vm(instancetype="smal")["spec"]}
+    pool = {
+        "apiVersion": "pool.kubevirt.io/v1beta1",
+        "kind": "VirtualMachinePool",
+        "metadata": {"name": "pool"},
+        "spec": {"virtualMachineTemplate": template},
+    }
+    _, results = run(instancetype(), pool)
+    path = "spec.virtualMachineTemplate.spec.instancetype.name"
+    assert told(results) == [("unresolved-instancetype", "error", "pool", path)]
+
+
+def test_vms_inside_a_list_are_rendered_where_they_are():
+    bundle = {"apiVersion": "v1", "kind": "List", "items": [vm(instancetype="small"), instancetype()]}
+    (left,), _ = run(bundle)
+    assert left["kind"] == "List"
+    assert domain(left["items"][0])["memory"] == {"guest": "2Gi"}
+    assert left["items"][1] is bundle["items"][1]
+
+
+def test_instances_are_added_at_the_end_and_marked_local():
+    items, _ = run(instancetype(), vm("myvm", instancetype="small", namespace="a"), instancetype(namespace="a"), instances="include")
+    preview = items[3]
+    assert (preview["kind"], preview["metadata"]["name"], preview["metadata"]["namespace"]) == (
+        "VirtualMachineInstance",
+        "myvm",
+        "a",
+    )
+    assert preview["metadata"]["annotations"] == {
+        "kubevirt.io/pci-topology-version": "v3",
+        "config.kubernetes.io/local-config": "true",
+        "kubevirt.io/instancetype-name": "small",
+        "kubevirt-render.dev/instance-of": "VirtualMachine",
+    }
+    assert preview["spec"]["domain"]["firmware"] == {"uuid": "cdf77e9e-871b-5acb-a707-80ef3d4b9849"}
+
+
+def test_previews_of_an_earlier_run_stay_as_they_are():
+    once, _ = run(instancetype(), vm(instancetype="small"), instances="include")
+    twice, _ = run(*once, instances="include")
+    assert twice == once
+
+
+PRESET = {
+    "apiVersion": "kubevirt.io/v1",
+    "kind": "VirtualMachineInstancePreset",
+    "metadata": {"name": "four"},
+    "spec": {"selector": {"matchLabels": {"size": "four"}}, "domain": {"cpu": {"cores": 4}}},
+}
+
+
+def labelled(given):
+    given["spec"]["template"]["metadata"]["labels"] = {"size": "four"}
+    return given
+
+
+def test_presets_reach_bare_instances():
+    bare = {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachineInstance",
+        "metadata": {"name": "one", "labels": {"size": "four"}},
+        "spec": {"domain": {"devices": {}}},
+    }
+    (_, left), _ = run(PRESET, bare)
+    assert left["spec"]["domain"]["cpu"] == {"cores": 4}
+    assert left["metadata"]["annotations"] == {"virtualmachinepreset.kubevirt.io/four": "kubevirt.io/v1"}
+
+
+def test_presets_reach_a_vms_instance_and_not_the_vm():
+    given = labelled(vm())
+    (_, left, preview), _ = run(PRESET, given, instances="include")
+    assert left is given
+    assert preview["spec"]["domain"]["cpu"]["cores"] == 4
+
+
+def test_folded_presets_stand_in_the_vms_template():
+    (_, left), _ = run(PRESET, labelled(vm()), presets="fold")
+    assert domain(left)["cpu"] == {"cores": 4}
+    assert left["spec"]["template"]["metadata"]["annotations"] == {"virtualmachinepreset.kubevirt.io/four": "kubevirt.io/v1"}
+
+
+def test_folding_comes_before_the_clusters_defaults():
+    preference = {
+        "apiVersion": "instancetype.kubevirt.io/v1beta1",
+        "kind": "VirtualMachinePreference",
+        "metadata": {"name": "linux"},
+        "spec": {"preferredSubdomain": "x"},
+    }
+    (_, _, left), _ = run(PRESET, preference, labelled(vm(preference="linux")), presets="fold")
+    assert domain(left)["cpu"] == {"cores": 4}
+    assert domain(left)["machine"] == {"type": "q35"}
+
+
+def test_ignored_presets_reach_nothing():
+    given = labelled(vm())
+    (_, left), results = run(PRESET, given, presets="ignore", instances="omit")
+    assert left is given
+    assert results == []

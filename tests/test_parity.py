@@ -1,0 +1,127 @@
+"""KubeVirt's measured answers, through the whole function; the full files where they lie beside the checkout."""
+
+import gzip
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import krm_fn
+
+SHARED = Path(__file__).resolve().parents[1].parent / "shared" / "parity"
+LOCAL = Path(__file__).resolve().parents[1] / "fixtures" / "parity"
+RELEASES = ("fuzz-v1.9.0", "fuzz-v1.8.4", "fuzz-v1.7.4", "fuzz-v1.6.6", "fuzz-v1.5.3", "fuzz-v1.4.1")
+WITH_EXPANSION = ("matrix-v1.9.0", *RELEASES, "inference-v1.9.0", "revisions-v1.6.6")
+WITH_INSTANCES = ("matrix-v1.9.0", "fuzz-v1.9.0", "fuzz-v1.8.4", "fuzz-v1.7.4")
+
+
+def cases(name):
+    path = SHARED / f"{name}.jsonl.gz"
+    if not path.exists():
+        path = LOCAL / f"{name}.jsonl.gz"
+    with gzip.open(path) as lines:
+        yield from map(json.loads, lines)
+
+
+def resource_list(case, **spec):
+    config = {
+        "kubevirtVersion": case["kubevirt"].removeprefix("v"),
+        "catalogue": "none",
+        "configuration": case.get("config", {}),
+        **spec,
+    }
+    return {
+        "items": case["items"],
+        "functionConfig": {
+            "apiVersion": "kubevirt-render.dev/v1alpha1",
+            "kind": "RenderVirtualMachines",
+            "spec": config,
+        },
+    }
+
+
+def key(item):
+    return f"{item['metadata'].get('namespace', 'default')}/{item['metadata']['name']}"
+
+
+def of_kind(kind, items):
+    return {key(item): item for item in items if item["kind"] == kind}
+
+
+def expected_vm(answer, given):
+    """KubeVirt's VM; a namespace that the bundle leaves out is never added."""
+    metadata = {name: value for name, value in answer["metadata"].items() if name != "namespace" or name in given["metadata"]}
+    return {**answer, "metadata": metadata}
+
+
+def error_paths(results, name):
+    namespace, _, name = name.partition("/")
+    return {
+        result["tags"].get("upstreamPath") or result.get("field", {}).get("path", "")
+        for result in results
+        if result["severity"] == "error"
+        and result.get("resourceRef", {}).get("kind") == "VirtualMachine"
+        and result["resourceRef"]["name"] == name
+        and result["resourceRef"].get("namespace", "default") == namespace
+    }
+
+
+def conflict_paths(message):
+    found = re.search(r"VM field(?:\(s\)|s) (.*) conflicts? with", message)
+    return set(found.group(1).split(", ")) if found else set()
+
+
+def note_if_sampled(record_property, name):
+    full = (SHARED / f"{name}.jsonl.gz").exists()
+    record_property("parity", "all cases" if full else "the sample in fixtures/parity; the full files are not beside the checkout")
+
+
+@pytest.mark.parametrize("name", WITH_EXPANSION)
+def test_expansion_agrees(name, record_property):
+    note_if_sampled(record_property, name)
+    wrong = []
+    count = 0
+    for case in cases(name):
+        before = json.dumps(case["items"])
+        out = krm_fn.process(resource_list(case))
+        given, left = of_kind("VirtualMachine", case["items"]), of_kind("VirtualMachine", out["items"])
+        if json.dumps(case["items"]) != before:
+            wrong.append((case["id"], "the argument was changed"))
+        for vm, answer in case["expect"].items():
+            count += 1
+            if answer.get("upstreamCrashes"):
+                continue  # no exception was raised, and that is all there is to agree on
+            if "expanded" in answer:
+                agrees = left[vm] == expected_vm(answer["expanded"], given[vm])
+            else:
+                paths = error_paths(out["results"], vm)
+                agrees = bool(paths) and left[vm] is given[vm] and conflict_paths(answer.get("expandError", "")) <= paths
+            if not agrees:
+                wrong.append((case["id"], vm))
+    assert not wrong, f"{len(wrong)} of {count} disagree"
+    assert count
+
+
+@pytest.mark.parametrize("name", WITH_INSTANCES)
+def test_instances_agree(name, record_property):
+    note_if_sampled(record_property, name)
+    wrong = []
+    count = 0
+    for case in cases(name):
+        out = krm_fn.process(resource_list(case, instances="include"))
+        instances = of_kind("VirtualMachineInstance", out["items"])
+        for vm, answer in case["expect"].items():
+            if "instance" in answer:
+                count += 1
+                if vm not in instances or not same_instance(instances[vm], answer["instance"]):
+                    wrong.append((case["id"], vm))
+    assert not wrong, f"{len(wrong)} of {count} disagree"
+    assert count
+
+
+def same_instance(instance, answer):
+    notes = instance["metadata"]["annotations"].items()
+    theirs = {name: value for name, value in notes if "config.kubernetes.io/" not in name and "kubevirt-render.dev/" not in name}
+    labels = instance["metadata"].get("labels", {})
+    return instance["spec"] == answer["spec"] and theirs == answer["annotations"] and labels == answer["labels"]
