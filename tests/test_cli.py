@@ -115,6 +115,16 @@ def test_verbose_says_what_is_left_alone(folder):
     )
 
 
+def test_what_only_tools_read_is_left_out(tmp_path):
+    own = "apiVersion: kubevirt-render.dev/v1alpha1\nkind: RenderVirtualMachines\nmetadata: {name: render}\n"
+    (tmp_path / "all.yaml").write_text(f"{own}---\n{CONFIG_MAP}")
+    done = render("-v", "all.yaml", cwd=tmp_path)
+    assert done.stdout == CONFIG_MAP
+    assert done.stderr == (
+        "kubevirt-render: note: all.yaml: document 1 is left alone: only tools read a RenderVirtualMachines\n"
+    )
+
+
 def test_links_that_lead_back_up_are_followed_once(folder):
     (folder / "sizes" / "up").symlink_to(folder)
     assert render(".", cwd=folder).stdout == SIZE + "---\n" + RENDERED
@@ -259,6 +269,31 @@ def test_in_place_puts_what_was_added_behind_what_changed(folder):
     assert (folder / "sizes" / "small.yml").read_text() == SIZE
 
 
+def test_in_place_changes_a_file_that_is_a_resource_list(tmp_path):
+    text = "kind: ResourceList\nitems:\n- %s- %s"
+    pieces = [piece.replace("\n", "\n  ").rstrip(" ") for piece in (VM, RENDERED, SIZE)]
+    (tmp_path / "list.yaml").write_text(text % (pieces[0], pieces[2]))
+    assert render("--in-place", "list.yaml", cwd=tmp_path).returncode == 0
+    assert (tmp_path / "list.yaml").read_text() == text % (pieces[1], pieces[2])
+
+
+def test_in_place_leaves_everything_where_the_disk_is_full(folder):
+    (folder / "a.yaml").write_text(VM.replace("name: web", "name: api"))
+    arguments = f"{sys.executable} -m krm_fn.main render --in-place ."
+    done = subprocess.run(
+        ["sh", "-c", f"ulimit -f 0; exec {arguments}"],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "kubevirt-render: error: input or output: File too large\n"
+    assert (folder / "vm.yaml").read_text() == VM
+    assert not list(folder.glob(".*.tmp"))
+
+
 def test_in_place_writes_through_a_link(folder):
     (folder / "vm.yaml").rename(folder / "real.txt")
     (folder / "vm.yaml").symlink_to("real.txt")
@@ -354,12 +389,14 @@ def test_a_flag_beats_the_config_file(folder):
         (["--configuration", "[1]"], "--configuration: found a list; expected a map"),
         (["--configuration", "absent.yaml"], "--configuration: found 'absent.yaml'; expected a map"),
         (["--config", "absent.yaml"], "absent.yaml: No such file or directory"),
+        (["--config", "latin.txt"], "latin.txt: is no UTF-8 text, from byte 3 on"),
         (["--config", "fn.txt"], "fn.txt: data.mode: found 'x'; expected one of expand, validate, annotate, snapshot"),
     ],
 )
 def test_a_wrong_flag_is_named_and_nothing_is_rendered(tmp_path, arguments, message):
     (tmp_path / "vm.yaml").write_text(VM)
     (tmp_path / "fn.txt").write_text("apiVersion: v1\nkind: ConfigMap\ndata: {mode: x}\n")
+    (tmp_path / "latin.txt").write_bytes(b"a: \xe9\n")
     done = run("render", *arguments, "vm.yaml", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"kubevirt-render: error: {message}")

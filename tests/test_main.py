@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from krm_fn.main import guarded
+
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAM = [sys.executable, "-m", "krm_fn.main"]
 EMPTY = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n"
@@ -151,6 +153,23 @@ def test_a_full_disk_is_one_line():
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run(PROGRAM, input=MANY.encode(), stdout=full, stderr=subprocess.PIPE, env=environment(), check=False)
     assert (done.returncode, done.stderr) == (1, b"kubevirt-render: error: input or output: No space left on device\n")
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (MemoryError(), "the input needs more memory than there is"),
+        (RecursionError(), "the input is nested too deeply"),
+        (ZeroDivisionError("secret"), "internal error: ZeroDivisionError at test_main.py:LINE; please report it"),
+    ],
+)
+def test_what_nobody_foresaw_is_one_line_without_the_users_data(error, line, capsys):
+    def fails():
+        raise error
+
+    assert guarded(fails) == 1
+    said = capsys.readouterr().err.replace(f":{fails.__code__.co_firstlineno + 1};", ":LINE;")
+    assert said == f"kubevirt-render: error: {line}\n"
 
 
 def test_closed_streams_are_borne():
