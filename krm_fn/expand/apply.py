@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from krm_fn.facts import Conflict
     from krm_fn.fields.verbs import Field, Groups
-    from krm_fn.releases import Release
+    from krm_fn.releases import Release, Version
     from krm_fn.resource import Object
 
 TABLES: dict[str, Sequence[Field]] = {
@@ -25,7 +25,7 @@ TABLES: dict[str, Sequence[Field]] = {
     "autoattach": AUTOATTACH,
 }
 
-_groups: dict[tuple[str, Release], Groups] = {}
+_groups: dict[tuple[str, Version], Groups] = {}
 
 
 def apply(
@@ -61,7 +61,7 @@ def apply_autoattach_preferences(template: Object, preference: Object, release: 
 
 
 def _compiled(table: str, release: Release) -> Groups:
-    key = table, release
+    key = table, release.version
     if key not in _groups:
         _groups[key] = groups_of(TABLES[table], release)
     return _groups[key]

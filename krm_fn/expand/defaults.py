@@ -16,7 +16,7 @@ from krm_fn.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from krm_fn.cluster import Cluster
@@ -28,6 +28,9 @@ BRIDGE_FORBIDDEN = "bridge-forbidden"
 SLIRP_REMOVED = "slirp-removed"
 
 LIMITS = ("domain", "resources", "limits")
+
+
+_steps_of: dict[Version, Sequence[Callable[[Object, Cluster, Release], None]]] = {}
 
 
 class Step(Value):
@@ -75,9 +78,8 @@ def set_instance_defaults(spec: Object, cluster: Cluster, release: Release) -> s
 
     upstream: pkg/defaults/defaults.go:SetDefaultVirtualMachineInstanceSpec
     """
-    for step in STEPS:
-        if release.within(since=step.since, until=step.until):
-            step.run(spec, cluster, release)
+    for run in _steps(release):
+        run(spec, cluster, release)
     refusal = set_default_network(spec, cluster)
     if not refusal:
         set_default_disks(spec)
@@ -175,6 +177,14 @@ def _pull_policy(image: Any) -> str:
 def _set_eviction_strategy(spec: Object, cluster: Cluster, _: Release) -> None:
     if not is_set(spec.get("evictionStrategy")):
         spec["evictionStrategy"] = cluster.eviction_strategy
+
+
+def _steps(release: Release) -> Sequence[Callable[[Object, Cluster, Release], None]]:
+    """What a release runs, in order."""
+    if release.version not in _steps_of:
+        run = tuple(step.run for step in STEPS if release.within(since=step.since, until=step.until))
+        _steps_of[release.version] = run
+    return _steps_of[release.version]
 
 
 def _amount(spec: Object, path: tuple[str, ...]) -> Quantity | None:

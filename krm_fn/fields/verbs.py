@@ -117,7 +117,8 @@ def enter_list(parent: Object, key: str) -> list[Any]:
 def reach(parent: Object, way: Iterable[str]) -> Object:
     """The map at the end of a path, every step entered."""
     for key in way:
-        parent = enter(parent, key)
+        below = parent.get(key)
+        parent = below if isinstance(below, dict) else enter(parent, key)
     return parent
 
 
