@@ -6,7 +6,7 @@ Nothing here copies or changes an object. `kind: List` objects are looked into: 
 from __future__ import annotations
 
 from krm_fn.paths import as_list
-from krm_fn.resource import group_of, kind_of, name_of, namespace_of, previous_names
+from krm_fn.resource import group_of, kind_of, name_of, namespace_of, place_of, previous_names
 from krm_fn.value import Value
 
 TYPE_CHECKING = False
@@ -64,9 +64,13 @@ def _inside(obj: object, number: int, path: Path) -> Iterator[Entry]:
 
 
 class Bundle:
-    """The index. Kinds in the API's spelling; namespaces as `effective_namespace` gives them, "" for cluster kinds."""
+    """The index. Kinds in the API's spelling; namespaces as `effective_namespace` gives them, "" for cluster kinds.
 
-    def __init__(self, items: Sequence[object]) -> None:
+    `places` gives file and index of each item where the caller knows them; else the items' own annotations tell.
+    """
+
+    def __init__(self, items: Sequence[object], places: Sequence[tuple[str, int]] = ()) -> None:
+        self._items, self._places = items, places
         self.entries = tuple(entries(items))
         self.nulls = tuple(number for number, item in enumerate(items) if item is None)
         self._by_kind: dict[str, list[Entry]] = {}
@@ -75,6 +79,12 @@ class Bundle:
         self._names: dict[tuple[str, str], dict[str, Entry]] = {}
         self._previous: dict[tuple[str, str], dict[str, Entry]] = {}
         self._built: set[str] = set()
+
+    def place(self, item: int) -> tuple[str, int]:
+        """File and index within it of an item; ("", 0) where nobody knows, and for an item that is none (-1)."""
+        if item < 0:
+            return "", 0
+        return self._places[item] if self._places else place_of(self._items[item])
 
     def of_kind(self, kind: str, group: str | None = None) -> Sequence[Entry]:
         """All objects of a kind (and, where given, of an API group), in the bundle's order."""

@@ -44,8 +44,8 @@ def render(items: Sequence[Any], settings: Config, places: Sequence[tuple[str, i
 
     `places` gives file and index of each item where the caller knows them; else the items' own annotations tell.
     """
-    facts = gather(Bundle(items), settings)
-    placed = results.ordered(_with_place(finding, items, places) for finding in _judged(facts))
+    facts = gather(Bundle(items, places), settings)
+    placed = results.ordered(_with_place(finding, facts.bundle) for finding in _judged(facts))
     return Outcome(items=modes.leave(items, facts), findings=placed)
 
 
@@ -59,8 +59,6 @@ def _judged(facts: BundleFacts) -> Iterator[Finding]:
     yield from rules.judge_bundle(facts, severity)
 
 
-def _with_place(finding: Finding, items: Sequence[Any], places: Sequence[tuple[str, int]]) -> Finding:
-    if finding.item < 0:
-        return finding
-    file, index = places[finding.item] if places else results.place_of(items[finding.item])
+def _with_place(finding: Finding, bundle: Bundle) -> Finding:
+    file, index = bundle.place(finding.item)
     return finding.but(file=file, index=index) if file else finding

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 PREVIOUS_NAMES = "internal.config.kubernetes.io/previousNames"
 ORIGIN = "config.kubernetes.io/origin"
 LOCAL_CONFIG = "config.kubernetes.io/local-config"
+PATH_ANNOTATIONS = ("internal.config.kubernetes.io/path", "config.kubernetes.io/path")
+INDEX_ANNOTATIONS = ("internal.config.kubernetes.io/index", "config.kubernetes.io/index")
 
 
 class Ref(Value):
@@ -81,3 +83,26 @@ def previous_names(obj: Object) -> tuple[str, ...]:
     """
     names = annotations_of(obj).get(PREVIOUS_NAMES)
     return tuple(filter(None, names.split(","))) if isinstance(names, str) else ()
+
+
+def place_of(item: object) -> tuple[str, int]:
+    """File and index within the file that an item's annotations name; ("", 0) where they name none.
+
+    kpt writes path and index; kustomize writes only the origin, and only when `buildMetadata` asks for it.
+    """
+    if not isinstance(item, dict):
+        return "", 0
+    notes = annotations_of(item)
+    path = next((text(notes[key]) for key in PATH_ANNOTATIONS if text(notes.get(key))), "")
+    if not path:
+        return _origin_path(text(notes.get(ORIGIN))), 0
+    index = next((str(notes[key]) for key in INDEX_ANNOTATIONS if key in notes), "0")
+    return path, int(index) if index.isascii() and index.isdigit() and len(index) < 10 else 0
+
+
+def _origin_path(origin: str) -> str:
+    for line in origin.splitlines():
+        key, _, value = line.partition(":")
+        if key == "path":
+            return value.strip().strip("'\"")
+    return ""

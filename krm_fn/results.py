@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from krm_fn.findings import SEVERITIES, UNSET
 from krm_fn.paths import as_list, dotted
-from krm_fn.resource import ORIGIN, annotations_of, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,38 +30,12 @@ SECRET_KEYS = frozenset(
 )
 HIDDEN = "(hidden)"
 
-PATH_ANNOTATIONS = ("internal.config.kubernetes.io/path", "config.kubernetes.io/path")
-INDEX_ANNOTATIONS = ("internal.config.kubernetes.io/index", "config.kubernetes.io/index")
-
 
 def redact(value: Any) -> Any:
     """The value with everything that may be secret replaced by a fixed word."""
     if isinstance(value, dict):
         return {key: HIDDEN if key in SECRET_KEYS else redact(below) for key, below in value.items()}
     return [redact(below) for below in value] if isinstance(value, list) else value
-
-
-def place_of(item: object) -> tuple[str, int]:
-    """File and index within the file that an item's annotations name; ("", 0) where they name none.
-
-    kpt writes path and index; kustomize writes only the origin, and only when `buildMetadata` asks for it.
-    """
-    if not isinstance(item, dict):
-        return "", 0
-    notes = annotations_of(item)
-    path = next((text(notes[key]) for key in PATH_ANNOTATIONS if text(notes.get(key))), "")
-    if not path:
-        return _origin_path(text(notes.get(ORIGIN))), 0
-    index = next((str(notes[key]) for key in INDEX_ANNOTATIONS if key in notes), "0")
-    return path, int(index) if index.isascii() and index.isdigit() and len(index) < 10 else 0
-
-
-def _origin_path(origin: str) -> str:
-    for line in origin.splitlines():
-        key, _, value = line.partition(":")
-        if key == "path":
-            return value.strip().strip("'\"")
-    return ""
 
 
 def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -4,7 +4,7 @@ import pytest
 
 from krm_fn import results
 from krm_fn.findings import Finding
-from krm_fn.resource import Ref
+from krm_fn.resource import Ref, place_of
 
 REF = Ref(api_version="kubevirt.io/v1", kind="VirtualMachine", name="db", namespace="team-a")
 FINDING = Finding(
@@ -94,7 +94,7 @@ def test_the_exit_code_follows_fail_on(severities, fail_on, code):
     ],
 )
 def test_the_place_of_an_item_comes_from_the_hosts_annotations(annotations, place):
-    assert results.place_of({"metadata": {"annotations": annotations}}) == place
+    assert place_of({"metadata": {"annotations": annotations}}) == place
 
 
 def test_earlier_results_stay_first_and_ours_are_not_said_twice():
@@ -104,4 +104,4 @@ def test_earlier_results_stay_first_and_ours_are_not_said_twice():
 
 def test_results_of_any_shape_are_taken():
     assert results.merge("text", []) == []
-    assert results.place_of(None) == ("", 0)
+    assert place_of(None) == ("", 0)

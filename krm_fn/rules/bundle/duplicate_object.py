@@ -26,7 +26,6 @@ from __future__ import annotations
 
 from krm_fn.bundle import effective_namespace, is_cluster_kind
 from krm_fn.resource import annotations_of, group_of, kind_of, name_of
-from krm_fn.results import place_of
 from krm_fn.rules import Hit, rule
 
 TYPE_CHECKING = False
@@ -48,8 +47,9 @@ def duplicate_object(facts: BundleFacts) -> Iterator[Hit]:
             continue
         twin = first.setdefault(_key(entry.obj), entry)
         if twin is not entry and _own(twin.obj) != _own(entry.obj):
+            other = f"another, different {kind_of(entry.obj)} of this name"
             yield Hit(
-                message=f"another, different {kind_of(entry.obj)} of this name stands {_where(twin)}; delete or rename one",
+                message=f"{other} stands {_where(twin, facts)}; delete or rename one",
                 path=("metadata", "name"),
                 current=name_of(entry.obj),
                 about=entry,
@@ -67,6 +67,6 @@ def _own(obj: Object) -> Object:
     return {**obj, "metadata": {**obj["metadata"], "annotations": notes}}
 
 
-def _where(entry: Entry) -> str:
-    file, index = place_of(entry.obj)
+def _where(entry: Entry, facts: BundleFacts) -> str:
+    file, index = facts.bundle.place(entry.item)
     return f"in {file} (document {index})" if file else f"at item {entry.item}"
