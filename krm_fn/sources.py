@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 
 from krm_fn import yamlio
 from krm_fn.errors import InputError
-from krm_fn.resource import group_of, kind_of, text
-from krm_fn.resource import place_of
+from krm_fn.resource import group_of, kind_of, place_of, text
 from krm_fn.value import Value
 
 if TYPE_CHECKING:
