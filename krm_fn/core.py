@@ -57,6 +57,8 @@ def _judged(facts: BundleFacts) -> Iterator[Finding]:
         if told:
             yield from rules.judge("preset", told, severity)
     yield from rules.judge_bundle(facts, severity)
+    if facts.config.mode == "validate":
+        yield from rules.judge_bundle(facts, severity, "lint")
 
 
 def _with_place(finding: Finding, bundle: Bundle) -> Finding:

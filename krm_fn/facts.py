@@ -148,6 +148,7 @@ class BundleFacts(Value):
 
     bundle: Bundle
     config: Config
+    cluster: Cluster
     release: Release
     vms: tuple[VmFacts, ...] = ()
     instances: tuple[InstanceFacts, ...] = ()

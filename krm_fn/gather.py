@@ -33,6 +33,7 @@ VM_IN: dict[tuple[str, str], Path] = {
 TEMPLATE: Path = ("spec", "template")
 # Up to 1.4 what KubeVirt's expander gets has passed the mutating webhook whole, defaults and all.
 ADMITTED_UNTIL = (1, 5)
+HALF_JUDGED_SINCE = (1, 6)
 
 
 def gather(bundle: Bundle, settings: Config) -> BundleFacts:
@@ -47,6 +48,7 @@ def gather(bundle: Bundle, settings: Config) -> BundleFacts:
     return BundleFacts(
         bundle=bundle,
         config=settings,
+        cluster=work.cluster,
         release=settings.release,
         vms=tuple(work.vms()),
         instances=tuple(work.instances()) if work.has_presets else (),
@@ -135,16 +137,24 @@ class Work(Value):
         )
 
     def _expansion(self, vm: Object, resolution: Resolution, *, defaults: bool | None = None) -> Expansion | None:
-        """None where a reference failed, and where the VM refers to nothing: KubeVirt leaves such a VM alone."""
-        if resolution.errors or not (resolution.instancetype or resolution.preference):
+        """None where the VM refers to nothing, which KubeVirt leaves alone, and where nothing can be said of it.
+
+        From 1.6 on admission passes over a reference that leads nowhere and judges the VM by the other one.
+        """
+        judged = not resolution.errors or self.settings.release.within(since=HALF_JUDGED_SINCE)
+        if not judged or not (resolution.instancetype or resolution.preference):
             return None
+        found = self._expanded(vm, resolution, defaults=self.settings.defaults != "none" if defaults is None else defaults)
+        return found.but(vm=None) if resolution.errors else found
+
+    def _expanded(self, vm: Object, resolution: Resolution, *, defaults: bool) -> Expansion:
         return expand.expand(
             vm,
             instancetype=resolution.instancetype.spec if resolution.instancetype else None,
             preference=resolution.preference.spec if resolution.preference else None,
             cluster=self.cluster,
             release=self.settings.release,
-            defaults=self.settings.defaults != "none" if defaults is None else defaults,
+            defaults=defaults,
         )
 
     def _folded(self, facts: VmFacts) -> VmFacts:

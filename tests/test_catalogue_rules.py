@@ -6,6 +6,7 @@ import pytest
 
 from krm_fn.bundle import Bundle, Entry
 from krm_fn.catalogue import INSTANCETYPE, PREFERENCE
+from krm_fn.cluster import Cluster
 from krm_fn.config import Config
 from krm_fn.facts import BundleFacts, Found, Resolution, VmFacts
 from krm_fn.releases import Release
@@ -32,7 +33,9 @@ def vm_facts(text, name, *, matcher="instancetype", kind=INSTANCETYPE, origin="c
 
 
 def judged(rule, text="1.9.0", *, vms=(), items=(), **config):
-    bundle = BundleFacts(bundle=Bundle(items), config=Config(**config), release=release(text), vms=tuple(vms))
+    bundle = BundleFacts(
+        bundle=Bundle(items), config=Config(**config), cluster=Cluster(), release=release(text), vms=tuple(vms)
+    )
     return [finding for finding in judge_bundle(bundle, {}) if finding.rule == rule]
 
 

@@ -45,7 +45,7 @@ def check(
     """
     targets = _targets(outputs)
     found = options.read_sources(paths, kustomizations, verbose=verbose)
-    config = options.settings(found, config_file, flags)
+    config = options.settings(found, config_file, flags).but(mode="validate")
     outcome = core.render(found.items, config, places=found.places)
     report = Report(
         findings=outcome.findings,

@@ -19,7 +19,8 @@ The function bears the module's name; the id is the same name with dashes. Famil
 
     vm       facts of one VM that can't be rendered as it stands; modules are loaded only when a VM is in trouble
     preset   facts of the presets of one instance; the same
-    bundle   facts of the whole bundle
+    bundle   facts of the whole bundle, in every mode: what makes rendering go wrong, or mean something else than it says
+    lint     facts of the whole bundle, in mode `validate` only: what KubeVirt's webhooks don't see
 """
 
 from __future__ import annotations
@@ -125,9 +126,9 @@ def judge(family: str, facts: VmFacts | PresetFacts, severity: Mapping[str, str]
                 yield _finding(declared, placed, hit.about or facts.entry, severity)
 
 
-def judge_bundle(facts: BundleFacts, severity: Mapping[str, str]) -> Iterator[Finding]:
-    """The findings of the family `bundle`."""
-    for declared in load("bundle"):
+def judge_bundle(facts: BundleFacts, severity: Mapping[str, str], family: str = "bundle") -> Iterator[Finding]:
+    """The findings of a family about the whole bundle."""
+    for declared in load(family):
         for hit in _hits(declared, facts, facts.release, severity):
             yield _finding(declared, hit, hit.about, severity)
 

@@ -1,0 +1,1 @@
+"""Rules about the whole bundle: what KubeVirt's webhooks do not see."""
