@@ -25,7 +25,7 @@ LONGEST_SHOWN = 60
 
 class Cause(Value):
     """One refusal or warning. `path` is the real place from the object's root; `upstream_path` the dotted path KubeVirt names
-    where it names another; `upstream` the place in its source. `current` is the plain value at `path`, UNSET where there is none.
+    where it names another; `upstream` the place in its source. `current` is the scalar at `path`, UNSET where there is none.
     """
 
     path: Path

@@ -276,8 +276,7 @@ class Node:
     def visit(self, item: Any, at: Path, scope: Scope, found: list[Cause]) -> None:
         """Add to `found` what is wrong with the value that stands at `at`; rows pass over other shapes than maps."""
         for examination, upstream in self.examinations:
-            for cause in examination(scope):
-                found.append(cause if cause.upstream else cause.but(upstream=upstream))
+            found += [cause if cause.upstream else cause.but(upstream=upstream) for cause in examination(scope)]
         if self.each is not None and isinstance(item, list):
             for index, each in enumerate(item):
                 self.each.visit(each, (*at, index), scope, found)

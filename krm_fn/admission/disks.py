@@ -127,7 +127,7 @@ CHECKS = (
     Check(
         at=("lun", "reservation"),
         refuses=lambda value, _disk, scope: value is True and not _reservations_open(scope),
-        message="persistent reservation is off on the cluster; set persistentReservationConfiguration.enabled or remove the field",
+        message="persistent reservation is off on the cluster; enable persistentReservationConfiguration, or remove it",
         upstream="pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go:validatePersistentReservation",
         named="domain.devices.disks.luns.reservation",
     ),

@@ -69,12 +69,13 @@ class Scope:
         """A cause at the place `at` below the spec. Upstream's own path, where it isn't that one, is `named` (below the spec)
         or `absolute`. The value of a `secret` place is left out.
         """
-        current = UNSET if secret else get(self.spec, at, UNSET)
+        path, current = (*self.path, *at), UNSET if secret else get(self.spec, at, UNSET)
+        upstream_path = absolute or (below(dotted(self.path), named) if named else "")
         return Cause(
-            path=(*self.path, *at),
+            path=path,
             message=message,
             reason=reason,
-            upstream_path=absolute or (below(dotted(self.path), named) if named else ""),
+            upstream_path="" if upstream_path == dotted(path) else upstream_path,
             current=UNSET if isinstance(current, dict | list) else current,
         )
 

@@ -1,0 +1,124 @@
+"""Laws of all checks of admission: their form, their secrecy, and that no shape of input throws them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from admitting import causes_of, changed, gates
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from krm_fn import admission, releases
+from krm_fn.admission import schema
+from krm_fn.admission.checks import Check
+from krm_fn.cluster import Cluster
+from krm_fn.paths import copy, dotted, put
+
+CHECKS = [check for group in (*admission.GROUPS, *schema.VM_GROUPS) for check in group.checks]
+EXAMINATIONS = (*admission.EXAMINATIONS, *admission.VM_EXAMINATIONS)
+RELEASES = [releases.parse(f"1.{minor}") for minor in range(4, 10)]
+SECRET = "hunter2-" * 400
+
+SPEC = ("spec", "template", "spec")
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.sampled_from(["", "x", "1Gi", "-1", "é"])
+ANYTHING = st.recursive(
+    SCALARS,
+    lambda below: st.lists(below, max_size=2) | st.dictionaries(st.sampled_from(["name", "disk", "x"]), below, max_size=2),
+    max_leaves=4,
+)
+
+
+def _places(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return (
+        [path, *(place for key, below in items for place in _places(below, (*path, key)))]
+        if path
+        else [place for key, below in items for place in _places(below, (key,))]
+    )
+
+
+FULL = changed(
+    {
+        "domain.cpu": {
+            "cores": 1,
+            "dedicatedCpuPlacement": True,
+            "features": [{"name": "x"}],
+            "numa": {"guestMappingPassthrough": {}},
+        },
+        "domain.memory": {"guest": "1Gi", "maxGuest": "2Gi", "hugepages": {"pageSize": "2Mi"}},
+        "domain.resources": {"requests": {"cpu": "1", "memory": "1Gi"}, "limits": {"cpu": "1", "memory": "1Gi"}},
+        "domain.firmware": {
+            "acpi": {"slicNameRef": "x"},
+            "bootloader": {"efi": {}},
+            "kernelBoot": {"container": {"image": "x"}},
+        },
+        "domain.launchSecurity": {"sev": {}},
+        "domain.devices.gpus": [{"name": "a", "claimName": "a", "requestName": "b"}],
+        "domain.devices.hostDevices": [{"name": "a", "deviceName": "a"}],
+        "domain.devices.filesystems": [{"name": "root"}],
+        "domain.devices.disks.0.blockSize": {"custom": {"logical": 1, "physical": 1}},
+        "domain.devices.interfaces.0.ports": [{"name": "a", "port": 1}],
+        "domain.devices.interfaces.0.portRanges": [{"start": 1, "end": 2, "protocol": "TCP"}],
+        "domain.devices.interfaces.0.dhcpOptions": {"ntpServers": ["x"], "privateOptions": [{"option": 1}]},
+        "volumes.0": {"name": "root", "cloudInitNoCloud": {"userData": "x"}},
+        "accessCredentials": [{"sshPublicKey": {"source": {}, "propagationMethod": {"noCloud": {}}}}],
+        "dnsConfig": {"nameservers": ["x"], "searches": ["x"], "options": [{"name": "x"}]},
+        "affinity": {
+            "podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"labelSelector": {"matchLabels": {"a": "b"}}}]}
+        },
+        "topologySpreadConstraints": [{"topologyKey": "a"}],
+        "resourceClaims": [{"name": "a"}],
+        "/spec.dataVolumeTemplates": [{"metadata": {"name": "a"}, "spec": {"pvc": {}, "source": {}}}],
+    }
+)
+
+
+@pytest.mark.parametrize("row", CHECKS, ids=lambda row: f"{'.'.join(row.at)}-{row.upstream.rpartition(':')[2]}")
+def test_every_row_names_its_place_in_upstreams_source_and_says_fact_and_fix(row: Check) -> None:
+    assert re.fullmatch(r"pkg/[\w/.-]+\.go:\w+", row.upstream)
+    assert "; " in row.message
+    assert not row.message.endswith(".")
+    assert "\n" not in row.message
+
+
+@pytest.mark.parametrize("found", EXAMINATIONS, ids=lambda found: found.check.__name__)
+def test_every_examination_names_its_place_in_upstreams_source(found: Any) -> None:
+    assert re.fullmatch(r"pkg/[\w/.-]+\.go:\w+", found.upstream)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.sampled_from(_places(FULL)), ANYTHING, st.sampled_from(RELEASES), st.booleans())
+def test_no_shape_of_any_field_throws_a_check(place: Any, value: Any, release: Any, open_gates: bool) -> None:
+    vm = copy(FULL)
+    put(vm, place, value)
+    before = copy(vm)
+    configuration = (
+        gates("PortRangesSpec", "NetworkDevicesWithDRA", "HostDevices", "GraceIOVirtualization") if open_gates else {}
+    )
+    causes = admission.admit_vm(vm, expanded=vm, cluster=Cluster(configuration=configuration), release=release)
+    assert all(cause.message and dotted(cause.path) is not None for cause in causes)
+    assert vm == before
+
+
+def test_secrets_stand_in_no_cause() -> None:
+    causes = causes_of(
+        {
+            "volumes": [
+                {
+                    "name": "root",
+                    "cloudInitNoCloud": {"userData": SECRET, "userDataBase64": SECRET, "networkDataBase64": SECRET},
+                },
+                {"name": "b", "cloudInitConfigDrive": {"networkData": SECRET, "networkDataBase64": SECRET}},
+            ],
+        }
+    )
+    assert len(causes) > 3
+    assert not any("hunter2" in repr(cause) for cause in causes)
+
+
+def test_a_cause_names_upstreams_path_only_where_it_is_another() -> None:
+    vm = FULL
+    causes = admission.admit_vm(vm, expanded=vm, cluster=Cluster(), release=releases.NEWEST)
+    assert [cause for cause in causes if cause.upstream_path == dotted(cause.path)] == []
