@@ -16,8 +16,8 @@ from krm_fn.yamlio.events import (
     YAMLError,
     translate,
 )
-from krm_fn.yamlio.layout import newline_of
-from krm_fn.yamlio.reader import MERGE, OUTSIDE, Source, check_again, merge, read_node
+from krm_fn.yamlio.layout import dash_before, line_start, newline_of
+from krm_fn.yamlio.reader import MERGE, OUTSIDE, Memo, Source, check_again, merge, read_node
 from krm_fn.yamlio.texts import ENTRY, EXACT, WHOLE, ListText, Piece, StreamText, Top
 
 TYPE_CHECKING = False
@@ -43,12 +43,14 @@ def read_documents(data: bytes, *, file: str = "") -> StreamText:
         raise translate(error, data, file) from None
 
 
-def read_piece(text: str, *, first_entry: bool = False, anchors: dict[str, Any] | None = None) -> Any:
+def read_piece(
+    text: str, *, first_entry: bool = False, anchors: dict[str, Any] | None = None, memo: Memo | None = None
+) -> Any:
     """The value of a text's first document; with `first_entry`, of the first entry of the list that it is.
 
     Raises: InputError.
     """
-    source = Source(text, anchors=anchors)
+    source = Source(text, anchors=anchors, memo=memo)
     try:
         event = source.get()
         while event.__class__ not in NODES:
@@ -167,6 +169,7 @@ class ListReader:
             self.form = "loose"
         top = Top(flow=flow, column=column, keys=tuple(self.keys), end=end, form=self.form)
         text = ListText(self.data, self.file, self.values, items, self.pieces, top)
+        text.memo = self.source.memo
         for home, user, name, value in self.source.crossing:
             text.crossing.append((home, user))
             text.outer.setdefault(user, {})[name] = value
@@ -229,16 +232,32 @@ class ListReader:
         return event
 
     def cut(self, spans: list[tuple[int, int, int, int]], end: int) -> None:
-        """Cut a block list into pieces of whole lines."""
-        data = self.data
-        starts = [self.line_of(start) for start, *_ in spans]
-        ends = [*starts[1:], end if end == len(data) else self.line_of(end)]
-        for (value, _, line, _), start, stop in zip(spans, starts, ends, strict=True):
-            before = data[start:value].strip(b" \t")
-            form = ENTRY if before == b"-" else WHOLE
-            if before not in (b"-", b""):
-                self.form = "loose"
-            self.pieces.append(Piece(start=start, end=stop, line=line, form=form))
+        """Cut a block list into pieces of whole lines, each from its dash on."""
+        starts: list[int] = []
+        lines: list[int] = []
+        for value, _, line, _ in spans:
+            start, before = self.line_of(value), 0
+            if self.data[start:value].strip(b" \t") != b"-":
+                start, before = self.dash_line(starts[-1] if starts else self.keys_end(), start)
+            starts.append(start)
+            lines.append(line - before)
+        ends = [*starts[1:], end if end == len(self.data) else self.line_of(end)]
+        for start, stop, line in zip(starts, ends, lines, strict=True):
+            self.pieces.append(Piece(start=start, end=stop, line=line, form=ENTRY))
+
+    def keys_end(self) -> int:
+        return self.keys[-1][4] if self.keys else 0
+
+    def dash_line(self, since: int, start: int) -> tuple[int, int]:
+        """Where the line starts on which only a dash stands, before the line of its value; and how many lines before."""
+        text = self.data[since:start].decode()
+        dash = dash_before(text, len(text))
+        if dash < 0:
+            self.form = "loose"
+            return start, 0
+        first = line_start(text, dash)
+        lines = text[first:].replace("\r\n", "\n").replace("\r", "\n").count("\n")
+        return since + len(text[:first].encode()), lines
 
     def line_of(self, at: int) -> int:
         start = self.data.rfind(b"\n", 0, at) + 1
@@ -300,4 +319,6 @@ def _read_documents(data: bytes, file: str) -> StreamText:
     starts[:1] = [(0, 1)] * bool(starts)
     ends = [*(start for start, _ in starts), len(data)][1:]
     pieces = [Piece(start=start, end=end, line=line) for (start, line), end in zip(starts, ends, strict=True)]
-    return StreamText(data, file, items, pieces)
+    text = StreamText(data, file, items, pieces)
+    text.memo = source.memo
+    return text

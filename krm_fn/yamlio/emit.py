@@ -26,11 +26,12 @@ MEMO = 20_000
 
 
 class Style(Value):
-    """How a text is laid out: columns per level, columns of a list's dashes past their key, line break."""
+    """How a text is laid out: columns per level, columns of a list's dashes past their key, line break, literal blocks or none."""
 
     step: int = 2
     dash: int = 0
     newline: str = "\n"
+    literal: bool = True
 
 
 def number_text(value: float) -> str:
@@ -138,7 +139,7 @@ def entry(head: str, value: Any, column: int, style: Style) -> list[str]:
 
 
 def _entry(out: list[str], head: str, value: Any, column: int, style: Style) -> None:
-    if isinstance(value, str) and "\n" in value and is_literal(value):
+    if isinstance(value, str) and "\n" in value and style.literal and is_literal(value):
         margin = " " * (column + style.step)
         out.append(f"{head} |" if value[-1] == "\n" else f"{head} |-")
         out.extend(margin + line if line else "" for line in value.removesuffix("\n").split("\n"))

@@ -53,6 +53,13 @@ def skip_blanks(text: str, at: int) -> int:
     return at
 
 
+def before(text: str, at: int) -> str:
+    """The last character before index `at` that is no space, tab or line break; empty without one."""
+    while at and text[at - 1] in " \t\r\n":
+        at -= 1
+    return text[at - 1 : at] if at else ""
+
+
 def past_comments(text: str, end: int, column: int) -> int:
     """The end of the comment lines that follow the line ending at `end` and stand at `column` or deeper; `end` without any."""
     at = end

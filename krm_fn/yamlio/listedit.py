@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from krm_fn.yamlio.emit import Style, block, entry, flow
-from krm_fn.yamlio.layout import dash_before, line_end, next_line, past_comments
+from krm_fn.yamlio.layout import line_end, next_line, past_comments
 from krm_fn.yamlio.splice import Unspliceable, respell, style_of
-from krm_fn.yamlio.texts import ENTRY, spliced
+from krm_fn.yamlio.texts import spliced
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ class ListEdit:
         self.entangled = entangled
         self.edits: list[Edit] = []
         self.newline = text.newline
+        self.behind = 0  # in the text of the last piece: where what was put behind it ends
 
     def run(self, results: list[Any]) -> bytes:
         for i in sorted(self.changed):
@@ -107,7 +108,7 @@ class ListEdit:
         lines = block(keys, self.top.column, Style())
         last = len(self.top.keys) - 1
         if self.top.keys[last][0] == "items" and self.top.form == "block":
-            self.put_behind_items(lines)
+            self.put_behind_items(lines, self.top.column)
             return
         if self.top.keys[last][0] == "items" and self.top.form == "flow":
             at = self.top.keys[last][4]
@@ -128,21 +129,21 @@ class ListEdit:
             self.drop_item(i)
         if len(self.gone) == len(self.text.pieces):
             raise Unspliceable("no item stays")
-        if not self.added:
-            return
-        column = self.dash_column()
-        style = self.style_of_items()
-        lines = [line for item in self.added for line in entry(" " * column + "-", item, column, style)]
-        start, end, text = self.last_piece()
-        # A comment in the column of compact dashes is the next key's
-        inner = column + (column == self.top.column)
-        at = past_comments(text, line_end(text, self.parse_last(text).end), inner)
-        self.edit(start, end, text[:at] + self.broken(lines) + text[at:])
+        if self.added:
+            column = self.dash_column()
+            style = self.style_of_items()
+            lines = [line for item in self.added for line in entry(" " * column + "-", item, column, style)]
+            # A comment in the column of compact dashes is the next key's
+            self.put_behind_items(lines, column + (column == self.top.column))
 
-    def put_behind_items(self, lines: list[str]) -> None:
+    def put_behind_items(self, lines: list[str], column: int) -> None:
+        """Put lines behind the last item and what was put there before, past comments at `column` or deeper."""
         start, end, text = self.last_piece()
-        at = past_comments(text, line_end(text, self.parse_last(text).end), self.top.column)
-        self.edit(start, end, text[:at] + self.broken(lines) + text[at:])
+        at = self.behind or line_end(text, self.parse_last(text).end)
+        at = past_comments(text, at, column)
+        new = self.broken(lines)
+        self.behind = at + len(new)
+        self.edit(start, end, text[:at] + new + text[at:])
 
     def last_piece(self) -> tuple[int, int, str]:
         """The last piece that stays and its text so far, whose edit is withdrawn: the caller makes the one that counts."""
@@ -160,16 +161,12 @@ class ListEdit:
 
     def drop_item(self, n: int) -> None:
         piece, text = self.text.pieces[n], self.text.text_of(n)
-        if piece.form != ENTRY:
-            raise Unspliceable("the dash stands on a line of its own")
         end = next_line(text, line_end(text, self.text.parse(text, piece).end))
         self.edit(piece.start, piece.start + len(text[:end].encode()), "")
 
     def dash_column(self) -> int:
-        for n, piece in enumerate(self.text.pieces):
-            if piece.form == ENTRY:
-                return self.text.text_of(n).index("-")
-        raise Unspliceable("every dash stands on a line of its own")
+        text = self.text.text_of(0)
+        return text.index("-")
 
     def style_of_items(self) -> Style:
         text, piece = self.text.text_of(0), self.text.pieces[0]

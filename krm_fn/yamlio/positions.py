@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from krm_fn.yamlio.events import (
     AliasEvent,
-    CParser,
     MappingEndEvent,
     MappingStartEvent,
     ScalarEvent,
     SequenceEndEvent,
     SequenceStartEvent,
 )
-from krm_fn.yamlio.reader import Source
+from krm_fn.yamlio.reader import Memo, Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,14 +24,16 @@ LEAF, BLOCK_SCALAR, ALIAS, MAP, SEQ = range(5)
 
 
 class Node:
-    """One node. `start` includes its anchor and tag; `entries` are by key, a merge's under MERGE."""
+    """One node. `start` includes its anchor and tag; `entries` are by key, a merge's under MERGE.
 
-    __slots__ = ("anchor", "end", "entries", "flow", "kind", "nodes", "start")
+    `simple`, on a root, says that nothing in the tree has an anchor or tag, is an alias, or keeps empty lines (`|+`).
+    """
+
+    __slots__ = ("end", "entries", "flow", "kind", "nodes", "simple", "start")
 
     def __init__(self, kind: int, start: int, end: int) -> None:
         self.kind, self.start, self.end = kind, start, end
-        self.flow = False
-        self.anchor: str | None = None
+        self.flow = self.simple = False
         self.entries: dict[Any, Entry] = {}
         self.nodes: list[Node] = []
 
@@ -40,12 +41,12 @@ class Node:
 Entry = tuple[int, int, Node]  # start and end of the key, and the value
 
 
-def read_positions(text: str, *, first_entry: bool = False) -> Node:
+def read_positions(text: str, *, first_entry: bool = False, memo: Memo | None = None) -> Node:
     """The tree of the first document's root node; with `first_entry`, of the first entry of the list that the root is.
 
     Reads no further than that node's end. The text must have been read before: YAMLError is for what it isn't.
     """
-    source = Source(text)
+    source = Source(text, memo=memo)
     get = source.get
     event = get()
     while event.__class__ not in (ScalarEvent, AliasEvent, MappingStartEvent, SequenceStartEvent):
@@ -56,13 +57,16 @@ def read_positions(text: str, *, first_entry: bool = False) -> Node:
 
 
 def _node(source: Source, event: Any, text: str) -> Node:  # noqa: C901, PLR0912
-    get, names = source.get, source.names
+    get, names = source.get, source.memo.names
     stack: list[tuple[Node, Any, int, int]] = []
     into: Any = None
     key: Any = None
     key_start = key_end = 0
+    simple = True
     while True:
         kind = event.__class__
+        if kind is not MappingEndEvent and kind is not SequenceEndEvent and event.anchor is not None:
+            simple = False  # an anchor or an alias
         if kind is ScalarEvent:
             start, end = event.start_mark.index, event.end_mark.index
             if key_start < 0:
@@ -74,16 +78,20 @@ def _node(source: Source, event: Any, text: str) -> Node:  # noqa: C901, PLR0912
                 key_start, key_end = start, end
                 event = get()
                 continue
-            if event.style in "|>" and event.style:
+            if event.tag is not None:
+                simple = False
+            if event.style == "|" or event.style == ">":
                 node = Node(BLOCK_SCALAR, start, _block_end(text, start, end, event.value))
+                simple = simple and "+" not in text[start : start + 3]
             else:
                 node = Node(LEAF, start, end)
-            node.anchor = event.anchor
         elif kind is MappingStartEvent or kind is SequenceStartEvent:
             stack.append((into, key, key_start, key_end))
             is_map = kind is MappingStartEvent
             into = Node(MAP if is_map else SEQ, event.start_mark.index, 0)
-            into.flow, into.anchor = event.flow_style, event.anchor
+            into.flow = event.flow_style
+            if event.tag is not None:
+                simple = False
             key_start = -1 if is_map else 0
             event = get()
             continue
@@ -103,8 +111,8 @@ def _node(source: Source, event: Any, text: str) -> Node:  # noqa: C901, PLR0912
                 event = get()
                 continue
             node = Node(ALIAS, start, end)
-            node.anchor = event.anchor
         if into is None:
+            node.simple = simple
             return node
         if into.kind == MAP:
             into.entries[key] = (key_start, key_end, node)

@@ -34,6 +34,14 @@ NO_KEY: Any = object()  # a map waits for its next key
 MERGE: Any = object()  # the key `<<`
 
 
+class Memo:
+    """The values of plain scalars and the texts of plain keys that were read so far; several sources may share it."""
+
+    def __init__(self) -> None:
+        self.plain: dict[str, Any] = {}
+        self.names: dict[str, str] = {}
+
+
 class Source:
     """An open event stream and what its nodes share: anchors, the memo of scalars, the budget of aliases.
 
@@ -41,7 +49,9 @@ class Source:
     that is being read. `crossing` collects the aliases to another home: (its home, this home, name, value).
     """
 
-    def __init__(self, text: bytes | str, *, file: str = "", anchors: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self, text: bytes | str, *, file: str = "", anchors: dict[str, Any] | None = None, memo: Memo | None = None
+    ) -> None:
         parser = CParser(text)
         self.get: Callable[[], Any] = parser.get_event
         self.file = file
@@ -49,8 +59,7 @@ class Source:
         self.anchors: dict[str, tuple[Any, int]] = {name: (value, OUTSIDE) for name, value in (anchors or {}).items()}
         self.crossing: list[tuple[int, int, str, Any]] = []
         self.aliased, self.limit = 0, max(ALIASED_NODES, len(text) // BYTES_PER_ALIASED_NODE)
-        self.plain: dict[str, Any] = {}
-        self.names: dict[str, str] = {}
+        self.memo = memo or Memo()
         self.merged: dict[int, set[Any]] = {}  # by the id of a map: its keys that only a merge gave; MERGE itself
 
     def fail(self, message: str, event: Any) -> InputError:
@@ -137,7 +146,7 @@ def read_node(source: Source, event: Any, outside: int = 0) -> tuple[Any, Any]:
 
     Raises: InputError, and YAMLError for what libyaml refuses.
     """
-    get, memo, names, anchors = source.get, source.plain, source.names, source.anchors
+    get, plain, names, anchors = source.get, source.memo.plain, source.memo.names, source.anchors
     stack: list[tuple[Any, Any]] = []  # the open containers around `into`, each with the key that waits in it
     into: Any = None
     key: Any = NO_KEY
@@ -159,10 +168,10 @@ def read_node(source: Source, event: Any, outside: int = 0) -> tuple[Any, Any]:
                 value = source.scalar(event)
             elif not event.implicit[0]:
                 value = text
-            elif text in memo:
-                value = memo[text]
+            elif text in plain:
+                value = plain[text]
             else:
-                value = memo[text] = source.scalar(event)
+                value = plain[text] = source.scalar(event)
             if event.anchor is not None:
                 anchors[event.anchor] = value, source.home
         elif kind is MappingStartEvent or kind is SequenceStartEvent:

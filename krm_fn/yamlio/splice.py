@@ -10,6 +10,7 @@ from __future__ import annotations
 from krm_fn.errors import InputError
 from krm_fn.yamlio.emit import Style, block, entry, flow, scalar_text
 from krm_fn.yamlio.layout import (
+    before,
     break_before,
     column_of,
     dash_before,
@@ -40,13 +41,25 @@ class Unspliceable(Exception):  # noqa: N818
 
 def same(a: Any, b: Any) -> bool:
     """True where two plain values are the same to JSON: `1` and `1.0` are, `1` and `true` are not."""
-    if a is b:
-        return True
-    if isinstance(a, dict):
-        return isinstance(b, dict) and len(a) == len(b) and all(key in b and same(value, b[key]) for key, value in a.items())
-    if isinstance(a, list):
-        return isinstance(b, list) and len(a) == len(b) and all(map(same, a, b))
-    return bool(a == b) and (a.__class__ is bool) == (b.__class__ is bool)
+    if a != b:
+        return False
+    # Equal to Python, where 1 == True. The printed form tells them apart, and settles nearly every case at C's speed.
+    if not isinstance(a, (dict, list)):
+        return (a.__class__ is bool) == (b.__class__ is bool)
+    return repr(a) == repr(b) or _same_kinds(a, b)
+
+
+def _same_kinds(a: Any, b: Any) -> bool:
+    waiting = [(a, b)]
+    while waiting:
+        one, two = waiting.pop()
+        if isinstance(one, dict):
+            waiting += [(value, two[key]) for key, value in one.items()]
+        elif isinstance(one, list):
+            waiting += zip(one, two, strict=True)
+        elif (one.__class__ is bool) != (two.__class__ is bool):
+            return False
+    return True
 
 
 def changes(old: Any, new: Any, path: Path = ()) -> list[Path]:
@@ -88,8 +101,9 @@ def respell(
     root = parse(text)
     for targets in ladder(old, new) if not whole else [frozenset({()})]:
         try:
-            edited = Splicer(text, root, newline, targets, json=json).run(old, new)
-            if same(read(edited), new):
+            splicer = Splicer(text, root, newline, targets, json=json)
+            edited = splicer.run(old, new)
+            if splicer.simple or same(read(edited), new):
                 return edited
         except (Unspliceable, InputError):
             continue
@@ -110,6 +124,10 @@ class Splicer:
     def __init__(self, text: str, root: Node, newline: str, targets: frozenset[Path], *, json: bool = False) -> None:
         self.text, self.root, self.newline, self.targets, self.json = text, root, newline, targets, json
         self.edits: list[tuple[int, int, str]] = []
+        # True while every edit puts whole lines between lines of block style, or a scalar in place of one: reading the
+        # text back would cost as much as everything else together, and has nothing to find. Any other edit clears it.
+        exotic = any(char in text for char in "\t\r?")  # "?" may open an explicit key
+        self.simple = root.simple and not root.flow and not exotic and text.endswith("\n")
         self._style: Style | None = None
 
     def run(self, old: Any, new: Any) -> str:
@@ -128,10 +146,10 @@ class Splicer:
 
     def holder_of_root(self) -> Holder:
         start = self.root.start
-        before = self.text[line_start(self.text, start) : start].strip(" \t")
-        if before == "-":
-            return DASH, dash_before(self.text, start), 0
-        return (ROOT, start, start) if not before else (FLOW, start, start)
+        lead = self.text[line_start(self.text, start) : start].strip(" \t")
+        if lead == "-":
+            return DASH, -1, 0
+        return (FLOW if lead else ROOT), start, start
 
     @property
     def style(self) -> Style:
@@ -149,21 +167,16 @@ class Splicer:
             self.json = has_quoted_keys(self.text, node, default=self.json and holder[0] == FLOW)
         if path in self.targets:
             self.replace(node, holder, new)
-        elif isinstance(old, dict) and isinstance(new, dict):
-            if node.kind == MAP:
+        elif self.targets or not same(old, new):
+            if isinstance(old, dict) and isinstance(new, dict) and node.kind == MAP:
                 self.change_map(node, holder, old, new, path)
-            elif not same(old, new):
-                self.replace(node, holder, new)
-        elif isinstance(old, list) and isinstance(new, list):
-            if node.kind == SEQ:
+            elif isinstance(old, list) and isinstance(new, list) and node.kind == SEQ:
                 self.change_list(node, holder, old, new, path)
             elif not same(old, new):
                 self.replace(node, holder, new)
-        elif not same(old, new):
-            self.replace(node, holder, new)
 
     def change_map(self, node: Node, holder: Holder, old: dict[str, Any], new: dict[str, Any], path: Path) -> None:
-        gone = [key for key in old if key not in new]
+        gone = [key for key in old if key not in new] if old.keys() - new.keys() else []
         if any(key not in node.entries for key in gone) or (gone and all(key in gone for key in node.entries)):
             self.replace(node, holder, new)  # a merge gave a key that goes, or nothing stays
             return
@@ -204,10 +217,10 @@ class Splicer:
             heads = [child.start if node.flow else self.dash(child) for child in node.nodes]
             self.delete(node, list(zip(heads, node.nodes, strict=True)), gone)
         for j in added:
-            before = max((i for i, k in pairs if k < j), default=-1)
-            if before < 0:
+            number = max((i for i, k in pairs if k < j), default=-1)
+            if number < 0:
                 raise Unspliceable("an entry comes before the first of a list")
-            self.add_entry(node, before, new[j])
+            self.add_entry(node, number, new[j])
 
     # Edits
 
@@ -226,16 +239,24 @@ class Splicer:
             self.replace_root(node, new)
         elif kind == KEY:
             colon = self.colon(start, end)
-            lines = entry("", new, column_of(self.text, start), self.style)
+            column = column_of(self.text, start)
+            lines = entry("", new, column, self.style_before(node, column))
             self.replace_behind(node, colon, lines)
         else:
             dash = self.dash(node)
-            lines = entry("-", new, column_of(self.text, dash), self.style)
+            column = column_of(self.text, dash)
+            lines = entry("-", new, column, self.style_before(node, column))
             self.replace_behind(node, dash + 1, [lines[0][1:], *lines[1:]])
+
+    def style_before(self, node: Node, column: int) -> Style:
+        """The style for new text in the place of a node that belongs to `column`: comments behind it are no part of a literal."""
+        end = line_end(self.text, node.end)
+        return self.style if past_comments(self.text, end, column + 1) == end else self.style.but(literal=False)
 
     def replace_in_flow(self, node: Node, key_start: int, new: Any) -> None:
         text, start = self.text, node.start
-        if node.start == node.end and text[:start].rstrip()[-1:] != ":":
+        self.simple = False
+        if node.start == node.end and before(text, start) != ":":
             raise Unspliceable("a key without a colon")
         lead = " " if node.start == node.end and text[start - 1 : start] == ":" else ""
         first = line_start(text, key_start)
@@ -243,7 +264,9 @@ class Splicer:
         self.edit(start, node.end, lead + flow(new, self.style, margin, json=self.json))
 
     def replace_root(self, node: Node, new: Any) -> None:
-        lines = block(new, column_of(self.text, node.start), self.style)
+        self.simple = False
+        column = column_of(self.text, node.start)
+        lines = block(new, column, self.style_before(node, column - 1))
         end = node.end if node.flow or node.kind not in (BLOCK_SCALAR, MAP, SEQ) else line_end(self.text, node.end)
         self.edit(node.start, end, lines[0].lstrip(" ") + self.lines(lines[1:]))
 
@@ -254,6 +277,7 @@ class Splicer:
         tail = line_end(text, node.end)
         inline = lines[0] if lines[0] != " " else ""
         if node.kind == BLOCK_SCALAR or (node.kind in (MAP, SEQ) and not node.flow):
+            self.simple = False
             if node.kind != BLOCK_SCALAR and self.first(node) < header:
                 self.edit(mark, tail, inline + self.lines(lines[1:]))  # compact: the value starts on the dash's line
                 return
@@ -261,6 +285,7 @@ class Splicer:
             self.edit(mark, end, inline)
             self.edit(header, tail, self.lines(lines[1:]))
             return
+        self.simple = self.simple and node.end <= header
         self.edit(mark, node.end, inline)
         self.edit(tail, tail, self.lines(lines[1:]))
 
@@ -279,6 +304,7 @@ class Splicer:
         """Take the children with these numbers out; at least one stays. Each comes with the start of its key or dash."""
         text, count = self.text, len(children)
         if node.flow:
+            self.simple = False
             last = max(i for i in range(count) if i not in gone)
             for i in sorted(gone):
                 if i < last:
@@ -289,6 +315,7 @@ class Splicer:
         first = min(i for i in range(count) if i not in gone)
         compact = bool(text[line_start(text, children[0][0]) : children[0][0]].strip(" "))
         if first and compact:
+            self.simple = False
             after = line_end(text, children[first - 1][1].end)
             while text[after : after + 1] in (" ", "\n", "\r"):
                 after += 1
@@ -312,25 +339,28 @@ class Splicer:
             for key, value in added.items():
                 self.add_in_flow(start, child, value, scalar_text(key, flow=True, json=self.json) + ": ")
             return
-        column = column_of(self.text, next(iter(node.entries.values()))[0])
-        if self.text[:start].rstrip(" ")[-1:] == "?":
-            raise Unspliceable("a key with a question mark")
+        first = next(iter(node.entries.values()))[0]
+        column = column_of(self.text, first)
+        if before(self.text, first) == "?":
+            column = column_of(self.text, self.text.rindex("?", 0, first))
         at = past_comments(self.text, line_end(self.text, child.end), column)
         lines = block(added, column, self.style)
         self.edit(at, at, self.lines(lines))
 
-    def add_entry(self, node: Node, before: int, value: Any) -> None:
-        child = node.nodes[before]
+    def add_entry(self, node: Node, number: int, value: Any) -> None:
+        """Put an entry behind the one with this number."""
+        child = node.nodes[number]
         if node.flow:
             self.add_in_flow(child.start, child, value, "")
             return
         column = column_of(self.text, self.dash(node.nodes[0]))
-        at = line_end(self.text, child.end)
-        if before == len(node.nodes) - 1:
-            at = past_comments(self.text, at, column if self.style.dash else column + 1)
+        # A comment in the column of compact dashes is the next key's, or the next entry's
+        inner = column + (number < len(node.nodes) - 1 or not self.style.dash)
+        at = past_comments(self.text, line_end(self.text, child.end), inner)
         self.edit(at, at, self.lines(entry(" " * column + "-", value, column, self.style)))
 
     def add_in_flow(self, start: int, child: Node, value: Any, head: str) -> None:
+        self.simple = False
         first = line_start(self.text, start)
         if self.text[first:start].strip(" \t"):
             self.edit(child.end, child.end, f", {head}{flow(value, self.style, json=self.json)}")
@@ -347,7 +377,7 @@ class Splicer:
     def colon(self, start: int, end: int) -> int:
         """The index behind the colon of the key with this span."""
         at = skip_blanks(self.text, end)
-        if self.text[at : at + 1] != ":" or self.text[:start].rstrip(" ")[-1:] == "?":
+        if self.text[at : at + 1] != ":" or before(self.text, start) == "?":
             raise Unspliceable("a key with a question mark")
         return at + 1
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from krm_fn.paths import Path
     from krm_fn.yamlio.positions import Node
+    from krm_fn.yamlio.reader import Memo
 
     Edit = tuple[int, int, bytes]
 
@@ -42,6 +43,7 @@ class Text:
         self.newline = newline_of(data)
         self.outer: dict[int, dict[str, Any]] = {}
         self.json = False
+        self.memo: Memo | None = None
         self._tree: tuple[int, Node] | None = None
 
     def text_of(self, item: int) -> str:
@@ -74,7 +76,7 @@ class Text:
         def read(text: str) -> Any:
             from krm_fn.yamlio.documents import read_piece
 
-            return read_piece(text, first_entry=piece.form == ENTRY, anchors=self.outer.get(item))
+            return read_piece(text, first_entry=piece.form == ENTRY, anchors=self.outer.get(item), memo=self.memo)
 
         return respell(
             self.text_of(item),
@@ -90,7 +92,7 @@ class Text:
     def parse(self, text: str, piece: Piece) -> Node:
         from krm_fn.yamlio.positions import read_positions
 
-        return read_positions(text, first_entry=piece.form == ENTRY)
+        return read_positions(text, first_entry=piece.form == ENTRY, memo=self.memo)
 
     def lines(self, lines: Sequence[str]) -> str:
         return "".join(line + self.newline for line in lines)
