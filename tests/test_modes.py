@@ -129,9 +129,14 @@ def test_a_snapshot_of_a_snapshot_adds_nothing():
 def test_a_snapshotted_vm_renders_as_before_after_the_instancetype_changed_or_went():
     before, _ = run(instancetype(), vm(instancetype="small"))
     (_, pinned, revision), _ = run(instancetype(), vm(instancetype="small"), mode="snapshot")
-    changed, results = run(instancetype(cpu=8, memory="32Gi"), pinned, revision)
+    changed, _ = run(instancetype(cpu=8, memory="32Gi"), pinned, revision)
     gone, _ = run(pinned, revision)
     assert changed[1] == gone[0] == before[1]
+
+
+def test_a_vm_pinned_to_an_older_form_is_told_of_when_validating():
+    (_, pinned, revision), _ = run(instancetype(), vm(instancetype="small"), mode="snapshot")
+    _, results = run(instancetype(cpu=8), pinned, revision, mode="validate")
     assert told(results) == [("outdated-revision", "warning", "web", "spec.instancetype.revisionName")]
 
 
