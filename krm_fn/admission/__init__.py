@@ -119,9 +119,9 @@ def _causes(vm: Object, expanded: Object | None, cluster: Cluster, release: Rele
         yield from _plan("outer", release).run(outer)
         yield from templates.foreign_namespaces(vm)
         yield from templates.data_volume_templates(spec)
-    yield from machines.run_strategy(own, scope)
+    yield from machines.run_strategy(own, ("spec",), scope)
     yield from machines.deprecated_running(own)
-    yield from machines.empty_pointers(own)
+    yield from machines.empty_pointers(as_map(get(own, ("template", "spec"))), TEMPLATE_SPEC)
     yield from machines.instance_metadata(as_map(get(spec, ("template", "metadata"))), TEMPLATE_METADATA, scope)
     if expanded is not None:
         yield from _plan("vm", release).run(scope)

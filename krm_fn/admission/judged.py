@@ -33,7 +33,8 @@ def judge(resolution: Resolution, *, namespace: str, bundle: Bundle, cluster: Cl
     unmet = indivisible_vcpus(instancetype, preference)
     if not isinstance(spec, dict):
         return Expansion(vm=None, unmet=unmet)
-    conflicts = apply(template, instancetype=instancetype, preference=preference, release=release)
+    table = resolution.instancetype.table if resolution.instancetype else "instancetype"
+    conflicts = apply(template, instancetype=instancetype, preference=preference, release=release, table=table)
     refusal = "" if conflicts else set_instance_defaults(spec, cluster, release)
     if not conflicts and preference is not None:
         unmet += unmet_requirements(spec, instancetype=instancetype, preference=preference, release=release)

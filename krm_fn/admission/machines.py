@@ -8,7 +8,8 @@ from __future__ import annotations
 from krm_fn.admission.causes import NOT_SUPPORTED, Cause, shown
 from krm_fn.admission.checks import shut, use
 from krm_fn.admission.grace import ANNOTATIONS, SOURCE, graces
-from krm_fn.paths import as_map, dotted, get, is_set
+from krm_fn.findings import UNSET
+from krm_fn.paths import as_map, dotted, is_set
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,8 +38,8 @@ RESERVED_LABELS = frozenset(
     )
 )
 
-# Fields that are defaulted, so that an expanded VM no longer shows that they were empty.
-EMPTY_POINTERS = ((("spec", "template", "spec", "evictionStrategy"), EVICTION),)
+# Fields of an instance's spec that are defaulted, so that a completed one no longer shows that they were empty.
+EMPTY_POINTERS = (("evictionStrategy", EVICTION),)
 
 GATED_ANNOTATIONS = (
     ("kubevirt.io/ignitiondata", "ExperimentalIgnitionSupport"),
@@ -46,43 +47,45 @@ GATED_ANNOTATIONS = (
 )
 
 
-def empty_pointers(spec: Object) -> Iterator[Cause]:
+def empty_pointers(spec: Object, at: Path) -> Iterator[Cause]:
     """Words that Go has a pointer to: empty text is a word there, though not a known one, and no default replaces it."""
-    for at, upstream in EMPTY_POINTERS:
-        if get(spec, at[1:]) == "":
-            yield Cause(path=at, message=f"{at[-1]} is empty; use a known word or remove it", upstream=upstream, current="")
+    for key, upstream in EMPTY_POINTERS:
+        if spec.get(key) == "":
+            message = f"{key} is empty; use a known word or remove it"
+            yield Cause(path=(*at, key), message=message, upstream=upstream, current="")
 
 
-def run_strategy(spec: Object, scope: Scope) -> Iterator[Cause]:
-    """How the VM starts is said once, in a known word. upstream: validateRunStrategy"""
+def run_strategy(spec: Object, at: Path, scope: Scope) -> Iterator[Cause]:
+    """How the VM starts is said once, in a known word; `at` leads to the VM's spec. upstream: validateRunStrategy"""
     running, strategy = spec.get("running"), spec.get("runStrategy")
+    place = (*at, "runStrategy")
     if running is not None and strategy is not None:
-        yield _cause(("spec", "running"), "running and runStrategy exclude each other; remove running", running)
+        yield _cause((*at, "running"), "running and runStrategy exclude each other; remove running", running)
     if running is None and strategy is None:
-        yield _cause(("spec", "runStrategy"), "runStrategy is missing; set it", named="spec.running")
+        yield _cause(place, "runStrategy is missing; set it", named=dotted((*at, "running")))
     if strategy is None or strategy in RUN_STRATEGIES:
         return
     if strategy != WAIT_AS_RECEIVER:
-        message = f"runStrategy {shown(strategy)} is not known; {use(RUN_STRATEGIES)}"
-        yield _cause(("spec", "runStrategy"), message, strategy)
+        yield _cause(place, f"runStrategy {shown(strategy)} is not known; {use(RUN_STRATEGIES)}", strategy)
     elif not scope.gate(RECEIVER_GATE):
         message = f"runStrategy {WAIT_AS_RECEIVER} needs the feature gate {RECEIVER_GATE}, which is not open; use another"
-        yield _cause(("spec", "runStrategy"), message, strategy)
+        yield _cause(place, message, strategy)
 
 
 def _cause(at: Path, message: str, current: object = None, named: str = "") -> Cause:
     cause = Cause(path=at, message=message, upstream_path=named, upstream=VMS + "validateRunStrategy")
-    return cause if current is None else cause.but(current=current)
+    return cause if current is None or isinstance(current, dict | list) else cause.but(current=current)
 
 
 def deprecated_running(spec: Object) -> Iterator[Cause]:
     """The warning about `running`. upstream: pkg/virt-api/webhooks/validating-webhook/admitters/vms-admitter.go:Admit"""
-    if spec.get("running") is not None:
+    running = spec.get("running")
+    if running is not None:
         yield Cause(
             path=("spec", "running"),
             message="running is deprecated; use runStrategy Always for true, Halted for false",
             upstream=VMS + "Admit",
-            current=spec["running"],
+            current=running if isinstance(running, bool) else UNSET,
             severity="warning",
         )
 
@@ -102,11 +105,14 @@ def instance_metadata(metadata: Object, at: Path, scope: Scope) -> Iterator[Caus
         if is_set(notes.get(note)) and not scope.gate(gate):
             path, named = (*at, "annotations", note), dotted((*at, "annotations"))
             yield Cause(path=path, message=shut(f"annotation {note}", gate), upstream_path=named, upstream=METADATA)
-    if any(notes.get(note) == "true" for note in ANNOTATIONS) and graces(scope)[0]:
-        yield from _grace_annotations(notes, at)
+    yield from grace_annotations(metadata, at, scope)
 
 
-def _grace_annotations(notes: Object, at: Path) -> Iterator[Cause]:
+def grace_annotations(metadata: Object, at: Path, scope: Scope) -> Iterator[Cause]:
+    """Annotations that a Grace GPU cannot bear."""
+    notes = as_map(metadata.get("annotations"))
+    if not any(notes.get(note) == "true" for note in ANNOTATIONS) or not graces(scope)[0]:
+        return
     for note, message in ANNOTATIONS.items():
         if notes.get(note) == "true":
             yield Cause(

@@ -1,11 +1,11 @@
-"""Fields for which the API's own schema lists the values, where no other check looks at them.
+"""What the API's own schema says of fields, where no other check looks at them: their values, ports, numbers.
 
 upstream: pkg/util/webhooks/webhooks.go:ValidateSchema; its causes name no path
 """
 
 from __future__ import annotations
 
-from krm_fn.admission.checks import EACH, Group, one_of
+from krm_fn.admission.checks import EACH, Check, Group, one_of
 
 UPSTREAM = "pkg/util/webhooks/webhooks.go:ValidateSchema"
 
@@ -21,7 +21,51 @@ VALUES = (
     (("topologySpreadConstraints", EACH), "nodeTaintsPolicy", ("Honor", "Ignore")),
 )
 
-GROUPS = tuple(Group(at=at, checks=(one_of((field,), values, upstream=UPSTREAM),)) for at, field, values in VALUES)
+# Places of handlers that need a port, by number or name.
+PORTS = tuple((probe, handler) for probe in ("livenessProbe", "readinessProbe") for handler in ("httpGet", "tcpSocket"))
+
+# (place, numbers that Go reads as unsigned: it can't read a negative one)
+UNSIGNED = (
+    (("domain", "cpu"), ("cores", "sockets", "threads", "maxSockets")),
+    (("domain", "devices", "disks", EACH), ("bootOrder",)),
+    (("domain", "devices", "disks", EACH, "blockSize", "custom"), ("logical", "physical", "discardGranularity")),
+    (("domain", "devices", "interfaces", EACH), ("bootOrder",)),
+    (("domain", "ioThreads"), ("supplementalPoolThreadCount",)),
+)
+
+GROUPS = (
+    *(Group(at=at, checks=(one_of((field,), values, upstream=UPSTREAM),)) for at, field, values in VALUES),
+    *(
+        Group(
+            at=at,
+            checks=(
+                Check(
+                    at=("port",),
+                    refuses=lambda value, _handler, _scope: not isinstance(value, int | str),
+                    message="port is missing; set a number or a name",
+                    lazy=False,
+                    upstream=UPSTREAM,
+                ),
+            ),
+        )
+        for at in PORTS
+    ),
+    *(
+        Group(
+            at=at,
+            checks=tuple(
+                Check(
+                    at=(field,),
+                    refuses=lambda value, _item, _scope: isinstance(value, int) and value < 0,
+                    message=f"{field} {{value}} is negative; use zero or more",
+                    upstream=UPSTREAM,
+                )
+                for field in fields
+            ),
+        )
+        for at, fields in UNSIGNED
+    ),
+)
 
 VOLUME_MODES = ("Block", "Filesystem", "FromStorageProfile")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from krm_fn.admission.causes import INVALID, REQUIRED, Cause
 from krm_fn.admission.checks import count
 from krm_fn.admission.scope import maps
-from krm_fn.paths import as_map, get, is_set
+from krm_fn.paths import as_map, dotted, get, is_set
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,11 +25,11 @@ SOURCES = ("http", "s3", "gcs", "registry", "pvc", "upload", "blank", "imageio",
 Fault = tuple[tuple[str, ...], str, str, str]
 
 
-def data_volume_templates(spec: Object) -> Iterator[Cause]:
-    """What is wrong with the templates of a VM's spec: the first thing in each, as upstream stops there too."""
+def data_volume_templates(spec: Object, place: Path = ("spec",)) -> Iterator[Cause]:
+    """What is wrong with the templates of a VM's spec, which stands at `place`: the first thing in each, as upstream says."""
     volumes = maps(get(spec, ("template", "spec", "volumes")))
     for index, template in enumerate(maps(spec.get("dataVolumeTemplates"))):
-        at, named = ("spec", "dataVolumeTemplates", index), f"spec.dataVolumeTemplate[{index}]"
+        at, named = (*place, "dataVolumeTemplates", index), f"{dotted(place)}.dataVolumeTemplate[{index}]"
         fault = _fault(template)
         if fault:
             yield _cause((*at, *fault[0]), fault[1], fault[2], named + fault[3], "validateDataVolume")

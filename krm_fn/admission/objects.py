@@ -1,0 +1,308 @@
+"""Admission of the other kinds: instances, replica sets, pools, presets, instancetypes, preferences."""
+
+from __future__ import annotations
+
+from krm_fn import admission
+from krm_fn.admission import disks, firmware, instances, interfaces, machines, memory, templates
+from krm_fn.admission.causes import REQUIRED, Cause, shown
+from krm_fn.admission.checks import Check, Group, Plan, count, examine, number, required
+from krm_fn.admission.scope import Scope
+from krm_fn.admission.selectors import Place, label_selector
+from krm_fn.paths import as_list, as_map, get
+from krm_fn.resource import group_of, kind_of, labels_of, text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.cluster import Cluster
+    from krm_fn.paths import Path
+    from krm_fn.releases import Release
+    from krm_fn.resource import Object
+
+REPLICA_SETS = "pkg/virt-api/webhooks/validating-webhook/admitters/vmirs-admitter.go:ValidateVMIRSSpec"
+POOLS = "pkg/virt-api/webhooks/validating-webhook/admitters/vmpool-admitter.go:"
+PRESETS = "pkg/virt-api/webhooks/validating-webhook/admitters/vmi-preset-admitter.go:ValidateVMIPresetSpec"
+INSTANCETYPES = "pkg/instancetype/webhooks/admitter.go:"
+PREFERENCES = "pkg/instancetype/preference/webhooks/admitter.go:"
+
+TEMPLATE_SPEC = ("spec", "template", "spec")
+POOL_SPEC = ("spec", "virtualMachineTemplate", "spec")
+
+STRATEGIES = ("unmanaged", "opportunistic", "proactive")
+
+TOPOLOGIES = ("sockets", "cores", "threads", "spread", "any")
+DEPRECATED_TOPOLOGIES = {"prefer" + word.capitalize(): word for word in TOPOLOGIES}
+SPREAD = ("spread", "preferSpread")
+SPREADS = ("SocketsCores", "CoresThreads", "SocketsCoresThreads")
+THREADS_A_CORE = 2
+
+INSTANCETYPE_GROUPS = (
+    Group(
+        at=("memory",),
+        checks=(
+            Check(
+                at=("overcommitPercent",),
+                refuses=lambda value, _memory, _scope: not 0 <= number(value) <= 100,
+                message="overcommitPercent {value} is out of range; use 0 to 100",
+                upstream=INSTANCETYPES + "validateMemoryOvercommitPercentSetting",
+            ),
+            Check(
+                at=("overcommitPercent",),
+                refuses=lambda value, memory, _scope: number(value) != 0 and memory.get("hugepages") is not None,
+                message="overcommitPercent and hugepages exclude each other; keep one",
+                upstream=INSTANCETYPES + "validateMemoryOvercommitPercentNoHugepages",
+            ),
+        ),
+    ),
+)
+
+PREFERENCE_GROUPS = (
+    Group(
+        at=("cpu",),
+        checks=(
+            Check(
+                at=("preferredCPUTopology",),
+                refuses=lambda value, _cpu, _scope: value not in (*TOPOLOGIES, *DEPRECATED_TOPOLOGIES),
+                message="preferredCPUTopology {value} is not known; use sockets, cores, threads, spread or any",
+                upstream=PREFERENCES + "validatePreferredCPUTopology",
+            ),
+        ),
+    ),
+)
+
+POOL_GROUPS = (
+    *(
+        Group(
+            at=(key,),
+            checks=(
+                Check(
+                    at=(),
+                    refuses=lambda _value, item, _scope: count(item, STRATEGIES) > 1,
+                    message="a pool follows one strategy; keep one of unmanaged, opportunistic and proactive",
+                    upstream=POOLS + function,
+                ),
+            ),
+        )
+        for key, function in (
+            ("updateStrategy", "validateUpdateStrategyMutualExclusivity"),
+            ("scaleInStrategy", "validateScaleInStrategyMutualExclusivity"),
+        )
+    ),
+    Group(
+        at=(),
+        checks=(
+            required(("virtualMachineTemplate",), upstream=POOLS + "ValidateVMPoolSpec", named="template"),
+            Check(
+                at=("maxUnavailable",),
+                refuses=lambda value, _spec, _scope: not _is_part(value),
+                message="maxUnavailable {value} is neither a positive number nor 1% to 100%; use one",
+                upstream=POOLS + "ValidateVMPoolSpec",
+            ),
+        ),
+    ),
+)
+
+PRESET_GROUPS = (
+    Group(at=(), checks=(required(("domain",), upstream=PRESETS),)),
+    *(
+        Group(at=group.at, checks=tuple(c for c in group.checks if c.upstream.startswith(disks.DISKS)))
+        for group in disks.GROUPS
+    ),
+    *firmware.GROUPS,
+)
+PRESET_EXAMINATIONS = (disks.disk_named_twice, disks.block_size)
+
+
+def _is_part(value: object) -> bool:
+    """True for a positive number and for a percentage from 1 to 100."""
+    if not isinstance(value, str):
+        return number(value) > 0
+    digits = value.removesuffix("%").removeprefix("+")
+    return value.endswith("%") and digits.isascii() and digits.isdigit() and len(digits) < 10 and 0 < int(digits) <= 100
+
+
+@examine("cpu", "preferredCPUTopology", upstream=PREFERENCES + "validateSpreadOptions")
+def spread_options(scope: Scope) -> Iterator[Cause]:
+    """How vCPUs are spread, where they are: over known parts, and over threads by two only."""
+    spec, options = scope.spec, as_map(get(scope.spec, ("cpu", "spreadOptions")))
+    if get(spec, ("cpu", "preferredCPUTopology")) not in SPREAD:
+        return
+    across = options.get("across") if options.get("across") is not None else SPREADS[0]
+    own, general = options.get("ratio"), number(spec.get("preferSpreadSocketToCoreRatio"))
+    ratio = number(own) if own is not None else general or THREADS_A_CORE
+    at: Path = ("cpu", "spreadOptions")
+    if across not in SPREADS:
+        yield scope.cause((*at, "across"), f"across {shown(across)} is not known; use one of {', '.join(SPREADS)}")
+    elif across == "CoresThreads" and ratio != THREADS_A_CORE:
+        yield scope.cause((*at, "ratio"), f"ratio {ratio} is not possible over cores and threads; use {THREADS_A_CORE}")
+
+
+def _deprecated(obj: Object) -> Iterator[Cause]:
+    """The warnings about fields of instancetypes and preferences."""
+    spec = as_map(obj.get("spec"))
+    topology = get(spec, ("cpu", "preferredCPUTopology"))
+    if isinstance(topology, str) and topology in DEPRECATED_TOPOLOGIES:
+        yield Cause(
+            path=("spec", "cpu", "preferredCPUTopology"),
+            message=f"{topology} is deprecated; use {DEPRECATED_TOPOLOGIES[topology]}",
+            upstream=PREFERENCES + "checkForDeprecatedPreferredCPUTopology",
+            current=topology,
+            severity="warning",
+        )
+    if spec.get("launchSecurity") is not None and kind_of(obj).endswith("Instancetype"):
+        yield Cause(
+            path=("spec", "launchSecurity"),
+            message="launchSecurity of instancetypes is deprecated; use that of a preference or a VM",
+            upstream=INSTANCETYPES + "checkForDeprecatedFields",
+            severity="warning",
+        )
+
+
+def _selector(obj: Object, labels: Object, upstream: str, scope: Scope) -> Iterator[Cause]:
+    """A selector that is sound and takes the template's labels; upstream blames the selector as a whole."""
+    selector = as_map(obj.get("spec")).get("selector")
+    if selector is None:
+        message = "the selector is missing; set one that takes the template's labels"
+        yield Cause(path=("spec", "selector"), message=message, reason=REQUIRED, upstream=upstream)
+        return
+    faults = list(label_selector(selector, Place(scope, ("selector",), "selector")))
+    for fault in faults:
+        yield fault.but(upstream_path="spec.selector", upstream=upstream)
+    if not faults and not takes(as_map(selector), labels):
+        message = "the selector doesn't take the template's labels; change one of the two"
+        yield Cause(path=("spec", "selector"), message=message, upstream=upstream)
+
+
+def takes(selector: Object, labels: Object) -> bool:
+    """True where the label selector takes an object of these labels."""
+    exact = all(labels.get(key) == value for key, value in as_map(selector.get("matchLabels")).items())
+    return exact and all(_takes(as_map(each), labels) for each in as_list(selector.get("matchExpressions")))
+
+
+def _takes(requirement: Object, labels: Object) -> bool:
+    key, operator, values = text(requirement.get("key")), requirement.get("operator"), as_list(requirement.get("values"))
+    there = key in labels
+    match operator:
+        case "In":
+            return there and labels[key] in values
+        case "NotIn":
+            return not there or labels[key] not in values
+        case "Exists":
+            return there
+        case _:
+            return not there
+
+
+class _Request:
+    """An object under admission."""
+
+    __slots__ = ("cluster", "completed", "obj", "release")
+
+    def __init__(self, obj: Object, completed: Object | None, cluster: Cluster, release: Release) -> None:
+        self.obj, self.completed, self.cluster, self.release = obj, completed, cluster, release
+
+    def scope(self, at: Path = ("spec",), *, completed: bool = False) -> Scope:
+        """The map at a place of the object (or of its completed form) as a scope."""
+        source = self.completed if completed and self.completed is not None else self.obj
+        return Scope(as_map(get(source, at)), path=at, cluster=self.cluster, release=self.release)
+
+
+def _instance(request: _Request) -> Iterator[Cause]:
+    """upstream: pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go:Admit"""
+    scope = request.scope(completed=True)
+    yield from machines.empty_pointers(as_map(request.obj.get("spec")), ("spec",))
+    yield from machines.instance_metadata(as_map(request.obj.get("metadata")), ("metadata",), scope)
+    yield from _plan("complete instance", request.release).run(scope)
+
+
+def _replica_set(request: _Request) -> Iterator[Cause]:
+    template = get(request.obj, ("spec", "template"))
+    if template is None:
+        yield Cause(
+            path=("spec", "template"),
+            message="the replica set has no template; set it",
+            reason=REQUIRED,
+            upstream=REPLICA_SETS,
+        )
+        return
+    scope = request.scope(TEMPLATE_SPEC)
+    yield from machines.grace_annotations(as_map(get(template, ("metadata",))), ("spec", "template", "metadata"), scope)
+    yield from admission.admit_instance_spec(scope.spec, TEMPLATE_SPEC, cluster=request.cluster, release=request.release)
+    yield from _selector(request.obj, labels_of(as_map(template)), REPLICA_SETS, request.scope())
+
+
+def _pool(request: _Request) -> Iterator[Cause]:
+    """The VM in a pool is looked at as it stands: only the VMs that the pool makes of it are expanded, and checked so."""
+    yield from _plan("pool", request.release).run(request.scope())
+    vm = get(request.obj, ("spec", "virtualMachineTemplate"))
+    if not isinstance(vm, dict):
+        return
+    spec, template = as_map(vm.get("spec")), get(vm, ("spec", "template"))
+    scope = request.scope((*POOL_SPEC, "template", "spec"))
+    if template is None:
+        path = (*POOL_SPEC, "template")
+        yield Cause(
+            path=path, message="the pool's VM has no template; set it", reason=REQUIRED, upstream=POOLS + "ValidateVMPoolSpec"
+        )
+        return
+    metadata = as_map(as_map(template).get("metadata"))
+    yield from machines.instance_metadata(metadata, (*POOL_SPEC, "template", "metadata"), scope)
+    yield from _plan("pool template", request.release).run(scope)
+    yield from templates.data_volume_templates(spec, POOL_SPEC)
+    yield from machines.run_strategy(spec, POOL_SPEC, scope)
+    yield from _selector(request.obj, labels_of(vm), POOLS + "ValidateVMPoolSpec", request.scope())
+
+
+def _preset(request: _Request) -> Iterator[Cause]:
+    yield from _plan("preset", request.release).run(request.scope())
+
+
+def _instancetype(request: _Request) -> Iterator[Cause]:
+    yield from _plan("instancetype", request.release).run(request.scope())
+    yield from _deprecated(request.obj)
+
+
+def _preference(request: _Request) -> Iterator[Cause]:
+    yield from _plan("preference", request.release).run(request.scope())
+    yield from _deprecated(request.obj)
+
+
+KINDS = {
+    ("kubevirt.io", "VirtualMachineInstance"): _instance,
+    ("kubevirt.io", "VirtualMachineInstanceReplicaSet"): _replica_set,
+    ("kubevirt.io", "VirtualMachineInstancePreset"): _preset,
+    ("pool.kubevirt.io", "VirtualMachinePool"): _pool,
+    ("instancetype.kubevirt.io", "VirtualMachineInstancetype"): _instancetype,
+    ("instancetype.kubevirt.io", "VirtualMachineClusterInstancetype"): _instancetype,
+    ("instancetype.kubevirt.io", "VirtualMachinePreference"): _preference,
+    ("instancetype.kubevirt.io", "VirtualMachineClusterPreference"): _preference,
+}
+
+_plans: dict[tuple[str, Release], Plan] = {}
+
+
+def _plan(name: str, release: Release) -> Plan:
+    if (name, release) not in _plans:
+        groups, examinations = {
+            "complete instance": (
+                admission.GROUPS,
+                (*admission.EXAMINATIONS, *interfaces.VM_EXAMINATIONS, *instances.EXAMINATIONS),
+            ),
+            "pool": (POOL_GROUPS, ()),
+            "pool template": (admission.GROUPS, (*admission.EXAMINATIONS, *memory.VM_EXAMINATIONS)),
+            "preset": (PRESET_GROUPS, PRESET_EXAMINATIONS),
+            "instancetype": (INSTANCETYPE_GROUPS, ()),
+            "preference": (PREFERENCE_GROUPS, (spread_options,)),
+        }[name]
+        _plans[name, release] = Plan(groups, examinations, release)
+    return _plans[name, release]
+
+
+def admit_object(obj: Object, *, completed: Object | None = None, cluster: Cluster, release: Release) -> tuple[Cause, ...]:
+    """All that admission says of an object of another kind than VirtualMachine; () for kinds it doesn't know.
+
+    `completed` is, for a VirtualMachineInstance, the same with presets applied and the webhook's defaults set.
+    """
+    admit = KINDS.get((group_of(obj), kind_of(obj)))
+    return tuple(admit(_Request(obj, completed, cluster, release))) if admit else ()
