@@ -9,7 +9,7 @@ from krm_fn.expand.admitted import admit, with_storage_classes
 from krm_fn.facts import BundleFacts, InstanceFacts, VmFacts
 from krm_fn.paths import as_map, copy, get
 from krm_fn.resolve import Resolver
-from krm_fn.resource import group_of, kind_of
+from krm_fn.resource import group_of, kind_of, name_of
 from krm_fn.value import Value
 
 TYPE_CHECKING = False
@@ -100,7 +100,7 @@ class Work(Value):
             yield InstanceFacts(entry=entry, presets=facts, rendered=given if applied.refused else applied.instance)
 
     def _vm(self, entry: Entry, prefix: Path, vm: Object, resolution: Resolution) -> VmFacts:
-        admitted = self._admitted(entry, resolution)
+        admitted = self._admitted(entry, prefix, resolution)
         expansion = self._expansion(admitted, resolution)
         facts = VmFacts(
             entry=entry,
@@ -118,23 +118,30 @@ class Work(Value):
         fold = self.has_presets and self.settings.presets == "fold" and facts.rendered is not None
         return self._started(self._folded(facts) if fold else facts)
 
-    def _admitted(self, entry: Entry, resolution: Resolution) -> Object:
+    def _admitted(self, entry: Entry, prefix: Path, resolution: Resolution) -> Object:
         """The VM as it comes to be expanded: not quite as it is written.
 
         The preferred storage class goes into DataVolume templates at admission, and the preference is gone after rendering.
         """
         preference = resolution.preference.spec if resolution.preference else None
-        whole = self.settings.defaults != "none" and self.settings.release.within(until=ADMITTED_UNTIL)
+        release, namespace = self.settings.release, effective_namespace(entry.obj)
+        pinned = self.settings.defaults == "pinned"
+        whole = pinned or (self.settings.defaults != "none" and release.within(until=ADMITTED_UNTIL))
         if resolution.errors or not whole:
             return with_storage_classes(resolution.vm, preference or {})
-        return admit(
+        admitted = admit(
             resolution.vm,
             preference=preference,
-            namespace=effective_namespace(entry.obj),
+            namespace=namespace,
             bundle=self.bundle,
             cluster=self.cluster,
-            release=self.settings.release,
+            release=release,
         )
+        if not pinned:
+            return admitted
+        from krm_fn.expand.pinned import pin
+
+        return pin(admitted, name="" if prefix else name_of(entry.obj), namespace=namespace, release=release)
 
     def _expansion(self, vm: Object, resolution: Resolution, *, defaults: bool | None = None) -> Expansion | None:
         """None where the VM refers to nothing, which KubeVirt leaves alone, and where nothing can be said of it.
@@ -177,8 +184,9 @@ class Work(Value):
         """The facts with the instance that the VM starts as, and what the presets do to it."""
         from krm_fn.instance import start
 
+        pinned = self.settings.defaults == "pinned"
         started = start(
-            facts.resolution,
+            facts.resolution.but(vm=facts.admitted) if pinned else facts.resolution,
             owner=facts.entry.obj,
             namespace=effective_namespace(facts.entry.obj),
             bundle=self.bundle,

@@ -6,20 +6,20 @@ pkg/instancetype/webhooks/vm/mutator.go:Mutate, pkg/defaults/defaults.go:SetVirt
 
 from __future__ import annotations
 
-from krm_fn.paths import as_list, copy, get, is_set, put
+from krm_fn.fields.verbs import reach
+from krm_fn.paths import as_list, copy, get, is_set
 from krm_fn.resource import labels_of, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krm_fn.bundle import Bundle
     from krm_fn.cluster import Cluster
-    from krm_fn.paths import Path
     from krm_fn.releases import Release, Version
     from krm_fn.resource import Object
 
-SPEC: Path = ("spec", "template", "spec")
-MACHINE_TYPE: Path = (*SPEC, "domain", "machine", "type")
-ARCHITECTURE: Path = (*SPEC, "architecture")
+SPEC = ("spec", "template", "spec")
+MACHINE_TYPE = (*SPEC, "domain", "machine", "type")
+ARCHITECTURE = (*SPEC, "architecture")
 ARCHITECTURE_LABEL = "template.kubevirt.io/architecture"
 ARCHITECTURES = ("amd64", "arm64", "s390x")
 
@@ -37,7 +37,7 @@ def admit(
     """The VM with architecture, machine type, storage classes and kinds filled in; `vm` itself where none was missing.
 
     `vm` is after inference; `preference` is a spec. Firmware uuid and serial, which admission draws at random, and the PCI
-    topology annotation are not written here.
+    topology annotation are written by `pinned`.
     """
     if not isinstance(get(vm, SPEC), dict):
         return vm
@@ -55,9 +55,10 @@ def admit(
     return vm if admitted == vm else admitted
 
 
-def _fill(vm: Object, path: Path, value: object) -> None:
+def _fill(vm: Object, path: tuple[str, ...], value: object) -> None:
     if is_set(value) and not is_set(get(vm, path)):
-        put(vm, path, value)
+        *way, last = path
+        reach(vm, way)[last] = value
 
 
 def _preferred_architecture(preference: Object, release: Release) -> object:

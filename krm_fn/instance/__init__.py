@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from krm_fn import expand
 from krm_fn.expand.admitted import admit
+from krm_fn.expand.pinned import PCI_TOPOLOGY, PCI_TOPOLOGY_VERSION, states_topology
 from krm_fn.instance.defaults import set_webhook_defaults
 from krm_fn.paths import as_list, as_map, copy, get, put
 from krm_fn.presets import apply_presets
@@ -31,10 +32,6 @@ if TYPE_CHECKING:
 # upstream: pkg/virt-controller/watch/vm/firmware.go:CalculateLegacyUUID
 FIRMWARE_NAMESPACE = "6a1a24a1-4061-4607-8bf4-a3963d0c5895"
 
-PCI_TOPOLOGY = "kubevirt.io/pci-topology-version"
-PCI_TOPOLOGY_VERSION = "v3"
-# The annotation came to each line of releases in a patch release.
-PCI_TOPOLOGY_IN: tuple[tuple[Version, Version], ...] = (((1, 6, 4), (1, 7)), ((1, 7, 2), ()))
 QGS_SOCKET = "kubevirt.io/qgs-socket-path"
 QGS_SOCKET_SINCE: Version = (1, 9)
 
@@ -147,7 +144,7 @@ def _complete(instance: Object, cluster: Cluster, release: Release) -> None:
     spec = instance["spec"]
     set_webhook_defaults(spec, cluster=cluster, release=release)
     notes = {}
-    if any(release.within(since=since, until=until) for since, until in PCI_TOPOLOGY_IN) and _has_pcie(spec):
+    if states_topology(spec, release):
         notes[PCI_TOPOLOGY] = PCI_TOPOLOGY_VERSION
     if release.within(since=QGS_SOCKET_SINCE) and get(spec, ("domain", "launchSecurity", "tdx")) is not None:
         notes[QGS_SOCKET] = cluster.qgs_socket
@@ -156,9 +153,3 @@ def _complete(instance: Object, cluster: Cluster, release: Release) -> None:
     instance["metadata"]["annotations"] = {**{key: value for key, value in notes.items() if value}, **given}
     if notes.get(QGS_SOCKET):
         instance["metadata"]["annotations"][QGS_SOCKET] = notes[QGS_SOCKET]
-
-
-def _has_pcie(spec: Object) -> bool:
-    """upstream: pkg/defaults/defaults.go:SupportsPCIeHotplug"""
-    machine = text(get(spec, ("domain", "machine", "type")))
-    return spec.get("architecture") in ("amd64", "arm64") and ("q35" in machine or machine.startswith("virt"))

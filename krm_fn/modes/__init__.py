@@ -50,6 +50,11 @@ def _with(value: Any, path: Path, new: Any) -> Any:
     return around
 
 
+def referring(each: VmFacts, facts: BundleFacts) -> Object:
+    """The VM with its references: what inference made of it, and with `defaults: pinned` what admission would add."""
+    return each.admitted if facts.config.defaults == "pinned" else each.resolution.vm
+
+
 def annotated(vm: Object, notes: dict[str, str]) -> Object:
     """The VM with annotations added, `vm` itself where it has them all; new ones come last."""
     given = annotations_of(vm)

@@ -5,7 +5,7 @@ A matcher that infers is replaced by the name and kind it leads to, as admission
 
 from __future__ import annotations
 
-from krm_fn.modes import PREFIX, annotated, names, replaced
+from krm_fn.modes import PREFIX, annotated, names, referring, replaced
 from krm_fn.paths import as_list, get
 
 TYPE_CHECKING = False
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krm_fn.bundle import Entry
-    from krm_fn.facts import BundleFacts, VmFacts
+    from krm_fn.facts import BundleFacts
     from krm_fn.paths import Path
     from krm_fn.resource import Object
 
@@ -22,12 +22,12 @@ DOMAIN = ("spec", "template", "spec", "domain")
 
 
 def leave(items: Sequence[Any], facts: BundleFacts) -> list[Any]:
-    return replaced(items, _changes(facts.vms))
+    return replaced(items, _changes(facts))
 
 
-def _changes(vms: Sequence[VmFacts]) -> Iterator[tuple[Entry, Path, Object]]:
-    for each in vms:
-        vm = each.resolution.vm
+def _changes(facts: BundleFacts) -> Iterator[tuple[Entry, Path, Object]]:
+    for each in facts.vms:
+        vm = referring(each, facts)
         if each.resolution.errors or each.rendered is None:
             continue
         if each.expansion:

@@ -10,7 +10,7 @@ upstream: pkg/instancetype/revision/store.go:CreateControllerRevision
 from __future__ import annotations
 
 from krm_fn.bundle import effective_namespace
-from krm_fn.modes import replaced
+from krm_fn.modes import referring, replaced
 from krm_fn.paths import copy, put
 from krm_fn.resource import Ref, metadata, name_of, namespace_of, text
 
@@ -36,7 +36,7 @@ def leave(items: Sequence[Any], facts: BundleFacts) -> list[Any]:
     for each in facts.vms:
         if each.resolution.errors:
             continue
-        vm = each.resolution.vm
+        vm = referring(each, facts)
         for matcher, found in (("instancetype", each.resolution.instancetype), ("preference", each.resolution.preference)):
             if found and not found.revision:
                 revision = revision_of(found, owner=each.entry.obj)

@@ -1,0 +1,106 @@
+"""What admission draws at random or writes once: stable values of them, so that git and the cluster stay the same.
+
+upstream: pkg/virt-api/webhooks/mutating-webhook/mutators/vm-mutator.go:Mutate, where the VM is created
+"""
+
+from __future__ import annotations
+
+from krm_fn.fields.verbs import reach
+from krm_fn.paths import as_map, copy, get, is_set
+from krm_fn.resource import text
+from krm_fn.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from krm_fn.paths import Path
+    from krm_fn.releases import Release, Version
+    from krm_fn.resource import Object
+
+TEMPLATE: Path = ("spec", "template")
+FIRMWARE = ("domain", "firmware")
+
+PCI_TOPOLOGY = "kubevirt.io/pci-topology-version"
+PCI_TOPOLOGY_VERSION = "v3"
+
+
+class Drawn(Value):
+    """A firmware value that admission draws: the namespace of the uuids that stand for it, and the releases that draw it."""
+
+    key: str
+    namespace: str
+    since: Version = ()
+    until: Version = ()
+
+
+# The serial came to 1.5 in its last patch release, and to 1.6 in its first.
+DRAWN = (
+    Drawn(key="uuid", namespace="5b0a5c58-0d3e-5f0c-8a57-6a0f2f0d7c11", since=(1, 6)),
+    Drawn(key="serial", namespace="d3b7e1c4-94f5-5c1a-b0ce-1f5a7c2e9b62", since=(1, 5, 3), until=(1, 6)),
+    Drawn(key="serial", namespace="d3b7e1c4-94f5-5c1a-b0ce-1f5a7c2e9b62", since=(1, 6, 1)),
+)
+
+
+class Topology(Value):
+    """Releases that annotate a VM with its PCI topology, and what they look at before: nothing, or parts of its spec."""
+
+    since: Version
+    until: Version = ()
+    architecture: bool = True
+    machine: bool = True
+
+
+# Each line of releases got the annotation in a patch release, and its conditions in the next ones.
+TOPOLOGIES = (
+    Topology(since=(1, 6, 4), until=(1, 6, 5), architecture=False, machine=False),
+    Topology(since=(1, 6, 5), until=(1, 6, 6), machine=False),
+    Topology(since=(1, 6, 6), until=(1, 7)),
+    Topology(since=(1, 7, 2), until=(1, 7, 3), architecture=False, machine=False),
+    Topology(since=(1, 7, 3), until=(1, 7, 4), machine=False),
+    Topology(since=(1, 7, 4), until=(1, 8)),
+    Topology(since=(1, 8), until=(1, 8, 2), architecture=False, machine=False),
+    Topology(since=(1, 8, 2), until=(1, 8, 3), machine=False),
+    Topology(since=(1, 8, 3)),
+)
+
+
+def pin(vm: Object, *, name: str, namespace: str, release: Release) -> Object:
+    """The admitted VM with firmware uuid, serial and PCI topology as far as it lacks them; `vm` itself where it has all.
+
+    Namespace and name decide uuid and serial. `name` is "" where many VMs come of one template: each needs its own, so none is
+    written.
+    """
+    if not isinstance(get(vm, (*TEMPLATE, "spec")), dict):
+        return vm
+    pinned: Object = {**vm, "spec": {**vm["spec"], "template": copy(vm["spec"]["template"])}}
+    template = pinned["spec"]["template"]
+    if name:
+        _draw(template["spec"], f"{namespace}/{name}", release)
+    if states_topology(template["spec"], release) and PCI_TOPOLOGY not in as_map(get(template, ("metadata", "annotations"))):
+        reach(template, ("metadata", "annotations"))[PCI_TOPOLOGY] = PCI_TOPOLOGY_VERSION
+    return vm if pinned == vm else pinned
+
+
+def _draw(spec: Object, name: str, release: Release) -> None:
+    for row in DRAWN:
+        if release.within(since=row.since, until=row.until) and not is_set(get(spec, (*FIRMWARE, row.key))):
+            reach(spec, FIRMWARE)[row.key] = _stable(row.namespace, name)
+
+
+def _stable(namespace: str, name: str) -> str:
+    from uuid import UUID, uuid5  # only where values are pinned
+
+    return str(uuid5(UUID(namespace), name))
+
+
+def states_topology(spec: Object, release: Release) -> bool:
+    """True where a new VM's template, or a new instance, of this spec is annotated with its PCI topology.
+
+    upstream: pkg/defaults/defaults.go:SupportsPCIeHotplug
+    """
+    row = next((row for row in TOPOLOGIES if release.within(since=row.since, until=row.until)), None)
+    if row is None:
+        return False
+    if row.architecture and text(spec.get("architecture")) not in ("amd64", "arm64", ""):
+        return False
+    machine = text(get(spec, ("domain", "machine", "type")))
+    return not row.machine or "q35" in machine or machine.startswith("virt")
