@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from krm_fn.yamlio.emit import Style, block, entry, flow
 from krm_fn.yamlio.layout import line_end, next_line, past_comments
-from krm_fn.yamlio.splice import Unspliceable, respell, style_of
+from krm_fn.yamlio.splice import Unspliceable, respell, same, style_of
 from krm_fn.yamlio.texts import spliced
 
 TYPE_CHECKING = False
@@ -43,7 +43,17 @@ class ListEdit:
             self.finish_block(results)
         else:
             self.finish_block(results)
-        return spliced(self.text.data, self.edits)
+        out = spliced(self.text.data, self.edits)
+        if self.gone:
+            self.check(out)
+        return out
+
+    def check(self, out: bytes) -> None:
+        """Read the items back: where one went, a block of text before it may have gained the empty lines behind it."""
+        from krm_fn.yamlio.documents import read_list
+
+        if not same(read_list(out).items, [item for item in self.items if item is not None]):
+            raise Unspliceable("the lines around an item that goes belong to the one before")
 
     def edit(self, start: int, end: int, new: str) -> None:
         self.edits.append((start, end, new.encode()))

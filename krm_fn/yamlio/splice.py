@@ -119,11 +119,13 @@ def ladder(old: Any, new: Any) -> Iterator[frozenset[Path]]:
 
 
 class Splicer:
-    """The edits of one text: spans that are replaced, in the order in which they were made where they touch."""
+    """The edits of one text: spans that are replaced. Where two touch, the deeper one comes first."""
 
     def __init__(self, text: str, root: Node, newline: str, targets: frozenset[Path], *, json: bool = False) -> None:
         self.text, self.root, self.newline, self.targets, self.json = text, root, newline, targets, json
-        self.edits: list[tuple[int, int, str]] = []
+        self.edits: list[tuple[int, int, int, str]] = []  # start, end, depth downwards, new text
+        self.depth = 0
+        self.waiting: list[tuple[Node, Holder, Any, Any, Path, bool]] = []
         # True while every edit puts whole lines between lines of block style, or a scalar in place of one: reading the
         # text back would cost as much as everything else together, and has nothing to find. Any other edit clears it.
         exotic = any(char in text for char in "\t\r?")  # "?" may open an explicit key
@@ -132,12 +134,16 @@ class Splicer:
 
     def run(self, old: Any, new: Any) -> str:
         """The text with the difference of the two values spliced in."""
-        self.change(self.root, self.holder_of_root(), old, new, ())
+        self.waiting.append((self.root, self.holder_of_root(), old, new, (), self.json))
+        while self.waiting:
+            node, holder, one, two, path, self.json = self.waiting.pop()
+            self.depth = len(path)
+            self.change(node, holder, one, two, path)
         return self.apply()
 
     def apply(self) -> str:
         out, at = [], 0
-        for start, end, new in sorted(self.edits, key=_by_start):
+        for start, end, _, new in sorted(self.edits, key=_by_place):
             if start < at:
                 raise Unspliceable("two changes overlap")
             out += [self.text[at:start], new]
@@ -160,9 +166,7 @@ class Splicer:
     # What differs
 
     def change(self, node: Node, holder: Holder, old: Any, new: Any, path: Path) -> None:
-        """Make the edits that turn the node, which reads as `old`, into `new`."""
-        if old is new:
-            return
+        """Make the edits that turn the node, which reads as `old`, into `new`; what is inside it may be left waiting."""
         if node.flow and (holder[0] != FLOW or not path):
             self.json = has_quoted_keys(self.text, node, default=self.json and holder[0] == FLOW)
         if path in self.targets:
@@ -186,7 +190,9 @@ class Splicer:
                 added[key] = value
             elif key in node.entries:
                 start, end, child = node.entries[key]
-                self.change(child, (FLOW if node.flow else KEY, start, end), old[key], value, (*path, key))
+                if value is not old[key]:
+                    holder_of_child = (FLOW if node.flow else KEY), start, end
+                    self.waiting.append((child, holder_of_child, old[key], value, (*path, key), self.json))
             elif not same(old[key], value):
                 added[key] = value  # a merge gave the old one; a key of its own beats it
         if added and not node.entries:
@@ -207,26 +213,25 @@ class Splicer:
         if (not pairs and (gone or added)) or len(node.nodes) != len(old):
             self.replace(node, holder, new)
             return
-        starts = [FLOW if node.flow else DASH] * len(old)
+        holder_of_child = (FLOW if node.flow else DASH), -1, -1
         for i, j in pairs:
-            child = node.nodes[i]
-            self.change(child, (starts[i], -1, 0), old[i], new[j], (*path, i))
+            if old[i] is not new[j]:
+                self.waiting.append((node.nodes[i], holder_of_child, old[i], new[j], (*path, i), self.json))
         if gone:
-            if any(j < pairs[-1][1] for j in added):
-                raise Unspliceable("entries go and come in the middle of a list")
             heads = [child.start if node.flow else self.dash(child) for child in node.nodes]
             self.delete(node, list(zip(heads, node.nodes, strict=True)), gone)
         for j in added:
             number = max((i for i, k in pairs if k < j), default=-1)
             if number < 0:
-                raise Unspliceable("an entry comes before the first of a list")
-            self.add_entry(node, number, new[j])
+                self.add_first(node, new[j])
+            else:
+                self.add_entry(node, number, new[j])
 
     # Edits
 
     def edit(self, start: int, end: int, new: str) -> None:
         if start != end or new:
-            self.edits.append((start, end, new))
+            self.edits.append((start, end, -self.depth, new))
 
     def lines(self, body: list[str]) -> str:
         return "".join(self.newline + line for line in body)
@@ -325,7 +330,8 @@ class Splicer:
                 self.delete_lines(children[i][0], children[i][1].end)
 
     def delete_lines(self, start: int, end: int) -> None:
-        first, last = line_start(self.text, start), line_end(self.text, end)
+        first = line_start(self.text, start)
+        last = past_comments(self.text, line_end(self.text, end), start - first + 1)  # deeper comments are its own
         if self.text[first:start].strip(" "):
             raise Unspliceable("something else stands before it on its line")
         if first == 0:
@@ -359,6 +365,18 @@ class Splicer:
         at = past_comments(self.text, line_end(self.text, child.end), inner)
         self.edit(at, at, self.lines(entry(" " * column + "-", value, column, self.style)))
 
+    def add_first(self, node: Node, value: Any) -> None:
+        """Put an entry before the first one."""
+        first = node.nodes[0]
+        self.simple = False
+        if node.flow:
+            self.edit(first.start, first.start, flow(value, self.style, json=self.json) + ", ")
+            return
+        dash = self.dash(first)
+        column = column_of(self.text, dash)
+        lines = entry("-", value, column, self.style)
+        self.edit(dash, dash, self.newline.join(lines) + self.newline + " " * column)
+
     def add_in_flow(self, start: int, child: Node, value: Any, head: str) -> None:
         self.simple = False
         first = line_start(self.text, start)
@@ -391,14 +409,19 @@ class Splicer:
 Holder = tuple[str, int, int]
 
 
-def _by_start(edit: tuple[int, int, str]) -> int:
-    return edit[0]
+def _by_place(edit: tuple[int, int, int, str]) -> tuple[int, int, int]:
+    return edit[:3]
 
 
 def aligned(old: list[Any], new: list[Any]) -> list[tuple[int, int]]:
     """Which entries of two lists are the same one, changed or not, as pairs of indexes that rise."""
     if len(old) == len(new):
         return [(i, i) for i in range(len(old))]
+    names = [_names(old), _names(new)]
+    if all(names):
+        pairs = [(i, names[1][name]) for name, i in names[0].items() if name in names[1]]
+        if pairs == sorted(pairs, key=lambda pair: pair[1]):
+            return pairs
     head = 0
     while head < min(len(old), len(new)) and same(old[head], new[head]):
         head += 1
@@ -411,6 +434,12 @@ def aligned(old: list[Any], new: list[Any]) -> list[tuple[int, int]]:
         *middle,
         *((len(old) - i, len(new) - i) for i in range(tail, 0, -1)),
     ]
+
+
+def _names(entries: list[Any]) -> dict[str, int]:
+    """The index of each entry by its `name`; empty unless all entries have one of their own."""
+    found = {item["name"]: i for i, item in enumerate(entries) if isinstance(item, dict) and isinstance(item.get("name"), str)}
+    return found if len(found) == len(entries) else {}
 
 
 def has_quoted_keys(text: str, node: Node, *, default: bool) -> bool:
