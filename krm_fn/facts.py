@@ -27,7 +27,8 @@ class Found(Value):
 
     `spec` is its spec as the cluster would read it (v1beta1 form). `origin` is "bundle", "revision" or "catalogue". `ref` is
     the instancetype or preference itself; `revision` the ControllerRevision that holds it, if one does. `entry` is where the
-    object (or the revision) stands in the bundle, None for the catalogue.
+    object (or the revision) stands in the bundle, None for the catalogue. `table` names the field table that the spec is
+    applied by: "instancetype", or one of those for flavors, whose spec comes from `root` in its object.
     """
 
     spec: Object
@@ -35,6 +36,8 @@ class Found(Value):
     origin: str
     entry: Entry | None = None
     revision: Ref | None = None
+    table: str = "instancetype"
+    root: Path = ("spec",)
 
 
 class ResolutionError(Value):

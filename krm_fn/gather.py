@@ -7,9 +7,10 @@ from krm_fn.bundle import effective_namespace
 from krm_fn.cluster import of_bundle
 from krm_fn.expand.admitted import admit, with_storage_classes
 from krm_fn.facts import BundleFacts, InstanceFacts, VmFacts
-from krm_fn.paths import as_map, copy, get
+from krm_fn.paths import copy, get
 from krm_fn.resolve import Resolver
 from krm_fn.resource import group_of, kind_of, name_of
+from krm_fn.served import is_first_instance
 from krm_fn.value import Value
 
 TYPE_CHECKING = False
@@ -20,9 +21,10 @@ if TYPE_CHECKING:
     from krm_fn.bundle import Bundle, Entry
     from krm_fn.cluster import Cluster
     from krm_fn.config import Config
-    from krm_fn.facts import Expansion, Resolution
+    from krm_fn.facts import Expansion, Found, Resolution
     from krm_fn.paths import Path
     from krm_fn.presets import Applied, PresetFacts
+    from krm_fn.presets.owners import Owner
     from krm_fn.resource import Object
 
 # Where the VM stands in the kinds that hold one, by API group and kind.
@@ -60,8 +62,7 @@ def holds_vm(entry: Entry) -> Path | None:
     prefix = VM_IN.get((group_of(entry.obj), kind_of(entry.obj)))
     if prefix is None or not isinstance(get(entry.obj, prefix), dict):
         return None
-    old = not prefix and get(entry.obj, TEMPLATE) is None and isinstance(get(entry.obj, ("spec", "domain")), dict)
-    return None if old else prefix
+    return None if is_first_instance(entry.obj) else prefix
 
 
 class Work(Value):
@@ -82,22 +83,40 @@ class Work(Value):
                 yield self._vm(entry, prefix, vm, resolver.resolve(vm, namespace=effective_namespace(entry.obj)))
 
     def instances(self) -> Iterator[InstanceFacts]:
-        """The facts of the instances that stand for themselves: presets reach them directly."""
+        """The facts of the instances that stand for themselves, which presets reach directly, and of owners of templates."""
+        from krm_fn.presets import template_of
+
+        for entry in self.bundle.entries:
+            owner = template_of(entry.obj) if self.settings.presets == "fold" else None
+            if owner:
+                yield self._owner(entry, *owner)
+            elif stands_for_itself(entry):
+                yield self._instance(entry)
+
+    def _instance(self, entry: Entry) -> InstanceFacts:
         from krm_fn.presets import PresetFacts, apply_presets, presets_for
         from krm_fn.presets.defaults_v0 import with_defaults
         from krm_fn.presets.era import release_for
 
-        for entry in self.bundle.entries:
-            if not stands_for_itself(entry):
-                continue
-            given, namespace = entry.obj, effective_namespace(entry.obj)
-            release = release_for(given, self.settings.release)
-            here = presets_for(self.bundle, given["apiVersion"], namespace)
-            applied = apply_presets(given, here, release=self.settings.release, namespace=namespace)
-            if self.settings.defaults != "none":
-                applied = with_defaults(applied, given, release=release)
-            facts = PresetFacts(entry=entry, applied=applied, release=release)
-            yield InstanceFacts(entry=entry, presets=facts, rendered=given if applied.refused else applied.instance)
+        given, namespace = entry.obj, effective_namespace(entry.obj)
+        release = release_for(given, self.settings.release)
+        here = presets_for(self.bundle, given["apiVersion"], namespace)
+        applied = apply_presets(given, here, release=self.settings.release, namespace=namespace)
+        if self.settings.defaults != "none":
+            applied = with_defaults(applied, given, release=release)
+        facts = PresetFacts(entry=entry, applied=applied, release=release)
+        return InstanceFacts(entry=entry, presets=facts, rendered=given if applied.refused else applied.instance)
+
+    def _owner(self, entry: Entry, owner: Owner, path: Path) -> InstanceFacts:
+        """The facts of an owner of instances that is no VM: its template takes the presets."""
+        from krm_fn.presets import PresetFacts, fold_presets, presets_for
+        from krm_fn.presets.era import release_for
+
+        given, namespace = entry.obj, effective_namespace(entry.obj)
+        here, release = presets_for(self.bundle, given["apiVersion"], namespace), release_for(given, self.settings.release)
+        applied = fold_presets(given, here, release=release, namespace=namespace, at=path, firmware_too=owner.firmware)
+        facts = PresetFacts(entry=entry, applied=applied, release=release, prefix=path)
+        return InstanceFacts(entry=entry, presets=facts, rendered=applied.instance)
 
     def _vm(self, entry: Entry, prefix: Path, vm: Object, resolution: Resolution) -> VmFacts:
         admitted = self._admitted(entry, prefix, resolution)
@@ -155,14 +174,17 @@ class Work(Value):
         return found.but(vm=None) if resolution.errors else found
 
     def _expanded(self, vm: Object, resolution: Resolution, *, defaults: bool) -> Expansion:
-        return expand.expand(
+        found = resolution.instancetype
+        expansion = expand.expand(
             vm,
-            instancetype=resolution.instancetype.spec if resolution.instancetype else None,
+            instancetype=found.spec if found else None,
             preference=resolution.preference.spec if resolution.preference else None,
             cluster=self.cluster,
             release=self.settings.release,
             defaults=defaults,
+            table=found.table if found else "instancetype",
         )
+        return without_flavor(expansion, found) if found and found.table != "instancetype" else expansion
 
     def _folded(self, facts: VmFacts) -> VmFacts:
         """The facts with the presets in the VM's template, where the cluster would apply them: before its own defaults."""
@@ -218,10 +240,16 @@ class Work(Value):
         return catalogue.of(self.settings.release)
 
 
+def without_flavor(expansion: Expansion, flavor: Found) -> Expansion:
+    """What came of a VM and its flavor: the VM without the reference, conflicts that name places in the flavor's object."""
+    conflicts = tuple(found.but(source_path=(*flavor.root, *found.source_path[1:])) for found in expansion.conflicts)
+    vm = expansion.vm
+    if vm is not None:
+        vm = {**vm, "spec": {key: value for key, value in vm["spec"].items() if key != "flavor"}}
+    return expansion.but(vm=vm, conflicts=conflicts)
+
+
 def stands_for_itself(entry: Entry) -> bool:
     """True for instances that no VM owns: a VirtualMachineInstance, or the v1alpha1 VirtualMachine, which was one."""
-    if group_of(entry.obj) != "kubevirt.io":
-        return False
-    if kind_of(entry.obj) == "VirtualMachine":
-        return holds_vm(entry) is None and isinstance(as_map(entry.obj.get("spec")).get("domain"), dict)
-    return kind_of(entry.obj) == "VirtualMachineInstance"
+    instance = group_of(entry.obj) == "kubevirt.io" and kind_of(entry.obj) == "VirtualMachineInstance"
+    return instance or is_first_instance(entry.obj)

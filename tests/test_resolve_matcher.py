@@ -41,7 +41,7 @@ def test_an_object_of_any_version_is_read_field_for_field(version):
 
 
 def test_an_object_of_another_group_is_none():
-    foreign = thing("VirtualMachinePreference", "web", {}, group="flavor.kubevirt.io", version="v1alpha1")
+    foreign = thing("VirtualMachinePreference", "web", {}, group="example.com", version="v1alpha1")
     own = thing("VirtualMachinePreference", "web", {"cpu": {}})
     matcher = {"name": "web", "kind": "VirtualMachinePreference"}
     assert resolve(vm(preference=matcher), foreign, own).preference.spec == {"cpu": {}}

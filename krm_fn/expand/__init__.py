@@ -55,10 +55,12 @@ def expand(
     cluster: Cluster,
     release: Release,
     defaults: bool,
+    table: str = "instancetype",
 ) -> Expansion:
     """The VM with instancetype and preference (their specs, v1beta1) applied and its matchers gone, or why that can't be.
 
-    `defaults` says whether the defaults that KubeVirt's expander writes are written too. The argument is left as it was; the
+    `defaults` says whether the defaults that KubeVirt's expander writes are written too; `table` names the field table of the
+    instancetype, which a flavor may stand in for. The argument is left as it was; the
     result shares with it what lies outside spec.template, and nothing with the specs.
     upstream: pkg/instancetype/expand/expand.go:Expand
     """
@@ -68,7 +70,7 @@ def expand(
     spec = enter(template, "spec")
     set_default_disks(spec)
     refusal = set_default_network(spec, cluster)
-    conflicts = apply(template, instancetype=instancetype, preference=preference, release=release)
+    conflicts = apply(template, instancetype=instancetype, preference=preference, release=release, table=table)
     unmet = indivisible_vcpus(instancetype, preference)
     if defaults and not conflicts:
         refusal = set_instance_defaults(spec, cluster, release) or refusal

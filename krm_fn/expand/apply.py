@@ -29,16 +29,16 @@ _groups: dict[tuple[str, Version], Groups] = {}
 
 
 def apply(
-    template: Object, *, instancetype: Object | None, preference: Object | None, release: Release
+    template: Object, *, instancetype: Object | None, preference: Object | None, release: Release, table: str = "instancetype"
 ) -> tuple[Conflict, ...]:
     """The fields that the template and the instancetype both claim; none where everything was applied.
 
-    With conflicts the template is left half-done and must be thrown away.
+    `table` names the field table of the instancetype. With conflicts the template is left half-done and must be thrown away.
     upstream: pkg/instancetype/apply/vmi.go:ApplyToVMI
     """
     work = Work(template, preference=preference)
     if instancetype is not None:
-        carry_out(_compiled("instancetype", release), instancetype, work)
+        carry_out(_compiled(table, release), instancetype, work)
     if preference is not None and not work.conflicts:
         carry_out(_compiled("preference", release), preference, work)
     return tuple(work.conflicts)
@@ -63,5 +63,11 @@ def apply_autoattach_preferences(template: Object, preference: Object, release: 
 def _compiled(table: str, release: Release) -> Groups:
     key = table, release.version
     if key not in _groups:
-        _groups[key] = groups_of(TABLES[table], release)
+        _groups[key] = groups_of(TABLES.get(table) or _flavor_table(table), release)
     return _groups[key]
+
+
+def _flavor_table(table: str) -> Sequence[Field]:
+    from krm_fn.fields.flavor import TABLES as OF_FLAVORS  # nobody else pays for them
+
+    return OF_FLAVORS[table]

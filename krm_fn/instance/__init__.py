@@ -50,6 +50,12 @@ NAMED_BY = {
         "virtualmachineclusterpreference": "kubevirt.io/cluster-preference-name",
         "virtualmachinepreference": "kubevirt.io/preference-name",
     },
+    # what 0.50 to 0.55 wrote
+    "flavor": {
+        "": "kubevirt.io/cluster-flavor-name",
+        "virtualmachineclusterflavor": "kubevirt.io/cluster-flavor-name",
+        "virtualmachineflavor": "kubevirt.io/flavor-name",
+    },
 }
 
 
@@ -83,7 +89,8 @@ def start(
         return Started(instance=None)
     if instancetype is not None or preference is not None:
         _name_sources(instance, vm)
-        conflicts = expand.apply(instance, instancetype=instancetype, preference=preference, release=release)
+        table = resolution.instancetype.table if resolution.instancetype else "instancetype"
+        conflicts = expand.apply(instance, instancetype=instancetype, preference=preference, release=release, table=table)
         if conflicts:
             return Started(instance=None, conflicts=conflicts)
     applied = apply_presets(instance, presets, release=release, namespace=namespace) if presets else None
@@ -135,7 +142,8 @@ def _name_sources(instance: Object, vm: Object) -> None:
         given = as_map(get(vm, ("spec", matcher)))
         # a stored revision is used whatever the kind says, and nothing is named then
         annotation = named_by.get(text(given.get("kind")).lower().removesuffix("s"))
-        if given and annotation:
+        outdone = matcher == "flavor" and get(vm, ("spec", "instancetype")) is not None
+        if given and annotation and not outdone:
             put(instance, ("metadata", "annotations", annotation), given.get("name", ""))
 
 

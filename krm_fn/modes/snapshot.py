@@ -38,7 +38,7 @@ def leave(items: Sequence[Any], facts: BundleFacts) -> list[Any]:
             continue
         vm = referring(each, facts)
         for matcher, found in (("instancetype", each.resolution.instancetype), ("preference", each.resolution.preference)):
-            if found and not found.revision:
+            if found and not found.revision and found.ref.api_version.startswith(f"{GROUP}/"):
                 revision = revision_of(found, owner=each.entry.obj)
                 vm = _pointed(vm, matcher, name_of(revision))
                 key = effective_namespace(revision), name_of(revision)

@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from krm_fn.presets.apply import apply_presets, fold_presets, presets_for
 from krm_fn.presets.facts import Applied, PresetFacts
+from krm_fn.presets.owners import template_of
 
-__all__ = ["Applied", "PresetFacts", "apply_presets", "fold_presets", "presets_for"]
+__all__ = ["Applied", "PresetFacts", "apply_presets", "fold_presets", "presets_for", "template_of"]

@@ -71,20 +71,28 @@ def apply_presets(
 
 
 def fold_presets(
-    owner: Object, presets: Sequence[Entry | Object], *, release: Release, namespace: str, at: Path = ("spec", "template")
+    owner: Object,
+    presets: Sequence[Entry | Object],
+    *,
+    release: Release,
+    namespace: str,
+    at: Path = ("spec", "template"),
+    firmware_too: bool = False,
 ) -> Applied:
     """The owner of a template with the presets folded into it; the result's `instance` is the owner.
 
     Labels and annotations are the template's, never the owner's, and the names of the presets are written there. A preset's
-    firmware is not folded: an instance made for a VM has its firmware uuid before presets are looked at, so that no preset's
-    firmware ever reaches it.
+    firmware is folded only where `firmware_too` says so, for replica sets: an instance made for a VM has its firmware uuid
+    before presets are looked at, so that no preset's firmware ever reaches it.
 
     upstream: pkg/virt-controller/watch/vm/vm.go:SetupVMIFromVM
     """
     template = as_map(get(owner, at))
-    instance = _with_firmware({**template, "apiVersion": owner.get("apiVersion")})
+    instance = {**template, "apiVersion": owner.get("apiVersion")}
+    if not firmware_too:
+        instance = _with_firmware(instance)
     found = apply_presets(instance, presets, release=release, namespace=namespace, owned=True)
-    firmware = get(template, _FIRMWARE)
+    firmware = get(template if not firmware_too else found.instance, _FIRMWARE)
     found = found.but(conflicts=tuple(_without_drawn(conflict, firmware) for conflict in found.conflicts))
     if not found.applied:
         return found.but(instance=owner)

@@ -25,6 +25,7 @@ Revisions (path: revisionName, or the place in the VM's status)
     revision-undecodable        it holds no instancetype or preference; w it
     revision-form-unreadable    it holds one in a form that this release can't read any more; w it
     revision-of-another-object  it holds a preference for an instancetype matcher, or the reverse; w it; d `holds`
+Flavors: the words above, and those of `resolve.flavors`; `matcher` is "flavor"
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from krm_fn.bundle import Bundle
     from krm_fn.releases import Release
     from krm_fn.resolve.find import Catalogue
+    from krm_fn.resolve.flavors import FlavorFinder
     from krm_fn.resource import Object
 
 __all__ = [
@@ -61,18 +63,38 @@ class Resolver:
 
     def __init__(self, *, bundle: Bundle, release: Release, catalogue: Catalogue | None) -> None:
         self._release = release
+        self._bundle = bundle
         self._lookup = Lookup(bundle)
         self._finder = Finder(lookup=self._lookup, release=release, catalogue=catalogue)
+        self._flavor_finder: FlavorFinder | None = None
 
     def resolve(self, vm: Object, *, namespace: str) -> Resolution:
         """What both matchers of `vm` lead to; `namespace` is the one it lands in. All that is wrong is collected."""
         found: dict[str, Found | None] = {}
         errors: list[ResolutionError] = []
         for matcher in MATCHERS:
-            vm, result = self._resolve_matcher(vm, matcher, namespace)
+            vm, result = self._resolve_old(vm, matcher, namespace) or self._resolve_matcher(vm, matcher, namespace)
+            if isinstance(result, list) and matcher == PREFERENCE:
+                result = self._flavors().preference(vm, namespace) or result
             found[matcher.field] = result if isinstance(result, Found) else None
             errors += result if isinstance(result, list) else ()
         return Resolution(vm=vm, errors=tuple(errors), **found)
+
+    def _resolve_old(
+        self, vm: Object, matcher: Matcher, namespace: str
+    ) -> tuple[Object, Found | list[ResolutionError] | None] | None:
+        """As `_resolve_matcher`, of a VM with a flavor; None where what it refers to is not in the group of flavors."""
+        if get(vm, ("spec", "flavor")) is None or get(vm, ("spec", "instancetype")) is not None:
+            return None
+        result = (self._flavors().flavor if matcher == INSTANCETYPE else self._flavors().preference)(vm, namespace)
+        return (vm, result) if result else None
+
+    def _flavors(self) -> FlavorFinder:
+        if self._flavor_finder is None:
+            from krm_fn.resolve.flavors import FlavorFinder  # nobody else pays for them
+
+            self._flavor_finder = FlavorFinder(self._bundle)
+        return self._flavor_finder
 
     def _resolve_matcher(
         self, vm: Object, matcher: Matcher, namespace: str

@@ -7,7 +7,7 @@ from krm_fn.findings import UNSET
 from krm_fn.paths import as_map, get
 from krm_fn.resolve import revision as revisions
 from krm_fn.resolve.lookup import API_VERSIONS
-from krm_fn.resolve.matcher import API_VERSION, stage
+from krm_fn.resolve.matcher import stage
 from krm_fn.resource import Ref, labels_of, ref_of, text
 from krm_fn.value import Value
 
@@ -91,11 +91,11 @@ class Finder:
         payload, revision = self._payload(entry, wanted.namespace, name), ref_of(entry.obj)
         if isinstance(payload, str):
             return self._error(wanted, payload, path, name, target=revision)
-        if payload.matcher != wanted.matcher:
+        if payload.matcher.field != (wanted.matcher.payload or wanted.matcher.field):
             holds = (("holds", payload.matcher.field),)
             return self._error(wanted, "revision-of-another-object", path, name, target=revision, detail=holds)
         kind = payload.kind or wanted.matcher.kind_named(wanted.kind) or wanted.matcher.cluster_kind
-        ref = _ref(kind, payload.name or wanted.name, wanted.namespace)
+        ref = self._ref(kind, payload.name or wanted.name, wanted.namespace)
         return Found(spec=payload.spec, ref=ref, origin="revision", entry=entry, revision=revision)
 
     def _payload(self, entry: Entry, namespace: str, name: str) -> revisions.Payload | str:
@@ -130,7 +130,7 @@ class Finder:
         if entry is not None:
             return Found(spec=as_map(entry.obj.get("spec")), ref=ref_of(entry.obj), origin="bundle", entry=entry)
         spec = self._catalogue.find(kind, name) if self._catalogue and cluster and name else None
-        return None if spec is None else Found(spec=spec, ref=_ref(kind, name, ""), origin="catalogue")
+        return None if spec is None else Found(spec=spec, ref=self._ref(kind, name, ""), origin="catalogue")
 
     def _unresolved(self, wanted: Wanted, kind: str) -> ResolutionError:
         """Why no object is found: the kind is none, the name stands elsewhere, or it stands nowhere."""
@@ -140,7 +140,7 @@ class Finder:
             meant = tuple(others) or self._lookup.nearest(wanted.kind, matcher.kinds)
             detail = (("kind", wanted.kind),)
             return self._error(wanted, "unexpected-kind", (*wanted.path, "kind"), wanted.kind, candidates=meant, detail=detail)
-        target = _ref(kind, name, wanted.namespace)
+        target = self._ref(kind, name, wanted.namespace)
         if others:
             path, written = (*wanted.path, "kind"), wanted.kind or UNSET
             return self._error(wanted, "wrong-kind", path, written, target=target, candidates=tuple(others))
@@ -169,6 +169,6 @@ class Finder:
             matcher=field, reason=reason, path=path, current=current, wanted=target, upstream=upstream, **rest
         )
 
-
-def _ref(kind: str, name: str, namespace: str) -> Ref:
-    return Ref(api_version=API_VERSION, kind=kind, name=name, namespace="" if "Cluster" in kind else namespace)
+    def _ref(self, kind: str, name: str, namespace: str) -> Ref:
+        api_version = self._lookup.api_versions[kind]
+        return Ref(api_version=api_version, kind=kind, name=name, namespace="" if "Cluster" in kind else namespace)

@@ -23,8 +23,7 @@ API_VERSIONS = {
     "DataSource": "cdi.kubevirt.io/v1beta1",
     "VolumeSnapshot": "snapshot.storage.k8s.io/v1",
 }
-GROUPS = {kind: version.rpartition("/")[0] for kind, version in API_VERSIONS.items()}
-BUNDLE_KINDS = frozenset(GROUPS)
+BUNDLE_KINDS = frozenset(API_VERSIONS)
 
 # Revisions of a VM's own template, which hold no instancetype, so that nobody can have meant one.
 VM_REVISIONS = "revision-start-vm-"
@@ -34,10 +33,11 @@ COMPARISONS = 200_000
 
 
 class Lookup:
-    """An index over one bundle that knows the API groups of `GROUPS` and where else a name stands."""
+    """An index over one bundle that knows the API groups of the kinds it looks up and where else a name stands."""
 
-    def __init__(self, bundle: Bundle) -> None:
+    def __init__(self, bundle: Bundle, api_versions: dict[str, str] = API_VERSIONS) -> None:
         self._bundle = bundle
+        self.api_versions = api_versions
         self._namesakes: dict[str, dict[tuple[str, str], Entry]] = {}
         self._places: dict[str, dict[str, list[str]]] = {}
         self._names: dict[tuple[str, str], list[str]] = {}
@@ -46,7 +46,7 @@ class Lookup:
     def find(self, kind: str, namespace: str, name: str) -> Entry | None:
         """The object; "" is the namespace of cluster kinds. Kinds of the same name in other API groups are passed over."""
         found = self._bundle.find(kind, namespace, name) if name else None
-        if found is None or group_of(found.obj) == GROUPS[kind]:
+        if found is None or group_of(found.obj) == self._group(kind):
             return found
         return self._of_the_group(kind).get((namespace, name))
 
@@ -87,4 +87,7 @@ class Lookup:
         return self._namesakes[kind]
 
     def _of(self, kind: str) -> Sequence[Entry]:
-        return self._bundle.of_kind(kind, GROUPS[kind])
+        return self._bundle.of_kind(kind, self._group(kind))
+
+    def _group(self, kind: str) -> str:
+        return self.api_versions[kind].rpartition("/")[0]

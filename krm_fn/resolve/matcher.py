@@ -31,7 +31,8 @@ TEXT_FIELDS = ("name", "kind", "revisionName", "inferFromVolume", "inferFromVolu
 class Matcher(Value):
     """One of the two matchers: its field in the VM's spec, the kinds it may name, the labels it is inferred from.
 
-    `status` is the field in the VM's status that remembers the ControllerRevision in use.
+    `status` is the field in the VM's status that remembers the ControllerRevision in use; `payload` the field of the matcher
+    whose revisions it reads, "" for its own.
     """
 
     field: str
@@ -40,6 +41,7 @@ class Matcher(Value):
     name_label: str
     kind_label: str
     status: str
+    payload: str = ""
 
     @property
     def kinds(self) -> tuple[str, str]:

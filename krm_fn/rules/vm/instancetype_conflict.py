@@ -42,12 +42,14 @@ CONFIDENTIAL = ("launchSecurity",)
 
 @rule(severity="error", upstream="pkg/instancetype/conflict/conflicts.go:Conflict")
 def instancetype_conflict(facts: VmFacts) -> Iterator[Hit]:
+    found = facts.resolution.instancetype
+    of_flavor = found is not None and found.table != "instancetype"  # no release that is rendered for looks at flavors
     for conflict in facts.expansion.conflicts if facts.expansion else ():
         yield Hit(
             message=_message(conflict, facts),
             path=conflict.path,
             current=UNSET if conflict.path[-1] in CONFIDENTIAL else conflict.current,
-            upstream="admission",
+            upstream="" if of_flavor else "admission",
             upstream_path=conflict.upstream_path,
         )
 

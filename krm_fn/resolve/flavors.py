@@ -1,0 +1,136 @@
+"""Flavors, and the preferences of their group: what VirtualMachines of KubeVirt 0.47 to 0.55 refer to.
+
+An object's form tells its release: up to 0.52 it has `profiles` beside its metadata, in 0.53 a spec with a domain's CPU, since
+0.54 nearly the spec of an instancetype. 0.54 and 0.55 share their form; it is read as 0.55 does, whose vCPUs become sockets.
+
+The reasons of errors that only flavors have, in the way of those of `resolve`:
+
+    unknown-profile     the flavor has no profile of that name; w the flavor; c the names of its profiles
+    no-default-profile  the matcher names no profile, and none is the default; w the flavor; c the names of its profiles
+
+upstream: pkg/flavor/flavor.go
+"""
+
+from __future__ import annotations
+
+from krm_fn.facts import Found, ResolutionError
+from krm_fn.paths import as_list, as_map, copy, drop, get
+from krm_fn.releases import Release
+from krm_fn.resolve.find import Finder
+from krm_fn.resolve.lookup import Lookup
+from krm_fn.resolve.matcher import PREFERENCE, Matcher, faults
+from krm_fn.resource import text
+from krm_fn.served import FLAVOR as GROUP
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from krm_fn.bundle import Bundle, Entry
+    from krm_fn.paths import Path
+    from krm_fn.resource import Object
+
+FLAVOR = Matcher(
+    field="flavor",
+    kind="VirtualMachineFlavor",
+    cluster_kind="VirtualMachineClusterFlavor",
+    name_label="",
+    kind_label="",
+    status="",
+    payload="instancetype",
+)
+API_VERSIONS = {
+    **dict.fromkeys((*FLAVOR.kinds, *PREFERENCE.kinds), f"{GROUP}/v1alpha1"),
+    "ControllerRevision": "apps/v1",
+}
+# The last release that read what 0.55 stored.
+READS_REVISIONS = Release(version=(1, 6, 6))
+
+# What tells the form of 0.54 and 0.55 from the one before, which has only a CPU.
+LATER_FIELDS: tuple[Path, ...] = (
+    ("cpu", "guest"),
+    ("memory",),
+    ("gpus",),
+    ("hostDevices",),
+    ("ioThreadsPolicy",),
+    ("launchSecurity",),
+)
+
+# Preferences that did nothing where they were false; later releases write that into the VM.
+FALSE_IS_UNSET: tuple[Path, ...] = (
+    ("devices", "preferredAutoattachGraphicsDevice"),
+    ("devices", "preferredAutoattachMemBalloon"),
+    ("devices", "preferredAutoattachPodInterface"),
+    ("devices", "preferredAutoattachSerialConsole"),
+    ("devices", "preferredUseVirtioTransitional"),
+    ("devices", "preferredDisableHotplug"),
+    ("devices", "preferredBlockMultiQueue"),
+    ("devices", "preferredNetworkInterfaceMultiQueue"),
+    ("devices", "preferredDiskDedicatedIoThread"),
+    ("firmware", "preferredUseBios"),
+    ("firmware", "preferredUseBiosSerial"),
+    ("firmware", "preferredUseEfi"),
+    ("firmware", "preferredUseSecureBoot"),
+)
+
+
+class FlavorFinder:
+    """Finds what VMs of one bundle refer to in the group of flavors."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        lookup = Lookup(bundle, API_VERSIONS)
+        self._finder = Finder(lookup=lookup, release=READS_REVISIONS, catalogue=None)
+
+    def flavor(self, vm: Object, namespace: str) -> Found | list[ResolutionError]:
+        """What `spec.flavor` of the VM leads to, its spec in the form of the table that it names."""
+        written = vm["spec"]["flavor"]
+        wrong = list(faults(FLAVOR, written))
+        if wrong:
+            return [error.but(upstream="") for error in wrong]
+        found = self._finder.find(vm, FLAVOR, namespace)
+        if isinstance(found, ResolutionError):
+            return [found.but(upstream="")]
+        if found.origin == "revision" or found.entry is None:
+            return found.but(table="flavor")
+        read = read_flavor(found.entry, text(written.get("profile")))
+        return [read.but(wanted=found.ref)] if isinstance(read, ResolutionError) else found.but(**read)
+
+    def preference(self, vm: Object, namespace: str) -> Found | None:
+        """What `spec.preference` of the VM leads to in the group of flavors, None where to nothing."""
+        if list(faults(PREFERENCE, get(vm, ("spec", "preference")))) or get(vm, ("spec", "preference", "inferFromVolume")):
+            return None
+        found = self._finder.find(vm, PREFERENCE, namespace)
+        return found.but(spec=present_preference(found.spec)) if isinstance(found, Found) else None
+
+
+def read_flavor(entry: Entry, profile: str) -> Object | ResolutionError:
+    """What a flavor's object is read as, as fields of Found: `spec`, its `table`, and the `root` that the spec comes from."""
+    if "spec" not in entry.obj and isinstance(entry.obj.get("profiles"), list):
+        return _profile(entry.obj, profile)
+    spec = as_map(entry.obj.get("spec"))
+    if all(get(spec, path) is None for path in LATER_FIELDS):
+        return {"spec": spec, "table": "flavor-cpu"}
+    if get(spec, ("memory", "guest")) is None:  # then upstream doesn't look at the huge pages either
+        spec = {key: value for key, value in spec.items() if key != "memory"}
+    return {"spec": spec, "table": "flavor"}
+
+
+def _profile(flavor: Object, wanted: str) -> Object | ResolutionError:
+    """The profile of that name, or the first default one."""
+    profiles = [as_map(profile) for profile in as_list(flavor.get("profiles"))]
+    for number, profile in enumerate(profiles):
+        if profile.get("name") == wanted if wanted else profile.get("default") is True:
+            return {"spec": profile, "table": "flavor-cpu", "root": ("profiles", number)}
+    names = tuple(filter(None, (text(profile.get("name")) for profile in profiles)))
+    if wanted:
+        path: Path = ("spec", "flavor", "profile")
+        return ResolutionError(matcher="flavor", reason="unknown-profile", path=path, current=wanted, candidates=names)
+    return ResolutionError(matcher="flavor", reason="no-default-profile", path=("spec", "flavor"), candidates=names)
+
+
+def present_preference(spec: Object) -> Object:
+    """The spec of a preference beside flavors as a release of today applies it alike; the same where nothing differs."""
+    idle = [path for path in FALSE_IS_UNSET if get(spec, path) is False]
+    if idle:
+        spec = copy(spec)
+        for path in idle:
+            drop(spec, path)
+    return spec

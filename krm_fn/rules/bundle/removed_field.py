@@ -1,0 +1,43 @@
+"""A field is gone from KubeVirt's API.
+
+What it finds: in a VM, an instance, a replica set or a pool of an apiVersion that the release serves, a field that an earlier
+release removed: `spec.flavor`, a disk's `volumeName` or `floppy`, a volume's `registryDisk`, the capitalised `Running` and
+`Template`, and what was left of libvirt's own layout.
+
+Why it matters: the cluster drops a field that it doesn't know, and says nothing. The VM then has no size, no disk of that
+volume, no run strategy.
+
+Fix: `kubevirt-render migrate --in-place PATH` writes what takes its place, where something does.
+
+Example:
+
+    apiVersion: kubevirt.io/v1
+    kind: VirtualMachine
+    metadata: {name: web}
+    spec:
+      template:
+        spec:
+          domain: {devices: {disks: [{name: root, disk: {}}]}}
+          volumes: [{name: root, registryDisk: {image: example.com/fedora}}]
+"""
+
+from __future__ import annotations
+
+from krm_fn.paths import dotted
+from krm_fn.removed import removed_fields
+from krm_fn.rules import Hit, rule
+from krm_fn.served import is_served
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.facts import BundleFacts
+
+
+@rule(severity="warning")
+def removed_field(facts: BundleFacts) -> Iterator[Hit]:
+    for entry in facts.bundle.entries:
+        for path, value, row in removed_fields(entry.obj) if is_served(entry.obj, facts.release) else ():
+            message = f"{dotted(path)} is gone since KubeVirt {row.gone}, and a cluster drops it; write {row.instead}"
+            yield Hit(message=message, path=path, current=value, about=entry)

@@ -1,0 +1,53 @@
+"""An object's apiVersion or kind is one that the release doesn't serve.
+
+What it finds: an object of KubeVirt's own kinds, of an apiVersion that the release doesn't serve any more (instancetypes of
+v1alpha1 and v1alpha2 since 1.6, everything of kubevirt.io/v1alpha1 and v1alpha2) or doesn't serve yet (pools of v1beta1
+before 1.7), or of a kind that is gone: flavors, OfflineVirtualMachine, VirtualMachineReplicaSet, VirtualMachinePreset.
+
+Why it matters: such an object is rendered as it was meant, but the cluster refuses it: it knows no such kind.
+
+Fix: `kubevirt-render migrate --in-place PATH` rewrites it, and what refers to it.
+
+Example:
+
+    apiVersion: instancetype.kubevirt.io/v1alpha2  # kubevirtVersion: "1.9"
+    kind: VirtualMachineClusterInstancetype
+    metadata: {name: small}
+    spec: {cpu: {guest: 1}, memory: {guest: 1Gi}}
+"""
+
+from __future__ import annotations
+
+from krm_fn.findings import UNSET
+from krm_fn.resource import kind_of
+from krm_fn.rules import Hit, rule
+from krm_fn.served import is_served, present_form
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.bundle import Entry
+    from krm_fn.facts import BundleFacts
+
+
+@rule(severity="warning", upstream="pkg/virt-operator/resource/generate/components/crds.go")
+def unserved_api_version(facts: BundleFacts) -> Iterator[Hit]:
+    for entry in facts.bundle.entries:
+        if not is_served(entry.obj, facts.release):
+            yield _hit(entry, facts, present_form(entry.obj, facts.release))
+
+
+def _hit(entry: Entry, facts: BundleFacts, form: tuple[str, str] | None) -> Hit:
+    given, kind = entry.obj["apiVersion"], kind_of(entry.obj)
+    fact = f"KubeVirt {facts.release} serves no {kind} of {given}"
+    if form is None:
+        return Hit(message=f"{fact}, and nothing took its place; remove it", path=("kind",), current=kind, about=entry)
+    now = form[0] if form[1] == kind else f"{form[1]} of {form[0]}"
+    return Hit(
+        message=f"{fact}; `kubevirt-render migrate` makes it {now}",
+        path=("apiVersion",),
+        current=given,
+        proposed=form[0] if form[1] == kind else UNSET,
+        about=entry,
+    )
