@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from krm_fn import config, modes, results, rules
+from krm_fn import config, ignores, modes, results, rules
 from krm_fn.bundle import Bundle
+from krm_fn.findings import Suppressed
 from krm_fn.gather import gather
 from krm_fn.value import Value
 
@@ -14,15 +15,19 @@ if TYPE_CHECKING:
 
     from krm_fn.config import Config
     from krm_fn.facts import BundleFacts
-    from krm_fn.findings import Finding
+    from krm_fn.findings import Finding, Related
     from krm_fn.resource import Object
 
 
 class Outcome(Value):
-    """What a run led to: all items, the untouched ones as the very objects that came, and the findings in order."""
+    """What a run led to: all items, the untouched ones as the very objects that came, and the findings in order.
+
+    `ignored` are the findings that annotations of the objects silence.
+    """
 
     items: list[Any]
     findings: tuple[Finding, ...]
+    ignored: tuple[Suppressed, ...] = ()
 
 
 def process(resource_list: Object) -> Object:
@@ -45,8 +50,8 @@ def render(items: Sequence[Any], settings: Config, places: Sequence[tuple[str, i
     `places` gives file and index of each item where the caller knows them; else the items' own annotations tell.
     """
     facts = gather(Bundle(items, places), settings)
-    placed = results.ordered(_with_place(finding, facts.bundle) for finding in _judged(facts))
-    return Outcome(items=modes.leave(items, facts), findings=placed)
+    found, ignored = _silenced([_with_place(finding, facts.bundle) for finding in _judged(facts)], facts)
+    return Outcome(items=modes.leave(items, facts), findings=results.ordered(found), ignored=ignored)
 
 
 def _judged(facts: BundleFacts) -> Iterator[Finding]:
@@ -61,6 +66,34 @@ def _judged(facts: BundleFacts) -> Iterator[Finding]:
         yield from rules.judge_bundle(facts, severity, "lint")
 
 
+def _silenced(found: list[Finding], facts: BundleFacts) -> tuple[list[Finding], tuple[Suppressed, ...]]:
+    """The findings that count, what there is to say of ignores among them, and those that are ignored."""
+    told = ignores.gather(facts)
+    if not told.ignores and not told.misshapen:
+        return found, ()
+    why = ignores.reasons(told)
+    ignored = [finding for finding in found if ignores.key(finding) in why]
+    if facts.config.mode == "validate":  # only there are all rules asked
+        told = told.but(unused=tuple(ignores.unused(told, ignored, facts.config)))
+    judged = rules.judge_bundle(told, facts.config.severity, "ignore")
+    kept = [finding for finding in found if ignores.key(finding) not in why]
+    return (
+        [*kept, *(_with_place(finding, facts.bundle) for finding in judged)],
+        tuple(Suppressed(finding=each, by="ignore", reason=why[ignores.key(each)]) for each in results.ordered(ignored)),
+    )
+
+
 def _with_place(finding: Finding, bundle: Bundle) -> Finding:
+    """The finding with the files of its places, those of its related ones in the message as well."""
     file, index = bundle.place(finding.item)
-    return finding.but(file=file, index=index) if file else finding
+    related = tuple(_placed(each, bundle) for each in finding.related)
+    others = {each.file: None for each in related if each.file not in ("", file) and each.file not in finding.message}
+    if not (file or others):
+        return finding
+    message = f"{finding.message} (see {', '.join(others)})" if others else finding.message
+    return finding.but(file=file, index=index, related=related, message=message)
+
+
+def _placed(related: Related, bundle: Bundle) -> Related:
+    file, index = bundle.place(related.item)
+    return related.but(file=file, index=index)

@@ -24,12 +24,29 @@ class Unset:
 UNSET = Unset()
 
 
+class Related(Value):
+    """A second place that a finding speaks of: `path` runs from the root of the object `ref`.
+
+    The object stands at `inside` of item `item`; file, index, line and column as in Finding.
+    """
+
+    ref: Ref
+    path: Path = ()
+    item: int = -1
+    inside: Path = ()
+    file: str = ""
+    index: int = 0
+    line: int = 0
+    column: int = 0
+
+
 class Finding(Value):
     """One result. `path` runs from the object's root; `current` and `proposed` are plain values or UNSET.
 
     `upstream` is "admission" where the release's webhooks refuse the object, "expand" where only its expander does, "" where
     KubeVirt is silent; `upstream_path` is the path KubeVirt names where that is not the real one. `item` is the position of
-    the object's item in the bundle, -1 where the finding is about no item.
+    the object's item in the bundle, -1 where the finding is about no item; `inside` leads from the item to the object (`()`, or
+    `("items", 3)` in a List). `line` and `column` count from 1, 0 where not known: only the command knows the files' texts.
     """
 
     rule: str
@@ -42,5 +59,17 @@ class Finding(Value):
     upstream: str = ""
     upstream_path: str = ""
     item: int = -1
+    inside: Path = ()
     file: str = ""
     index: int = 0
+    line: int = 0
+    column: int = 0
+    related: tuple[Related, ...] = ()
+
+
+class Suppressed(Value):
+    """A finding that doesn't count. `by` is "ignore" (an annotation of the object) or "baseline"; `reason` is the user's."""
+
+    finding: Finding
+    by: str
+    reason: str = ""

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 PREVIOUS_NAMES = "internal.config.kubernetes.io/previousNames"
 ORIGIN = "config.kubernetes.io/origin"
 LOCAL_CONFIG = "config.kubernetes.io/local-config"
+# Our own: silences rules about the object that bears it, see krm_fn.ignores.
+IGNORE = "kubevirt-render.dev/ignore"
 PATH_ANNOTATIONS = ("internal.config.kubernetes.io/path", "config.kubernetes.io/path")
 INDEX_ANNOTATIONS = ("internal.config.kubernetes.io/index", "config.kubernetes.io/index")
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
-    from krm_fn.findings import Finding
+    from krm_fn.findings import Finding, Related
     from krm_fn.resource import Object
 
 DOCS = "https://kubevirt-render.dev/rules/"
@@ -44,8 +44,9 @@ def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(sorted(unique.values(), key=_key))
 
 
-def _key(finding: Finding) -> tuple[int, str, int, int, str]:
-    return SEVERITIES.index(finding.severity), finding.file, finding.index, finding.item, dotted(finding.path)
+def _key(finding: Finding) -> tuple[int, str, int, int, str, str]:
+    inside = dotted(finding.inside) if finding.inside else ""
+    return SEVERITIES.index(finding.severity), finding.file, finding.index, finding.item, inside, dotted(finding.path)
 
 
 def to_krm(finding: Finding) -> Object:
@@ -84,9 +85,14 @@ def _field(finding: Finding) -> Object:
 
 
 def line(finding: Finding) -> str:
-    """The finding as one line: `error: path/vm.yaml: VirtualMachine ns/name: spec.x: what was found; the fix`."""
-    parts = (finding.severity, finding.file, str(finding.ref) if finding.ref else "", dotted(finding.path), finding.message)
+    """The finding as one line: `error: path/vm.yaml:3:5: VirtualMachine ns/name: spec.x: what was found; the fix`."""
+    parts = (finding.severity, place(finding), str(finding.ref) if finding.ref else "", dotted(finding.path), finding.message)
     return ": ".join(" ".join(part.split()) for part in parts if part)
+
+
+def place(of: Finding | Related) -> str:
+    """`path/vm.yaml:3:5`, `path/vm.yaml` where the line isn't known, "" where the file isn't."""
+    return f"{of.file or 'stdin'}:{of.line}:{of.column}" if of.line else of.file
 
 
 def merge(earlier: object, findings: Sequence[Finding]) -> list[Any]:

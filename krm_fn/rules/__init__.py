@@ -21,6 +21,8 @@ The function bears the module's name; the id is the same name with dashes. Famil
     preset   facts of the presets of one instance; the same
     bundle   facts of the whole bundle, in every mode: what makes rendering go wrong, or mean something else than it says
     lint     facts of the whole bundle, in mode `validate` only: what KubeVirt's webhooks don't see
+    ignore   facts of the annotations that silence rules, judged when all other families have spoken
+    baseline facts of the command's list of known findings
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from __future__ import annotations
 import os
 import sys
 
-from krm_fn.findings import UNSET, Finding
+from krm_fn.findings import UNSET, Finding, Related
 from krm_fn.resource import ref_of
 from krm_fn.results import redact
 from krm_fn.value import Value
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 
     from krm_fn.bundle import Entry
     from krm_fn.facts import BundleFacts, VmFacts
+    from krm_fn.ignores import IgnoreFacts
     from krm_fn.paths import Path
     from krm_fn.presets.facts import PresetFacts
     from krm_fn.releases import Release, Version
@@ -47,11 +50,14 @@ if TYPE_CHECKING:
 
 # Values in messages are cut to this length: the message must stay a line, and `currentValue` has the whole.
 LONGEST_SHOWN = 60
+# Families that no annotation silences: they judge annotations and lists that silence others.
+UNSILENCED = ("ignore", "baseline")
 
 
 class Hit(Value):
     """What a rule yields: a Finding without what the runner knows. `path` runs from the VM's root (family `vm`) or from the
     root of `about`, the object the hit is about (needed in the family `bundle`). `severity` overrides the rule's own.
+    `related` are other places that the hit speaks of, made with `also`.
     """
 
     message: str
@@ -62,6 +68,7 @@ class Hit(Value):
     upstream_path: str = ""
     about: Entry | None = None
     severity: str = ""
+    related: tuple[Related, ...] = ()
 
 
 class Rule(Value):
@@ -104,10 +111,20 @@ _loaded: dict[str, tuple[Rule, ...]] = {}
 def load(family: str) -> tuple[Rule, ...]:
     """The rules of a family, by id; its modules are found by listing the package's folder."""
     if family not in _loaded:
-        folder = os.path.join(os.path.dirname(__file__), family)  # noqa: PTH118, PTH120  pathlib is too heavy here
-        names = sorted({name.partition(".")[0] for name in os.listdir(folder)} - {"__init__", "__pycache__"})  # noqa: PTH208
-        _loaded[family] = tuple(_declared(f"{__name__}.{family}.{name}", name) for name in names)
+        _loaded[family] = tuple(_declared(f"{__name__}.{family}.{name}", name) for name in _modules(family))
     return _loaded[family]
+
+
+def _modules(family: str) -> list[str]:
+    folder = os.path.join(os.path.dirname(__file__), family)  # noqa: PTH118, PTH120  pathlib is too heavy here
+    return sorted({name.partition(".")[0] for name in os.listdir(folder)} - {"__init__", "__pycache__"})  # noqa: PTH208
+
+
+def ids() -> dict[str, str]:
+    """The id of every rule with its family; loads none of them."""
+    here = os.listdir(os.path.dirname(__file__))  # noqa: PTH120, PTH208
+    families = sorted(name for name in here if "." not in name and not name.startswith("_"))
+    return {module.replace("_", "-"): family for family in families for module in _modules(family)}
 
 
 def _declared(module: str, name: str) -> Rule:
@@ -126,7 +143,7 @@ def judge(family: str, facts: VmFacts | PresetFacts, severity: Mapping[str, str]
                 yield _finding(declared, placed, hit.about or facts.entry, severity)
 
 
-def judge_bundle(facts: BundleFacts, severity: Mapping[str, str], family: str = "bundle") -> Iterator[Finding]:
+def judge_bundle(facts: BundleFacts | IgnoreFacts, severity: Mapping[str, str], family: str = "bundle") -> Iterator[Finding]:
     """The findings of a family about the whole bundle."""
     for declared in load(family):
         for hit in _hits(declared, facts, facts.release, severity):
@@ -134,7 +151,7 @@ def judge_bundle(facts: BundleFacts, severity: Mapping[str, str], family: str = 
 
 
 def _hits(
-    declared: Rule, facts: VmFacts | PresetFacts | BundleFacts, release: Release, severity: Mapping[str, str]
+    declared: Rule, facts: VmFacts | PresetFacts | BundleFacts | IgnoreFacts, release: Release, severity: Mapping[str, str]
 ) -> Iterable[Hit]:
     off = severity.get(declared.id) == "off"
     return () if off or not release.within(since=declared.since, until=declared.until) else declared.check(facts)
@@ -152,7 +169,14 @@ def _finding(declared: Rule, hit: Hit, about: Entry | None, severity: Mapping[st
         upstream=hit.upstream,
         upstream_path=hit.upstream_path,
         item=about.item if about else -1,
+        inside=about.path if about else (),
+        related=hit.related,
     )
+
+
+def also(entry: Entry | None, path: Path) -> tuple[Related, ...]:
+    """The place in another object of the bundle, for `Hit.related`; none where the object is not in the bundle."""
+    return (Related(ref=ref_of(entry.obj), path=path, item=entry.item, inside=entry.path),) if entry else ()
 
 
 def nearest(word: str, known: Sequence[str]) -> tuple[str, ...]:

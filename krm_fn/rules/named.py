@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from krm_fn.resource import name_of
+from krm_fn.rules import also
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from krm_fn.facts import VmFacts
+    from krm_fn.facts import Found, VmFacts
+    from krm_fn.findings import Related
+    from krm_fn.paths import Path
 
 
 def the_vm(facts: VmFacts) -> str:
@@ -25,3 +28,10 @@ def the_preference(facts: VmFacts) -> str:
     """`VirtualMachineClusterPreference fedora`."""
     found = facts.resolution.preference
     return str(found.ref) if found else "the preference"
+
+
+def in_source(found: Found | None, path: Path) -> tuple[Related, ...]:
+    """The place in an instancetype or preference, or in the revision that holds it; none for one of the catalogue."""
+    if found is None:
+        return ()
+    return also(found.entry, ("data", *path) if found.revision else path)

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from krm_fn.bundle import effective_namespace, is_cluster_kind
 from krm_fn.resource import annotations_of, group_of, kind_of, name_of
-from krm_fn.rules import Hit, rule
+from krm_fn.rules import Hit, also, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ def duplicate_object(facts: BundleFacts) -> Iterator[Hit]:
                 path=("metadata", "name"),
                 current=name_of(entry.obj),
                 about=entry,
+                related=also(twin, ("metadata", "name")),
             )
 
 

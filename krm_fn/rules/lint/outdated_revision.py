@@ -39,12 +39,13 @@ from __future__ import annotations
 
 from krm_fn.paths import as_map, dotted, get, leaves
 from krm_fn.quantity import canonical
-from krm_fn.rules import Hit, rule, show
+from krm_fn.rules import Hit, also, rule, show
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from krm_fn.bundle import Entry
     from krm_fn.facts import BundleFacts, Found, VmFacts
     from krm_fn.paths import Path
     from krm_fn.resource import Object
@@ -57,7 +58,7 @@ def outdated_revision(facts: BundleFacts) -> Iterator[Hit]:
     for vm in facts.vms:
         for matcher, found in (("instancetype", vm.resolution.instancetype), ("preference", vm.resolution.preference)):
             live = _live(facts, found) if found and found.revision else None
-            changed = _changed(found.spec, live) if found and live is not None else []
+            changed = _changed(found.spec, as_map(live.obj.get("spec"))) if found and live else []
             if found and changed:
                 path, name = _place(vm, matcher)
                 older = f"{found.revision} holds an older {found.ref}"
@@ -66,13 +67,13 @@ def outdated_revision(facts: BundleFacts) -> Iterator[Hit]:
                     path=path,
                     current=name,
                     about=vm.entry,
+                    related=(*also(live, ("spec", *changed[0][0])), *also(found.entry, ("data", "spec", *changed[0][0]))),
                 )
 
 
-def _live(facts: BundleFacts, found: Found) -> Object | None:
-    """The spec of the stored object as it is now, None where it is gone."""
-    entry = facts.bundle.find(found.ref.kind, found.ref.namespace or "", found.ref.name)
-    return as_map(entry.obj.get("spec")) if entry else None
+def _live(facts: BundleFacts, found: Found) -> Entry | None:
+    """The stored object as it is now, None where it is gone."""
+    return facts.bundle.find(found.ref.kind, found.ref.namespace or "", found.ref.name)
 
 
 def _changed(stored: Object, live: Object) -> list[tuple[Path, object, object]]:

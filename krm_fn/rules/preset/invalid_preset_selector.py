@@ -29,7 +29,7 @@ from __future__ import annotations
 from krm_fn.paths import dotted
 from krm_fn.presets.selector import OPERATORS
 from krm_fn.resource import ref_of
-from krm_fn.rules import Hit, rule, show
+from krm_fn.rules import Hit, also, rule, show
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,4 +59,5 @@ def invalid_preset_selector(facts: PresetFacts) -> Iterator[Hit]:
                 message=f"{ref_of(fact.preset.obj)}: {what}, so {outcome}; correct it",
                 upstream="admission" if refused and not facts.prefix else "",
                 severity="" if refused else "warning",
+                related=also(fact.preset, ("spec", "selector", *problem.path)),
             )

@@ -29,7 +29,7 @@ from __future__ import annotations
 from krm_fn.findings import UNSET
 from krm_fn.paths import dotted
 from krm_fn.resource import ref_of
-from krm_fn.rules import Hit, rule, show
+from krm_fn.rules import Hit, also, rule, show
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ def preset_conflict(facts: PresetFacts) -> Iterator[Hit]:
                 current=clash.current,
                 upstream_path=clash.upstream,
                 severity="info" if clash.same_amount else "",
+                related=also(conflict.preset, clash.path),
             )
 
 

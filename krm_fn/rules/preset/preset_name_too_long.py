@@ -25,7 +25,7 @@ from __future__ import annotations
 from krm_fn.presets.apply import APPLIED_PREFIX
 from krm_fn.presets.selector import MAX_NAME
 from krm_fn.resource import name_of, ref_of
-from krm_fn.rules import Hit, rule
+from krm_fn.rules import Hit, also, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,4 +43,5 @@ def preset_name_too_long(facts: PresetFacts) -> Iterator[Hit]:
             f"{MAX_NAME}; shorten it",
             path=("metadata", "annotations", APPLIED_PREFIX + name),
             upstream="" if facts.prefix else "admission",
+            related=also(preset, ("metadata", "name")),
         )

@@ -29,7 +29,7 @@ from krm_fn.fields.preset import sections
 from krm_fn.paths import dotted
 from krm_fn.presets.merge import domain_of, offers
 from krm_fn.resource import ref_of
-from krm_fn.rules import Hit, rule
+from krm_fn.rules import Hit, also, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ def preset_not_applied(facts: PresetFacts) -> Iterator[Hit]:
         yield Hit(
             message=f"{ref_of(preset.obj)} matches, but {_reason(preset, facts.release)}; write the values here instead",
             path=("spec", "domain"),
+            related=also(preset, ("spec", "domain")),
         )
 
 

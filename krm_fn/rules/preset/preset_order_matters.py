@@ -30,7 +30,7 @@ from __future__ import annotations
 
 from krm_fn.paths import dotted
 from krm_fn.resource import name_of, ref_of
-from krm_fn.rules import Hit, rule
+from krm_fn.rules import Hit, also, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,4 +48,5 @@ def preset_order_matters(facts: PresetFacts) -> Iterator[Hit]:
             message=f"{ref_of(first.obj)} gives {dotted(fact.path)} here, but KubeVirt goes by no order and may take that of "
             f"{others} instead; put it into one preset",
             path=fact.path,
+            related=tuple(place for entry in fact.presets for place in also(entry, fact.path)),
         )

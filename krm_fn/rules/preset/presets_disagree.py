@@ -31,7 +31,7 @@ from __future__ import annotations
 from krm_fn.findings import UNSET
 from krm_fn.paths import dotted, get
 from krm_fn.resource import ref_of
-from krm_fn.rules import Hit, rule, show
+from krm_fn.rules import Hit, also, rule, show
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ def presets_disagree(facts: PresetFacts) -> Iterator[Hit]:
             current=get(facts.entry.obj, (*facts.prefix, *labels), UNSET),
             # a VM is admitted; it is its instance that the webhook refuses
             upstream="" if facts.prefix else "admission",
+            related=(*also(pair.preset, pair.clashes[0].path), *also(pair.other, pair.clashes[0].path)),
         )
 
 

@@ -24,7 +24,7 @@ from __future__ import annotations
 from krm_fn.findings import UNSET
 from krm_fn.paths import get, is_set
 from krm_fn.rules import Hit, rule
-from krm_fn.rules.named import the_instancetype, the_preference
+from krm_fn.rules.named import in_source, the_instancetype, the_preference
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ def indivisible_vcpus(facts: VmFacts) -> Iterator[Hit]:
                 current=current if is_set(current) else UNSET,
                 upstream="admission",
                 upstream_path=unmet.upstream_path,
+                related=in_source(facts.resolution.preference, unmet.source_path),
             )
 
 

@@ -28,7 +28,7 @@ from __future__ import annotations
 from krm_fn.findings import UNSET
 from krm_fn.paths import brief, dotted
 from krm_fn.rules import Hit, rule
-from krm_fn.rules.named import the_instancetype, the_vm
+from krm_fn.rules.named import in_source, the_instancetype, the_vm
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ def instancetype_conflict(facts: VmFacts) -> Iterator[Hit]:
             current=UNSET if conflict.path[-1] in CONFIDENTIAL else conflict.current,
             upstream="" if of_flavor else "admission",
             upstream_path=conflict.upstream_path,
+            related=in_source(facts.resolution.instancetype, conflict.source_path),
         )
 
 

@@ -24,7 +24,7 @@ from __future__ import annotations
 from krm_fn.findings import UNSET
 from krm_fn.paths import brief, get, is_set
 from krm_fn.rules import Hit, rule
-from krm_fn.rules.named import the_instancetype, the_preference, the_vm
+from krm_fn.rules.named import in_source, the_instancetype, the_preference, the_vm
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ def unmet_requirement(facts: VmFacts) -> Iterator[Hit]:
                 proposed=unmet.required if unmet.path[-1] in ("sockets", "cores", "threads", "architecture") else UNSET,
                 upstream="admission",
                 upstream_path=unmet.upstream_path,
+                related=in_source(facts.resolution.preference, unmet.source_path),
             )
 
 

@@ -1,0 +1,1 @@
+"""Rules about the annotations that silence rules; see `krm_fn.ignores`."""

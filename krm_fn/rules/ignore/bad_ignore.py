@@ -1,0 +1,58 @@
+"""An ignore that silences nothing.
+
+What it finds: an annotation `kubevirt-render.dev/ignore` that names a rule which doesn't exist or can't be silenced, that gives
+no reason, or that is no text.
+
+Why it matters: whoever wrote it believes that a finding is dealt with. A misspelt rule silences nothing, and an ignore without
+a reason tells the next reader nothing, so it isn't honoured either.
+
+Fix: write `RULE,RULE: REASON`, with ids as `kubevirt-render rules` lists them; several ignores stand on lines of their own.
+
+Example:
+
+    apiVersion: kubevirt.io/v1
+    kind: VirtualMachine
+    metadata:
+      name: web
+      annotations:
+        kubevirt-render.dev/ignore: "instancetype-conflct: moves to u1.large next month"
+    spec:
+      instancetype: {name: u1.medium}
+      template: {spec: {domain: {devices: {}}}}
+"""
+
+from __future__ import annotations
+
+from krm_fn.resource import IGNORE, annotations_of
+from krm_fn.rules import UNSILENCED, Hit, nearest, rule, show
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.ignores import Ignore, IgnoreFacts
+
+PATH = ("metadata", "annotations", IGNORE)
+
+
+@rule(severity="warning")
+def bad_ignore(facts: IgnoreFacts) -> Iterator[Hit]:
+    for entry, value in facts.misshapen:
+        yield Hit(message=f"an ignore is text, not {show(value)}; write RULE: REASON", path=PATH, current=value, about=entry)
+    for ignore in facts.ignores:
+        for message in _problems(ignore, facts.families):
+            yield Hit(message=message, path=PATH, current=annotations_of(ignore.entry.obj)[IGNORE], about=ignore.entry)
+
+
+def _problems(ignore: Ignore, families: dict[str, str]) -> Iterator[str]:
+    named = ", ".join(ignore.rules)
+    if not ignore.rules:
+        yield "the ignore names no rule; write RULE: REASON"
+    elif not ignore.reason:
+        yield f"the ignore of {named} gives no reason, so it silences nothing; write {named}: REASON"
+    for each in ignore.rules:
+        if each not in families:
+            likely = nearest(each, tuple(families))
+            yield f"{each} is no rule; {f'did you mean {likely[0]}' if likely else '`kubevirt-render rules` lists them'}"
+        elif families[each] in UNSILENCED:
+            yield f"{each} can't be silenced by an annotation; set its severity in the config"
