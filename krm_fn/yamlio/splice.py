@@ -90,18 +90,19 @@ def respell(
     read: Callable[[str], Any],
     newline: str = "\n",
     json: bool = False,
+    inside: bool = False,
     whole: bool = False,
 ) -> str:
     """The text of `old` changed so that it reads as `new`.
 
-    `parse` gives the tree of a text, `read` its value or an InputError. `json` is for a text that shows no style of its own;
-    `whole` has everything written anew.
+    `parse` gives the tree of a text, `read` its value or an InputError. `json` is for a text that shows no style of its own,
+    `inside` for one out of brackets; `whole` has everything written anew.
     Raises: Unspliceable where not even the whole value written anew reads back, which no legal text is known to do.
     """
     root = parse(text)
     for targets in ladder(old, new) if not whole else [frozenset({()})]:
         try:
-            splicer = Splicer(text, root, newline, targets, json=json)
+            splicer = Splicer(text, root, newline, targets, json=json, inside=inside)
             edited = splicer.run(old, new)
             if splicer.simple or same(read(edited), new):
                 return edited
@@ -121,15 +122,17 @@ def ladder(old: Any, new: Any) -> Iterator[frozenset[Path]]:
 class Splicer:
     """The edits of one text: spans that are replaced. Where two touch, the deeper one comes first."""
 
-    def __init__(self, text: str, root: Node, newline: str, targets: frozenset[Path], *, json: bool = False) -> None:
+    def __init__(
+        self, text: str, root: Node, newline: str, targets: frozenset[Path], *, json: bool = False, inside: bool = False
+    ) -> None:
         self.text, self.root, self.newline, self.targets, self.json = text, root, newline, targets, json
         self.edits: list[tuple[int, int, int, str]] = []  # start, end, depth downwards, new text
-        self.depth = 0
+        self.depth, self.inside = 0, inside
         self.waiting: list[tuple[Node, Holder, Any, Any, Path, bool]] = []
         # True while every edit puts whole lines between lines of block style, or a scalar in place of one: reading the
         # text back would cost as much as everything else together, and has nothing to find. Any other edit clears it.
         exotic = any(char in text for char in "\t\r?")  # "?" may open an explicit key
-        self.simple = root.simple and not root.flow and not exotic and text.endswith("\n")
+        self.simple = root.simple and not (root.flow or inside or exotic) and text.endswith("\n")
         self._style: Style | None = None
 
     def run(self, old: Any, new: Any) -> str:
@@ -155,7 +158,7 @@ class Splicer:
         lead = self.text[line_start(self.text, start) : start].strip(" \t")
         if lead == "-":
             return DASH, -1, 0
-        return (FLOW if lead else ROOT), start, start
+        return (FLOW if lead or self.inside else ROOT), start, start
 
     @property
     def style(self) -> Style:

@@ -86,6 +86,7 @@ class Text:
             read=read,
             newline=self.newline,
             json=self.json,
+            inside=piece.form == EXACT,
             whole=whole,
         )
 
