@@ -1,0 +1,52 @@
+"""An object has a field that only other KubeVirt releases know.
+
+What it finds: a field that came with a later release than the one that is rendered for, or that an earlier one still had. For
+VirtualMachines, instancetypes and preferences it is looked for in every mode, for other kinds where objects are checked.
+
+Why it matters: the cluster doesn't know the field. Its API server drops it or refuses the object, and so do KubeVirt's webhooks
+with VirtualMachines, instances, replica sets and presets: then this is an error.
+
+Fix: remove the field, or set `kubevirtVersion` to the release of the cluster, if that is another.
+
+Example:
+
+    # kubevirtVersion: "1.7"
+    apiVersion: instancetype.kubevirt.io/v1beta1
+    kind: VirtualMachinePreference
+    metadata: {name: shielded}
+    spec:
+      preferredLaunchSecurity: {sev: {}}
+"""
+
+from __future__ import annotations
+
+from krm_fn.rules import Hit, rule
+from krm_fn.rules.schemas import minor, the_schema
+from krm_fn.schema.flaws import ELSEWHERE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.schema import ObjectFacts
+    from krm_fn.schema.flaws import Flaw
+
+
+@rule(severity="warning", upstream="pkg/util/openapi/openapi.go:Validate")
+def field_of_another_release(facts: ObjectFacts) -> Iterator[Hit]:
+    for flaw in facts.flaws:
+        if flaw.kind == ELSEWHERE:
+            yield Hit(
+                message=f"{the_schema(facts, flaw)} has no field {flaw.path[-1]} in this place; {_fix(facts, flaw)}",
+                path=flaw.path,
+                upstream=flaw.upstream,
+                severity="error" if flaw.upstream else "",
+            )
+
+
+def _fix(facts: ObjectFacts, flaw: Flaw) -> str:
+    later = [first for first, _ in flaw.spans if first > facts.release.version]
+    if later:
+        first = minor(min(later))
+        return f"{first} brings it: remove it, or render for {first} if that is what the cluster runs"
+    return f"{minor(max(last for _, last in flaw.spans))} was the last that had it: remove it"

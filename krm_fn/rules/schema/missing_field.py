@@ -1,0 +1,46 @@
+"""An object lacks a field that the API requires.
+
+What it finds: a map without one of its required keys. `spec.template.spec.domain.devices` is one of them: a VirtualMachine
+needs at least `devices: {}`.
+
+Why it matters: the API server refuses the object; for VirtualMachines, instances, replica sets and presets KubeVirt's webhooks
+do, too.
+
+Fix: add the field. Where an empty map will do, the finding proposes it.
+
+Example:
+
+    apiVersion: kubevirt.io/v1
+    kind: VirtualMachine
+    metadata: {name: web}
+    spec:
+      runStrategy: Always
+      template: {spec: {domain: {}}}
+"""
+
+from __future__ import annotations
+
+from krm_fn.findings import UNSET
+from krm_fn.rules import Hit, rule, show
+from krm_fn.rules.schemas import the_schema
+from krm_fn.schema.flaws import MISSING
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.schema import ObjectFacts
+
+
+@rule(severity="error", upstream="pkg/util/openapi/openapi.go:Validate")
+def missing_field(facts: ObjectFacts) -> Iterator[Hit]:
+    for flaw in facts.flaws:
+        if flaw.kind == MISSING:
+            name = flaw.path[-1]
+            fix = "add it" if flaw.proposed is UNSET else f"add at least {show({name: flaw.proposed})[1:-1]}"
+            yield Hit(
+                message=f"{name} is missing, which {the_schema(facts, flaw)} requires in this place; {fix}",
+                path=flaw.path,
+                proposed=flaw.proposed,
+                upstream=flaw.upstream,
+            )

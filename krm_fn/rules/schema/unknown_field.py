@@ -1,0 +1,45 @@
+"""An object has a field that its kind doesn't have.
+
+What it finds: a key that no release of the API knows in its place, mostly a misspelt or a misplaced one. Where the bundle holds
+the kind's CustomResourceDefinition, that one tells. Fields that another release knows have a rule of their own.
+
+Why it matters: a strict client such as kubectl refuses the object; others send it, and the API server drops the field without
+a word, so that a setting is missing that stands in the file. KubeVirt's webhooks refuse VirtualMachines, instances, replica
+sets and presets with such a field, too.
+
+Fix: spell the field as the API does; the message names the nearest one. Or move it to where it belongs.
+
+Example:
+
+    apiVersion: instancetype.kubevirt.io/v1beta1
+    kind: VirtualMachinePreference
+    metadata: {name: fast}
+    spec:
+      devices: {preferedDiskBus: virtio}
+"""
+
+from __future__ import annotations
+
+from krm_fn.rules import Hit, rule
+from krm_fn.rules.schemas import advice, the_schema
+from krm_fn.schema.flaws import UNKNOWN
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.schema import ObjectFacts
+
+
+@rule(severity="error", upstream="pkg/util/openapi/openapi.go:Validate")
+def unknown_field(facts: ObjectFacts) -> Iterator[Hit]:
+    for flaw in facts.flaws:
+        if flaw.kind == UNKNOWN:
+            name = str(flaw.path[-1])
+            fix = advice(name, flaw.known) or "remove it, or move it to where it belongs"
+            # What stands under a misspelt key may be a password: the value isn't shown.
+            yield Hit(
+                message=f"{the_schema(facts, flaw)} has no field {name} in this place; {fix}",
+                path=flaw.path,
+                upstream=flaw.upstream,
+            )

@@ -1,0 +1,63 @@
+"""A field holds a value of another type than the API has there.
+
+What it finds: text where an integer belongs, a number where text belongs, a map where a list belongs, null in the place of an
+empty map, and amounts that are none. Amounts may be written as text or as whole numbers; a fraction needs quotes. Ports and
+the like take both text and integers.
+
+Why it matters: the API server refuses the object. YAML makes the mistake easy: `8` is a number, `"8"` is text, and a key with
+nothing behind it is null.
+
+Fix: write the value as the message proposes it, else one of the type it names.
+
+Example:
+
+    apiVersion: kubevirt.io/v1
+    kind: VirtualMachine
+    metadata: {name: web}
+    spec:
+      runStrategy: Always
+      template: {spec: {domain: {cpu: {cores: "2"}, devices: {}}}}
+"""
+
+from __future__ import annotations
+
+from krm_fn.findings import UNSET
+from krm_fn.rules import Hit, rule
+from krm_fn.rules.schemas import field_of, shown
+from krm_fn.schema.flaws import TYPE, UNQUOTED
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.schema import ObjectFacts
+    from krm_fn.schema.flaws import Flaw
+
+
+@rule(severity="error", upstream="pkg/util/openapi/openapi.go:Validate")
+def wrong_type(facts: ObjectFacts) -> Iterator[Hit]:
+    for flaw in facts.flaws:
+        if flaw.kind in (TYPE, UNQUOTED):
+            fix = "write " + (flaw.expected if flaw.proposed is UNSET else shown(flaw, flaw.proposed))
+            expected = "" if flaw.proposed is UNSET else f" where {flaw.expected} belongs"
+            yield Hit(
+                message=f"{field_of(flaw)} holds {_found(flaw)}{expected}; {fix}",
+                path=flaw.path,
+                current=flaw.current,
+                proposed=flaw.proposed,
+                upstream=flaw.upstream,
+            )
+
+
+def _found(flaw: Flaw) -> str:
+    """What stands there, in few words."""
+    match flaw.current:
+        case None | bool():
+            return shown(flaw, flaw.current)
+        case int() | float():
+            return f"the number {shown(flaw, flaw.current)}"
+        case dict():
+            return "a map"
+        case list():
+            return "a list"
+    return "text"

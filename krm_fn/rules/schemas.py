@@ -1,0 +1,45 @@
+"""How messages name a schema, and what it has in a place."""
+
+from __future__ import annotations
+
+from krm_fn.results import HIDDEN, SECRET_KEYS
+from krm_fn.rules import nearest, show
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from krm_fn.releases import Version
+    from krm_fn.schema import ObjectFacts
+    from krm_fn.schema.flaws import Flaw
+
+# More names than this are no help in a message.
+MOST_LISTED = 8
+
+
+def the_schema(facts: ObjectFacts, flaw: Flaw) -> str:
+    """`KubeVirt 1.9.0`, or the CustomResourceDefinition that was read in its place."""
+    return f"the CustomResourceDefinition {flaw.schema}" if flaw.schema else f"KubeVirt {facts.release}"
+
+
+def field_of(flaw: Flaw) -> str:
+    """The name of the field that a flaw is about; of an item of a list, the list's."""
+    return next((step for step in reversed(flaw.path) if isinstance(step, str)), "")
+
+
+def shown(flaw: Flaw, value: object) -> str:
+    """A value in the flaw's place as messages show it; in a secret place none is shown."""
+    return HIDDEN if any(step in SECRET_KEYS for step in flaw.path) else show(value)
+
+
+def advice(word: str, known: Sequence[str]) -> str:
+    """`did you mean a`, else `expected one of a, b`; "" where there are too many for that."""
+    likely = nearest(word, known)
+    if likely:
+        return f"did you mean {likely[0]}"
+    return f"expected one of {', '.join(known)}" if 0 < len(known) <= MOST_LISTED else ""
+
+
+def minor(version: Version) -> str:
+    """`1.9`."""
+    return ".".join(map(str, version[:2]))

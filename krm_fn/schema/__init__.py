@@ -1,0 +1,124 @@
+"""The API's schema: which fields a kind has in a release, of which types, and what of an object is not as it says.
+
+`checking.check` holds one object against the release's own API, or against a CustomResourceDefinition that comes with the
+bundle; `examine` does so for a whole bundle. Kinds that neither knows are passed over.
+
+Rendering asks for fields of other releases only. So as not to pay for the types then, it first looks whether an object has a
+key of such a name at all: the `[strange]` section at the top of `api.txt` lists them by release.
+"""
+
+from __future__ import annotations
+
+import os
+
+from krm_fn.resource import kind_of
+from krm_fn.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable, Iterator
+
+    from krm_fn.bundle import Bundle, Entry
+    from krm_fn.paths import Path
+    from krm_fn.releases import Release
+    from krm_fn.resource import Object
+    from krm_fn.schema.crds import Crds
+    from krm_fn.schema.flaws import Flaw
+
+    Objects = Iterable[Object]
+
+FILE = os.path.join(os.path.dirname(__file__), "api.txt")  # noqa: PTH118, PTH120  pathlib is too heavy here
+
+# Rendering reads these, so what it would not see in them is said in every mode.
+READ = frozenset(
+    (
+        "VirtualMachine",
+        "VirtualMachineInstancetype",
+        "VirtualMachineClusterInstancetype",
+        "VirtualMachinePreference",
+        "VirtualMachineClusterPreference",
+    )
+)
+
+_strange: dict[str, frozenset[str]] = {}
+
+
+class ObjectFacts(Value):
+    """What is wrong with an object by the schema of its kind; the paths of `flaws` run from its root."""
+
+    entry: Entry
+    release: Release
+    flaws: tuple[Flaw, ...]
+    prefix: Path = ()
+
+    @property
+    def troubled(self) -> bool:
+        """True where some rule may have something to say."""
+        return bool(self.flaws)
+
+    def without(self, told: Container[Path]) -> ObjectFacts:
+        """The facts without the flaws of places of which something else was said already."""
+        return self.but(flaws=tuple(flaw for flaw in self.flaws if flaw.path not in told))
+
+
+def examine(bundle: Bundle, release: Release, *, whole: bool, schemas: Objects = ()) -> Iterator[ObjectFacts]:
+    """The facts of every object of the bundle that has flaws.
+
+    Where `whole` is False only fields of other releases are looked for, and only in the kinds that rendering reads.
+    `schemas` are objects beside the bundle: CustomResourceDefinitions among them count like those of the bundle, and first.
+    """
+    found = _whole(bundle, release, schemas) if whole else _strangers(bundle, release)
+    for entry, flaws in found:
+        if flaws:
+            yield ObjectFacts(entry=entry, release=release, flaws=flaws)
+
+
+def _whole(bundle: Bundle, release: Release, schemas: Objects) -> Iterator[tuple[Entry, tuple[Flaw, ...]]]:
+    from krm_fn.schema.checking import check
+
+    crds = _crds(bundle, schemas)
+    for entry in bundle.entries:
+        yield entry, tuple(check(entry.obj, release, crds))
+
+
+def _strangers(bundle: Bundle, release: Release) -> Iterator[tuple[Entry, tuple[Flaw, ...]]]:
+    for entry in bundle.entries:
+        if kind_of(entry.obj) in READ and has_strange_key(entry.obj, release):
+            from krm_fn.schema.checking import of_other_releases  # only where there may be one
+
+            yield entry, tuple(of_other_releases(entry.obj, release))
+
+
+def has_strange_key(obj: Object, release: Release) -> bool:
+    """False where no key at any depth is the name of a field that only other releases have; True where one may be."""
+    names = _strange_names(release)
+    todo: list[object] = [obj]
+    for value in todo:
+        if isinstance(value, dict):
+            if not names.isdisjoint(value):
+                return True
+            todo.extend(value.values())
+        elif isinstance(value, list):
+            todo.extend(value)
+    return False
+
+
+def _strange_names(release: Release) -> frozenset[str]:
+    if not _strange:
+        with open(FILE, encoding="utf-8") as file:  # noqa: PTH123  pathlib is too heavy here
+            while file.readline() != "[strange]\n":
+                pass
+            while line := file.readline().strip():
+                minor, *names = line.split(" ")
+                _strange[minor] = frozenset(names)
+    major, minor_number, _ = release.version
+    return _strange[f"{major}.{minor_number}"]
+
+
+def _crds(bundle: Bundle, schemas: Objects) -> Crds | None:
+    objects = (*schemas, *(entry.obj for entry in bundle.of_kind("CustomResourceDefinition")))
+    if not objects:
+        return None
+    from krm_fn.schema.crds import Crds  # only where there is one
+
+    return Crds(objects)

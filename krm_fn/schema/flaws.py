@@ -1,0 +1,44 @@
+"""Flaws: where an object leaves the schema of its kind. Rules word them."""
+
+from __future__ import annotations
+
+from krm_fn.findings import UNSET
+from krm_fn.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from krm_fn.paths import Path
+    from krm_fn.releases import Version
+
+    Span = tuple[Version, Version]
+
+# What is wrong.
+UNKNOWN = "unknown"  # no release knows the field here
+ELSEWHERE = "elsewhere"  # another release knows it, the chosen one does not
+TYPE = "type"  # a value of another type than the field's
+UNQUOTED = "unquoted"  # a fraction as a quantity, which has to be text
+MISSING = "missing"  # a required field is not there
+RANGE = "range"  # a number beyond what the field holds
+VALUE = "value"  # a text that is none of the field's
+
+
+class Flaw(Value):
+    """One place that is wrong: `path` from the object's root, `current` the value there, UNSET where there is none.
+
+    Not every flaw names its value: what stands under an unknown field, or in the place of a map, may be secret. `proposed` is
+    a value that would do. `expected` is the type in a few words (TYPE), or the bounds or the form (RANGE, VALUE); `known` the
+    names or values that the schema has in that place; `spans` the releases, first and last, that know the field (ELSEWHERE).
+    `schema` names the CustomResourceDefinition that was read, "" where it is the release's own API; `upstream` as in Finding.
+    """
+
+    kind: str
+    path: Path
+    current: Any = UNSET
+    proposed: Any = UNSET
+    expected: str = ""
+    known: tuple[str, ...] = ()
+    spans: tuple[Span, ...] = ()
+    schema: str = ""
+    upstream: str = ""
