@@ -108,6 +108,14 @@ def test_an_expanded_vm_has_all_of_cluster_and_the_pinned_values():
     assert rendered == plain
 
 
+def test_what_go_writes_into_entries_of_lists_is_there_too():
+    given = of_spec(volumes=[{"name": "disk", "hostDisk": {"path": "/d.img", "type": "DiskOrCreate"}}])
+    given["spec"]["dataVolumeTemplates"] = [{"metadata": {"name": "root"}, "spec": {"storage": {"volumeMode": "Block"}}}]
+    spec = pinned(given)["spec"]
+    assert spec["dataVolumeTemplates"][0]["spec"] == {"storage": {"volumeMode": "Block", "resources": {}}}
+    assert spec["template"]["spec"]["volumes"][0]["hostDisk"] == {"path": "/d.img", "type": "DiskOrCreate", "capacity": "0"}
+
+
 def test_vms_of_a_pool_get_no_uuid_of_the_template_for_they_would_share_it():
     pool = {
         "apiVersion": "pool.kubevirt.io/v1beta1",

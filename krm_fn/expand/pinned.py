@@ -6,12 +6,14 @@ upstream: pkg/virt-api/webhooks/mutating-webhook/mutators/vm-mutator.go:Mutate, 
 from __future__ import annotations
 
 from krm_fn.fields.verbs import reach
-from krm_fn.paths import as_map, copy, get, is_set
+from krm_fn.paths import as_list, as_map, copy, get, is_set
 from krm_fn.resource import text
 from krm_fn.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from krm_fn.paths import Path
     from krm_fn.releases import Release, Version
     from krm_fn.resource import Object
@@ -63,21 +65,48 @@ TOPOLOGIES = (
 )
 
 
-def pin(vm: Object, *, name: str, namespace: str, release: Release) -> Object:
-    """The admitted VM with firmware uuid, serial and PCI topology as far as it lacks them; `vm` itself where it has all.
+class Listed(Value):
+    """What Go writes into every entry of a list that has the map `inside`: `key`, with its zero. Lists are compared whole, so it
+    counts there; what it adds to maps outside of lists harms nobody.
+    """
 
-    Namespace and name decide uuid and serial. `name` is "" where many VMs come of one template: each needs its own, so none is
+    entries: Path
+    inside: Path
+    key: str
+    zero: Any
+
+
+LISTED = (
+    Listed(entries=("spec", "dataVolumeTemplates"), inside=("spec", "storage"), key="resources", zero={}),
+    Listed(entries=("spec", "dataVolumeTemplates"), inside=("spec", "pvc"), key="resources", zero={}),
+    Listed(entries=("spec", "template", "spec", "volumes"), inside=("hostDisk",), key="capacity", zero="0"),
+)
+
+
+def pin(vm: Object, *, name: str, namespace: str, release: Release) -> Object:
+    """The admitted VM with all that admission still writes, as far as it lacks it; `vm` itself where it has all.
+
+    Namespace and name decide firmware uuid and serial. `name` is "" where many VMs come of one template: each needs its own, so none is
     written.
     """
     if not isinstance(get(vm, (*TEMPLATE, "spec")), dict):
         return vm
-    pinned: Object = {**vm, "spec": {**vm["spec"], "template": copy(vm["spec"]["template"])}}
+    pinned: Object = {**vm, "spec": copy(vm["spec"])}
     template = pinned["spec"]["template"]
     if name:
         _draw(template["spec"], f"{namespace}/{name}", release)
     if states_topology(template["spec"], release) and PCI_TOPOLOGY not in as_map(get(template, ("metadata", "annotations"))):
         reach(template, ("metadata", "annotations"))[PCI_TOPOLOGY] = PCI_TOPOLOGY_VERSION
+    _write_zeros(pinned)
     return vm if pinned == vm else pinned
+
+
+def _write_zeros(vm: Object) -> None:
+    for row in LISTED:
+        for entry in as_list(get(vm, row.entries)):
+            place = get(entry, row.inside)
+            if isinstance(place, dict) and not is_set(place.get(row.key)):
+                place[row.key] = copy(row.zero)
 
 
 def _draw(spec: Object, name: str, release: Release) -> None:
