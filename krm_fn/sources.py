@@ -88,6 +88,12 @@ def read(paths: Sequence[str], *, kustomizations: Sequence[str] = (), note: Note
     return Sources(sources=tuple(sources), function_config=function_config)
 
 
+def of_bytes(data: bytes) -> Sources:
+    """What was built already, maybe no object at all. Raises: InputError."""
+    found, config = _parsed(data, "", lambda _: None)
+    return Sources(sources=(found,), function_config=config)
+
+
 def _where(places: Sequence[str]) -> str:
     named = ["stdin" if place == STDIN else place for place in places]
     return f" in {', '.join(named)}" if named else ""

@@ -66,8 +66,9 @@ TOPOLOGIES = (
 
 
 class Listed(Value):
-    """What Go writes into every entry of a list that has the map `inside`: `key`, with its zero. Lists are compared whole, so it
-    counts there; what it adds to maps outside of lists harms nobody.
+    """What Go writes into every entry of a list that has the map `inside`: `key`, with its zero.
+
+    Lists are compared whole, so it counts there; what is added to maps outside of lists harms nobody.
     """
 
     entries: Path
@@ -86,8 +87,8 @@ LISTED = (
 def pin(vm: Object, *, name: str, namespace: str, release: Release) -> Object:
     """The admitted VM with all that admission still writes, as far as it lacks it; `vm` itself where it has all.
 
-    Namespace and name decide firmware uuid and serial. `name` is "" where many VMs come of one template: each needs its own, so none is
-    written.
+    Namespace and name decide firmware uuid and serial. `name` is "" where many VMs come of one template: each needs its own, so
+    none is written.
     """
     if not isinstance(get(vm, (*TEMPLATE, "spec")), dict):
         return vm
