@@ -14,6 +14,7 @@ from krm_fn.admission import (
     disks,
     dns,
     firmware,
+    former,
     grace,
     interfaces,
     machines,
@@ -56,6 +57,7 @@ GROUPS = (
     *credentials.GROUPS,
     *dns.GROUPS,
     *schema.GROUPS,
+    *former.GROUPS,
 )
 EXAMINATIONS = (
     *memory.EXAMINATIONS,
@@ -70,6 +72,7 @@ EXAMINATIONS = (
     *dns.EXAMINATIONS,
     *probes.EXAMINATIONS,
     *grace.EXAMINATIONS,
+    *former.EXAMINATIONS,
 )
 VM_EXAMINATIONS = (*memory.VM_EXAMINATIONS, *interfaces.VM_EXAMINATIONS)
 
@@ -118,8 +121,9 @@ def _causes(vm: Object, expanded: Object | None, cluster: Cluster, release: Rele
         outer = Scope(own, path=("spec",), cluster=cluster, release=release)
         yield from _plan("outer", release).run(outer)
         yield from templates.foreign_namespaces(vm)
-        yield from templates.data_volume_templates(spec)
+        yield from templates.data_volume_templates(spec, release)
     yield from machines.run_strategy(own, ("spec",), scope)
+    yield from former.update_strategy(own, ("spec",), scope)
     yield from machines.deprecated_running(own)
     yield from machines.empty_pointers(as_map(get(own, ("template", "spec"))), TEMPLATE_SPEC)
     yield from machines.instance_metadata(as_map(get(spec, ("template", "metadata"))), TEMPLATE_METADATA, scope)

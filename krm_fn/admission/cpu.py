@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from krm_fn.admission.causes import Cause
     from krm_fn.admission.scope import Scope
+    from krm_fn.releases import Version
 
 VMI = "pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go:"
 
@@ -23,6 +24,9 @@ DEDICATED = (*CPU, "dedicatedCpuPlacement")
 PASSTHROUGH = (*CPU, "numa", "guestMappingPassthrough")
 
 MOST_PINNED_THREADS = 2
+
+# From here on guest memory and huge pages say enough about the memory of pinned VMs.
+GUEST_COUNTS_SINCE: Version = (1, 6)
 
 
 def _negative(value: object, _item: object, _scope: object) -> bool:
@@ -127,8 +131,10 @@ def pinned(scope: Scope) -> Iterator[Cause]:
 
 def _pinned_memory(scope: Scope) -> Iterator[Cause]:
     requested, limit = scope.requests.get("memory"), scope.limits.get("memory")
-    provided = whole(requested) or whole(limit) or whole(scope.memory.get("guest"))
-    if not provided and scope.memory.get("hugepages") is None:
+    provided = whole(requested) or whole(limit)
+    if scope.release.within(since=GUEST_COUNTS_SINCE):
+        provided = provided or whole(scope.memory.get("guest")) or scope.memory.get("hugepages") is not None
+    if not provided:
         at = ("domain", "resources", "limits", "memory")
         yield scope.cause(at, "dedicated CPUs need the memory to be said; set domain.memory.guest or its limit")
     if whole(requested) > 0 and whole(limit) > 0 and whole(requested) != whole(limit):

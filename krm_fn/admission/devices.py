@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from krm_fn.admission.causes import Cause
     from krm_fn.admission.scope import Scope
     from krm_fn.paths import Path
+    from krm_fn.releases import Version
     from krm_fn.resource import Object
 
 VMI = "pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go:"
@@ -23,18 +24,22 @@ DRA = "pkg/dra/admitter/dra_admitter.go:"
 
 DEVICES = ("domain", "devices")
 
+CLAIMED_NETWORKS_SINCE: Version = (1, 9)
+
 DOMAIN = (
-    one_of(
-        ("ioThreadsPolicy",),
-        ("shared", "auto", "supplementalPool"),
-        pointer=True,
-        upstream=VMI + "validateIOThreadsPolicy",
+    *(
+        one_of(("ioThreadsPolicy",), policies, pointer=True, upstream=VMI + "validateIOThreadsPolicy", **releases)
+        for policies, releases in (
+            (("shared", "auto"), {"until": (1, 5)}),
+            (("shared", "auto", "supplementalPool"), {"since": (1, 5)}),
+        )
     ),
     Check(
         at=("ioThreads", "supplementalPoolThreadCount"),
         refuses=lambda value, domain, _scope: domain.get("ioThreadsPolicy") == "supplementalPool" and number(value) < 1,
         message="ioThreadsPolicy supplementalPool needs a number of threads; set ioThreads.supplementalPoolThreadCount",
         lazy=False,
+        since=(1, 5),
         upstream=VMI + "validateIOThreadsPolicy",
         named="domain.ioThreads.count",
     ),
@@ -75,6 +80,7 @@ CHECKS = (
         at=("panicDevices",),
         refuses=lambda value, _devices, scope: value != [] and _architecture(scope) == "s390x",
         message="s390x knows no panic devices of one's own; remove them",
+        since=(1, 6),
         upstream=VMI + "validatePanicDevices",
     ),
 )
@@ -91,13 +97,21 @@ GROUPS = (
     ),
     Group(
         at=(*DEVICES, "panicDevices", EACH),
-        checks=(one_of(("model",), ("hyperv", "isa", "pvpanic"), pointer=True, upstream=VMI + "validatePanicDeviceModel"),),
+        checks=(
+            one_of(
+                ("model",),
+                ("hyperv", "isa", "pvpanic"),
+                pointer=True,
+                since=(1, 6),
+                upstream=VMI + "validatePanicDeviceModel",
+            ),
+        ),
     ),
     Group(
         at=("resourceClaims", EACH),
         checks=(
             *(
-                dns_subdomain((key,), pointer=True, upstream=DRA + "validateResourceClaims")
+                dns_subdomain((key,), pointer=True, since=(1, 9), upstream=DRA + "validateResourceClaims")
                 for key in ("resourceClaimName", "resourceClaimTemplateName")
             ),
             Check(
@@ -106,6 +120,7 @@ GROUPS = (
                     (claim.get("resourceClaimName") is None) == (claim.get("resourceClaimTemplateName") is None)
                 ),
                 message="a claim has exactly one source; set one of resourceClaimName and resourceClaimTemplateName",
+                since=(1, 9),
                 upstream=DRA + "validateResourceClaims",
             ),
         ),
@@ -171,7 +186,7 @@ def _has_claim(device: Object) -> bool:
     return is_set(device.get("claimName")) or is_set(device.get("requestName"))
 
 
-@examine(upstream=DRA + "validateCreationDRA", since=(1, 9))
+@examine(upstream=DRA + "validateCreationDRA", since=(1, 8))
 def claimed_devices(scope: Scope) -> Iterator[Cause]:
     """Devices by name or by claim, each pair of claim and request once, each claim listed."""
     owners: dict[tuple[str, str], Path] = {}
@@ -181,7 +196,7 @@ def claimed_devices(scope: Scope) -> Iterator[Cause]:
     if not owners:
         return
     used = {claim for claim, _request in owners}
-    if scope.gate("NetworkDevicesWithDRA"):
+    if scope.release.within(since=CLAIMED_NETWORKS_SINCE) and scope.gate("NetworkDevicesWithDRA"):
         yield from _claimed_networks(scope, owners)
     missing = sorted(used - {name_of(claim) for claim in maps(scope.spec.get("resourceClaims"))})
     if missing:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from krm_fn.admission.causes import Cause
     from krm_fn.admission.scope import Scope
     from krm_fn.paths import Path
+    from krm_fn.releases import Version
     from krm_fn.resource import Object
 
 DISKS = "pkg/storage/admitters/disks.go:"
@@ -29,6 +30,10 @@ TARGETS = ("disk", "lun", "cdrom")
 BUSES = ("virtio", "scsi", "sata", "usb")
 LONGEST_SERIAL = 256
 SMALLEST_BLOCK, LARGEST_BLOCK = 512, 2**21
+
+RESERVATION_SETTING_SINCE: Version = (1, 9)
+BLOCKS_BY_BUS_SINCE: Version = (1, 7)
+EMPTY_CDROM_SINCE: Version = (1, 6)
 
 
 def target_of(disk: Object) -> str:
@@ -139,7 +144,8 @@ GROUPS = (Group(at=(*PLACE, EACH), checks=CHECKS),)
 def _reservations_open(scope: Scope) -> bool:
     """upstream: pkg/virt-config/virt-config.go:PersistentReservationEnabled"""
     setting = scope.cluster.setting("persistentReservationConfiguration", "enabled")
-    return setting if isinstance(setting, bool) else scope.cluster.has_gate("PersistentReservation")
+    own = isinstance(setting, bool) and scope.release.within(since=RESERVATION_SETTING_SINCE)
+    return bool(setting) if own else scope.cluster.has_gate("PersistentReservation")
 
 
 @examine(*PLACE, upstream=DISKS + "validateDiskName")
@@ -167,11 +173,12 @@ def block_size(scope: Scope) -> Iterator[Cause]:
 
 def _custom_block_size(scope: Scope, disk: Object, custom: Object, at: Path) -> Iterator[Cause]:
     logical, physical, discard = (number(custom.get(key)) for key in ("logical", "physical", "discardGranularity"))
+    newer = scope.release.within(since=BLOCKS_BY_BUS_SINCE)
     if logical > physical:
         yield scope.cause((*at, "logical"), f"logical {logical} exceeds physical {physical}; lower it")
-    elif bus_of(disk) == "sata" and logical != SMALLEST_BLOCK:
+    elif newer and bus_of(disk) == "sata" and logical != SMALLEST_BLOCK:
         yield scope.cause((*at, "logical"), f"logical {logical} is not what the bus sata knows; use {SMALLEST_BLOCK}")
-    elif custom.get("discardGranularity") is not None and logical and discard % logical:
+    elif newer and custom.get("discardGranularity") is not None and logical and discard % logical:
         message = f"discardGranularity {discard} is no multiple of logical {logical}; round it"
         yield scope.cause((*at, "discardGranularity"), message)
     else:
@@ -194,7 +201,7 @@ def volumes_of_disks(scope: Scope) -> Iterator[Cause]:
 
 
 def _without_volume(scope: Scope, disk: Object, at: Path) -> Iterator[Cause]:
-    if disk.get("cdrom") is None:
+    if disk.get("cdrom") is None or not scope.release.within(since=EMPTY_CDROM_SINCE):
         message = f"disk {shown(name_of(disk))} has no volume of that name; add it to volumes or remove the disk"
         yield scope.cause((*at, "name"), message)
     elif not scope.gate("DeclarativeHotplugVolumes"):

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from krm_fn.admission.causes import Cause
     from krm_fn.admission.scope import Scope
+    from krm_fn.releases import Version
     from krm_fn.resource import Object
 
 VMI = "pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go:"
@@ -23,9 +24,21 @@ FIRMWARE = ("domain", "firmware")
 LAUNCH_SECURITY = ("domain", "launchSecurity")
 
 # The machine types a cluster admits where its configuration names none, by architecture; "" stands for every other.
-EMULATED_MACHINES = {"arm64": ("virt*",), "s390x": ("s390-ccw-virtio*",), "": ("q35*", "pc-q35*")}
+EMULATED_MACHINES = {
+    "arm64": ("virt*",),
+    "s390x": ("s390-ccw-virtio*",),
+    "ppc64le": ("pseries*",),
+    "": ("q35*", "pc-q35*"),
+}
+PPC64LE_UNTIL: Version = (1, 7)
+# Before that the patterns were regular expressions, found anywhere in the machine type.
+GLOBS_SINCE: Version = (1, 6)
+TDX_WITHOUT_SMM_SINCE: Version = (1, 9)
 
 # Each way to encrypt a guest, and its feature gate.
+SEV_GATE = "WorkloadEncryptionSEV"
+# Before that launchSecurity needed the gate whatever it held.
+SEV_ALONE_SINCE: Version = (1, 6)
 ENCRYPTIONS = (("sev", "WorkloadEncryptionSEV"), ("snp", "WorkloadEncryptionSEV"), ("tdx", "WorkloadEncryptionTDX"))
 
 
@@ -83,10 +96,23 @@ GROUPS = (
 def machine_type(scope: Scope) -> Iterator[Cause]:
     machine = as_map(scope.domain.get("machine")).get("type")
     patterns = emulated_machines(scope)
-    if isinstance(machine, str) and machine and not any(matches_glob(pattern, machine) for pattern in patterns):
+    if isinstance(machine, str) and machine and not any(_matches(pattern, machine, scope) for pattern in patterns):
         at = ("domain", "machine", "type")
         known = use(patterns) if patterns else "the cluster admits none"
         yield scope.cause(at, f"machine type {shown(machine)} is not admitted by the cluster; {known}")
+
+
+def _matches(pattern: str, machine: str, scope: Scope) -> bool:
+    if matches_glob(pattern, machine):
+        return True
+    if scope.release.within(since=GLOBS_SINCE):
+        return False
+    import re  # heavy, and only for releases before 1.6
+
+    try:
+        return re.search(pattern, machine) is not None
+    except re.error:
+        return False
 
 
 def emulated_machines(scope: Scope) -> list[str]:
@@ -95,13 +121,14 @@ def emulated_machines(scope: Scope) -> list[str]:
     upstream: pkg/virt-config/virt-config.go:GetEmulatedMachines
     """
     architecture = scope.spec.get("architecture")
-    key = architecture if architecture in ("arm64", "s390x") else ""
+    known = ("arm64", "s390x", "ppc64le") if scope.release.within(until=PPC64LE_UNTIL) else ("arm64", "s390x")
+    key = architecture if isinstance(architecture, str) and architecture in known else ""
     setting = scope.cluster.setting
     own = setting("emulatedMachines") or setting("architectureConfiguration", key or "amd64", "emulatedMachines")
     return [pattern for pattern in as_list(own) or EMULATED_MACHINES[key] if isinstance(pattern, str)]
 
 
-@examine("domain", "firmware", "acpi", upstream=VMI + "validateFirmwareACPI")
+@examine("domain", "firmware", "acpi", upstream=VMI + "validateFirmwareACPI", since=(1, 6))
 def acpi_tables(scope: Scope) -> Iterator[Cause]:
     """Each table comes from a Secret among the volumes."""
     acpi = as_map(get(scope.domain, ("firmware", "acpi")))
@@ -119,7 +146,8 @@ def acpi_tables(scope: Scope) -> Iterator[Cause]:
 @examine("domain", "firmware", "bootloader", upstream=VMI + "validateDomainSpec")
 def secure_boot_without_smm(scope: Scope) -> Iterator[Cause]:
     """Secure boot needs System Management Mode, except under TDX, whose keys are in the ROM."""
-    confidential = get(scope.domain, ("launchSecurity", "tdx")) is not None
+    exempt = scope.release.within(since=TDX_WITHOUT_SMM_SINCE)
+    confidential = exempt and get(scope.domain, ("launchSecurity", "tdx")) is not None
     if _secure_boot(scope.domain) and not is_on(get(scope.domain, ("features", "smm"))) and not confidential:
         at = (*FIRMWARE, "bootloader", "efi", "secureBoot")
         yield scope.cause(at, "secure boot needs SMM; set features.smm, or secureBoot to false", named="domain")
@@ -130,7 +158,18 @@ def _secure_boot(domain: Object) -> bool:
     return isinstance(efi, dict) and efi.get("secureBoot") in (None, True)
 
 
-@examine("domain", "launchSecurity", upstream="pkg/virt-api/webhooks/amd64.go:ValidateLaunchSecurityAmd64")
+@examine("domain", "launchSecurity", upstream=VMI + "validateLaunchSecurity", until=(1, 7))
+def sev_security(scope: Scope) -> Iterator[Cause]:
+    """The only kind of encryption of its releases, on any architecture."""
+    sev = get(scope.domain, ("launchSecurity", "sev")) is not None
+    if not scope.gate(SEV_GATE) and (sev or not scope.release.within(since=SEV_ALONE_SINCE)):
+        yield scope.cause(LAUNCH_SECURITY, shut("launchSecurity", SEV_GATE), named="launchSecurity")
+    elif sev:
+        for wrong in _encryption_trouble(scope, "sev"):
+            yield scope.cause((*LAUNCH_SECURITY, "sev"), wrong, named="launchSecurity")
+
+
+@examine("domain", "launchSecurity", upstream="pkg/virt-api/webhooks/amd64.go:ValidateLaunchSecurityAmd64", since=(1, 7))
 def launch_security(scope: Scope) -> Iterator[Cause]:
     """What encryption of the guest asks of architecture, cluster, firmware, start and network boot."""
     architecture = scope.spec.get("architecture")
@@ -169,4 +208,4 @@ def _encryption_trouble(scope: Scope, kind: str) -> Iterator[str]:
         yield f"{kind} does not go with booting from the network; remove bootOrder of interfaces"
 
 
-EXAMINATIONS = (machine_type, acpi_tables, secure_boot_without_smm, launch_security)
+EXAMINATIONS = (machine_type, acpi_tables, secure_boot_without_smm, sev_security, launch_security)

@@ -18,10 +18,12 @@ if TYPE_CHECKING:
     from krm_fn.admission.causes import Cause
     from krm_fn.admission.scope import Scope
     from krm_fn.paths import Path
+    from krm_fn.releases import Version
     from krm_fn.resource import Object
 
 SOURCE = "pkg/virt-api/webhooks/validating-webhook/admitters/grace_io_virtualization.go:"
 
+GRACE_SINCE: Version = (1, 9)
 NVIDIA = "10DE"
 GRACE = frozenset(("2342", "2348", "2941"))
 GATE = "GraceIOVirtualization"
@@ -70,7 +72,7 @@ def _is_id(text: str) -> bool:
     return len(text) == 4 and HEX.issuperset(text)
 
 
-@examine("domain", "devices", upstream=SOURCE + "validateGraceIOVirtualization", since=(1, 9))
+@examine("domain", "devices", upstream=SOURCE + "validateGraceIOVirtualization", since=GRACE_SINCE)
 def grace_devices(scope: Scope) -> Iterator[Cause]:
     if not scope.devices.get("gpus") and not scope.devices.get("hostDevices"):
         return

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from krm_fn.admission.causes import Cause
     from krm_fn.admission.scope import Scope
     from krm_fn.paths import Path
+    from krm_fn.releases import Version
     from krm_fn.resource import Object
 
 BINDING = "pkg/network/admitter/binding.go:"
@@ -28,13 +29,14 @@ RESERVED_MAC = "02:00:00:00:00:00"  # that of the bridge inside the pod
 MAC_BYTES = 6
 PORTS = 65536
 MOST_PORT_RANGES = 10
+PORT_NAMED_SINCE: Version = (1, 9)
 PRIVATE_OPTIONS = range(224, 255)
 
 # Upstream blames the name for what a binding lacks.
 NAME = "domain.devices.interfaces[{0}].name"
 
 CHECKS = (
-    one_of(("state",), ("absent", "down", "up"), upstream=STATE),
+    one_of(("state",), ("absent", "down", "up"), since=(1, 5), upstream=STATE),
     Check(
         at=("state",),
         refuses=lambda value, interface, _scope: value in ("down", "up") and interface.get("sriov") is not None,
@@ -50,6 +52,7 @@ CHECKS = (
     exactly_one(
         BINDINGS,
         message="an interface has exactly one binding; set one of bridge, masquerade, sriov, passtBinding and binding",
+        since=(1, 9),
         upstream=BINDING + "validateInterfaceBindingExists",
     ),
     Check(
@@ -58,7 +61,13 @@ CHECKS = (
         message="macAddress {value} is that of the bridge inside the pod; choose another",
         upstream=BINDING + "validateMasqueradeBinding",
     ),
-    gated(("passtBinding",), "PasstBinding", upstream="pkg/network/admitter/passt.go:validatePasstBinding", named=NAME),
+    gated(
+        ("passtBinding",),
+        "PasstBinding",
+        since=(1, 8),
+        upstream="pkg/network/admitter/passt.go:validatePasstBinding",
+        named=NAME,
+    ),
     Check(
         at=("name",),
         refuses=lambda value, _interface, _scope: not is_interface_name(value),
@@ -74,7 +83,7 @@ CHECKS = (
         upstream=FIELDS + "validateMacAddress",
     ),
     well_formed(("pciAddress",), is_pci_address, "a form such as 0000:81:01.0", upstream=FIELDS + "validatePciAddress"),
-    gated(("portRanges",), "PortRangesSpec", upstream=FIELDS + "validatePortRangesConfiguration", named=NAME),
+    gated(("portRanges",), "PortRangesSpec", since=(1, 9), upstream=FIELDS + "validatePortRangesConfiguration", named=NAME),
 )
 
 GROUPS = (
@@ -141,10 +150,12 @@ def _port(scope: Scope, port: Object, at: Path, seen: set[str]) -> Iterator[Caus
         yield scope.cause((*at, "name"), message)
     if name:
         seen.add(name)
+    exact = scope.release.within(since=PORT_NAMED_SINCE)
+    named = "" if exact else f"domain.devices.interfaces[{at[3]}].ports[{at[-1]}]"
     if forwarded == 0:
-        yield scope.cause((*at, "port"), "port is missing; set it", reason=REQUIRED)
-    elif not 0 < forwarded < PORTS:
-        yield scope.cause((*at, "port"), f"port {forwarded} is out of range; use 1 to 65535")
+        yield scope.cause((*at, "port"), "port is missing; set it", reason=REQUIRED, named=named)
+    elif not 0 < forwarded < PORTS + (not exact):  # upstream let 65536 pass
+        yield scope.cause((*at, "port"), f"port {forwarded} is out of range; use 1 to 65535", named=named)
     if port.get("protocol") not in ("TCP", "UDP", "", None):
         yield scope.cause((*at, "protocol"), f"protocol {shown(port['protocol'])} is not known; use TCP or UDP")
 
@@ -203,15 +214,15 @@ def dhcp_options(scope: Scope) -> Iterator[Cause]:
                 yield scope.cause((*at, "ntpServers", position), message)
 
 
-# Bindings that are gone, and since which release upstream refuses them when a VM is created.
-DISCONTINUED = ("slirp", "passt", "macvtap")
+# Bindings that are gone, and from which release on a VM that is created may not have them.
+DISCONTINUED: tuple[tuple[str, Version], ...] = (("slirp", ()), ("passt", (1, 8)), ("macvtap", (1, 8)))
 
 
 @examine(*INTERFACES, upstream="pkg/network/admitter/discontinued.go:validateDiscontinuedBindings")
 def discontinued_bindings(scope: Scope) -> Iterator[Cause]:
     for index, interface in enumerate(scope.interfaces):
-        for key in DISCONTINUED:
-            if interface.get(key) is not None:
+        for key, since in DISCONTINUED:
+            if interface.get(key) is not None and scope.release.within(since=since):
                 message = f"the {key} binding is gone since KubeVirt 1.3; use masquerade, or a binding plugin"
                 absolute = f"spec.domain.devices.interfaces[{index}].{key}"  # upstream forgets the template
                 yield scope.cause((*INTERFACES, index, key), message, absolute=absolute)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from krm_fn.admission.causes import NOT_SUPPORTED, Cause, shown
 from krm_fn.admission.checks import shut, use
-from krm_fn.admission.grace import ANNOTATIONS, SOURCE, graces
+from krm_fn.admission.former import migration_threads
+from krm_fn.admission.grace import ANNOTATIONS, GRACE_SINCE, SOURCE, graces
 from krm_fn.findings import UNSET
 from krm_fn.paths import as_map, dotted, is_set
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from krm_fn.admission.scope import Scope
     from krm_fn.paths import Path
+    from krm_fn.releases import Version
     from krm_fn.resource import Object
 
 VMS = "pkg/virt-api/webhooks/validating-webhook/admitters/vms-admitter.go:"
@@ -25,6 +27,7 @@ METADATA = "pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitt
 
 RUN_STRATEGIES = ("Halted", "Manual", "Always", "RerunOnFailure", "Once")
 WAIT_AS_RECEIVER, RECEIVER_GATE = "WaitAsReceiver", "DecentralizedLiveMigration"
+RECEIVER_SINCE: Version = (1, 6)
 
 # Labels that only KubeVirt itself may put on an instance.
 RESERVED_LABELS = frozenset(
@@ -65,7 +68,7 @@ def run_strategy(spec: Object, at: Path, scope: Scope) -> Iterator[Cause]:
         yield _cause(place, "runStrategy is missing; set it", named=dotted((*at, "running")))
     if strategy is None or strategy in RUN_STRATEGIES:
         return
-    if strategy != WAIT_AS_RECEIVER:
+    if strategy != WAIT_AS_RECEIVER or not scope.release.within(since=RECEIVER_SINCE):
         yield _cause(place, f"runStrategy {shown(strategy)} is not known; {use(RUN_STRATEGIES)}", strategy)
     elif not scope.gate(RECEIVER_GATE):
         message = f"runStrategy {WAIT_AS_RECEIVER} needs the feature gate {RECEIVER_GATE}, which is not open; use another"
@@ -105,13 +108,15 @@ def instance_metadata(metadata: Object, at: Path, scope: Scope) -> Iterator[Caus
         if is_set(notes.get(note)) and not scope.gate(gate):
             path, named = (*at, "annotations", note), dotted((*at, "annotations"))
             yield Cause(path=path, message=shut(f"annotation {note}", gate), upstream_path=named, upstream=METADATA)
+    yield from migration_threads(metadata, at, scope)
     yield from grace_annotations(metadata, at, scope)
 
 
 def grace_annotations(metadata: Object, at: Path, scope: Scope) -> Iterator[Cause]:
     """Annotations that a Grace GPU cannot bear."""
     notes = as_map(metadata.get("annotations"))
-    if not any(notes.get(note) == "true" for note in ANNOTATIONS) or not graces(scope)[0]:
+    known = scope.release.within(since=GRACE_SINCE)
+    if not known or not any(notes.get(note) == "true" for note in ANNOTATIONS) or not graces(scope)[0]:
         return
     for note, message in ANNOTATIONS.items():
         if notes.get(note) == "true":

@@ -10,9 +10,12 @@ from krm_fn.paths import as_map
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
     from krm_fn.admission.causes import Cause
     from krm_fn.admission.scope import Scope
+    from krm_fn.paths import Path
+    from krm_fn.releases import Version
 
 VMI = "pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go:"
 HOTPLUG = "pkg/liveupdate/memory/memory.go:ValidateLiveUpdateMemory"
@@ -24,6 +27,13 @@ PAGE_SIZE = ("domain", "memory", "hugepages", "pageSize")
 
 SMALLEST_REQUEST = 10**6
 GIB, TWO_MIB = 2**30, 2**21
+
+# Releases differ in where a page size is looked for, which memory is compared with it, and who may grow.
+PAGE_SIZE_NAMED_UNTIL: Version = (1, 8)
+GUEST_READ_SINCE: Version = (1, 6)
+LIVE_BY_DEFAULT_SINCE: Version = (1, 6)
+LIVE_GATE = "VMLiveUpdateFeatures"
+ARM64_GROWS_UNTIL: Version = (1, 5)
 
 
 def _too_small(value: object, _item: object, _scope: object) -> bool:
@@ -62,7 +72,14 @@ GROUPS = (
     ),
     Group(
         at=("domain", "memory"),
-        checks=(gated(("reservedOverhead",), "ReservedOverheadMemlock", upstream=VMI + "validateReservedOverheadMemlock"),),
+        checks=(
+            gated(
+                ("reservedOverhead",),
+                "ReservedOverheadMemlock",
+                since=(1, 8),
+                upstream=VMI + "validateReservedOverheadMemlock",
+            ),
+        ),
     ),
 )
 
@@ -88,19 +105,27 @@ def hugepages(scope: Scope) -> Iterator[Cause]:
     size = as_map(scope.memory.get("hugepages")).get("pageSize")
     page = quantity(size)
     if page is None:
-        yield scope.cause(PAGE_SIZE, f"pageSize {shown(size)} is no quantity; use 2Mi, 1Gi or another size the nodes have")
+        named = "domain.hugepages.size" if scope.release.within(until=PAGE_SIZE_NAMED_UNTIL) else ""
+        message = f"pageSize {shown(size)} is no quantity; use 2Mi, 1Gi or another size the nodes have"
+        yield scope.cause(PAGE_SIZE, message, named=named)
         return
-    requested, guest = scope.requests.get("memory"), scope.memory.get("guest")
-    amount = requested if whole(requested) else guest if whole(guest) else scope.limits.get("memory")
+    at, amount = _compared(scope)
     memory, pages = whole(amount), page.value()
-    at = REQUEST if whole(requested) else GUEST if whole(guest) else LIMIT
-    named = "" if at is REQUEST else ".".join(REQUEST)  # upstream blames the request, whichever field it read
-    if memory != 0 and memory < pages:
+    named = ".".join(REQUEST)  # upstream blames the request, whichever field it read
+    if memory < pages and (memory != 0 or not scope.release.within(since=GUEST_READ_SINCE)):
         yield scope.cause(at, f"memory {shown(amount)} is less than one huge page of {shown(size)}; raise it", named=named)
     elif pages and memory % pages:  # upstream divides by a page size of 0
         yield scope.cause(
             at, f"memory {shown(amount)} is no multiple of the huge page size {shown(size)}; round it", named=named
         )
+
+
+def _compared(scope: Scope) -> tuple[Path, Any]:
+    """The memory that has to be a multiple of the page size, with its place."""
+    requested, guest = scope.requests.get("memory"), scope.memory.get("guest")
+    if whole(requested) or not scope.release.within(since=GUEST_READ_SINCE):
+        return REQUEST, requested
+    return (GUEST, guest) if whole(guest) else (LIMIT, scope.limits.get("memory"))
 
 
 @examine("domain", "memory", "maxGuest", upstream=HOTPLUG)
@@ -135,14 +160,18 @@ def _hotplug_size(scope: Scope, guest: int, most: int) -> str:
         return f"needs memory.guest to be a multiple of {word}; round it"
     if most % block:
         return f"needs memory.maxGuest to be a multiple of {word}; round it"
-    if scope.spec.get("architecture") != "amd64":
-        return "exists on amd64 only; remove maxGuest"
+    growing = ("amd64", "arm64") if scope.release.within(until=ARM64_GROWS_UNTIL) else ("amd64",)
+    if scope.spec.get("architecture") not in growing:
+        return f"exists on {' and '.join(growing)} only; remove maxGuest"
     return "needs at least 1Gi of guest memory; raise memory.guest" if guest < GIB else ""
 
 
 def rolls_out_live(scope: Scope) -> bool:
     """upstream: pkg/virt-config/virt-config.go:IsVMRolloutStrategyLiveUpdate"""
-    return scope.cluster.setting("vmRolloutStrategy") in (None, "LiveUpdate")
+    strategy = scope.cluster.setting("vmRolloutStrategy")
+    if strategy is None:
+        return scope.release.within(since=LIVE_BY_DEFAULT_SINCE)
+    return strategy == "LiveUpdate" and scope.gate(LIVE_GATE)
 
 
 EXAMINATIONS = (request_above_limit, guest_above_limit, hugepages)

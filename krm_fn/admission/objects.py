@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krm_fn import admission
-from krm_fn.admission import disks, firmware, instances, interfaces, machines, memory, templates
+from krm_fn.admission import disks, firmware, former, instances, interfaces, machines, memory, templates
 from krm_fn.admission.causes import REQUIRED, Cause, shown
 from krm_fn.admission.checks import Check, Group, Plan, count, examine, number, required
 from krm_fn.admission.scope import Scope
@@ -249,8 +249,9 @@ def _pool(request: _Request) -> Iterator[Cause]:
     metadata = as_map(as_map(template).get("metadata"))
     yield from machines.instance_metadata(metadata, (*POOL_SPEC, "template", "metadata"), scope)
     yield from _plan("pool template", request.release).run(scope)
-    yield from templates.data_volume_templates(spec, POOL_SPEC)
+    yield from templates.data_volume_templates(spec, request.release, POOL_SPEC)
     yield from machines.run_strategy(spec, POOL_SPEC, scope)
+    yield from former.update_strategy(spec, POOL_SPEC, scope)
     yield from _selector(request.obj, labels_of(vm), POOLS + "ValidateVMPoolSpec", request.scope())
 
 

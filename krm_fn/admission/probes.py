@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from krm_fn.admission.causes import REQUIRED, shown
 from krm_fn.admission.checks import Check, Group, count, dns_label, dns_subdomain, examine, exclusive, listing, use
+from krm_fn.admission.scope import name_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,11 +13,23 @@ if TYPE_CHECKING:
     from krm_fn.admission.causes import Cause
     from krm_fn.admission.scope import Scope
     from krm_fn.paths import Path
+    from krm_fn.releases import Version
 
 VMI = "pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go:"
 
 HANDLERS = ("httpGet", "tcpSocket", "exec", "guestAgentPing")
 EVICTIONS = ("None", "LiveMigrate", "LiveMigrateIfPossible", "External")
+
+# Before that a pod network counted only where an interface bore its name.
+NETWORK_ENOUGH_SINCE: Version = (1, 5)
+
+
+def _on_pod_network(scope: Scope) -> bool:
+    pods = {name_of(network) for network in scope.networks if network.get("pod") is not None}
+    if scope.release.within(since=NETWORK_ENOUGH_SINCE):
+        return bool(pods)
+    return any(name_of(interface) in pods for interface in scope.interfaces)
+
 
 PROBE = (
     exclusive(HANDLERS, message=f"a probe has one kind; keep one of {listing(HANDLERS)}", upstream=VMI + "validateProbe"),
@@ -30,7 +43,7 @@ PROBE = (
     *(
         Check(
             at=(key,),
-            refuses=lambda _value, _probe, scope: not any(network.get("pod") is not None for network in scope.networks),
+            refuses=lambda _value, _probe, scope: not _on_pod_network(scope),
             message=f"{key} needs the pod network; add it, or use exec or guestAgentPing",
             upstream=VMI + "appendStatusCauseForProbeNotAllowedWithNoPodNetworkPresent",
         )

@@ -15,22 +15,26 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from krm_fn.paths import Path
+    from krm_fn.releases import Release, Version
     from krm_fn.resource import Object
 
 TEMPLATES = "pkg/storage/admitters/data-volume-template.go:"
 
 SOURCES = ("http", "s3", "gcs", "registry", "pvc", "upload", "blank", "imageio", "vddk", "snapshot")
 
+# Before that even a template that is populated otherwise had to name a source.
+SOURCE_ALWAYS_UNTIL: Version = (1, 5)
+
 # (place below the template, message, reason, upstream's place below its own word for the template)
 Fault = tuple[tuple[str, ...], str, str, str]
 
 
-def data_volume_templates(spec: Object, place: Path = ("spec",)) -> Iterator[Cause]:
+def data_volume_templates(spec: Object, release: Release, place: Path = ("spec",)) -> Iterator[Cause]:
     """What is wrong with the templates of a VM's spec, which stands at `place`: the first thing in each, as upstream says."""
     volumes = maps(get(spec, ("template", "spec", "volumes")))
     for index, template in enumerate(maps(spec.get("dataVolumeTemplates"))):
         at, named = (*place, "dataVolumeTemplates", index), f"{dotted(place)}.dataVolumeTemplate[{index}]"
-        fault = _fault(template)
+        fault = _fault(template, release)
         if fault:
             yield _cause((*at, *fault[0]), fault[1], fault[2], named + fault[3], "validateDataVolume")
         elif not any(_uses(volume, get(template, ("metadata", "name"))) for volume in volumes):
@@ -47,7 +51,7 @@ def _uses(volume: Object, name: object) -> bool:
     return name in (claim, data)
 
 
-def _fault(template: Object) -> Fault | None:
+def _fault(template: Object, release: Release) -> Fault | None:
     """The first thing wrong with a template. upstream: validateDataVolume"""
     spec = as_map(template.get("spec"))
     if not is_set(get(template, ("metadata", "name"))):
@@ -60,7 +64,7 @@ def _fault(template: Object) -> Fault | None:
     populated, sourced = count(claim, ("dataSource", "dataSourceRef")) > 0, count(spec, ("source", "sourceRef")) > 0
     if populated and sourced:
         return ("spec",), "a dataSource excludes source and sourceRef; keep one of them", INVALID, ".source"
-    if not populated and not sourced:
+    if not sourced and (not populated or release.within(until=SOURCE_ALWAYS_UNTIL)):
         return ("spec",), "the template has no source; set source or sourceRef", INVALID, ".source.sourceRef"
     if spec.get("source") is not None and count(as_map(spec["source"]), SOURCES) != 1:
         return ("spec", "source"), f"a source is of exactly one kind; set one of {', '.join(SOURCES)}", INVALID, ".source"

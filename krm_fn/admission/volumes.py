@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from krm_fn.admission.causes import Cause
     from krm_fn.admission.scope import Scope
     from krm_fn.paths import Path
+    from krm_fn.releases import Version
     from krm_fn.resource import Object
 
 VMI = "pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go:"
@@ -51,6 +52,8 @@ CLOUD_INIT_DATA = (
     ("network data", "networkDataSecretRef", "networkDataBase64", "networkData"),
 )
 LONGEST_CLOUD_INIT = 2048
+
+FORMER_GATE_UNTIL: Version = (1, 8)
 
 GROUPS = (
     Group(
@@ -103,9 +106,10 @@ GROUPS = (
                 at=("utilityVolumes",),
                 refuses=lambda value, _spec, _scope: value != [],
                 message="utility volumes are added to running VMs only; remove them",
+                since=(1, 8),
                 upstream="pkg/storage/admitters/storagehotplug.go:ValidateUtilityVolumesNotPresentOnCreation",
             ),
-            dns_subdomain(("serviceAccountName",), upstream=VMI + "validateServiceAccountName"),
+            dns_subdomain(("serviceAccountName",), since=(1, 9), upstream=VMI + "validateServiceAccountName"),
         ),
     ),
 )
@@ -162,7 +166,7 @@ def _length(encoded: object, plain: object) -> tuple[int, bool]:
     return (len(plain.encode(errors="replace")) if isinstance(plain, str) and plain else length), sound
 
 
-@examine("serviceAccountName", upstream=VMI + "validateServiceAccountName")
+@examine("serviceAccountName", upstream=VMI + "validateServiceAccountName", since=(1, 9))
 def two_service_accounts(scope: Scope) -> Iterator[Cause]:
     account = scope.spec.get("serviceAccountName")
     others = (get(volume, ("serviceAccount", "serviceAccountName"), "") for volume in scope.volumes if _is_account(volume))
@@ -175,13 +179,15 @@ def _is_account(volume: Object) -> bool:
     return volume.get("serviceAccount") is not None
 
 
-@examine("domain", "devices", "filesystems", upstream=VMI + "validateFilesystemsWithVirtIOFSEnabled")
+@examine("domain", "devices", "filesystems", upstream=VMI + "validateFilesystemsWithVirtIOFSEnabled", since=(1, 5))
 def shared_storage(scope: Scope) -> Iterator[Cause]:
     """virtiofs over a claim needs its feature gate."""
+    former = ("ExperimentalVirtiofsSupport",) if scope.release.within(until=FORMER_GATE_UNTIL) else ()
+    gates = ("EnableVirtioFsStorageVolumes", *former)
     volumes = {name_of(volume): volume for volume in scope.volumes}
     for index, filesystem in enumerate(maps(scope.devices.get("filesystems"))):
         volume = volumes.get(name_of(filesystem), {})
-        if count(volume, ("persistentVolumeClaim", "dataVolume")) and not scope.gate("EnableVirtioFsStorageVolumes"):
+        if count(volume, ("persistentVolumeClaim", "dataVolume")) and not any(scope.gate(gate) for gate in gates):
             message = "virtiofs over a claim needs the feature gate EnableVirtioFsStorageVolumes, which is not open; list it"
             yield scope.cause(("domain", "devices", "filesystems", index), message, named="domain.devices.filesystems")
 

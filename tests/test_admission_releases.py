@@ -1,0 +1,205 @@
+"""What releases before 1.9 refuse otherwise than the newest does: one row for each difference, on both of its sides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from admitting import errors_of, gates
+
+from krm_fn import releases
+
+NIC = "domain.devices.interfaces[0]"
+CLAIM = {"name": "root", "persistentVolumeClaim": {"claimName": "x"}}
+
+# (what, changes of the plain VM, cluster, the first release of the newer behaviour, the cause before it, the cause from it on)
+DIFFERENCES: list[tuple[str, dict[str, Any], dict[str, Any], str, tuple[str, str] | None, tuple[str, str] | None]] = [
+    ("an interface without binding", {"domain.devices.interfaces.0": {"name": "default"}}, {}, "1.9", None, (NIC, "")),
+    (
+        "a plugin beside a binding",
+        {"domain.devices.interfaces.0.binding": {"name": "x"}},
+        {},
+        "1.9",
+        (NIC + ".binding", ""),
+        (NIC, ""),
+    ),
+    (
+        "a port without number",
+        {"domain.devices.interfaces.0.ports": [{}]},
+        {},
+        "1.9",
+        (NIC + ".ports[0].port", NIC + ".ports[0]"),
+        (NIC + ".ports[0].port", ""),
+    ),
+    ("port 65536", {"domain.devices.interfaces.0.ports": [{"port": 65536}]}, {}, "1.9", None, (NIC + ".ports[0].port", "")),
+    ("an odd service account", {"serviceAccountName": "A"}, {}, "1.9", None, ("serviceAccountName", "")),
+    (
+        "a claim without source",
+        {"resourceClaims": [{"name": "a"}]},
+        {},
+        "1.9",
+        None,
+        ("resourceClaims[0]", ""),
+    ),
+    ("video, ungated since", {"domain.devices.video": {}}, {}, "1.9", ("domain.devices.video", "video"), None),
+    (
+        "a panic device, ungated since",
+        {"domain.devices.panicDevices": [{}]},
+        {},
+        "1.9",
+        ("domain.devices.panicDevices", ""),
+        None,
+    ),
+    (
+        "an odd page size",
+        {"domain.memory.hugepages": {"pageSize": "x"}},
+        {},
+        "1.8",
+        ("domain.memory.hugepages.pageSize", "domain.hugepages.size"),
+        ("domain.memory.hugepages.pageSize", ""),
+    ),
+    (
+        "the passt binding",
+        {"domain.devices.interfaces.0": {"name": "default", "passt": {}}},
+        {},
+        "1.8",
+        (NIC + ".passt", NIC + ".name"),
+        (NIC + ".passt", "spec.domain.devices.interfaces[0].passt"),
+    ),
+    (
+        "macvtap, listed though it is gone",
+        {"domain.devices.interfaces.0": {"name": "default", "macvtap": {}}},
+        gates("Macvtap"),
+        "1.8",
+        (NIC + ".macvtap", ""),
+        (NIC + ".macvtap", "spec.domain.devices.interfaces[0].macvtap"),
+    ),
+    ("another architecture", {"architecture": "arm64"}, {}, "1.8", ("architecture", ""), None),
+    ("utility volumes", {"utilityVolumes": [{}]}, {}, "1.8", None, ("utilityVolumes", "")),
+    (
+        "a ConfigMap shared",
+        {"volumes.0": {"name": "root", "configMap": {"name": "x"}}, "domain.devices.filesystems": [{"name": "root"}]},
+        {},
+        "1.8",
+        ("domain.devices.filesystems[0]", "domain.devices.filesystems"),
+        None,
+    ),
+    (
+        "a claim shared by the former gate",
+        {"volumes.0": CLAIM, "domain.devices.filesystems": [{"name": "root"}]},
+        gates("ExperimentalVirtiofsSupport"),
+        "1.8",
+        None,
+        ("domain.devices.filesystems[0]", "domain.devices.filesystems"),
+    ),
+    (
+        "a GPU of nothing",
+        {"domain.devices.gpus": [{"name": "a"}]},
+        {},
+        "1.8",
+        ("domain.devices.gpus[0]", "spec.domain.devices.gpus"),
+        ("domain.devices.gpus[0]", "domain.devices.gpus"),
+    ),
+    (
+        "sata with blocks of its own",
+        {
+            "domain.devices.disks.0.disk": {"bus": "sata"},
+            "domain.devices.disks.0.blockSize": {"custom": {"logical": 1024, "physical": 1024}},
+        },
+        {},
+        "1.7",
+        None,
+        ("domain.devices.disks[0].blockSize.custom.logical", ""),
+    ),
+    ("launchSecurity of nothing", {"domain.launchSecurity": {}}, {}, "1.7", None, ("domain.launchSecurity", "launchSecurity")),
+    (
+        "an empty cdrom, its gate open",
+        {"domain.devices.disks": [{"name": "root"}, {"name": "x", "cdrom": {"bus": "sata"}}]},
+        gates("DeclarativeHotplugVolumes"),
+        "1.6",
+        ("domain.devices.disks[1].name", ""),
+        None,
+    ),
+    (
+        "a machine type that holds the pattern",
+        {"domain.machine": {"type": "my-q35"}},
+        {},
+        "1.6",
+        None,
+        ("domain.machine.type", ""),
+    ),
+    (
+        "a persistent TPM",
+        {"domain.devices.tpm": {"persistent": True}},
+        {},
+        "1.6",
+        ("domain.devices.tpm.persistent", ""),
+        None,
+    ),
+    (
+        "more guest memory than can be",
+        {"domain.memory": {"guest": "2Gi", "maxGuest": "1Gi"}},
+        {},
+        "1.6",
+        None,
+        ("domain.memory.guest", ""),
+    ),
+    (
+        "an ACPI table from nowhere",
+        {"domain.firmware": {"acpi": {"slicNameRef": "x"}}},
+        {},
+        "1.6",
+        ("domain.firmware.acpi.slicNameRef", "acpi"),
+        ("domain.firmware.acpi.slicNameRef", "acpi.slicNameRef"),
+    ),
+    ("an odd firmware serial", {"domain.firmware": {"serial": "a b"}}, {}, "1.5", ("domain.firmware.serial", ""), None),
+    ("a link that is down", {"domain.devices.interfaces.0.state": "down"}, {}, "1.5", (NIC + ".state", ""), None),
+    (
+        "a template populated by a data source",
+        {
+            "/spec.dataVolumeTemplates": [{"metadata": {"name": "x"}, "spec": {"storage": {"dataSource": {}}}}],
+            "volumes.0": {"name": "root", "dataVolume": {"name": "x"}},
+        },
+        {},
+        "1.5",
+        ("spec.dataVolumeTemplates[0].spec", "spec.dataVolumeTemplate[0].source.sourceRef"),
+        None,
+    ),
+    (
+        "one migration thread",
+        {"/spec.template.metadata.annotations": {"kubevirt.io/multiThreadedQemuMigration": "1"}},
+        {},
+        "1.5",
+        (
+            'spec.template.metadata.annotations["kubevirt.io/multiThreadedQemuMigration"]',
+            "spec.template.metadata.annotations",
+        ),
+        None,
+    ),
+    (
+        "volumes that migrate",
+        {"/spec.updateVolumesStrategy": "Migration"},
+        {"vmRolloutStrategy": "LiveUpdate", **gates("VMLiveUpdateFeatures")},
+        "1.5",
+        ("spec.updateVolumesStrategy", "updateVolumesStrategy"),
+        None,
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("changes", "configuration", "since", "before", "after"),
+    [row[1:] for row in DIFFERENCES],
+    ids=[row[0] for row in DIFFERENCES],
+)
+def test_a_release_refuses_what_it_refused_then(
+    changes: dict[str, Any],
+    configuration: dict[str, Any],
+    since: str,
+    before: tuple[str, str] | None,
+    after: tuple[str, str] | None,
+) -> None:
+    former = f"1.{int(since.partition('.')[2]) - 1}"
+    for release, expected in ((former, before), (since, after)):
+        found = errors_of(changes, configuration=configuration, release=releases.parse(release))
+        assert ([expected] if expected else []) == [cause for cause in found if cause in (before, after)]
