@@ -32,6 +32,10 @@ KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml")
 TOOL_GROUPS = ("kustomize.config.k8s.io", "kpt.dev", "kubevirt-render.dev")
 
 
+class NothingFound(InputError):
+    """All could be read, and there is no object."""
+
+
 class Source(Value):
     """One text and the numbers of its documents that are objects. `file` is "" for what comes from no file of ours."""
 
@@ -84,7 +88,7 @@ def read(paths: Sequence[str], *, kustomizations: Sequence[str] = (), note: Note
         sources.append(found)
         function_config = config if function_config is None else function_config
     if not any(source.objects for source in sources):
-        raise InputError("no Kubernetes object found" + _where([*paths, *kustomizations]))
+        raise NothingFound("no Kubernetes object found" + _where([*paths, *kustomizations]))
     return Sources(sources=tuple(sources), function_config=function_config)
 
 
