@@ -47,6 +47,7 @@ class Finding(Value):
     KubeVirt is silent; `upstream_path` is the path KubeVirt names where that is not the real one. `item` is the position of
     the object's item in the bundle, -1 where the finding is about no item; `inside` leads from the item to the object (`()`, or
     `("items", 3)` in a List). `line` and `column` count from 1, 0 where not known: only the command knows the files' texts.
+    `fingerprint` is the same wherever the object stands; the command makes it. `related` are other places it speaks of.
     """
 
     rule: str
@@ -65,6 +66,7 @@ class Finding(Value):
     line: int = 0
     column: int = 0
     related: tuple[Related, ...] = ()
+    fingerprint: str = ""
 
 
 class Suppressed(Value):

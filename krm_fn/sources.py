@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from krm_fn import yamlio
 from krm_fn.errors import InputError
-from krm_fn.resource import group_of, kind_of, place_of, text
+from krm_fn.resource import ORIGIN, annotations_of, group_of, kind_of, place_of, text
 from krm_fn.value import Value
 
 if TYPE_CHECKING:
@@ -37,11 +37,15 @@ class NothingFound(InputError):
 
 
 class Source(Value):
-    """One text and the numbers of its documents that are objects. `file` is "" for what comes from no file of ours."""
+    """One text and the numbers of its documents that are objects.
+
+    `file` is "" for what comes from no file of ours; the files that the objects' annotations name are then below `folder`.
+    """
 
     text: StreamText | ListText
     data: bytes
     file: str = ""
+    folder: str = ""
     objects: tuple[int, ...] = ()
 
     @property
@@ -54,7 +58,15 @@ class Source(Value):
         """File and index of each object: its own annotations tell where it comes from no file."""
         if self.file:
             return [(self.file, number) for number in self.objects]
-        return [place_of(item) for item in self.items]
+        return [_annotated(item, self.folder) for item in self.items]
+
+
+def _annotated(item: Any, folder: str) -> tuple[str, int]:
+    """The place that an item's annotations name: as a path from here where the file is there, else as it is written."""
+    file, index = place_of(item)
+    here = os.path.normpath(os.path.join(folder, file)).replace(os.sep, "/")  # noqa: PTH118
+    remote = "\nrepo:" in "\n" + text(annotations_of(item).get(ORIGIN)) if file else False
+    return (here if file and not remote and os.path.isfile(here) else file), index  # noqa: PTH113
 
 
 class Sources(Value):
@@ -80,12 +92,12 @@ def read(paths: Sequence[str], *, kustomizations: Sequence[str] = (), note: Note
     `kustomizations` are folders that are built first; `note` is told what is left alone.
     Raises: InputError where something can't be read, and where there is no object at all.
     """
-    texts = [*_texts(paths), *((_built(folder), "") for folder in kustomizations)]
+    texts = [*((data, file, "") for data, file in _texts(paths)), *((_built(folder), "", folder) for folder in kustomizations)]
     function_config: object = None
     sources = []
-    for data, file in texts:
+    for data, file, folder in texts:
         found, config = _parsed(data, file, note)
-        sources.append(found)
+        sources.append(found.but(folder=folder))
         function_config = config if function_config is None else function_config
     if not any(source.objects for source in sources):
         raise NothingFound("no Kubernetes object found" + _where([*paths, *kustomizations]))

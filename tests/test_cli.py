@@ -185,7 +185,7 @@ def test_findings_leave_stdout_empty(folder):
     (folder / "api.yaml").write_text(MISSING)
     done = render(".", cwd=folder)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("kubevirt-render: error: api.yaml: VirtualMachine shop/api: spec.instancetype.name: ")
+    assert done.stderr.startswith("kubevirt-render: error: api.yaml:11:11: VirtualMachine shop/api: spec.instancetype.name: ")
     assert done.stderr.count("\n") == 1
 
 
@@ -424,7 +424,7 @@ def test_check_prints_findings_with_their_rules_and_nothing_else(folder):
     done = run("check", "--summary", ".", cwd=folder)
     assert (done.returncode, done.stderr) == (1, "")
     first, last = done.stdout.splitlines()
-    assert first.startswith("error: api.yaml: VirtualMachine shop/api: spec.instancetype.name: ")
+    assert first.startswith("error: api.yaml:11:11: VirtualMachine shop/api: spec.instancetype.name: ")
     assert first.endswith(" (unresolved-instancetype)")
     assert last == "1 error, 0 warnings, 0 info in 3 objects of 3 files"
 
@@ -437,7 +437,7 @@ def test_check_is_silent_where_all_is_well(folder):
 def test_check_writes_several_formats_at_once(folder):
     (folder / "api.yaml").write_text(CONFIG_MAP + "---\n" + MISSING)
     done = run("check", "-o", "text", "-o", "json=report.json", ".", cwd=folder)
-    assert done.stdout.startswith("error: api.yaml: ")
+    assert done.stdout.startswith("error: api.yaml:16:11: ")
     report = json.loads((folder / "report.json").read_text())
     assert report["summary"] == {"error": 1, "warning": 0, "info": 0, "objects": 4, "files": 3}
     assert report["results"][0]["file"] == {"path": "api.yaml", "index": 1}

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import os
+import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from krm_fn import core, results
-from krm_fn.cli import options
-from krm_fn.cli.formats import FORMATS, Report, written
+from krm_fn import bundle, core, results, rules
+from krm_fn.cli import baseline, fingerprints, options
+from krm_fn.cli.formats import FORMATS, Report, Subject, written
+from krm_fn.cli.places import Places
 from krm_fn.errors import UsageError
 from krm_fn.main import write_out
-from krm_fn.rules import nearest
+from krm_fn.resource import ref_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from krm_fn.config import Config
+    from krm_fn.core import Outcome
+    from krm_fn.findings import Finding
+    from krm_fn.sources import Sources
 
 
 @click.command()
@@ -27,7 +39,19 @@ from krm_fn.rules import nearest
     metavar="FORMAT[=FILE]",
     help=f"One of {', '.join(FORMATS)}, to stdout or to a file. Repeatable.",
 )
-@click.option("--summary", is_flag=True, help="Close with a line of figures.")
+@click.option("--summary", is_flag=True, help="Close with a line of figures (text, github, tap).")
+@click.option(
+    "--color",
+    type=click.Choice(("auto", "always", "never")),
+    default="auto",
+    show_default=True,
+    help="Colour and quoted lines in text; auto: on a terminal, without colour where NO_COLOR is set.",
+)
+@click.option("--baseline", "baseline_file", metavar="FILE", help="Known findings, which don't count.")
+@click.option(
+    "--update-baseline", is_flag=True, help="Write the findings of this run into the baseline; keeps reasons and dates."
+)
+@click.option("--today", metavar="YYYY-MM-DD", hidden=True, help="The day on which entries of the baseline expire or not.")
 @options.config_options
 def check(
     paths: tuple[str, ...],
@@ -37,6 +61,10 @@ def check(
     *,
     verbose: bool,
     summary: bool,
+    color: str,
+    baseline_file: str | None,
+    update_baseline: bool,
+    today: str | None,
     **flags: Any,
 ) -> int:
     """Check files, folders, kustomizations (-k DIR) or stdin (-): what render would report, and nothing else.
@@ -44,21 +72,91 @@ def check(
     The exit code is 1 where a finding is as severe as --fail-on or more.
     """
     targets = _targets(outputs)
+    if update_baseline and not baseline_file:
+        raise UsageError("--update-baseline needs --baseline FILE")
+    known = baseline.read(baseline_file, may_lack=update_baseline) if baseline_file else None
+    day = _today(today) if known else ""
     found = options.read_sources(paths, kustomizations, verbose=verbose)
-    config = options.settings(found, config_file, flags).but(mode="validate")
+    config = options.settings(found, config_file, flags, near=(*paths, *kustomizations), verbose=verbose)
+    config = config.but(mode="validate")
     outcome = core.render(found.items, config, places=found.places)
-    report = Report(
-        findings=outcome.findings,
-        objects=len(found.items),
+    report = _report(found, outcome, config).but(summary=summary)
+    if known is not None:
+        if update_baseline:
+            known = _written(known, report.findings)
+        report = _without_known(report, known, config, day)
+    _write(targets, report, color)
+    return results.exit_code(report.findings, config.fail_on)
+
+
+def _report(found: Sources, outcome: Outcome, config: Config) -> Report:
+    places = Places(found)
+    silent = [each.finding for each in outcome.ignored]
+    marked = fingerprints.printed(places.located(finding) for finding in (*outcome.findings, *silent))
+    counted = len(outcome.findings)
+    return Report(
+        findings=tuple(marked[:counted]),
+        suppressed=tuple(each.but(finding=finding) for finding, each in zip(marked[counted:], outcome.ignored, strict=True)),
+        subjects=tuple(_subjects(found)),
         files=tuple(source.file for source in found.sources if source.objects),
-        summary=summary,
+        fail_on=config.fail_on,
+        line=places.line,
     )
-    texts = [(file, written(name, report).encode()) for name, file in targets]
+
+
+def _subjects(found: Sources) -> Iterator[Subject]:
+    places = found.places
+    for entry in bundle.entries(found.items):
+        yield Subject(ref=ref_of(entry.obj), file=places[entry.item][0], item=entry.item, inside=entry.path)
+
+
+def _written(known: baseline.Baseline, findings: Iterable[Finding]) -> baseline.Baseline:
+    new = baseline.updated(known, findings)
+    before, after = ({entry.fingerprint for entry in each.entries} for each in (known, new))
+    Path(new.file).write_bytes(new.data)
+    options.note(f"{new.file}: {len(after & before)} kept, {len(after - before)} added, {len(before - after)} removed")
+    return new
+
+
+def _without_known(report: Report, known: baseline.Baseline, config: Config, today: str) -> Report:
+    """The report without what the baseline knows, and with what is to say of the baseline."""
+    parted = baseline.split(report.findings, known, today=today, release=config.release)
+    told = (
+        finding.but(file=known.file, line=line, column=column)
+        for finding in rules.judge_bundle(parted.facts, config.severity, "baseline")
+        for line, column in [known.place(finding.path)]
+    )
+    return report.but(
+        findings=results.ordered([*parted.new, *fingerprints.printed(told)]), suppressed=(*report.suppressed, *parted.known)
+    )
+
+
+def _today(given: str | None) -> str:
+    """The day, YYYY-MM-DD: as given, else of SOURCE_DATE_EPOCH, else the clock's, in UTC."""
+    if given is not None:
+        if baseline.day(given) is None:
+            raise UsageError(f"--today: found {given!r}; expected YYYY-MM-DD")
+        return given
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    try:
+        moment = dt.datetime.fromtimestamp(int(epoch), dt.UTC) if epoch else dt.datetime.now(dt.UTC)
+    except (ValueError, OverflowError, OSError):
+        raise UsageError(f"SOURCE_DATE_EPOCH: found {epoch!r}; expected seconds since 1970") from None
+    return moment.date().isoformat()
+
+
+def _write(targets: list[tuple[str, str]], report: Report, color: str) -> None:
+    """Write the files first, then stdout; colour goes to stdout alone."""
+    terminal = sys.stdout is not None and sys.stdout.isatty()
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    shown = report.but(
+        rich=terminal or color == "always", color=color == "always" or (color == "auto" and terminal and not plain)
+    )
+    texts = [(file, written(name, report if file else shown).encode(errors="replace")) for name, file in targets]
     for file, data in texts:
         if file:
             Path(file).write_bytes(data)
     write_out(b"".join(data for file, data in texts if not file))
-    return results.exit_code(outcome.findings, config.fail_on)
 
 
 def _targets(outputs: tuple[str, ...]) -> list[tuple[str, str]]:
@@ -67,7 +165,7 @@ def _targets(outputs: tuple[str, ...]) -> list[tuple[str, str]]:
     for text in outputs:
         name, _, file = text.partition("=")
         if name not in FORMATS:
-            likely = nearest(name, tuple(FORMATS))
+            likely = rules.nearest(name, tuple(FORMATS))
             fix = f"; did you mean {likely[0]}" if likely else ""
             raise UsageError(f"-o: {name!r} is no format; expected one of {', '.join(FORMATS)}{fix}")
         targets.append((name, "" if file == "-" else file))

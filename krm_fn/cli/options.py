@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 import click
 
 from krm_fn import config, sources, yamlio
+from krm_fn.cli import discovery
 from krm_fn.config_keys import KEYS
 from krm_fn.errors import ConfigError, InputError, UsageError
 from krm_fn.main import NAME
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from krm_fn.config import Config
@@ -57,12 +58,19 @@ def config_options(command: Any) -> Any:
     """Gives a command `--config` and a flag for each key of the config; they reach it as keywords, see `settings`."""
     for key in reversed(KEYS):
         command = _option(key)(command)
-    return click.option("--config", "config_file", metavar="FILE", help="Read the function config from a file.")(command)
+    return click.option(
+        "--config",
+        "config_file",
+        metavar="FILE",
+        help="Read the function config from a file; else .kubevirt-render.yaml counts, in the paths' folder or above.",
+    )(command)
 
 
 def source_options(command: Any) -> Any:
     """Gives a command what it reads from: `PATH...`, `-k DIR` and `--verbose`."""
-    command = click.option("-v", "--verbose", is_flag=True, help="Say on stderr what is left alone.")(command)
+    command = click.option("-v", "--verbose", is_flag=True, help="Say on stderr what is left alone, and which config counts.")(
+        command
+    )
     command = click.option(
         "-k",
         "--kustomize",
@@ -86,12 +94,24 @@ def note(text: str) -> None:
     click.echo(f"{NAME}: note: {text}", err=True)
 
 
-def settings(found: Sources, config_file: str | None, flags: Mapping[str, Any]) -> Config:
-    """The config: `--config` (else that of the ResourceList that was read), with the flags laid over it.
+def settings(
+    found: Sources,
+    config_file: str | None,
+    flags: Mapping[str, Any],
+    *,
+    near: Sequence[str] = (),
+    verbose: bool = False,
+) -> Config:
+    """The config, with the flags laid over it: `--config`, else that of the ResourceList that was read, else the repository's.
 
-    Raises: ConfigError, InputError.
+    `near` are the paths whose repository is meant. Raises: ConfigError, InputError, UsageError.
     """
-    base = _of_file(config_file) if config_file else config.read(found.function_config)
+    file = config_file
+    if file is None and found.function_config is None:
+        file = discovery.config_file(near)
+    if file and verbose:
+        note(f"the config is {file}")
+    base = _of_file(file) if file else config.read(found.function_config)
     return config.with_texts(base, _texts(flags), place=_place)
 
 

@@ -9,6 +9,7 @@ import click
 
 from krm_fn import core, results
 from krm_fn.cli import inplace, options, outputs
+from krm_fn.cli.places import Places
 from krm_fn.errors import UsageError
 from krm_fn.function import report
 from krm_fn.main import write_out
@@ -46,9 +47,9 @@ def render(
     if in_place and ("-" in paths or kustomizations):
         raise UsageError("--in-place needs files; what comes from stdin or a build has no file to go to")
     found = options.read_sources(paths, kustomizations, verbose=verbose)
-    config = options.settings(found, config_file, flags)
+    config = options.settings(found, config_file, flags, near=(*paths, *kustomizations), verbose=verbose)
     outcome = core.render(found.items, config, places=found.places)
-    report(outcome.findings, sys.stderr)
+    report(map(Places(found).located, outcome.findings), sys.stderr)
     code = results.exit_code(outcome.findings, config.fail_on)
     if in_place:
         for file in inplace.write(found, outcome):

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krm_fn.bundle import Entry
+    from krm_fn.cli.baseline import BaselineFacts
     from krm_fn.facts import BundleFacts, VmFacts
     from krm_fn.ignores import IgnoreFacts
     from krm_fn.paths import Path
@@ -143,7 +144,9 @@ def judge(family: str, facts: VmFacts | PresetFacts, severity: Mapping[str, str]
                 yield _finding(declared, placed, hit.about or facts.entry, severity)
 
 
-def judge_bundle(facts: BundleFacts | IgnoreFacts, severity: Mapping[str, str], family: str = "bundle") -> Iterator[Finding]:
+def judge_bundle(
+    facts: BundleFacts | IgnoreFacts | BaselineFacts, severity: Mapping[str, str], family: str = "bundle"
+) -> Iterator[Finding]:
     """The findings of a family about the whole bundle."""
     for declared in load(family):
         for hit in _hits(declared, facts, facts.release, severity):
@@ -151,7 +154,10 @@ def judge_bundle(facts: BundleFacts | IgnoreFacts, severity: Mapping[str, str], 
 
 
 def _hits(
-    declared: Rule, facts: VmFacts | PresetFacts | BundleFacts | IgnoreFacts, release: Release, severity: Mapping[str, str]
+    declared: Rule,
+    facts: VmFacts | PresetFacts | BundleFacts | IgnoreFacts | BaselineFacts,
+    release: Release,
+    severity: Mapping[str, str],
 ) -> Iterable[Hit]:
     off = severity.get(declared.id) == "off"
     return () if off or not release.within(since=declared.since, until=declared.until) else declared.check(facts)

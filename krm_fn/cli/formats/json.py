@@ -1,4 +1,8 @@
-"""Findings as one JSON object: `results` holds KRM results, `summary` the figures."""
+"""Findings as one JSON object: `results` holds KRM results, `summary` the figures.
+
+Beside the keys of a KRM result each has `fingerprint` and, where known, `line`, `column` and `related`. `suppressed`, where
+there are any, holds the like with `suppressedBy` and `reason`.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +10,42 @@ import json
 from typing import TYPE_CHECKING
 
 from krm_fn import results
+from krm_fn.paths import dotted
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from krm_fn.cli.formats import Report
+    from krm_fn.findings import Finding, Related
 
 
 def write(report: Report) -> str:
     """`{"results": [...], "summary": {"error": 1, "warning": 0, "info": 0, "objects": 3, "files": 1}}`."""
-    figures = {**results.count(report.findings), "objects": report.objects, "files": len(report.files)}
-    found = [results.to_krm(finding) for finding in report.findings]
-    return json.dumps({"results": found, "summary": figures}, indent=2, ensure_ascii=False) + "\n"
+    figures = {**results.count(report.findings), "objects": len(report.subjects), "files": len(report.files)}
+    value: dict[str, Any] = {"results": [_result(finding) for finding in report.findings], "summary": figures}
+    if report.suppressed:
+        value["suppressed"] = [
+            {**_result(each.finding), "suppressedBy": each.by, "reason": each.reason} for each in report.suppressed
+        ]
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+
+
+def _result(finding: Finding) -> dict[str, Any]:
+    more = {
+        "line": finding.line,
+        "column": finding.column,
+        "fingerprint": finding.fingerprint,
+        "related": [_related(each) for each in finding.related],
+    }
+    return {**results.to_krm(finding), **{key: value for key, value in more.items() if value}}
+
+
+def _related(place: Related) -> dict[str, Any]:
+    parts = {
+        "object": str(place.ref),
+        "path": dotted(place.path),
+        "file": place.file,
+        "line": place.line,
+        "column": place.column,
+    }
+    return {key: value for key, value in parts.items() if value}

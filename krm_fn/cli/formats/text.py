@@ -1,26 +1,61 @@
-"""Findings as lines for people: `error: vm.yaml: VirtualMachine ns/name: spec.x: message (rule)`."""
+"""Findings as lines for people: `error: vm.yaml:3:5: VirtualMachine ns/name: spec.x: message (rule)`.
+
+On a terminal the line of the file follows, with a caret below the value, and the other places that the finding speaks of.
+"""
 
 from __future__ import annotations
 
+import unicodedata
 from typing import TYPE_CHECKING
 
 from krm_fn import results
+from krm_fn.cli.formats import is_secret
+from krm_fn.paths import dotted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from krm_fn.cli.formats import Report
+    from krm_fn.findings import Finding
+
+RESET = "\x1b[0m"
+COLORS = {"error": "\x1b[1;31m", "warning": "\x1b[1;33m", "info": "\x1b[1;36m", "faint": "\x1b[2m", "caret": "\x1b[1;32m"}
+WIDEST = 160
 
 
 def write(report: Report) -> str:
     """A line for each finding, nothing where there is none; with `summary` a line of figures at the end."""
-    lines = [f"{results.line(finding)} ({finding.rule})" for finding in report.findings]
-    return "".join(f"{line}\n" for line in (*lines, *([_figures(report)] if report.summary else [])))
+    lines = [line for finding in report.findings for line in _told(finding, report)]
+    return "".join(f"{line}\n" for line in (*lines, *([report.figures] if report.summary else [])))
 
 
-def _figures(report: Report) -> str:
-    counts = ", ".join(_counted(number, severity) for severity, number in results.count(report.findings).items())
-    where = f" of {_counted(len(report.files), 'file')}" if any(report.files) else ""
-    return f"{counts} in {_counted(report.objects, 'object')}{where}"
+def _told(finding: Finding, report: Report) -> Iterator[str]:
+    line = _printable(results.line(finding))
+    if report.color:
+        line = _colored(finding.severity, finding.severity) + line.removeprefix(finding.severity)
+    rule = f"({finding.rule})"
+    yield f"{line} {_colored(rule, 'faint') if report.color else rule}"
+    if report.rich:
+        yield from _quoted(finding, report)
+        for other in finding.related:
+            if results.place(other):
+                yield f"    {results.place(other)}: {other.ref}: {dotted(other.path)}"
 
 
-def _counted(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 or word == 'info' else 's'}"
+def _quoted(finding: Finding, report: Report) -> Iterator[str]:
+    """The line of the file and a caret; nothing where the line may hold a secret or is too long to be read."""
+    line = report.line(finding.file, finding.line) if finding.line else ""
+    if line and len(line) <= WIDEST and not is_secret(finding, line):
+        yield f"    {_printable(line)}"
+        before = line[: finding.column - 1]
+        caret = "".join("  " if unicodedata.east_asian_width(letter) in "WF" else " " for letter in before) + "^"
+        yield f"    {_colored(caret, 'caret') if report.color else caret}"
+
+
+def _printable(line: str) -> str:
+    """The line without what a terminal would take for commands."""
+    return "".join(letter if letter.isprintable() else " " for letter in line)
+
+
+def _colored(text: str, name: str) -> str:
+    return f"{COLORS[name]}{text}{RESET}"

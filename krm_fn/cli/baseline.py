@@ -1,0 +1,176 @@
+"""Baselines: a file of known findings, which `check` reports as suppressed and doesn't count.
+
+version: 1
+findings:
+- fingerprint: 0f3c…
+  rule: instancetype-conflict
+  object: VirtualMachine shop/web
+  path: spec.template.spec.domain.cpu.cores
+  reason: moves to u1.large with the next release   # optional, written by people
+  expires: "2026-12-31"                             # optional: the last day on which it counts as known
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import pathlib
+from typing import TYPE_CHECKING
+
+from krm_fn import yamlio
+from krm_fn.config_checks import child, hint, shown
+from krm_fn.errors import ConfigError, InputError
+from krm_fn.findings import Suppressed
+from krm_fn.paths import dotted
+from krm_fn.value import Value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from krm_fn.findings import Finding
+    from krm_fn.paths import Path
+    from krm_fn.releases import Release
+
+VERSION = 1
+HEAD = "# Findings that `kubevirt-render check` knows; --update-baseline writes it anew and keeps each reason and expires.\n"
+
+
+class Known(Value):
+    """One entry: which finding, why it may stay, and the last day (YYYY-MM-DD) on which it may; "" for neither."""
+
+    fingerprint: str
+    rule: str
+    object: str = ""
+    path: str = ""
+    reason: str = ""
+    expires: str = ""
+
+
+class Baseline(Value):
+    """The entries of a file, in order. `data` is its text, b"" where there is no file yet."""
+
+    file: str
+    data: bytes = b""
+    entries: tuple[Known, ...] = ()
+
+    def place(self, path: Path) -> tuple[int, int]:
+        """Line and column of a place in the file."""
+        return yamlio.read_stream(self.data, file=self.file).place(0, path)
+
+
+class BaselineFacts(Value):
+    """What a run tells of a baseline: entries that are out of date, and those that no finding met, with their numbers."""
+
+    release: Release
+    today: str
+    expired: tuple[tuple[int, Known], ...] = ()
+    unused: tuple[tuple[int, Known], ...] = ()
+
+
+class Split(Value):
+    """The findings that are new, those that are known, and what is to say of the baseline itself."""
+
+    new: tuple[Finding, ...]
+    known: tuple[Suppressed, ...]
+    facts: BaselineFacts
+
+
+def read(file: str, *, may_lack: bool = False) -> Baseline:
+    """The baseline in a file; an empty one where there is none and `may_lack` says that this is fine.
+
+    Raises: ConfigError, which names the file and the place in it.
+    """
+    try:
+        data = pathlib.Path(file).read_bytes()
+    except FileNotFoundError:
+        if may_lack:
+            return Baseline(file=file)
+        raise ConfigError("there is no such baseline; --update-baseline makes it", path=file) from None
+    except OSError as error:
+        raise ConfigError(error.strerror or "can't be read", path=file) from None
+    try:
+        items = yamlio.read_stream(data, file=file).items
+        return Baseline(file=file, data=data, entries=_entries(items[0] if len(items) == 1 else None))
+    except InputError as error:
+        raise ConfigError(str(error)) from None
+    except ConfigError as error:
+        raise ConfigError(error.message, path=f"{file}: {error.path}" if error.path else file) from None
+
+
+def _entries(value: Any) -> tuple[Known, ...]:
+    if not isinstance(value, dict) or not isinstance(value.get("findings"), list):
+        raise ConfigError(f"is no baseline; expected one map with version: {VERSION} and a list of findings")
+    if value.get("version") != VERSION:
+        raise ConfigError(f"found {shown(value.get('version'))}; expected {VERSION}", path="version")
+    return tuple(_entry(entry, dotted(("findings", number))) for number, entry in enumerate(value["findings"]))
+
+
+def _entry(value: Any, path: str) -> Known:
+    if not isinstance(value, dict):
+        raise ConfigError(f"found {shown(value)}; expected a map", path=path)
+    given = {key: "" if text is None else text for key, text in value.items()}
+    for key, text in given.items():
+        if key not in Known._fields:
+            raise ConfigError(f"is no key of a known finding{hint(key, Known._fields)}", path=child(path, key))
+        if not isinstance(text, str):
+            raise ConfigError(f"found {shown(text)}; expected text, so quote it", path=child(path, key))
+    for key in ("fingerprint", "rule"):
+        if not given.get(key):
+            raise ConfigError("is missing", path=child(path, key))
+    if given.get("expires") and day(given["expires"]) is None:
+        raise ConfigError(f"found {shown(given['expires'])}; expected a date YYYY-MM-DD", path=child(path, "expires"))
+    return Known(**given)
+
+
+def day(text: str) -> str | None:
+    """The date where the text is one of the form YYYY-MM-DD, else None."""
+    try:
+        return text if dt.date.fromisoformat(text).isoformat() == text else None
+    except ValueError:
+        return None
+
+
+def split(findings: Iterable[Finding], baseline: Baseline, *, today: str, release: Release) -> Split:
+    """The findings, which have fingerprints, held against a baseline."""
+    numbered = list(enumerate(baseline.entries))
+    by_print = {known.fingerprint: known for _, known in reversed(numbered)}
+    found = list(findings)
+    met = {finding.fingerprint for finding in found}
+    valid = {mark: known for mark, known in by_print.items() if not known.expires or known.expires >= today}
+    return Split(
+        new=tuple(finding for finding in found if finding.fingerprint not in valid),
+        known=tuple(
+            Suppressed(finding=finding, by="baseline", reason=valid[finding.fingerprint].reason)
+            for finding in found
+            if finding.fingerprint in valid
+        ),
+        facts=BaselineFacts(
+            release=release,
+            today=today,
+            expired=tuple((n, known) for n, known in numbered if known.fingerprint in met and known.fingerprint not in valid),
+            unused=tuple(
+                (n, known) for n, known in numbered if known.fingerprint not in met or by_print[known.fingerprint] is not known
+            ),
+        ),
+    )
+
+
+def updated(baseline: Baseline, findings: Iterable[Finding]) -> Baseline:
+    """The baseline of exactly these findings, sorted; reason and expiry of entries that remain stay."""
+    before = {known.fingerprint: known for known in reversed(baseline.entries)}
+    entries = [
+        before.get(finding.fingerprint, Known(fingerprint=finding.fingerprint, rule=finding.rule)).but(
+            rule=finding.rule, object=str(finding.ref) if finding.ref else "", path=dotted(finding.path)
+        )
+        for finding in findings
+    ]
+    entries.sort(key=lambda known: (known.object, known.path, known.rule, known.fingerprint))
+    return Baseline(file=baseline.file, data=_text(baseline.file, entries).encode(), entries=tuple(entries))
+
+
+def _text(file: str, entries: list[Known]) -> str:
+    """YAML, or JSON where the file's name says so."""
+    listed = [{key: getattr(known, key) for key in Known._fields if getattr(known, key)} for known in entries]
+    value = {"version": VERSION, "findings": listed}
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n" if file.endswith(".json") else HEAD + yamlio.dump(value)

@@ -1,0 +1,45 @@
+"""The command's own config: `.kubevirt-render.yaml` in the root of the repository that the paths are in."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from krm_fn.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+NAME = ".kubevirt-render.yaml"
+
+
+def config_file(paths: Iterable[str]) -> str | None:
+    """The config that belongs to the paths, the nearest above each; None where there is none. `-` stands for this folder.
+
+    Raises: UsageError where the paths belong to different ones.
+    """
+    found = list(dict.fromkeys(file for path in paths if (file := _above(path))))
+    if len(found) > 1:
+        named = " and ".join(map(_shown, found[:2]))
+        raise UsageError(f"the paths belong to different configs, {named}; name one with --config")
+    return _shown(found[0]) if found else None
+
+
+def _above(path: str) -> Path | None:
+    start = Path(os.path.abspath("." if path == "-" else path))  # noqa: PTH100  links stay what they are
+    return next((folder / NAME for folder in _folders(start) if (folder / NAME).is_file()), None)
+
+
+def _folders(start: Path) -> Iterator[Path]:
+    """The folder itself and those above it, up to the root of the repository."""
+    for folder in (start, *start.parents):
+        if folder.is_dir():
+            yield folder
+            if (folder / ".git").exists():
+                return
+
+
+def _shown(file: Path) -> str:
+    here = Path.cwd()
+    return (file.relative_to(here) if file.is_relative_to(here) else file).as_posix()

@@ -1,0 +1,48 @@
+"""Fingerprints: which finding is the same as one of an earlier run, wherever its object has moved since."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING
+
+from krm_fn import results
+from krm_fn.paths import dotted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from krm_fn.findings import Finding
+    from krm_fn.resource import Ref
+
+# Behind the name by which SARIF knows the way in which fingerprints are made.
+NAME = "kubevirtRender/v1"
+LENGTH = 32
+
+
+def printed(findings: Iterable[Finding]) -> list[Finding]:
+    """The findings with their fingerprints: hexadecimal, and no two alike.
+
+    Made of rule, object, field path, value there, and the other objects that the finding speaks of: neither file nor line nor
+    wording counts. Findings that are alike in all of that are told apart by their order.
+    """
+    seen: dict[str, int] = {}
+    out = []
+    for finding in findings:
+        text = json.dumps(_parts(finding), sort_keys=True, ensure_ascii=False)
+        seen[text] = times = seen.get(text, 0) + 1
+        digest = hashlib.sha256(f"{text}{times if times > 1 else ''}".encode(errors="replace")).hexdigest()
+        out.append(finding.but(fingerprint=digest[:LENGTH]))
+    return out
+
+
+def _parts(finding: Finding) -> list[Any]:
+    field = results.to_krm(finding).get("field", {})
+    others = sorted([*_named(each.ref), dotted(each.path)] for each in finding.related)
+    return [finding.rule, _named(finding.ref), dotted(finding.path), field.get("currentValue"), others]
+
+
+def _named(ref: Ref | None) -> list[str]:
+    """What an object is called; a change of its API's version leaves it the same."""
+    return [ref.api_version.rpartition("/")[0], ref.kind, ref.namespace, ref.name] if ref else []

@@ -1,0 +1,86 @@
+"""Where findings stand in texts: line and column, which the core can't know."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from krm_fn import bundle, yamlio
+from krm_fn.errors import InputError
+from krm_fn.resource import group_of, kind_of, name_of, previous_names
+
+if TYPE_CHECKING:
+    from krm_fn.bundle import Entry
+    from krm_fn.findings import Finding, Related
+    from krm_fn.resource import Object
+    from krm_fn.sources import Source, Sources
+    from krm_fn.yamlio import StreamText
+
+
+LINE_END = re.compile(r"\r\n?|\n")
+
+
+class Places:
+    """Lines and columns in what was read, and in the files that a built kustomization or a package says it was made of."""
+
+    def __init__(self, found: Sources) -> None:
+        self._items = [(source, number) for source in found.sources for number in source.objects]
+        self._data = {source.file: source.data for source in found.sources}
+        self._texts: dict[str, StreamText | None] = {}
+
+    def located(self, finding: Finding) -> Finding:
+        """The finding with line and column of the value it speaks of, or of the nearest value around; so its related places."""
+        line, column = self._place(finding)
+        related = tuple(each.but(line=at[0], column=at[1]) for each in finding.related for at in [self._place(each)])
+        return finding.but(line=line, column=column, related=related)
+
+    def line(self, file: str, number: int) -> str:
+        """A line of a text that was read, "" where there is none."""
+        lines = LINE_END.split(self._data.get(file, b"").decode("utf-8-sig", errors="replace"))
+        return lines[number - 1] if 0 < number <= len(lines) else ""
+
+    def _place(self, of: Finding | Related) -> tuple[int, int]:
+        if of.item < 0:
+            return 0, 0
+        source, number = self._items[of.item]
+        if of.file == source.file and not source.folder:
+            return source.text.place(number, (*of.inside, *of.path))
+        made_of = self._opened(of.file) if of.file else None
+        if made_of is None:
+            return 0, 0
+        entry = _origin(_object(source, number, of), of.index, made_of)
+        return made_of.place(entry.item, (*entry.path, *of.path)) if entry else (0, 0)
+
+    def _opened(self, file: str) -> StreamText | None:
+        """The text of a file that annotations name, None where there is none to read."""
+        if file not in self._texts:
+            try:
+                data = self._data[file] = Path(file).read_bytes()
+                self._texts[file] = yamlio.read_stream(data, file=file)
+            except (OSError, InputError):
+                self._texts[file] = None
+        return self._texts[file]
+
+
+def _object(source: Source, number: int, of: Finding | Related) -> Object:
+    item = source.text.items[number]
+    return next(entry.obj for entry in bundle.entries([item]) if entry.path == of.inside)
+
+
+def _origin(obj: Object, index: int, made_of: StreamText) -> Entry | None:
+    """The object in a file that a built one was made of: by index and name, else the only one that can be meant."""
+    alike = [
+        entry
+        for entry in bundle.entries(made_of.items)
+        if (group_of(entry.obj), kind_of(entry.obj)) == (group_of(obj), kind_of(obj))
+    ]
+    names = (name_of(obj), *previous_names(obj))
+    for chosen in (
+        [entry for entry in alike if name_of(entry.obj) in names and entry.item == index],
+        [entry for entry in alike if name_of(entry.obj) in names],
+        alike,
+    ):
+        if len(chosen) == 1:
+            return chosen[0]
+    return None

@@ -1,0 +1,46 @@
+"""A known finding whose time is up.
+
+What it finds: an entry of the baseline that `kubevirt-render check --baseline FILE` reads, whose `expires` lies before today
+and whose finding is still there.
+
+Why it matters: the date was a promise. From the day after it on, the finding counts again like any other.
+
+Fix: repair what the finding names, or give the entry a later date and a reason.
+
+Example:
+
+    apiVersion: kubevirt.io/v1
+    kind: VirtualMachine
+    metadata: {name: web}
+    spec:
+      instancetype: {name: u1.medium}
+      template: {spec: {domain: {cpu: {cores: 4}, devices: {}}}}
+    ---
+    # the baseline
+    version: 1
+    findings:
+    - fingerprint: FINGERPRINT
+      rule: instancetype-conflict
+      object: VirtualMachine web
+      expires: "2020-12-31"
+"""
+
+from __future__ import annotations
+
+from krm_fn.rules import Hit, rule
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.cli.baseline import BaselineFacts
+
+
+@rule(severity="warning")
+def expired_baseline_entry(facts: BaselineFacts) -> Iterator[Hit]:
+    for number, known in facts.expired:
+        yield Hit(
+            message=f"{known.rule} was known until {known.expires}; repair {known.object or 'it'}, or set a later date",
+            path=("findings", number, "expires"),
+            current=known.expires,
+        )

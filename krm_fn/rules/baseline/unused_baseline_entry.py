@@ -1,0 +1,46 @@
+"""A known finding that is gone.
+
+What it finds: an entry of the baseline that `kubevirt-render check --baseline FILE` reads, where no finding of the run is the
+one that it knows.
+
+Why it matters: most often the defect has been repaired, and the entry would hide it should it come back. Where only some of the
+files are checked, entries for the others are unused as well: turn the rule off there.
+
+Fix: run `check` once with `--update-baseline`, or delete the entry.
+
+Example:
+
+    apiVersion: kubevirt.io/v1
+    kind: VirtualMachine
+    metadata: {name: web}
+    spec:
+      instancetype: {name: u1.medium}
+      template: {spec: {domain: {devices: {}}}}
+    ---
+    # the baseline
+    version: 1
+    findings:
+    - fingerprint: 7a0d1f3b5c2e4968a0b1c2d3e4f50617
+      rule: instancetype-conflict
+      object: VirtualMachine web
+"""
+
+from __future__ import annotations
+
+from krm_fn.rules import Hit, rule
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.cli.baseline import BaselineFacts
+
+
+@rule(severity="warning")
+def unused_baseline_entry(facts: BaselineFacts) -> Iterator[Hit]:
+    for number, known in facts.unused:
+        yield Hit(
+            message=f"{known.rule}{f' of {known.object}' if known.object else ''} is found no more; delete the entry",
+            path=("findings", number),
+            current=known.fingerprint,
+        )
