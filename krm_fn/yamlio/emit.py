@@ -26,7 +26,7 @@ MEMO = 20_000
 
 
 class Style(Value):
-    """How a text is laid out: columns per level, columns of a list's dashes past their key, line break, literal blocks or none."""
+    """How text is laid out: columns a level, columns of a list's dashes past their key, line break, literal blocks or none."""
 
     step: int = 2
     dash: int = 0
@@ -77,7 +77,7 @@ def quoted(text: str) -> str:
             out.append(char)
         else:
             code = ord(char)
-            out.append(f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}")  # noqa: PLR2004
+            out.append(f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}")
     return '"' + "".join(out) + '"'
 
 
@@ -92,7 +92,7 @@ def json_quoted(text: str) -> str:
         else:
             units = char.encode("utf-16-be", "surrogatepass")
             # A surrogate pair is JSON, but no YAML reader of Go's takes one: what lies beyond U+FFFF stays as it is.
-            out.append(char if len(units) > 2 else f"\\u{units.hex()}")  # noqa: PLR2004
+            out.append(char if len(units) > 2 else f"\\u{units.hex()}")
     return '"' + "".join(out) + '"'
 
 
@@ -129,9 +129,9 @@ def is_literal(text: str) -> bool:
 
 
 def entry(head: str, value: Any, column: int, style: Style) -> list[str]:
-    """The lines of a map entry or list entry at `column`: `head` is its key and colon, or its dash, with the indentation before.
+    """The lines of a map or list entry at `column`: `head` is its key and colon, or its dash, with the indentation before.
 
-    What belongs to a key is indented by `style.step`, a list's dashes by `style.dash`; what belongs to a dash follows on its line.
+    What belongs to a key is indented by `style.step`, a list's dashes by `style.dash`; a dash's value follows on its line.
     """
     out: list[str] = []
     _entry(out, head, value, column, style)
@@ -184,14 +184,12 @@ def flow(value: Any, style: Style, margin: str | None = None, *, json: bool = Fa
     """The value in flow style, or as JSON. With `margin`, over several lines, the closing bracket indented by it."""
     if not isinstance(value, (dict, list)) or not value:
         return scalar_text(value, flow=True, json=json)
-    inner = None if margin is None else margin + " " * style.step
+    inner = None if margin is None else margin + ("\t" if "\t" in margin else " " * style.step)
+    entries = value.items() if isinstance(value, dict) else ((None, item) for item in value)
     parts = []
-    if isinstance(value, list):
-        for item in value:
-            parts.append(flow(item, style, inner, json=json))
-    else:
-        for key, item in value.items():
-            parts.append(f"{scalar_text(key, flow=True, json=json)}: {flow(item, style, inner, json=json)}")
+    for key, item in entries:  # one frame a level: nesting must not meet Python's limit
+        head = "" if key is None else f"{scalar_text(key, flow=True, json=json)}: "
+        parts.append(head + flow(item, style, inner, json=json))
     opening, closing = "{}" if isinstance(value, dict) else "[]"
     if inner is None:
         return opening + ", ".join(parts) + closing

@@ -37,7 +37,9 @@ __all__ = [
     "StreamEndEvent",
     "StreamStartEvent",
     "YAMLError",
+    "end_of",
     "place_of",
+    "start_of",
     "translate",
 ]
 
@@ -85,6 +87,16 @@ def place_of(event: Any) -> dict[str, int]:
     """The line and column of an event, from 1, as keywords of InputError."""
     mark = event.start_mark
     return {"line": mark.line + 1, "column": mark.column + 1}
+
+
+def start_of(event: Any) -> int:
+    """The index of the character at which an event starts."""
+    return int(event.start_mark.index)
+
+
+def end_of(event: Any) -> int:
+    """The index behind the last character of an event."""
+    return int(event.end_mark.index)
 
 
 def translate(error: YAMLError, data: bytes, file: str) -> InputError:

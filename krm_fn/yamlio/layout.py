@@ -36,7 +36,7 @@ def next_line(text: str, at: int) -> int:
 
 def break_before(text: str, start: int) -> int:
     """Where the line break before a line start stands."""
-    if start >= 2 and text.startswith("\r\n", start - 2):  # noqa: PLR2004
+    if start >= 2 and text.startswith("\r\n", start - 2):
         return start - 2
     return max(start - 1, 0)
 
@@ -85,6 +85,6 @@ def dash_before(text: str, at: int) -> int:
             return -1
         end = break_before(text, start)
         start = line_start(text, end)
-        before = text[start:end].split(" #")[0].split("\t#")[0].rstrip(" \t")
-        if before.lstrip(" \t").startswith("#"):
+        before = text[start:end].replace("\t#", " #").partition(" #")[0].rstrip(" \t")
+        if before.startswith("#"):
             before = ""

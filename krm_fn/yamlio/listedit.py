@@ -2,40 +2,40 @@
 
 from __future__ import annotations
 
+from krm_fn.errors import InputError
+from krm_fn.yamlio.compare import same
+from krm_fn.yamlio.edits import Unspliceable
 from krm_fn.yamlio.emit import Style, block, entry, flow
 from krm_fn.yamlio.layout import line_end, next_line, past_comments
-from krm_fn.yamlio.splice import Unspliceable, respell, same, style_of
+from krm_fn.yamlio.splice import respell
+from krm_fn.yamlio.styles import style_of
 from krm_fn.yamlio.texts import spliced
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from krm_fn.yamlio.positions import Node
+    from krm_fn.yamlio.nodes import Node
     from krm_fn.yamlio.texts import Edit, ListText, Top
 
 
 class ListEdit:
-    """One `ListText.write`: `touched` items have new values or go, `entangled` ones alias into those, `added` come last.
+    """One `ListText.write`: the items in `gone` go, `changed` ones have new text, `added` ones come last.
 
     In block style, the region of each top-level key (its lines up to the next key) and the last item's piece are texts that
     are changed step by step, since several changes meet at their ends.
     """
 
-    def __init__(self, text: ListText, items: list[Any], touched: set[int], entangled: set[int], added: list[Any]) -> None:
-        self.text, self.items, self.added = text, items, added
+    def __init__(self, text: ListText, items: list[Any], gone: set[int], changed: dict[int, str], added: list[Any]) -> None:
+        self.text, self.items, self.gone, self.changed, self.added = text, items, gone, changed, added
         self.top: Top = text.top  # type: ignore[assignment]
-        self.gone = {i for i in touched if i >= len(items) or items[i] is None}
-        self.changed = (touched | entangled) - self.gone
-        self.entangled = entangled
         self.edits: list[Edit] = []
         self.newline = text.newline
         self.behind = 0  # in the text of the last piece: where what was put behind it ends
 
     def run(self, results: list[Any]) -> bytes:
-        for i in sorted(self.changed):
-            piece = self.text.pieces[i]
-            self.edit(piece.start, piece.end, self.text.respelled(i, self.items[i], whole=i in self.entangled))
+        for i, text in self.changed.items():
+            self.edit(self.text.pieces[i].start, self.text.pieces[i].end, text)
         if self.top.flow:
             self.finish_flow(results)
         elif self.top.form == "flow":
@@ -44,16 +44,22 @@ class ListEdit:
         else:
             self.finish_block(results)
         out = spliced(self.text.data, self.edits)
-        if self.gone:
+        if self.gone or (results and "results" in self.text.head):
             self.check(out)
         return out
 
     def check(self, out: bytes) -> None:
-        """Read the items back: where one went, a block of text before it may have gained the empty lines behind it."""
+        """Read the items back: where lines went, a literal before may have gained empty ones, an alias lost its anchor."""
         from krm_fn.yamlio.documents import read_list
 
-        if not same(read_list(out).items, [item for item in self.items if item is not None]):
-            raise Unspliceable("the lines around an item that goes belong to the one before")
+        wanted = [item for item in self.items if item is not None]
+        try:
+            back = read_list(out)
+        except InputError:
+            raise Unspliceable("an anchor is gone") from None
+        heads = [{key: value for key, value in one.head.items() if key != "results"} for one in (self.text, back)]
+        if not same(back.items, wanted) or not same(*heads):
+            raise Unspliceable("lines that go belong to what stands before them")
 
     def edit(self, start: int, end: int, new: str) -> None:
         self.edits.append((start, end, new.encode()))
@@ -96,8 +102,11 @@ class ListEdit:
         from krm_fn.yamlio.positions import read_positions
 
         text = self.region_text(n)
-        old = read_piece(text)
-        return respell(text, old, {"items": self.added}, parse=read_positions, read=read_piece, newline=self.newline)
+
+        def read(one: str) -> Any:
+            return read_piece(one)[0]
+
+        return respell(text, read(text), {"items": self.added}, parse=read_positions, read=read, newline=self.newline)
 
     def drop_results(self, n: int, regions: dict[int, str], keys: dict[str, Any]) -> None:
         """Take the input's results out; where they are the last key, put the new ones in their place."""
@@ -222,7 +231,8 @@ class ListEdit:
         """Put an entry behind the one that starts and ends there, in its layout."""
         margin = self.margin(start)
         between = " " if margin is None else self.newline + margin
-        self.edit(end, end, f",{between}{head}{self.flow(value, margin)}")
+        pretty = self.text.json or b"\n" in self.text.data[start:end]
+        self.edit(end, end, f",{between}{head}{self.flow(value, margin if pretty else None)}")
 
     def margin(self, at: int) -> str | None:
         """The indentation of what starts at this byte; None where something stands before it on its line."""

@@ -1,8 +1,4 @@
-"""Where the nodes of a text stand: a tree of spans beside the plain values, made only for items that change.
-
-Spans are indexes into the text. A node's `end` is the end of its last character: a block scalar's trailing empty lines,
-comments and line breaks are outside, so that new lines can follow the line on which a node ends.
-"""
+"""Where the nodes of a text stand: its tree of spans, out of libyaml's events."""
 
 from __future__ import annotations
 
@@ -14,31 +10,14 @@ from krm_fn.yamlio.events import (
     SequenceEndEvent,
     SequenceStartEvent,
 )
+from krm_fn.yamlio.nodes import ALIAS, BLOCK_SCALAR, LEAF, MAP, SEQ, Node
 from krm_fn.yamlio.reader import Memo, Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-LEAF, BLOCK_SCALAR, ALIAS, MAP, SEQ = range(5)
-
-
-class Node:
-    """One node. `start` includes its anchor and tag; `entries` are by key, a merge's under MERGE.
-
-    `simple`, on a root, says that nothing in the tree has an anchor or tag, is an alias, or keeps empty lines (`|+`).
-    """
-
-    __slots__ = ("end", "entries", "flow", "kind", "nodes", "simple", "start")
-
-    def __init__(self, kind: int, start: int, end: int) -> None:
-        self.kind, self.start, self.end = kind, start, end
-        self.flow = self.simple = False
-        self.entries: dict[Any, Entry] = {}
-        self.nodes: list[Node] = []
-
-
-Entry = tuple[int, int, Node]  # start and end of the key, and the value
+BLOCK_STYLES = frozenset("|>")
 
 
 def read_positions(text: str, *, first_entry: bool = False, memo: Memo | None = None) -> Node:
@@ -56,7 +35,7 @@ def read_positions(text: str, *, first_entry: bool = False, memo: Memo | None = 
     return _node(source, event, text)
 
 
-def _node(source: Source, event: Any, text: str) -> Node:  # noqa: C901, PLR0912
+def _node(source: Source, event: Any, text: str) -> Node:  # noqa: C901, PLR0912, PLR0915 - as read_node
     get, names = source.get, source.memo.names
     stack: list[tuple[Node, Any, int, int]] = []
     into: Any = None
@@ -80,7 +59,7 @@ def _node(source: Source, event: Any, text: str) -> Node:  # noqa: C901, PLR0912
                 continue
             if event.tag is not None:
                 simple = False
-            if event.style == "|" or event.style == ">":
+            if event.style in BLOCK_STYLES:
                 node = Node(BLOCK_SCALAR, start, _block_end(text, start, end, event.value))
                 simple = simple and "+" not in text[start : start + 3]
             else:

@@ -92,10 +92,11 @@ class Source:
             raise self.fail(str(error), event) from None
 
     def _typed(self, event: Any) -> Any:
-        if event.tag is None:
-            value = resolve_typed(event.value) if event.implicit[0] else event.value
-        else:
+        value = event.value
+        if event.tag is not None:
             value = self.scalar(event)
+        elif event.implicit[0]:
+            value = resolve_typed(value)
         if event.anchor is not None:
             self.anchors[event.anchor] = value, self.home
         return value
@@ -141,7 +142,8 @@ def too_deep() -> str:
     return f"maps and lists are nested deeper than {DEEPEST} levels"
 
 
-def read_node(source: Source, event: Any, outside: int = 0) -> tuple[Any, Any]:
+# One loop without calls for the usual events: it runs over a hundred thousand of them for a thousand resources.
+def read_node(source: Source, event: Any, outside: int = 0) -> tuple[Any, Any]:  # noqa: C901, PLR0912, PLR0915
     """The plain value of the node that starts with `event`, and the node's last event; `outside` is its depth.
 
     Raises: InputError, and YAMLError for what libyaml refuses.
@@ -224,7 +226,7 @@ def check_again(source: Source, event: Any, into: dict[str, Any], key: Any) -> N
 
 
 def merge(source: Source, into: dict[str, Any], value: Any, event: Any) -> None:
-    """Merge the value of `<<` into the map, over what stands before it, as sigs.k8s.io/yaml does; of several maps the first wins."""
+    """Merge the value of `<<` over what stands before it, as sigs.k8s.io/yaml does; of several maps the first wins."""
     maps = value if isinstance(value, list) else [value]
     if not all(isinstance(one, dict) for one in maps):
         raise source.fail("the value of << is no map and no list of maps", event)

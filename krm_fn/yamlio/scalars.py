@@ -8,8 +8,6 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     Scalar = None | bool | int | float | str
 
 INFINITIES = (".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF", "-.inf", "-.Inf", "-.INF", ".nan", ".NaN", ".NAN")
@@ -137,7 +135,7 @@ def _integer(plain: str) -> int | None:
 def _is_decimal(plain: str) -> bool:
     body = plain[1:] if plain[:1] in ("+", "-") else plain
     mantissa, mark, exponent = body.lower().partition("e")
-    whole, dot, fraction = mantissa.partition(".")
+    whole, _, fraction = mantissa.partition(".")
     power = exponent[1:] if exponent[:1] in ("+", "-") else exponent
     ends = _all(DIGITS[10], power) if mark else True
     return ends and _all(DIGITS[10], whole + fraction)
@@ -146,7 +144,7 @@ def _is_decimal(plain: str) -> bool:
 def _dotted(text: str) -> Scalar:
     """Go's `ParseFloat` of text that starts with a dot: underscores stand between digits only."""
     pieces = text.split("_")
-    apart = any(not (a[-1:].isdigit() and b[:1].isdigit()) for a, b in zip(pieces, pieces[1:], strict=False))
+    apart = any(not (pieces[i][-1:].isdigit() and pieces[i + 1][:1].isdigit()) for i in range(len(pieces) - 1))
     if apart or not _is_decimal("".join(pieces)):
         return text
     number = float("".join(pieces))

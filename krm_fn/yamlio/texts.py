@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from krm_fn.value import Value
+from krm_fn.yamlio.compare import same
+from krm_fn.yamlio.edits import Unspliceable
 from krm_fn.yamlio.emit import Style, block, dump, flow
 from krm_fn.yamlio.layout import line_start, newline_of
-from krm_fn.yamlio.splice import Unspliceable, respell, same
+from krm_fn.yamlio.splice import respell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krm_fn.paths import Path
-    from krm_fn.yamlio.positions import Node
+    from krm_fn.yamlio.nodes import Node
     from krm_fn.yamlio.reader import Memo
 
     Edit = tuple[int, int, bytes]
@@ -51,7 +53,7 @@ class Text:
         return self.data[piece.start : piece.end].decode()
 
     def place(self, item: int, path: Path = ()) -> tuple[int, int]:
-        """The line and column, from 1, of the value at `path`; of its nearest ancestor where it is absent; (0, 0) if not known."""
+        """The line and column, from 1, of the value at `path`, or of its nearest ancestor; (0, 0) where neither is known."""
         if not 0 <= item < len(self.pieces):
             return 0, 0
         piece, text = self.pieces[item], self.text_of(item)
@@ -69,14 +71,15 @@ class Text:
         before = text[:start].replace("\r\n", "\n").replace("\r", "\n").count("\n")
         return piece.line + before, node.start - start + 1 + (0 if before else piece.column)
 
-    def respelled(self, item: int, new: Any, *, whole: bool = False) -> str:
-        """The piece of an item, changed so that it reads as `new`."""
+    def respelled(self, item: int, new: Any, *, expand: bool = False) -> str:
+        """The piece of an item, changed so that it reads as `new`; with `expand`, without aliases."""
+        from krm_fn.yamlio.documents import read_piece
+
         piece = self.pieces[item]
+        anchors = None if expand else self.outer.get(item)
 
         def read(text: str) -> Any:
-            from krm_fn.yamlio.documents import read_piece
-
-            return read_piece(text, first_entry=piece.form == ENTRY, anchors=self.outer.get(item), memo=self.memo)
+            return read_piece(text, first_entry=piece.form == ENTRY, anchors=anchors, memo=self.memo)[0]
 
         return respell(
             self.text_of(item),
@@ -87,7 +90,7 @@ class Text:
             newline=self.newline,
             json=self.json,
             inside=piece.form == EXACT,
-            whole=whole,
+            expand=expand,
         )
 
     def parse(self, text: str, piece: Piece) -> Node:
@@ -157,43 +160,61 @@ class ListText(Text):
     """A ResourceList: `head` is its top-level map without the items."""
 
     def __init__(
-        self, data: bytes, file: str, head: dict[str, Any], items: list[Any], pieces: list[Piece], top: Top | None
+        self, data: bytes, file: str, items: list[Any], pieces: list[Piece], *, head: dict[str, Any], top: Top | None
     ) -> None:
         super().__init__(data, file, items, pieces)
         self.head, self.top = head, top
-        self.crossing: list[tuple[int, int]] = []
+        self.crossing: list[tuple[int, int, str, Any]] = []
         self.json = bool(top and top.flow and data[top.keys[0][1] : top.keys[0][1] + 1] == b'"')
 
     def write(self, items: Sequence[Any], results: Sequence[Any] = ()) -> bytes:
         """The list with these items: those that are the ones read leave as they came, changed ones with their changes spliced
         in, further ones come last; None leaves its item out. `results`, where there are any, replace those of the input.
         """
+        from krm_fn.yamlio.listedit import ListEdit
+
         kept = list(items)
         if self.top is None:
             return self.data + self._anew(kept, results)
         touched = {i for i, old in enumerate(self.items) if _differs(old, kept[i] if i < len(kept) else None)}
         added = [item for item in kept[len(self.items) :] if item is not None]
-        entangled = self._entangled(touched)
-        if self.top.form == "loose" or -1 in entangled:
-            changed = touched or added or results or self.top.form == "absent"
-            return self._anew(kept, results) if changed else self.data
-        from krm_fn.yamlio.listedit import ListEdit
-
+        if self.top.form == "loose":
+            return self._anew(kept, results) if touched or added or results else self.data
+        gone = {i for i in touched if i >= len(kept) or kept[i] is None}
         try:
-            return ListEdit(self, kept, touched, entangled - touched, added).run(list(results))
+            changed = {i: self.respelled(i, kept[i]) for i in sorted(touched - gone)}
+            if self.crossing:
+                self._disentangle(kept, gone, changed)
+            return ListEdit(self, kept, gone, changed, added).run(list(results))
         except Unspliceable:
             return self._anew(kept, results)
 
-    def _entangled(self, touched: set[int]) -> set[int]:
-        """The items (-1 for what is no item) that alias something inside touched ones, so lose it when that changes."""
-        found: set[int] = set()
-        waiting = set(touched)
-        while waiting:
-            home = waiting.pop()
-            users = {user for definer, user in self.crossing if definer == home} - found
-            found |= users
-            waiting |= users
-        return found
+    def _disentangle(self, items: list[Any], gone: set[int], changed: dict[int, str]) -> None:
+        """Write out the aliases of items to anchors in other items that go or change, and add the items to `changed`.
+
+        Raises: Unspliceable where what is no item aliases such an anchor.
+        """
+        expanded: set[int] = set(gone)
+        found = True
+        while found:
+            found = False
+            for home, user, name, value in self.crossing:
+                if user not in expanded and not self._keeps(home, name, value, gone, changed):
+                    if user < 0:
+                        raise Unspliceable("an alias outside the items")
+                    changed[user] = self.respelled(user, items[user], expand=True)
+                    expanded.add(user)
+                    found = True
+
+    def _keeps(self, home: int, name: str, value: Any, gone: set[int], changed: dict[int, str]) -> bool:
+        """True where the anchor in this item still has this value."""
+        from krm_fn.yamlio.documents import read_piece
+
+        if home in gone or home not in changed:
+            return home not in gone
+        first = self.pieces[home].form == ENTRY
+        anchors = read_piece(changed[home], first_entry=first, anchors=self.outer.get(home), memo=self.memo)[1]
+        return name in anchors and same(anchors[name], value)
 
     def _anew(self, items: Sequence[Any], results: Sequence[Any]) -> bytes:
         """The whole list as new text, its keys in the input's order."""

@@ -1,0 +1,205 @@
+"""The reading of a ResourceList: its top-level map is walked by hand, so that the places of its items are known."""
+
+from __future__ import annotations
+
+from krm_fn.yamlio.events import (
+    DocumentEndEvent,
+    DocumentStartEvent,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+    StreamEndEvent,
+    end_of,
+    start_of,
+)
+from krm_fn.yamlio.layout import dash_before, line_start
+from krm_fn.yamlio.reader import MERGE, OUTSIDE, Source, check_again, merge, read_node
+from krm_fn.yamlio.texts import ENTRY, EXACT, ListText, Piece, Top
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class Offsets:
+    """Byte offsets of rising character indexes."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data, self.ascii = data, data.isascii()
+        self.index = self.at = 0
+
+    def __call__(self, index: int) -> int:
+        if self.ascii:
+            return index
+        count = index - self.index
+        chunk = self.data[self.at : self.at + 4 * count].decode("utf-8", "ignore")[:count]
+        self.index, self.at = index, self.at + len(chunk.encode())
+        return self.at
+
+
+class ListReader:
+    """One reading of a ResourceList."""
+
+    def __init__(self, data: bytes, file: str) -> None:
+        self.data, self.file = data, file
+        self.source = Source(data, file=file)
+        self.offset = Offsets(data)
+        self.values: dict[str, Any] = {}
+        self.keys: list[tuple[str, int, int, int, int]] = []
+        self.pieces: list[Piece] = []
+        self.form = "absent"
+        self.kind_event: Any = None
+
+    def run(self) -> ListText:
+        get = self.source.get
+        get()
+        event: Any = get()
+        if event.__class__ is StreamEndEvent:
+            return ListText(self.data, self.file, [], [], head={}, top=None)
+        root = get()
+        if is_empty(root):
+            self.end_of_stream()
+            return ListText(self.data, self.file, [], [], head={}, top=None)
+        if root.__class__ is not MappingStartEvent:
+            found = "a list" if root.__class__ is SequenceStartEvent else "no map"
+            raise self.source.fail(f"the input is {found}; expected one ResourceList", root)
+        flow = bool(root.flow_style)
+        while (event := get()).__class__ is not MappingEndEvent:
+            self.read_key(event)
+        self.check(root)
+        end = self.offset(end_of(event) if flow else start_of(event))
+        self.end_of_stream()
+        return self.text(flow, end)
+
+    def text(self, flow: bool, end: int) -> ListText:
+        items = self.values.pop("items", None) or []
+        first = self.keys[0][1] if self.keys else 0
+        column = first - (self.data.rfind(b"\n", 0, first) + 1)
+        if self.data[:first].rstrip(b" ").endswith(b"?") or len(self.keys) < len(self.values):
+            self.form = "loose"
+        top = Top(flow=flow, column=column, keys=tuple(self.keys), end=end, form=self.form)
+        text = ListText(self.data, self.file, items, self.pieces, head=self.values, top=top)
+        text.memo = self.source.memo
+        for home, user, name, value in self.source.crossing:
+            text.crossing.append((home, user, name, value))
+            text.outer.setdefault(user, {})[name] = value
+        return text
+
+    def read_key(self, event: Any) -> None:
+        source = self.source
+        key = source.key(event)
+        start, end = self.offset(start_of(event)), self.offset(end_of(event))
+        if key in self.values or key is MERGE:
+            check_again(source, event, self.values, key)
+        event = source.get()
+        if key == "kind":
+            self.kind_event = event
+        if key == "items" and event.__class__ is SequenceStartEvent:
+            begin = self.offset(start_of(event))
+            if event.anchor is not None:
+                self.form = "loose"
+            last = self.read_items(event)
+        else:
+            begin = self.offset(start_of(event))
+            value, last = read_node(source, event, 1)
+            self.take(key, value, event)
+        if key is not MERGE:
+            self.keys.append((key, start, end, begin, self.offset(end_of(last))))
+
+    def take(self, key: Any, value: Any, event: Any) -> None:
+        if key == "items":
+            if value is not None and not isinstance(value, list):
+                raise self.source.fail("items is no list", event)
+            self.form = "loose" if value else "empty"
+        if key is MERGE:
+            merge(self.source, self.values, value, event)
+            self.form = "loose"
+        else:
+            self.values[key] = value
+
+    def read_items(self, event: Any) -> Any:
+        """Read the entries of `items`; the list's last event."""
+        source, get, flow = self.source, self.source.get, event.flow_style
+        items: list[Any] = []
+        self.values["items"] = items
+        if event.anchor is not None:
+            source.anchors[event.anchor] = items, OUTSIDE
+        spans: list[tuple[int, int, int, int]] = []
+        while (event := get()).__class__ is not SequenceEndEvent:
+            mark = event.start_mark
+            start = self.offset(mark.index)
+            source.home = len(items)
+            value, last = read_node(source, event, 2)
+            items.append(value)
+            spans.append((start, self.offset(end_of(last)) if flow else 0, mark.line + 1, mark.column))
+        source.home = OUTSIDE
+        if self.form != "loose":
+            self.form = "empty" if not spans else "flow" if flow else "block"
+        if flow:
+            self.pieces = [Piece(start=s, end=e, line=line, column=column, form=EXACT) for s, e, line, column in spans]
+        elif spans:
+            self.cut(spans, self.offset(start_of(event)))
+        return event
+
+    def cut(self, spans: list[tuple[int, int, int, int]], end: int) -> None:
+        """Cut a block list into pieces of whole lines, each from its dash on."""
+        starts: list[int] = []
+        lines: list[int] = []
+        for value, _, line, _ in spans:
+            start, before = self.line_of(value), 0
+            if self.data[start:value].strip(b" \t") != b"-":
+                start, before = self.dash_line(starts[-1] if starts else self.keys_end(), start)
+            starts.append(start)
+            lines.append(line - before)
+        ends = [*starts[1:], end if end == len(self.data) else self.line_of(end)]
+        for start, stop, line in zip(starts, ends, lines, strict=True):
+            self.pieces.append(Piece(start=start, end=stop, line=line, form=ENTRY))
+
+    def keys_end(self) -> int:
+        return self.keys[-1][4] if self.keys else 0
+
+    def dash_line(self, since: int, start: int) -> tuple[int, int]:
+        """Where the line starts on which only a dash stands, before the line of its value; and how many lines before."""
+        text = self.data[since:start].decode()
+        dash = dash_before(text, len(text))
+        if dash < 0:
+            self.form = "loose"
+            return start, 0
+        first = line_start(text, dash)
+        lines = text[first:].replace("\r\n", "\n").replace("\r", "\n").count("\n")
+        return since + len(text[:first].encode()), lines
+
+    def line_of(self, at: int) -> int:
+        start = self.data.rfind(b"\n", 0, at) + 1
+        return max(start, self.data.rfind(b"\r", start, at) + 1)
+
+    def check(self, root: Any) -> None:
+        kind = self.values.get("kind")
+        if kind == "ResourceList":
+            return
+        if "kind" not in self.values:
+            raise self.source.fail("the input has no kind; expected a ResourceList", root)
+        found = f"kind {kind!r}" if isinstance(kind, str) else "a kind that is no text"
+        raise self.source.fail(f"the input has {found}; expected a ResourceList", self.kind_event or root)
+
+    def end_of_stream(self) -> None:
+        """Read on to the end of the stream; empty documents behind the list are cut off.
+
+        Raises: InputError for a second document with something in it.
+        """
+        get = self.source.get
+        cut = -1
+        while (event := get()).__class__ is not StreamEndEvent:
+            if event.__class__ is DocumentStartEvent:
+                cut = start_of(event) if cut < 0 else cut
+            elif event.__class__ is not DocumentEndEvent and not is_empty(event):
+                raise self.source.fail("a second document follows; expected one ResourceList", event)
+        if cut >= 0:
+            self.data = self.data[: self.offset(cut)]
+
+
+def is_empty(event: Any) -> bool:
+    """True for the node of a document that holds nothing."""
+    return event.__class__ is ScalarEvent and event.value == "" and event.implicit[0] and event.anchor is None

@@ -1,0 +1,31 @@
+"""The tree of spans that stands beside a plain value, made only for items that change.
+
+Spans are indexes into the text. A node's `end` is the end of its last character: a block scalar's trailing empty lines,
+comments and line breaks are outside, so that new lines can follow the line on which a node ends.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+LEAF, BLOCK_SCALAR, ALIAS, MAP, SEQ = range(5)
+
+
+class Node:
+    """One node. `start` includes its anchor and tag; `entries` are by key, a merge's under MERGE.
+
+    `simple`, on a root, says that nothing in the tree has an anchor or tag, is an alias, or keeps empty lines (`|+`).
+    """
+
+    __slots__ = ("end", "entries", "flow", "kind", "nodes", "simple", "start")
+
+    def __init__(self, kind: int, start: int, end: int) -> None:
+        self.kind, self.start, self.end = kind, start, end
+        self.flow = self.simple = False
+        self.entries: dict[Any, Entry] = {}
+        self.nodes: list[Node] = []
+
+
+Entry = tuple[int, int, Node]  # start and end of the key, and the value
