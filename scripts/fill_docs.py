@@ -28,7 +28,7 @@ def documents() -> list[Path]:
 def output(command: str) -> str:
     """What the command prints on stdout; it may fail, as `check` does where there is something to say.
 
-    Raises: ValueError for another program.
+    Raises: ValueError for another program, and where nothing was printed.
     """
     program, *arguments = shlex.split(command)
     if program != "kubevirt-render":
@@ -37,6 +37,8 @@ def output(command: str) -> str:
     ran = subprocess.run(
         [sys.executable, "-c", start, *arguments], cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, check=False
     )
+    if not ran.stdout:
+        raise ValueError(f"{command} prints nothing: {ran.stderr.decode()}")
     return ran.stdout.decode()
 
 

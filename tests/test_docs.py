@@ -36,6 +36,12 @@ def test_the_rules_pages_are_those_of_the_rules() -> None:
     assert {path.name: path.read_text() for path in (ROOT / "docs" / "rules").iterdir()} == RULES["pages"]()
 
 
+def test_the_architecture_places_every_module() -> None:
+    modules = {path.stem for path in (ROOT / "krm_fn").iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    assert sorted(name for name in modules - {"__init__"} if f"`{name}`" not in text and f"`{name}/`" not in text) == []
+
+
 def config_table() -> dict[str, tuple[set[str], str]]:
     """Key to its values and its default, as docs/config.md has them."""
     rows = re.findall(r"^\| `(\w+)` \| (.+?) \| `(.+?)` \|", (ROOT / "docs" / "config.md").read_text(), re.MULTILINE)

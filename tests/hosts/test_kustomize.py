@@ -70,6 +70,7 @@ def test_the_quickstart_builds_what_the_command_renders(kustomize: str, bundle: 
     kept = {key: obj for key, obj in rendered.items() if LOCAL_CONFIG not in annotations_of(obj)}
     assert sorted(kept) == [
         ("DataSource", "debian"),
+        ("DataVolume", "debian-13"),
         ("VirtualMachine", "builder"),
         ("VirtualMachine", "db"),
         ("VirtualMachine", "web"),
