@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 # The subcommands in the order of the help: module and click command bear the same name.
-COMMANDS = ("render", "check", "catalogue", "rules", "argocd", "schema")
+COMMANDS = ("render", "check", "migrate", "catalogue", "rules", "argocd", "schema")
 
 
 def run(arguments: Sequence[str]) -> int:

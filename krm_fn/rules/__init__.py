@@ -23,6 +23,7 @@ The function bears the module's name; the id is the same name with dashes. Famil
     lint     facts of the whole bundle, in mode `validate` only: what KubeVirt's webhooks don't see
     ignore   facts of the annotations that silence rules, judged when all other families have spoken
     baseline facts of the command's list of known findings
+    migration facts of what `migrate` rewrites, and of nothing else
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from krm_fn.cli.baseline import BaselineFacts
     from krm_fn.facts import BundleFacts, VmFacts
     from krm_fn.ignores import IgnoreFacts
+    from krm_fn.migrate.facts import MigrationFacts
     from krm_fn.paths import Path
     from krm_fn.presets.facts import PresetFacts
     from krm_fn.releases import Release, Version
@@ -145,7 +147,7 @@ def judge(family: str, facts: VmFacts | PresetFacts, severity: Mapping[str, str]
 
 
 def judge_bundle(
-    facts: BundleFacts | IgnoreFacts | BaselineFacts, severity: Mapping[str, str], family: str = "bundle"
+    facts: BundleFacts | IgnoreFacts | BaselineFacts | MigrationFacts, severity: Mapping[str, str], family: str = "bundle"
 ) -> Iterator[Finding]:
     """The findings of a family about the whole bundle."""
     for declared in load(family):
@@ -155,7 +157,7 @@ def judge_bundle(
 
 def _hits(
     declared: Rule,
-    facts: VmFacts | PresetFacts | BundleFacts | IgnoreFacts | BaselineFacts,
+    facts: VmFacts | PresetFacts | BundleFacts | IgnoreFacts | BaselineFacts | MigrationFacts,
     release: Release,
     severity: Mapping[str, str],
 ) -> Iterable[Hit]:

@@ -23,7 +23,6 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.paths import dotted
 from krm_fn.removed import removed_fields
 from krm_fn.rules import Hit, rule
 from krm_fn.served import is_served
@@ -39,5 +38,5 @@ if TYPE_CHECKING:
 def removed_field(facts: BundleFacts) -> Iterator[Hit]:
     for entry in facts.bundle.entries:
         for path, value, row in removed_fields(entry.obj) if is_served(entry.obj, facts.release) else ():
-            message = f"{dotted(path)} is gone since KubeVirt {row.gone}, and a cluster drops it; write {row.instead}"
+            message = f"{path[-1]} is gone since KubeVirt {row.gone}, and a cluster drops it; write {row.instead}"
             yield Hit(message=message, path=path, current=value, about=entry)

@@ -1,0 +1,53 @@
+"""`kubevirt-render migrate`: objects of old kinds and forms in, what the release serves out."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from krm_fn import config, results
+from krm_fn import migrate as migration
+from krm_fn.cli import inplace, options, outputs
+from krm_fn.config_keys import NAMES, Config
+from krm_fn.core import Outcome
+from krm_fn.errors import UsageError
+from krm_fn.function import report
+from krm_fn.main import write_out
+
+
+@click.command()
+@options.source_options
+@click.option("--in-place", is_flag=True, help="Write the changed files anew, and nothing to stdout.")
+@click.option("--kubevirt-version", metavar="VERSION", help=f"{NAMES['kubevirtVersion'].doc}.")
+@click.option("--fail-on", type=options.Words(NAMES["failOn"].words), help=f"{NAMES['failOn'].doc}.")
+def migrate(
+    paths: tuple[str, ...],
+    kustomizations: tuple[str, ...],
+    *,
+    verbose: bool,
+    in_place: bool,
+    kubevirt_version: str | None,
+    fail_on: str | None,
+) -> int:
+    """Rewrite old kinds and forms in files, folders, kustomizations (-k DIR) or stdin (-) to what a release serves.
+
+    Flavors become instancetypes, presets instancetypes and preferences, OfflineVirtualMachines VMs; old API versions
+    and fields their successors. What needs no rewriting stays as it is written. Findings, which go to stderr, name what
+    can't be carried over; from --fail-on on the exit code is 1, and stdout stays empty.
+    """
+    if in_place and ("-" in paths or kustomizations):
+        raise UsageError("--in-place needs files; what comes from stdin or a build has no file to go to")
+    found = options.read_sources(paths, kustomizations, verbose=verbose)
+    given = {"kubevirtVersion": kubevirt_version, "failOn": fail_on}
+    settings = config.with_texts(Config(), given, place=options.flag_of)
+    items, findings = migration.migrate(found.items, settings.release, places=found.places)
+    report(findings, sys.stderr)
+    code, outcome = results.exit_code(findings, settings.fail_on), Outcome(items=items, findings=findings)
+    if in_place:
+        for file in inplace.write(found, outcome):
+            if verbose:
+                options.note(f"{file}: written")
+    elif not code:
+        write_out(outputs.to_yaml(found, outcome))
+    return code

@@ -1,0 +1,51 @@
+"""Migration: objects of kinds and forms that are gone, rewritten to what a release serves.
+
+Every rewriting is a row of `rewrites.REWRITES`, in the order in which they are carried out on one object; presets, which
+concern several objects at once, come last. What can't be carried over becomes a finding. Migrating twice changes nothing more.
+"""
+
+from __future__ import annotations
+
+from krm_fn import results, rules
+from krm_fn.bundle import Bundle
+from krm_fn.migrate.facts import MigrationFacts
+from krm_fn.migrate.presets import migrate_presets
+from krm_fn.migrate.rewrites import rewritten
+from krm_fn.migrate.work import Work
+from krm_fn.modes import replaced
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
+
+    from krm_fn.findings import Finding
+    from krm_fn.releases import Release
+
+__all__ = ["migrate"]
+
+
+def migrate(
+    items: Sequence[Any],
+    release: Release,
+    *,
+    severity: Mapping[str, str] | None = None,
+    places: Sequence[tuple[str, int]] = (),
+) -> tuple[list[Any], tuple[Finding, ...]]:
+    """All items, the untouched ones as the very objects that came, and what there is to say; new items stand at the end.
+
+    `severity` maps rule ids to severities, or "off"; `places` gives file and index of each item where the caller knows them.
+    """
+    work = Work(Bundle(items, places), release)
+    changes = ((entry, (), rewritten(entry, work)) for entry in work.bundle.entries)
+    changed = replaced(items, [change for change in changes if change[2] is not change[0].obj])
+    again = Work(Bundle(changed, places), release)
+    changed = migrate_presets(changed, again)
+    facts = MigrationFacts(release=release, leftovers=(*work.leftovers, *again.leftovers))
+    return changed, results.ordered(_placed(facts, severity or {}, work.bundle))
+
+
+def _placed(facts: MigrationFacts, severity: Mapping[str, str], bundle: Bundle) -> Iterator[Finding]:
+    for finding in rules.judge_bundle(facts, severity, "migration"):
+        file, index = bundle.place(finding.item)
+        yield finding.but(file=file, index=index) if file else finding

@@ -1,0 +1,47 @@
+"""The two deprecated preferences for EFI as one `preferredEfi`, where that says the same.
+
+upstream: pkg/instancetype/preference/apply/firmware.go:applyFirmwarePreferences
+"""
+
+from __future__ import annotations
+
+from krm_fn.migrate.forms import with_value
+from krm_fn.paths import as_map, get, is_set
+from krm_fn.removed import template_path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from krm_fn.bundle import Entry
+    from krm_fn.migrate.work import User, Work
+    from krm_fn.paths import Path
+    from krm_fn.resource import Object
+
+FIRMWARE: Path = ("spec", "firmware")
+OLD = ("preferredUseEfi", "preferredUseSecureBoot")
+EFI: Path = ("spec", "domain", "firmware", "bootloader", "efi")
+
+
+def choose_efi(obj: Object, entry: Entry, work: Work) -> Object:
+    """The preference with `preferredEfi`. The old secure boot also refines a VM's own EFI, which the new field can't say."""
+    written = as_map(get(obj, FIRMWARE))
+    if not any(is_set(written.get(field)) for field in OLD):
+        return obj
+    secure, efi = written.get("preferredUseSecureBoot"), written.get("preferredEfi")
+    chooses = written.get("preferredUseEfi") is True
+    unexpressed = is_set(secure) and ((not chooses and not is_set(efi)) or any(_refined(user, entry) for user in work.users))
+    if unexpressed:
+        work.leave(entry, "secure-boot", (*FIRMWARE, "preferredUseSecureBoot"), current=secure)
+        return obj
+    kept = {key: value for key, value in written.items() if key not in OLD}
+    if chooses and not is_set(efi):
+        kept["preferredEfi"] = {"secureBoot": secure} if is_set(secure) else {}
+    return with_value(obj, FIRMWARE, kept)
+
+
+def _refined(user: User, entry: Entry) -> bool:
+    """True for a VM that has this preference and an EFI of its own, which says nothing of secure boot."""
+    found = user.resolution.preference
+    if found is None or found.entry is not entry:
+        return False
+    efi = get(user.entry.obj, (*(template_path(user.entry.obj) or ()), *EFI))
+    return isinstance(efi, dict) and not is_set(efi.get("secureBoot"))

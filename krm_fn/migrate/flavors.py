@@ -1,0 +1,103 @@
+"""VMs with a flavor become VMs with an instancetype.
+
+An instancetype needs memory. A flavor that has none, as those up to 0.53, can't become one: what it says is written into the
+VMs that refer to it.
+"""
+
+from __future__ import annotations
+
+from krm_fn.expand import apply
+from krm_fn.migrate.forms import HELD, with_value
+from krm_fn.paths import as_map, copy, get
+from krm_fn.resolve import INSTANCETYPE
+from krm_fn.resolve.flavors import FLAVOR
+from krm_fn.resource import text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from krm_fn.bundle import Entry
+    from krm_fn.facts import Found, ResolutionError
+    from krm_fn.migrate.work import User, Work
+    from krm_fn.resource import Object
+
+GUEST = ("memory", "guest")
+
+
+def hold_flavor(obj: Object, entry: Entry, work: Work) -> Object:
+    """A flavor without memory stays what it is."""
+    if "spec" in obj and get(obj, ("spec", *GUEST)) is not None and get(obj, ("spec", "cpu", "guest")) is not None:
+        return obj
+    work.leave(entry, "flavor-without-memory", ("spec",) if "spec" in obj else ("profiles",))
+    return HELD
+
+
+def follow_flavor(obj: Object, entry: Entry, work: Work) -> Object:
+    """The object with its VM's flavor as an instancetype, or written out."""
+    user = work.user(entry)
+    if user is None or get(user.vm, ("spec", "flavor")) is None:
+        return obj
+    path = (*user.path, "spec")
+    spec = get(obj, path)
+    if spec.get("instancetype") is not None:
+        work.leave(entry, "flavor-outdone", (*path, "flavor"), current=spec["flavor"])
+        return with_value(obj, path, {key: value for key, value in spec.items() if key != "flavor"})
+    found = user.resolution.instancetype
+    if found is None:
+        return _unresolved(obj, user, work)
+    if found.origin == "bundle" and found.entry is not None and work.is_taken(found.entry):
+        work.leave(entry, "flavor-name-taken", (*path, "flavor"), current=spec["flavor"], flavor=found.ref)
+        return obj
+    if get(found.spec, GUEST) is not None and get(found.spec, ("cpu", "guest")) is not None:
+        _tell_conflicts(obj, user, found, work)
+        return with_value(obj, path, _referring(spec))
+    return _written_out(obj, user, found, work)
+
+
+def _unresolved(obj: Object, user: User, work: Work) -> Object:
+    """A flavor that is not in the bundle may have become an instancetype elsewhere; a profile can't have."""
+    path = (*user.path, "spec")
+    spec = get(obj, path)
+    errors = [error for error in user.resolution.errors if error.matcher == "flavor"]
+    if any(_is_elsewhere(error) for error in errors) and not as_map(spec["flavor"]).get("profile"):
+        work.leave(user.entry, "flavor-elsewhere", (*path, "flavor"), current=spec["flavor"], flavor=errors[0].wanted)
+        return with_value(obj, path, _referring(spec))
+    work.leave(user.entry, "flavor-unresolved", (*path, "flavor"), current=spec["flavor"])
+    return obj
+
+
+def _is_elsewhere(error: ResolutionError) -> bool:
+    return error.reason in ("unknown-name", "wrong-namespace", "revision-missing")
+
+
+def _referring(spec: Object) -> Object:
+    """The VM's spec with a matcher for an instancetype in the place of the one for a flavor."""
+    flavor = spec["flavor"]
+    kind = FLAVOR.kind_named(text(flavor.get("kind")))
+    named = {**flavor, "kind": dict(zip(FLAVOR.kinds, INSTANCETYPE.kinds, strict=True))[kind]} if "kind" in flavor else flavor
+    matcher = {key: value for key, value in named.items() if key != "profile"}
+    return {"instancetype" if key == "flavor" else key: matcher if key == "flavor" else value for key, value in spec.items()}
+
+
+def _tell_conflicts(obj: Object, user: User, found: Found, work: Work) -> None:
+    """What a VM may set beside a flavor, but not beside an instancetype."""
+    template = copy(get(obj, (*user.path, "spec", "template")))
+    if not isinstance(template, dict):
+        return
+    for conflict in apply(template, instancetype=found.spec, preference=None, release=work.release):
+        work.leave(user.entry, "conflict", (*user.path, *conflict.path), current=conflict.current, flavor=found.ref)
+
+
+def _written_out(obj: Object, user: User, found: Found, work: Work) -> Object:
+    path = (*user.path, "spec")
+    spec = get(obj, path)
+    template = copy(spec.get("template"))
+    topology = get(user.resolution.preference.spec, ("cpu",)) if user.resolution.preference else None
+    told = {"cpu": {"preferredCPUTopology": as_map(topology).get("preferredCPUTopology")}}
+    conflicts = not isinstance(template, dict) or apply(
+        template, instancetype=found.spec, preference=told, release=work.release, table=found.table
+    )
+    if conflicts:
+        work.leave(user.entry, "flavor-unresolved", (*path, "flavor"), current=spec["flavor"])
+        return obj
+    kept = {key: value for key, value in spec.items() if key != "flavor"}
+    return with_value(obj, path, {**kept, "template": template})

@@ -1,0 +1,144 @@
+"""Rewritings that need to see one object only: kinds, API versions, keys, names."""
+
+from __future__ import annotations
+
+from krm_fn.fields.topology import DEPRECATED
+from krm_fn.paths import as_list, copy, get, put
+from krm_fn.presets.era import EXCLUDE, FIRST_EXCLUDE
+from krm_fn.removed import removed_fields, template_path, vm_path
+from krm_fn.resolve.flavors import present_preference
+from krm_fn.resource import kind_of
+from krm_fn.served import FIRST_API_VERSION, present_form
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from krm_fn.bundle import Entry
+    from krm_fn.migrate.work import Work
+    from krm_fn.paths import Path
+    from krm_fn.resource import Object
+
+HELD: Object = {}  # told apart by identity
+
+CAPITALS = {"Running": "running", "Template": "template"}
+TOPOLOGY: Path = ("spec", "cpu", "preferredCPUTopology")
+
+
+def renamed(value: Object, names: dict[str, str]) -> Object:
+    """The map with keys renamed where they stand; a name that is taken is not given again. The same map where none is there."""
+    wanted = {old: new for old, new in names.items() if old in value and new not in value}
+    return {wanted.get(key, key): below for key, below in value.items()} if wanted else value
+
+
+def with_value(obj: Object, path: Path, value: Any) -> Object:
+    """The object with another value at a path; the same object where that value stands there already."""
+    if get(obj, path) is value:
+        return obj
+    if not path:
+        new: Object = value
+        return new
+    new = copy(obj)
+    put(new, path, value)
+    return new
+
+
+def lower_keys(obj: Object, _entry: Entry, _work: Work) -> Object:
+    """0.3 wrote the keys of an OfflineVirtualMachine's spec with a capital."""
+    path = vm_path(obj)
+    spec = None if path is None else get(obj, (*path, "spec"))
+    return with_value(obj, (*(path or ()), "spec"), renamed(spec, CAPITALS)) if isinstance(spec, dict) else obj
+
+
+def set_run_strategy(obj: Object, entry: Entry, work: Work) -> Object:
+    """`running` says less than `runStrategy`, and is deprecated since 1.4. Without either an OfflineVirtualMachine was off."""
+    path = vm_path(obj)
+    spec = None if path is None else get(obj, (*path, "spec"))
+    if path is None or not isinstance(spec, dict):
+        return obj
+    running = spec.get("running")
+    if running is None:
+        off = kind_of(obj) == "OfflineVirtualMachine" and "runStrategy" not in spec
+        return with_value(obj, (*path, "spec"), {**spec, "runStrategy": "Halted"}) if off else obj
+    if not isinstance(running, bool) or spec.get("runStrategy") is not None:
+        work.leave(entry, "running", (*path, "spec", "running"), current=running, strategy=spec.get("runStrategy"))
+        return obj
+    new = renamed({key: value for key, value in spec.items() if key != "runStrategy"}, {"running": "runStrategy"})
+    return with_value(obj, (*path, "spec"), {**new, "runStrategy": "Always" if running else "Halted"})
+
+
+def match_disks(obj: Object, _entry: Entry, _work: Work) -> Object:
+    """Up to 0.12 a disk named its volume; since then its own name does. Disks that would come to share a name stay."""
+    path = (*(template_path(obj) or ()), "spec", "domain", "devices", "disks")
+    disks = get(obj, path)
+    names = [_disk_name(disk) for disk in as_list(disks)]
+    matched = [_matched(disk) if names.count(name) == 1 else disk for disk, name in zip(as_list(disks), names, strict=True)]
+    changed = any(new is not old for new, old in zip(matched, as_list(disks), strict=True))
+    return with_value(obj, path, matched) if changed else obj
+
+
+def _disk_name(disk: Any) -> Any:
+    """The name that a disk has, or would get."""
+    return get(disk, ("volumeName",)) or get(disk, ("name",))
+
+
+def _matched(disk: Any) -> Any:
+    volume = get(disk, ("volumeName",))
+    if not volume or not isinstance(volume, str):
+        return disk
+    return {"name": volume, **{key: value for key, value in disk.items() if key not in ("name", "volumeName")}}
+
+
+def rename_volumes(obj: Object, _entry: Entry, _work: Work) -> Object:
+    path = (*(template_path(obj) or ()), "spec", "volumes")
+    volumes = as_list(get(obj, path))
+    new = [renamed(volume, {"registryDisk": "containerDisk"}) if isinstance(volume, dict) else volume for volume in volumes]
+    changed = any(one is not other for one, other in zip(new, volumes, strict=True))
+    return with_value(obj, path, new) if changed else obj
+
+
+def rename_exclusion(obj: Object, _entry: Entry, _work: Work) -> Object:
+    """The annotation that keeps presets off an instance was renamed along with the kind."""
+    path = (*(template_path(obj) or ()), "metadata", "annotations")
+    notes = get(obj, path)
+    if obj.get("apiVersion") != FIRST_API_VERSION or not isinstance(notes, dict):
+        return obj
+    return with_value(obj, path, renamed(notes, {FIRST_EXCLUDE: EXCLUDE}))
+
+
+def unset_idle_preferences(obj: Object, _entry: Entry, _work: Work) -> Object:
+    """Preferences that did nothing where they were false, and would do something now."""
+    spec = obj.get("spec")
+    return with_value(obj, ("spec",), present_preference(spec)) if isinstance(spec, dict) else obj
+
+
+def name_topology(obj: Object, _entry: Entry, _work: Work) -> Object:
+    written = get(obj, TOPOLOGY)
+    return with_value(obj, TOPOLOGY, DEPRECATED[written]) if isinstance(written, str) and written in DEPRECATED else obj
+
+
+def report_removed(obj: Object, entry: Entry, work: Work) -> Object:
+    """What is gone from the API, and has no successor that would say the same."""
+    for path, value, row in removed_fields(obj):
+        if path[-1] != "flavor":  # of which `follow_flavor` speaks
+            work.leave(entry, "removed-field", path, current=value, gone=row.gone, instead=row.instead)
+    return obj
+
+
+def hold_namesake(obj: Object, entry: Entry, work: Work) -> Object:
+    if work.is_taken(entry):
+        form = present_form(obj, work.release)
+        work.leave(entry, "name-taken", ("metadata", "name"), current=obj["metadata"]["name"], kind=form and form[1])
+        return HELD
+    return obj
+
+
+def rename_kind(obj: Object, entry: Entry, work: Work) -> Object:
+    """The object with the apiVersion and kind that the release serves."""
+    form = present_form(obj, work.release)
+    if form is None:
+        work.leave(entry, "no-successor", ("kind",), current=kind_of(obj))
+        return obj
+    if form == (obj.get("apiVersion"), kind_of(obj)):
+        return obj
+    return {**obj, "apiVersion": form[0], "kind": form[1]}

@@ -1,0 +1,55 @@
+"""ControllerRevisions that hold an instancetype or a preference in a form that only older releases read.
+
+upstream: pkg/instancetype/upgrade, pkg/instancetype/compatibility/compatibility.go
+"""
+
+from __future__ import annotations
+
+from krm_fn.paths import as_map, get
+from krm_fn.resolve import MATCHERS, decode
+from krm_fn.resolve.flavors import FLAVOR, READS_REVISIONS
+from krm_fn.resolve.matcher import API_VERSION
+from krm_fn.resource import labels_of, name_of, text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from krm_fn.bundle import Entry
+    from krm_fn.migrate.work import Work
+    from krm_fn.resolve import Payload
+    from krm_fn.resource import Object
+
+VERSION_LABEL = "instancetype.kubevirt.io/object-version"
+
+
+def rewrite_revision(obj: Object, entry: Entry, work: Work) -> Object:
+    """The revision with its payload as a v1beta1 object, the same where it holds none of an older form."""
+    data = as_map(obj.get("data"))
+    if data.get("apiVersion") == API_VERSION:
+        return obj
+    payload = decode(data, READS_REVISIONS)
+    if isinstance(payload, str):
+        return obj
+    rewritten = {**obj, "data": _stored(data, payload, *_meant(entry, payload, work))}
+    if VERSION_LABEL in labels_of(obj):
+        labels = {**labels_of(obj), VERSION_LABEL: API_VERSION.rpartition("/")[2]}
+        rewritten["metadata"] = {**obj["metadata"], "labels": labels}
+    return rewritten
+
+
+def _stored(data: Object, payload: Payload, kind: str, name: str) -> Object:
+    if payload.kind:
+        return {**data, "apiVersion": API_VERSION, "spec": payload.spec}
+    return {"apiVersion": API_VERSION, "kind": kind, "metadata": {"name": name}, "spec": payload.spec}
+
+
+def _meant(entry: Entry, payload: Payload, work: Work) -> tuple[str, str]:
+    """Kind and name of what a lone spec was stored for, as the first VM says that points to it."""
+    for user in work.users:
+        for matcher in (*MATCHERS, FLAVOR):
+            written = as_map(get(user.vm, ("spec", matcher.field)))
+            alike = (matcher.payload or matcher.field) == payload.matcher.field
+            if alike and written.get("revisionName") == name_of(entry.obj):
+                number = matcher.kinds.index(matcher.kind_named(text(written.get("kind"))) or matcher.cluster_kind)
+                return payload.matcher.kinds[number], text(written.get("name"))
+    # what upstream's own upgrade calls one that nobody names
+    return payload.matcher.cluster_kind, f"old-version-of-{payload.matcher.field}-object"

@@ -1,0 +1,83 @@
+"""The table of rewritings. Each row says on which objects it works and which function does it.
+
+A function takes the object as the rows before it left it, the entry it came from, and the work; it gives a new object, or the
+same one where there is nothing to do. HELD says that the object must stay what it is.
+"""
+
+from __future__ import annotations
+
+from krm_fn.migrate.firmware import choose_efi
+from krm_fn.migrate.flavors import follow_flavor, hold_flavor
+from krm_fn.migrate.forms import (
+    HELD,
+    hold_namesake,
+    lower_keys,
+    match_disks,
+    name_topology,
+    rename_exclusion,
+    rename_kind,
+    rename_volumes,
+    report_removed,
+    set_run_strategy,
+    unset_idle_preferences,
+)
+from krm_fn.migrate.revisions import rewrite_revision
+from krm_fn.removed import TEMPLATES, VMS
+from krm_fn.resource import group_of, kind_of
+from krm_fn.served import FLAVOR, INSTANCETYPE, KINDS, SUCCESSORS
+from krm_fn.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from krm_fn.bundle import Entry
+    from krm_fn.migrate.work import Work
+    from krm_fn.resource import Object
+
+    Step = Callable[[Object, Entry, Work], Object]
+
+
+class Rewrite(Value):
+    """One row: `of` are API group and kind of the objects it works on, `step` does it."""
+
+    of: Collection[tuple[str, str]]
+    step: Step
+
+
+FLAVORS = ((FLAVOR, "VirtualMachineFlavor"), (FLAVOR, "VirtualMachineClusterFlavor"))
+OLD_PREFERENCES = ((FLAVOR, "VirtualMachinePreference"), (FLAVOR, "VirtualMachineClusterPreference"))
+PREFERENCES = (
+    *OLD_PREFERENCES,
+    (INSTANCETYPE, "VirtualMachinePreference"),
+    (INSTANCETYPE, "VirtualMachineClusterPreference"),
+)
+
+REWRITES = (
+    Rewrite(of=VMS, step=lower_keys),  # Running and Template, of 0.3
+    Rewrite(of=VMS, step=set_run_strategy),  # running
+    Rewrite(of=TEMPLATES, step=match_disks),  # disks[].volumeName
+    Rewrite(of=TEMPLATES, step=rename_volumes),  # volumes[].registryDisk
+    Rewrite(of=TEMPLATES, step=rename_exclusion),  # the annotation that keeps presets off
+    Rewrite(of=VMS, step=follow_flavor),  # spec.flavor
+    Rewrite(of=(("apps", "ControllerRevision"),), step=rewrite_revision),
+    Rewrite(of=SUCCESSORS, step=hold_namesake),
+    Rewrite(of=FLAVORS, step=hold_flavor),
+    Rewrite(of=OLD_PREFERENCES, step=unset_idle_preferences),
+    Rewrite(of=PREFERENCES, step=name_topology),  # preferCores and its like
+    Rewrite(of=PREFERENCES, step=choose_efi),  # preferredUseEfi, preferredUseSecureBoot
+    Rewrite(of=TEMPLATES, step=report_removed),
+    Rewrite(of=(*KINDS, *SUCCESSORS), step=rename_kind),
+)
+
+
+def rewritten(entry: Entry, work: Work) -> Object:
+    """The object of an entry after all rows that work on it; the same object where none changed it."""
+    obj, key = entry.obj, (group_of(entry.obj), kind_of(entry.obj))
+    for row in REWRITES:
+        if key in row.of:
+            new = row.step(obj, entry, work)
+            if new is HELD:
+                break
+            obj = new
+    return obj

@@ -1,0 +1,1 @@
+"""Rules about what a migration leaves to the user."""

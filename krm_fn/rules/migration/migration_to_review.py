@@ -1,0 +1,54 @@
+"""What a migration wrote holds under a condition.
+
+What it finds: when migrating, a rewriting that is right only if something outside the input is so: an instancetype takes the
+place of a flavor that the input doesn't hold; a preset became an instancetype or a preference, while other VMs may match it; a
+flavor was dropped beside an instancetype.
+
+Why it matters: nobody but you can see what stands outside the input.
+
+Fix: look, and do what the message says.
+
+Example:
+
+    apiVersion: kubevirt.io/v1
+    kind: VirtualMachine
+    metadata: {name: web}
+    spec:
+      flavor: {name: small}  # the flavor is elsewhere
+      template: {spec: {domain: {devices: {}}}}
+"""
+
+from __future__ import annotations
+
+from krm_fn.rules import Hit, rule
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    from krm_fn.migrate.facts import Leftover, MigrationFacts
+
+
+@rule(severity="info")
+def migration_to_review(facts: MigrationFacts) -> Iterator[Hit]:
+    for left in facts.leftovers:
+        if left.reason in WORDINGS:
+            yield Hit(message=WORDINGS[left.reason](left, dict(left.detail)), path=left.path, about=left.entry)
+
+
+def _elsewhere(_: Leftover, more: dict[str, Any]) -> str:
+    return f"{more['flavor']} is not in the input; see that an instancetype of its name is where the VM goes"
+
+
+def _preset(left: Leftover, more: dict[str, Any]) -> str:
+    vms = "no VM" if not left.current else "1 VM" if left.current == 1 else f"{left.current} VMs"
+    what = " and ".join(("an " if name[0] == "i" else "a ") + name for name in more["names"])
+    return f"the preset became {what}, to which {vms} of the input now refer{'s' * (left.current < 2)}; others must do so too"
+
+
+WORDINGS: dict[str, Callable[[Leftover, dict[str, Any]], str]] = {
+    "flavor-elsewhere": _elsewhere,
+    "flavor-outdone": lambda _left, _: "the flavor is dropped: a VM with an instancetype never had one",
+    "preset-taken": _preset,
+}

@@ -1,0 +1,105 @@
+"""Something of old can't be carried over by itself.
+
+What it finds: when migrating, an object or a field that has no counterpart in the release, or whose counterpart would mean
+something else for a VM of the input: a flavor without memory, a preset that gives what no instancetype and no preference can
+say, a field that is gone without a successor, two objects that would come to share a name.
+
+Why it matters: what is named here stays as it was written. Where the release doesn't serve it, the cluster will refuse it.
+
+Fix: as the message says; then run `kubevirt-render migrate` again.
+
+Example:
+
+    apiVersion: kubevirt.io/v1
+    kind: VirtualMachineInstancePreset
+    metadata: {name: guarded}
+    spec:
+      selector: {matchLabels: {app: web}}
+      domain: {devices: {watchdog: {name: dog, i6300esb: {action: reset}}}}
+"""
+
+from __future__ import annotations
+
+from krm_fn.paths import dotted
+from krm_fn.rules import Hit, rule, show
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    from krm_fn.migrate.facts import Leftover, MigrationFacts
+
+
+@rule(severity="warning")
+def not_migrated(facts: MigrationFacts) -> Iterator[Hit]:
+    for left in facts.leftovers:
+        if left.reason in WORDINGS:
+            message = WORDINGS[left.reason](left, dict(left.detail))
+            yield Hit(message=message, path=left.path, current=left.current, about=left.entry)
+
+
+def _running(left: Leftover, more: dict[str, Any]) -> str:
+    if more["strategy"] is not None:
+        return f"running stands beside runStrategy: {show(more['strategy'])}, which no release takes; remove running"
+    return f"running is {show(left.current)}, which is no boolean; write runStrategy: Always or Halted"
+
+
+def _removed(left: Leftover, more: dict[str, Any]) -> str:
+    return f"{left.path[-1]} is gone since KubeVirt {more['gone']}; write {more['instead']}"
+
+
+def _taken(left: Leftover, more: dict[str, Any]) -> str:
+    return f"another {more['kind']} is called {show(left.current)} already; rename one, and what refers to it"
+
+
+def _flavor_taken(_: Leftover, more: dict[str, Any]) -> str:
+    return f"{more['flavor']} can't become an instancetype, since one of that name is there; refer to one of them by hand"
+
+
+def _secure_boot(_: Leftover, _more: dict[str, Any]) -> str:
+    return (
+        "preferredUseSecureBoot also holds for VMs that choose EFI themselves, which preferredEfi can't say; "
+        "set secureBoot in those VMs, and write preferredEfi"
+    )
+
+
+def _conflict(left: Leftover, more: dict[str, Any]) -> str:
+    return f"{more['flavor']} is an instancetype now, beside which no VM may set {dotted(left.path[-2:])}; remove it"
+
+
+def _preset(why: str) -> Callable[[Leftover, dict[str, Any]], str]:
+    def worded(_: Leftover, more: dict[str, Any]) -> str:
+        return f"the preset stays: {why.format(**more)}"
+
+    return worded
+
+
+def _preset_field(left: Leftover, _: dict[str, Any]) -> str:
+    return f"the preset stays: no instancetype or preference can say {dotted(left.path[2:])}; write it into the VMs"
+
+
+WORDINGS: dict[str, Callable[[Leftover, dict[str, Any]], str]] = {
+    "running": _running,
+    "removed-field": _removed,
+    "no-successor": lambda left, _: f"nothing took the place of {left.current}; remove it",
+    "name-taken": _taken,
+    "flavor-name-taken": _flavor_taken,
+    "flavor-unresolved": lambda _left, _: "the flavor leads nowhere, or clashes with the VM; `kubevirt-render check` says why",
+    "flavor-without-memory": lambda _left, _: (
+        "an instancetype needs memory, which this flavor doesn't state: what it says stands in the VMs of the input "
+        "that referred to it; remove it, or give it memory"
+    ),
+    "secure-boot": _secure_boot,
+    "conflict": _conflict,
+    "preset-field": _preset_field,
+    "preset-topology": _preset("a topology of several sockets, cores and threads has no name; write cpu into the VMs"),
+    "preset-without-memory": _preset("an instancetype needs memory; add requests.memory, or write cpu into the VMs"),
+    "preset-without-effect": _preset("it gives nothing that would reach a VM; remove it, or write it into the instances"),
+    "preset-selector": _preset("its selector is invalid"),
+    "preset-name-taken": _preset("an instancetype or preference of its name is there; rename it"),
+    "preset-of-instances": _preset("it also matches {kind} {other}, which can't refer to an instancetype"),
+    "preset-beside-matchers": _preset("{kind} {other}, which it matches, has an instancetype or a preference already"),
+    "preset-among-several": _preset("other presets match {kind} {other} too; make one of them"),
+    "preset-conflict": _preset("{kind} {other}, which it matches, sets some of the same itself"),
+}
