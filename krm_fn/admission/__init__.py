@@ -8,6 +8,7 @@ the causes of all stages are found.
 from __future__ import annotations
 
 from krm_fn.admission import (
+    claims,
     cpu,
     credentials,
     devices,
@@ -27,7 +28,7 @@ from krm_fn.admission import (
     volumes,
 )
 from krm_fn.admission.causes import REQUIRED, Cause
-from krm_fn.admission.checks import Plan
+from krm_fn.admission.plan import Plan
 from krm_fn.admission.scope import Scope
 from krm_fn.paths import as_map, get, is_set
 
@@ -54,6 +55,7 @@ GROUPS = (
     *volumes.GROUPS,
     *interfaces.GROUPS,
     *devices.GROUPS,
+    *claims.GROUPS,
     *credentials.GROUPS,
     *dns.GROUPS,
     *schema.GROUPS,
@@ -67,6 +69,7 @@ EXAMINATIONS = (
     *networks.EXAMINATIONS,
     *interfaces.EXAMINATIONS,
     *devices.EXAMINATIONS,
+    *claims.EXAMINATIONS,
     *disks.EXAMINATIONS,
     *volumes.EXAMINATIONS,
     *dns.EXAMINATIONS,

@@ -7,7 +7,7 @@ expresses: a generator over the whole scope. All carry the place in upstream's s
 
 from __future__ import annotations
 
-from krm_fn.admission.causes import INVALID, REQUIRED, Cause, shown
+from krm_fn.admission.causes import INVALID, REQUIRED
 from krm_fn.admission.formats import is_label, is_subdomain
 from krm_fn.value import Value
 
@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
+    from krm_fn.admission.causes import Cause
     from krm_fn.admission.scope import Scope
     from krm_fn.paths import Path
-    from krm_fn.releases import Release, Version
+    from krm_fn.releases import Version
     from krm_fn.resource import Object
 
     Test = Callable[[Any, Object, Scope], object]
@@ -212,109 +213,3 @@ def listing(words: Sequence[str]) -> str:
 def use(words: Sequence[str]) -> str:
     """`use a, b or c`."""
     return "use " + (words[0] if len(words) == 1 else ", ".join(words[:-1]) + " or " + words[-1])
-
-
-class Plan:
-    """Groups and examinations, compiled for one release into a tree that is walked along the keys a spec has.
-
-    So a field that nobody set costs nothing.
-    """
-
-    __slots__ = ("root",)
-
-    def __init__(self, groups: Iterable[Group], examinations: Iterable[Examination], release: Release) -> None:
-        self.root = Node()
-        for group in groups:
-            node = self.root.at(group.at)
-            for check in group.checks:
-                if release.within(since=check.since, until=check.until):
-                    node.add(check)
-        for found in examinations:
-            if release.within(since=found.since, until=found.until):
-                self.root.at(found.needs).examinations.append((found.check, found.upstream))
-
-    def run(self, scope: Scope) -> list[Cause]:
-        """Every cause of every row and examination, in the order of the spec's own keys."""
-        found: list[Cause] = []
-        self.root.visit(scope.spec, (), scope, found)
-        return found
-
-
-class Node:
-    """One place in the tree: what is asked of the value there.
-
-    `always` rows look at the map whatever it has, `keyed` ones at a key that is there, with the node below that key.
-    """
-
-    __slots__ = ("always", "each", "examinations", "keyed")
-
-    def __init__(self) -> None:
-        self.always: list[tuple[Path, Test, Check]] = []
-        self.keyed: dict[str, tuple[list[tuple[Path, Test, Check]], list[Node]]] = {}
-        self.each: Node | None = None
-        self.examinations: list[tuple[Callable[[Scope], Iterable[Cause]], str]] = []
-
-    def at(self, steps: Sequence[str]) -> Node:
-        """The node some steps down, made where it isn't there yet."""
-        node = self
-        for step in steps:
-            if step is EACH:
-                node.each = node = node.each or Node()
-            else:
-                below = node.keyed.setdefault(step, ([], []))[1]
-                if not below:
-                    below.append(Node())
-                node = below[0]
-        return node
-
-    def add(self, check: Check) -> None:
-        if check.lazy and check.at and isinstance(check.at[0], str):
-            self.keyed.setdefault(check.at[0], ([], []))[0].append((check.at[1:], check.refuses, check))
-        else:
-            self.always.append((check.at, check.refuses, check))
-
-    def visit(self, item: Any, at: Path, scope: Scope, found: list[Cause]) -> None:
-        """Add to `found` what is wrong with the value that stands at `at`; rows pass over other shapes than maps."""
-        for examination, upstream in self.examinations:
-            found += [cause if cause.upstream else cause.but(upstream=upstream) for cause in examination(scope)]
-        if self.each is not None and isinstance(item, list):
-            for index, each in enumerate(item):
-                self.each.visit(each, (*at, index), scope, found)
-        if isinstance(item, dict):
-            self._visit_map(item, at, scope, found)
-
-    def _visit_map(self, item: Object, at: Path, scope: Scope, found: list[Cause]) -> None:
-        for steps, refuses, check in self.always:
-            value = _reach(item, steps)
-            if refuses(value, item, scope):
-                found.append(_word(check, at, value, scope))
-        keyed = self.keyed
-        for key, value in item.items():
-            if value is None or key not in keyed:
-                continue
-            rows, below = keyed[key]
-            for steps, refuses, check in rows:
-                inner = _reach(value, steps) if steps else value
-                if inner is not None and refuses(inner, item, scope):
-                    found.append(_word(check, at, inner, scope))
-            for node in below:
-                node.visit(value, (*at, key), scope, found)
-
-
-def _reach(value: Any, steps: Path) -> Any:
-    """What the steps lead to, None where they leave the maps."""
-    for step in steps:
-        value = value.get(step) if isinstance(value, dict) else None
-    return value
-
-
-def _word(check: Check, at: Path, value: Any, scope: Scope) -> Cause:
-    indexes = [step for step in at if isinstance(step, int)]
-    cause = scope.cause(
-        (*at, *check.at),
-        check.message.replace("{value}", shown(value)) if "{value}" in check.message else check.message,
-        reason=check.reason,
-        named=check.named.format(*indexes) if check.named else "",
-        absolute=check.absolute.format(*indexes) if check.absolute else "",
-    )
-    return cause.but(upstream=check.upstream)

@@ -8,7 +8,7 @@ from krm_fn.admission.formats import is_serial
 from krm_fn.admission.memory import rolls_out_live
 from krm_fn.admission.networks import INTERFACES
 from krm_fn.admission.scope import maps, name_of
-from krm_fn.paths import as_map, dotted, get, is_set
+from krm_fn.paths import as_map, dotted, get
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -191,53 +191,12 @@ def slic_table(scope: Scope) -> Iterator[Cause]:
         yield scope.cause(at, f"slicNameRef {shown(name)} names a volume that is no secret; use one", named="acpi.slicNameRef")
 
 
-@examine(
-    "domain", "devices", "gpus", upstream="pkg/dra/admitter/dra_admitter.go:validateCreationDRA", since=(1, 6), until=(1, 8)
-)
-def claimed_gpus(scope: Scope) -> Iterator[Cause]:
-    """GPUs by name or by claim, as the first releases with claims look at them; upstream names `spec` twice."""
-    gpus, named = maps(scope.devices.get("gpus")), "spec.domain.devices.gpus"
-    at = ("domain", "devices", "gpus")
-    claims = [not is_set(gpu.get("deviceName")) and _claims(gpu) for gpu in gpus]
-    for index, gpu in enumerate(gpus):
-        if not is_set(gpu.get("deviceName")) and not claims[index]:
-            yield scope.cause((*at, index), "a GPU has no device; set deviceName", named=named)
-            return
-        if is_set(gpu.get("deviceName")) and _claims(gpu):
-            yield scope.cause((*at, index), "a GPU comes by name or by claim; remove one of the two", named=named)
-    if any(claims) and not scope.gate("GPUsWithDRA"):
-        yield scope.cause((*at, claims.index(True)), shut("GPUs by claim", "GPUsWithDRA"), named=named)
-        return
-    known = {name_of(claim) for claim in maps(scope.spec.get("resourceClaims"))}
-    used = [gpu.get("claimName") for gpu, claimed in zip(gpus, claims, strict=True) if claimed]
-    missing = next((name for name in used if name not in list(known)), None)
-    if missing is not None:
-        yield scope.cause(("resourceClaims",), f"resourceClaims lacks {shown(missing)}, which a GPU uses; add it")
-
-
-def _claims(gpu: Object) -> bool:
-    return is_set(gpu.get("claimName")) or is_set(gpu.get("requestName"))
-
-
-@examine("resourceClaims", upstream="pkg/dra/admitter/dra_admitter.go:validateCreationDRA", since=(1, 8), until=(1, 9))
-def claim_named_twice(scope: Scope) -> Iterator[Cause]:
-    seen: set[str] = set()
-    for index, claim in enumerate(maps(scope.spec.get("resourceClaims"))):
-        if name_of(claim) in seen:
-            yield scope.cause(
-                ("resourceClaims", index, "name"), f"claim name {shown(name_of(claim))} is used twice; rename one"
-            )
-        seen.add(name_of(claim))
-
-
 EXAMINATIONS = (
     bindings_off_their_network,
     discontinued_gates,
     shared_config,
     secure_execution,
     slic_table,
-    claimed_gpus,
-    claim_named_twice,
 )
 
 # What 1.4 asks of the metadata and of the VM around the instance's spec.

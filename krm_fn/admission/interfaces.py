@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krm_fn.admission.causes import DUPLICATE, NOT_SUPPORTED, REQUIRED, shown
-from krm_fn.admission.checks import EACH, Check, Group, exactly_one, examine, gated, number, one_of, well_formed
+from krm_fn.admission.checks import EACH, Check, Group, bounded, exactly_one, examine, gated, number, one_of, well_formed
 from krm_fn.admission.formats import is_interface_name, is_ipv4_or_mapped, is_pci_address, is_port_name, mac_length
 from krm_fn.admission.networks import INTERFACES, is_default_multus
 from krm_fn.admission.scope import maps, name_of
@@ -30,7 +30,7 @@ MAC_BYTES = 6
 PORTS = 65536
 MOST_PORT_RANGES = 10
 PORT_NAMED_SINCE: Version = (1, 9)
-PRIVATE_OPTIONS = range(224, 255)
+PRIVATE_OPTIONS = (224, 254)
 
 # Upstream blames the name for what a binding lacks.
 NAME = "domain.devices.interfaces[{0}].name"
@@ -91,11 +91,10 @@ GROUPS = (
     Group(
         at=(*INTERFACES, EACH, "dhcpOptions", "privateOptions", EACH),
         checks=(
-            Check(
-                at=("option",),
-                refuses=lambda value, _item, _scope: number(value) not in PRIVATE_OPTIONS,
-                message="DHCP option {value} is not a private one; use 224 to 254",
-                lazy=False,
+            bounded(
+                ("option",),
+                low=PRIVATE_OPTIONS[0],
+                high=PRIVATE_OPTIONS[1],
                 upstream=FIELDS + "validateDHCPPrivateOptionsWithinRange",
                 named=".",
             ),

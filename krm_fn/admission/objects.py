@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from krm_fn import admission
-from krm_fn.admission import disks, firmware, former, instances, interfaces, machines, memory, templates
-from krm_fn.admission.causes import REQUIRED, Cause, shown
-from krm_fn.admission.checks import Check, Group, Plan, count, examine, number, required
+from krm_fn.admission import disks, firmware, former, instances, interfaces, machines, memory, sizes, templates
+from krm_fn.admission.causes import REQUIRED, Cause
+from krm_fn.admission.checks import Check, Group, count, number, required
+from krm_fn.admission.plan import Plan
 from krm_fn.admission.scope import Scope
-from krm_fn.admission.selectors import Place, label_selector
-from krm_fn.paths import as_list, as_map, get
-from krm_fn.resource import group_of, kind_of, labels_of, text
+from krm_fn.admission.selectors import Place, label_selector, takes
+from krm_fn.paths import as_map, get
+from krm_fn.resource import group_of, kind_of, labels_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,53 +24,11 @@ if TYPE_CHECKING:
 REPLICA_SETS = "pkg/virt-api/webhooks/validating-webhook/admitters/vmirs-admitter.go:ValidateVMIRSSpec"
 POOLS = "pkg/virt-api/webhooks/validating-webhook/admitters/vmpool-admitter.go:"
 PRESETS = "pkg/virt-api/webhooks/validating-webhook/admitters/vmi-preset-admitter.go:ValidateVMIPresetSpec"
-INSTANCETYPES = "pkg/instancetype/webhooks/admitter.go:"
-PREFERENCES = "pkg/instancetype/preference/webhooks/admitter.go:"
 
 TEMPLATE_SPEC = ("spec", "template", "spec")
 POOL_SPEC = ("spec", "virtualMachineTemplate", "spec")
 
 STRATEGIES = ("unmanaged", "opportunistic", "proactive")
-
-TOPOLOGIES = ("sockets", "cores", "threads", "spread", "any")
-DEPRECATED_TOPOLOGIES = {"prefer" + word.capitalize(): word for word in TOPOLOGIES}
-SPREAD = ("spread", "preferSpread")
-SPREADS = ("SocketsCores", "CoresThreads", "SocketsCoresThreads")
-THREADS_A_CORE = 2
-
-INSTANCETYPE_GROUPS = (
-    Group(
-        at=("memory",),
-        checks=(
-            Check(
-                at=("overcommitPercent",),
-                refuses=lambda value, _memory, _scope: not 0 <= number(value) <= 100,
-                message="overcommitPercent {value} is out of range; use 0 to 100",
-                upstream=INSTANCETYPES + "validateMemoryOvercommitPercentSetting",
-            ),
-            Check(
-                at=("overcommitPercent",),
-                refuses=lambda value, memory, _scope: number(value) != 0 and memory.get("hugepages") is not None,
-                message="overcommitPercent and hugepages exclude each other; keep one",
-                upstream=INSTANCETYPES + "validateMemoryOvercommitPercentNoHugepages",
-            ),
-        ),
-    ),
-)
-
-PREFERENCE_GROUPS = (
-    Group(
-        at=("cpu",),
-        checks=(
-            Check(
-                at=("preferredCPUTopology",),
-                refuses=lambda value, _cpu, _scope: value not in (*TOPOLOGIES, *DEPRECATED_TOPOLOGIES),
-                message="preferredCPUTopology {value} is not known; use sockets, cores, threads, spread or any",
-                upstream=PREFERENCES + "validatePreferredCPUTopology",
-            ),
-        ),
-    ),
-)
 
 POOL_GROUPS = (
     *(
@@ -122,43 +81,6 @@ def _is_part(value: object) -> bool:
     return value.endswith("%") and digits.isascii() and digits.isdigit() and len(digits) < 10 and 0 < int(digits) <= 100
 
 
-@examine("cpu", "preferredCPUTopology", upstream=PREFERENCES + "validateSpreadOptions")
-def spread_options(scope: Scope) -> Iterator[Cause]:
-    """How vCPUs are spread, where they are: over known parts, and over threads by two only."""
-    spec, options = scope.spec, as_map(get(scope.spec, ("cpu", "spreadOptions")))
-    if get(spec, ("cpu", "preferredCPUTopology")) not in SPREAD:
-        return
-    across = options.get("across") if options.get("across") is not None else SPREADS[0]
-    own, general = options.get("ratio"), number(spec.get("preferSpreadSocketToCoreRatio"))
-    ratio = number(own) if own is not None else general or THREADS_A_CORE
-    at: Path = ("cpu", "spreadOptions")
-    if across not in SPREADS:
-        yield scope.cause((*at, "across"), f"across {shown(across)} is not known; use one of {', '.join(SPREADS)}")
-    elif across == "CoresThreads" and ratio != THREADS_A_CORE:
-        yield scope.cause((*at, "ratio"), f"ratio {ratio} is not possible over cores and threads; use {THREADS_A_CORE}")
-
-
-def _deprecated(obj: Object) -> Iterator[Cause]:
-    """The warnings about fields of instancetypes and preferences."""
-    spec = as_map(obj.get("spec"))
-    topology = get(spec, ("cpu", "preferredCPUTopology"))
-    if isinstance(topology, str) and topology in DEPRECATED_TOPOLOGIES:
-        yield Cause(
-            path=("spec", "cpu", "preferredCPUTopology"),
-            message=f"{topology} is deprecated; use {DEPRECATED_TOPOLOGIES[topology]}",
-            upstream=PREFERENCES + "checkForDeprecatedPreferredCPUTopology",
-            current=topology,
-            severity="warning",
-        )
-    if spec.get("launchSecurity") is not None and kind_of(obj).endswith("Instancetype"):
-        yield Cause(
-            path=("spec", "launchSecurity"),
-            message="launchSecurity of instancetypes is deprecated; use that of a preference or a VM",
-            upstream=INSTANCETYPES + "checkForDeprecatedFields",
-            severity="warning",
-        )
-
-
 def _selector(obj: Object, labels: Object, upstream: str, scope: Scope) -> Iterator[Cause]:
     """A selector that is sound and takes the template's labels; upstream blames the selector as a whole."""
     selector = as_map(obj.get("spec")).get("selector")
@@ -172,26 +94,6 @@ def _selector(obj: Object, labels: Object, upstream: str, scope: Scope) -> Itera
     if not faults and not takes(as_map(selector), labels):
         message = "the selector doesn't take the template's labels; change one of the two"
         yield Cause(path=("spec", "selector"), message=message, upstream=upstream)
-
-
-def takes(selector: Object, labels: Object) -> bool:
-    """True where the label selector takes an object of these labels."""
-    exact = all(labels.get(key) == value for key, value in as_map(selector.get("matchLabels")).items())
-    return exact and all(_takes(as_map(each), labels) for each in as_list(selector.get("matchExpressions")))
-
-
-def _takes(requirement: Object, labels: Object) -> bool:
-    key, operator, values = text(requirement.get("key")), requirement.get("operator"), as_list(requirement.get("values"))
-    there = key in labels
-    match operator:
-        case "In":
-            return there and labels[key] in values
-        case "NotIn":
-            return not there or labels[key] not in values
-        case "Exists":
-            return there
-        case _:
-            return not there
 
 
 class _Request:
@@ -261,12 +163,12 @@ def _preset(request: _Request) -> Iterator[Cause]:
 
 def _instancetype(request: _Request) -> Iterator[Cause]:
     yield from _plan("instancetype", request.release).run(request.scope())
-    yield from _deprecated(request.obj)
+    yield from sizes.deprecated_fields(request.obj)
 
 
 def _preference(request: _Request) -> Iterator[Cause]:
     yield from _plan("preference", request.release).run(request.scope())
-    yield from _deprecated(request.obj)
+    yield from sizes.deprecated_fields(request.obj)
 
 
 KINDS = {
@@ -293,8 +195,8 @@ def _plan(name: str, release: Release) -> Plan:
             "pool": (POOL_GROUPS, ()),
             "pool template": (admission.GROUPS, (*admission.EXAMINATIONS, *memory.VM_EXAMINATIONS)),
             "preset": (PRESET_GROUPS, PRESET_EXAMINATIONS),
-            "instancetype": (INSTANCETYPE_GROUPS, ()),
-            "preference": (PREFERENCE_GROUPS, (spread_options,)),
+            "instancetype": (sizes.INSTANCETYPE_GROUPS, ()),
+            "preference": (sizes.PREFERENCE_GROUPS, sizes.PREFERENCE_EXAMINATIONS),
         }[name]
         _plans[name, release] = Plan(groups, examinations, release)
     return _plans[name, release]

@@ -9,6 +9,7 @@ from krm_fn.admission.causes import shown
 from krm_fn.admission.formats import is_label_value, is_qualified_name, is_subdomain
 from krm_fn.admission.scope import maps
 from krm_fn.paths import as_list, as_map, is_set
+from krm_fn.resource import text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -108,3 +109,23 @@ def topology_key(value: object, place: Place) -> Iterator[Cause]:
     if not is_qualified_name(value):
         word = f"topologyKey {shown(value)} is malformed" if is_set(value) else "topologyKey is missing"
         yield place.below("topologyKey").cause(f"{word}; {KEY_FORM}")
+
+
+def takes(selector: Object, labels: Object) -> bool:
+    """True where the label selector takes an object of these labels."""
+    exact = all(labels.get(key) == value for key, value in as_map(selector.get("matchLabels")).items())
+    return exact and all(_takes(as_map(each), labels) for each in as_list(selector.get("matchExpressions")))
+
+
+def _takes(requirement: Object, labels: Object) -> bool:
+    key, operator, values = text(requirement.get("key")), requirement.get("operator"), as_list(requirement.get("values"))
+    there = key in labels
+    match operator:
+        case "In":
+            return there and labels[key] in values
+        case "NotIn":
+            return not there or labels[key] not in values
+        case "Exists":
+            return there
+        case _:
+            return not there
