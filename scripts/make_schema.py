@@ -109,7 +109,7 @@ class Maker:
 
     def text(self) -> str:
         """The text of the file."""
-        strange = [f"{minor(release)} {' '.join(sorted(self.strange(release)))}" for release in self.order]
+        strange = [" ".join([minor(release), *sorted(self.strange(release))]) for release in self.order]
         parts = [self.section(name) for name in sorted(self.types, key=shorter) if self.is_structure(name)]
         return "\n".join([HEAD, "", "[strange]", *strange, "", *parts, KUBEVIRT.lstrip()])
 

@@ -28,15 +28,17 @@ class Flaw(Value):
     """One place that is wrong: `path` from the object's root, `current` the value there, UNSET where there is none.
 
     Not every flaw names its value: what stands under an unknown field, or in the place of a map, may be secret. `proposed` is
-    a value that would do. `expected` is the type in a few words (TYPE), or the bounds or the form (RANGE, VALUE); `known` the
-    names or values that the schema has in that place; `spans` the releases, first and last, that know the field (ELSEWHERE).
-    `schema` names the CustomResourceDefinition that was read, "" where it is the release's own API; `upstream` as in Finding.
+    a value that would do. `found` and `expected` are the types in a few words (TYPE), or `expected` the bounds or the form
+    (RANGE, VALUE); `known` the names or values that the schema has in that place; `spans` the releases, first and last, that
+    know the field (ELSEWHERE). `schema` names the CustomResourceDefinition that was read, "" where it is the release's own
+    API; `upstream` as in Finding.
     """
 
     kind: str
     path: Path
     current: Any = UNSET
     proposed: Any = UNSET
+    found: str = ""
     expected: str = ""
     known: tuple[str, ...] = ()
     spans: tuple[Span, ...] = ()

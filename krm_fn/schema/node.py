@@ -23,6 +23,16 @@ NOTHING: frozenset[type] = frozenset()
 ALL: frozenset[type] = frozenset((str, int, float, bool, type(None), dict, list))
 TEXT, WHOLE, TRUTH = frozenset((str,)), frozenset((int,)), frozenset((bool,))
 
+WORDS: dict[type, str] = {
+    dict: "a map",
+    list: "a list",
+    str: "text",
+    int: "a number",
+    float: "a number",
+    bool: "true or false",
+    type(None): "null",
+}
+
 
 class Node:
     """What may stand at one place.
@@ -160,13 +170,14 @@ def _least(node: Node) -> Any:
 
 
 def _wrong_type(value: Any, node: Node, path: Path) -> Flaw:
-    """The flaw of a value of the wrong type. A text in the place of a map or a list is not shown: it may be of any kind."""
-    shown = not isinstance(value, str) or not (node.of_map or node.items)
+    """The flaw of a value of the wrong type. Maps, lists, and text in the place of one, may hold secrets."""
+    scalar = not isinstance(value, dict | list) and not (isinstance(value, str) and (node.of_map or node.items))
     return Flaw(
         kind=TYPE,
         path=path,
-        current=value if shown else UNSET,
+        current=value if scalar else UNSET,
         proposed=_converted(value, node),
+        found=WORDS.get(type(value), "a value"),
         expected=node.expected,
         schema=node.schema,
     )

@@ -93,13 +93,15 @@ def judge_quantity(value: Any, path: Path) -> Flaw | None:
     if type(value) is int:
         return None
     if type(value) is float:
-        return Flaw(kind=UNQUOTED, path=path, current=value, proposed=str(value), expected="a quantity in quotes")
+        return Flaw(
+            kind=UNQUOTED, path=path, current=value, proposed=str(value), found="a number", expected="a quantity in quotes"
+        )
     body = value[:-2] if value[-2:] in BINARY_SUFFIXES else value[:-1] if value[-1:] in DECIMAL_SUFFIXES else value
     if (body.isascii() and body.isdigit() and len(body) < 20) or parse(value) is not None:
         return None
     squeezed = value.replace(" ", "")
     proposed = {"proposed": squeezed} if squeezed != value and parse(squeezed) is not None else {}
-    return Flaw(kind=TYPE, path=path, current=value, expected=QUANTITY, **proposed)
+    return Flaw(kind=TYPE, path=path, current=value, found="text", expected=QUANTITY, **proposed)
 
 
 def text(*, judge: Judge | None = None, nullable: bool = False) -> Node:

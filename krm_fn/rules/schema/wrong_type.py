@@ -52,12 +52,8 @@ def wrong_type(facts: ObjectFacts) -> Iterator[Hit]:
 def _found(flaw: Flaw) -> str:
     """What stands there, in few words."""
     match flaw.current:
-        case None | bool():
+        case bool():
             return shown(flaw, flaw.current)
         case int() | float():
             return f"the number {shown(flaw, flaw.current)}"
-        case dict():
-            return "a map"
-        case list():
-            return "a list"
-    return "text"
+    return flaw.found

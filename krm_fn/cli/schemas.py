@@ -1,0 +1,41 @@
+"""The flag `--schemas`: folders of CustomResourceDefinitions that objects are held against."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from krm_fn import sources
+from krm_fn.errors import InputError
+from krm_fn.resource import kind_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from krm_fn.resource import Object
+
+KIND = "CustomResourceDefinition"
+
+
+def schemas_option(command: Any) -> Any:
+    """Gives a command `--schemas DIR`; the folders reach it as `schemas`."""
+    return click.option(
+        "--schemas",
+        multiple=True,
+        metavar="DIR",
+        help=f"Hold objects against the {KIND}s in this folder, for the kinds they define. Repeatable.",
+    )(command)
+
+
+def read_schemas(folders: Sequence[str]) -> tuple[Object, ...]:
+    """The CustomResourceDefinitions below the folders (or in files). Raises: InputError where one holds none."""
+    return tuple(definition for folder in folders for definition in _definitions(folder))
+
+
+def _definitions(folder: str) -> list[Object]:
+    found = [item for item in sources.read((folder,)).items if kind_of(item) == KIND]
+    if not found:
+        raise InputError(f"no {KIND} found in {folder}")
+    return found

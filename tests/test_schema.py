@@ -1,0 +1,343 @@
+"""Objects held against the API of a release: what counts as a flaw, and where."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+from krm_fn import releases
+from krm_fn.findings import UNSET
+from krm_fn.paths import dotted, get
+from krm_fn.schema.checking import check
+from krm_fn.schema.flaws import ELSEWHERE, MISSING, RANGE, TYPE, UNKNOWN, UNQUOTED, VALUE
+
+NEWEST = releases.NEWEST
+
+VM: dict[str, Any] = {
+    "apiVersion": "kubevirt.io/v1",
+    "kind": "VirtualMachine",
+    "metadata": {"name": "web", "labels": {"app": "web"}, "annotations": {"example.com/a": "1"}},
+    "spec": {
+        "runStrategy": "Always",
+        "instancetype": {"name": "u1.medium"},
+        "dataVolumeTemplates": [
+            {
+                "metadata": {"name": "root"},
+                "spec": {
+                    "sourceRef": {"kind": "DataSource", "name": "fedora"},
+                    "storage": {"resources": {"requests": {"storage": "30Gi"}}, "volumeMode": "Block"},
+                },
+            }
+        ],
+        "template": {
+            "metadata": {"creationTimestamp": None, "labels": {"app": "web"}},
+            "spec": {
+                "domain": {
+                    "cpu": {"cores": 2, "features": [{"name": "apic", "policy": "require"}]},
+                    "memory": {"guest": "4Gi"},
+                    "resources": {"requests": {"cpu": 2, "memory": "4Gi"}},
+                    "features": {"acpi": {}, "hyperv": {"spinlocks": {"spinlocks": 8191}}},
+                    "devices": {
+                        "disks": [{"name": "root", "disk": {"bus": "virtio"}, "bootOrder": 1}],
+                        "interfaces": [{"name": "default", "masquerade": {}, "ports": [{"port": 80}]}],
+                        "rng": {},
+                    },
+                },
+                "nodeSelector": {"zone": "a"},
+                "tolerations": [{"key": "a", "operator": "Exists", "effect": "NoSchedule"}],
+                "readinessProbe": {"httpGet": {"port": "http"}, "periodSeconds": 10},
+                "terminationGracePeriodSeconds": 180,
+                "networks": [{"name": "default", "pod": {}}],
+                "volumes": [
+                    {"name": "root", "dataVolume": {"name": "root"}},
+                    {"name": "init", "cloudInitNoCloud": {"userData": "#cloud-config\n"}},
+                ],
+            },
+        },
+    },
+    "status": {},
+}
+SPEC = ("spec", "template", "spec")
+DOMAIN = (*SPEC, "domain")
+
+PREFERENCE: dict[str, Any] = {
+    "apiVersion": "instancetype.kubevirt.io/v1beta1",
+    "kind": "VirtualMachineClusterPreference",
+    "metadata": {"name": "fast"},
+    "spec": {"devices": {"preferredDiskBus": "virtio"}, "cpu": {"preferredCPUTopology": "spread"}},
+}
+
+
+def changed(obj: dict[str, Any], path: tuple[Any, ...], value: Any) -> dict[str, Any]:
+    """A copy of the object with another value at a path."""
+    made = copy.deepcopy(obj)
+    get(made, path[:-1])[path[-1]] = value
+    return made
+
+
+def without(obj: dict[str, Any], path: tuple[Any, ...]) -> dict[str, Any]:
+    made = copy.deepcopy(obj)
+    del get(made, path[:-1])[path[-1]]
+    return made
+
+
+def flaws(obj: dict[str, Any], release: releases.Release = NEWEST) -> list[Any]:
+    return list(check(obj, release))
+
+
+def told(obj: dict[str, Any], release: str = "1.9") -> list[tuple[str, str, str]]:
+    """Kind, path and upstream of each flaw."""
+    return [(flaw.kind, dotted(flaw.path), flaw.upstream) for flaw in flaws(obj, releases.parse(release))]
+
+
+def test_a_valid_vm_has_no_flaw_in_any_release() -> None:
+    assert [told(VM, f"1.{minor}") for minor in range(4, 10)] == [[]] * 6
+
+
+@pytest.mark.parametrize("release", ["1.4", "1.9"])
+def test_a_misspelt_field_is_unknown_and_the_known_names_are_given(release: str) -> None:
+    (flaw,) = flaws(changed(PREFERENCE, ("spec", "devices", "preferedDiskBus"), "scsi"), releases.parse(release))
+    assert (flaw.kind, flaw.path, flaw.upstream) == (UNKNOWN, ("spec", "devices", "preferedDiskBus"), "")
+    assert "preferredDiskBus" in flaw.known
+
+
+def test_the_value_of_an_unknown_field_is_not_told() -> None:
+    (flaw,) = flaws(changed(VM, (*SPEC, "volumes", 1, "cloudInitNoCloud", "userdata"), "password: s3cret"))
+    assert (flaw.kind, flaw.current) == (UNKNOWN, UNSET)
+
+
+def test_webhooks_refuse_unknown_fields_of_a_vm_but_not_of_a_preference() -> None:
+    assert told(changed(VM, (*DOMAIN, "cpus"), 2)) == [(UNKNOWN, "spec.template.spec.domain.cpus", "admission")]
+    assert told(changed(PREFERENCE, ("spec", "cpus"), 2)) == [(UNKNOWN, "spec.cpus", "")]
+    assert told(changed(PREFERENCE, ("data",), {})) == [(UNKNOWN, "data", "admission")]
+
+
+def test_webhooks_do_not_look_at_strange_fields_of_the_objects_metadata() -> None:
+    assert told(changed(VM, ("metadata", "label"), {})) == [(UNKNOWN, "metadata.label", "")]
+
+
+def test_strange_fields_of_a_status_are_no_flaw() -> None:
+    assert told(changed(VM, ("status", "anything"), 1)) == []
+
+
+def test_status_may_be_null_and_spec_may_not() -> None:
+    assert told(changed(VM, ("status",), None)) == []
+    assert told(changed(VM, ("spec",), None)) == [(TYPE, "spec", "admission")]
+    assert told(changed(PREFERENCE, ("spec",), None)) == [(TYPE, "spec", "")]
+
+
+def test_a_field_of_a_later_release_names_the_releases_that_have_it() -> None:
+    later = changed(PREFERENCE, ("spec", "preferredLaunchSecurity"), {"sev": {}})
+    (flaw,) = flaws(later, releases.parse("1.8"))
+    assert (flaw.kind, flaw.path, flaw.spans) == (ELSEWHERE, ("spec", "preferredLaunchSecurity"), (((1, 9), (1, 9)),))
+    assert told(later) == []
+
+
+def test_a_field_of_a_structure_that_another_release_has_in_the_place_is_of_that_release() -> None:
+    direct = changed(VM, (*DOMAIN, "features", "hyperv", "tlbflush"), {"direct": {}})
+    (flaw,) = flaws(direct, releases.parse("1.7"))
+    assert (flaw.kind, flaw.path[-1], flaw.spans, flaw.upstream) == (ELSEWHERE, "direct", (((1, 8), (1, 9)),), "admission")
+    assert told(direct, "1.8") == []
+    claims = changed(VM, ("spec", "dataVolumeTemplates", 0, "spec", "storage", "resources", "claims"), [])
+    (flaw,) = flaws(claims)
+    assert (flaw.kind, flaw.path[-1], flaw.spans, flaw.upstream) == (ELSEWHERE, "claims", (((1, 4), (1, 4)),), "admission")
+    assert told(claims, "1.4") == []
+
+
+def test_a_field_is_no_field_of_another_release_where_another_structure_has_it() -> None:
+    direct = changed(VM, (*DOMAIN, "features", "hyperv", "relaxed"), {"direct": {}})
+    assert told(direct, "1.7") == [(UNKNOWN, "spec.template.spec.domain.features.hyperv.relaxed.direct", "admission")]
+
+
+def test_patch_releases_share_the_fields_of_their_minor_release() -> None:
+    later = changed(PREFERENCE, ("spec", "preferredLaunchSecurity"), {"sev": {}})
+    assert told(later, "1.9.7") == []
+    assert [kind for kind, _, _ in told(later, "1.8.0")] == [ELSEWHERE]
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "expected", "proposed"),
+    [
+        ((*DOMAIN, "cpu", "cores"), "2", "an integer", 2),
+        ((*DOMAIN, "cpu", "cores"), 2.5, "an integer", UNSET),
+        ((*DOMAIN, "cpu", "cores"), True, "an integer", UNSET),
+        ((*DOMAIN, "cpu", "cores"), "-2", "an integer", UNSET),
+        ((*DOMAIN, "cpu", "model"), 486, "text", "486"),
+        ((*DOMAIN, "cpu", "dedicatedCpuPlacement"), "true", "true or false", True),
+        ((*DOMAIN, "cpu", "dedicatedCpuPlacement"), "yes", "true or false", UNSET),
+        ((*DOMAIN, "cpu", "features"), {"name": "apic"}, "a list", [{"name": "apic"}]),
+        ((*DOMAIN, "devices", "rng"), None, "a map", {}),
+        ((*DOMAIN, "devices", "disks"), None, "a list", []),
+        ((*DOMAIN, "devices", "interfaces", 0, "masquerade"), None, "a map", {}),
+        ((*DOMAIN, "devices", "disks", 0), "root", "a map", UNSET),
+        (("metadata", "annotations", "example.com/a"), 1, "text", "1"),
+        (("metadata", "labels", "app"), True, "text", "true"),
+        ((*SPEC, "readinessProbe", "httpGet", "port"), 8.5, "an integer or text", "8.5"),
+        ((*DOMAIN, "memory", "guest"), "4 Gi", "a quantity such as 4Gi or 500m", "4Gi"),
+        ((*DOMAIN, "memory", "guest"), "4GB", "a quantity such as 4Gi or 500m", UNSET),
+        ((*DOMAIN, "memory", "guest"), {}, "a quantity such as 4Gi or 500m", UNSET),
+    ],
+)
+def test_a_value_of_another_type_is_refused_and_the_obvious_one_proposed(
+    path: tuple[Any, ...], value: Any, expected: str, proposed: Any
+) -> None:
+    (flaw,) = flaws(changed(VM, path, value))
+    assert (flaw.kind, flaw.path, flaw.expected, flaw.upstream) == (TYPE, path, expected, "admission")
+    assert flaw.proposed is proposed or flaw.proposed == proposed
+
+
+@pytest.mark.parametrize("value", ["4Gi", "0.5", "1e3", "100m", 4, 0, "-1", "+1Ki"])
+def test_quantities_may_be_text_or_whole_numbers(value: Any) -> None:
+    assert flaws(changed(VM, (*DOMAIN, "resources", "requests", "memory"), value)) == []
+
+
+def test_a_fraction_has_to_be_in_quotes_though_no_webhook_minds() -> None:
+    (flaw,) = flaws(changed(VM, (*DOMAIN, "resources", "requests", "cpu"), 0.5))
+    assert (flaw.kind, flaw.current, flaw.proposed, flaw.upstream) == (UNQUOTED, 0.5, "0.5", "")
+
+
+@pytest.mark.parametrize("port", [80, "http"])
+def test_ports_may_be_text_or_integers(port: Any) -> None:
+    assert flaws(changed(VM, (*SPEC, "readinessProbe", "httpGet", "port"), port)) == []
+
+
+def test_text_in_the_place_of_a_map_is_not_told() -> None:
+    (flaw,) = flaws(changed(VM, (*SPEC, "volumes", 1, "cloudInitNoCloud"), "#cloud-config\npassword: s3cret\n"))
+    assert (flaw.kind, flaw.current, flaw.upstream) == (TYPE, UNSET, "admission")
+
+
+@pytest.mark.parametrize(
+    ("path", "proposed"),
+    [
+        ((*DOMAIN, "devices"), {}),
+        (DOMAIN, {"devices": {}}),
+        (("spec", "template"), {}),
+        ((*SPEC, "volumes", 0, "name"), UNSET),
+        (("spec",), {"template": {}}),
+    ],
+)
+def test_a_missing_field_is_told_with_the_least_map_that_would_do(path: tuple[Any, ...], proposed: Any) -> None:
+    (flaw,) = flaws(without(VM, path))
+    assert (flaw.kind, flaw.path, flaw.upstream) == (MISSING, path, "admission")
+    assert flaw.proposed == proposed or flaw.proposed is proposed
+
+
+def test_what_a_release_no_longer_requires_is_missing_only_before() -> None:
+    gpu = changed(VM, (*DOMAIN, "devices", "gpus"), [{"name": "a"}])
+    assert told(gpu, "1.5") == [(MISSING, "spec.template.spec.domain.devices.gpus[0].deviceName", "admission")]
+    assert told(gpu, "1.6") == []
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "bounds"),
+    [
+        ((*DOMAIN, "cpu", "cores"), -1, "0 to 4294967295"),
+        ((*DOMAIN, "cpu", "cores"), 4294967296, "0 to 4294967295"),
+        ((*DOMAIN, "devices", "disks", 0, "bootOrder"), -1, "0 to 18446744073709551615"),
+        ((*SPEC, "readinessProbe", "periodSeconds"), 2147483648, "-2147483648 to 2147483647"),
+    ],
+)
+def test_a_number_that_its_field_does_not_hold_is_out_of_range(path: tuple[Any, ...], value: int, bounds: str) -> None:
+    (flaw,) = flaws(changed(VM, path, value))
+    assert (flaw.kind, flaw.current, flaw.expected, flaw.upstream) == (RANGE, value, bounds, "admission")
+
+
+def test_a_word_that_is_none_of_the_fields_is_told_with_those_that_are() -> None:
+    (flaw,) = flaws(changed(VM, (*SPEC, "tolerations", 0, "effect"), "noSchedule"))
+    assert (flaw.kind, flaw.current, flaw.known) == (VALUE, "noSchedule", ("NoExecute", "NoSchedule", "PreferNoSchedule"))
+
+
+def test_words_may_differ_between_releases() -> None:
+    mode = changed(VM, ("spec", "dataVolumeTemplates", 0, "spec", "storage", "volumeMode"), "FromStorageProfile")
+    assert [kind for kind, _, _ in told(mode, "1.4")] == [VALUE]
+    assert told(mode, "1.5") == []
+
+
+@pytest.mark.parametrize(
+    ("api_version", "release", "known"),
+    [
+        ("pool.kubevirt.io/v1alpha1", "1.6", True),
+        ("pool.kubevirt.io/v1beta1", "1.6", False),
+        ("pool.kubevirt.io/v1alpha1", "1.9", True),
+        ("pool.kubevirt.io/v1beta1", "1.9", True),
+    ],
+)
+def test_pools_are_looked_at_in_the_versions_that_the_release_serves(api_version: str, release: str, *, known: bool) -> None:
+    template = {"spec": {"template": {"spec": {"domain": {"devices": {"disk": []}}}}}}
+    spec = {"selector": {}, "virtualMachineTemplate": template}
+    pool = {"apiVersion": api_version, "kind": "VirtualMachinePool", "metadata": {"name": "p"}, "spec": spec}
+    path = "spec.virtualMachineTemplate.spec.template.spec.domain.devices.disk"
+    assert told(pool, release) == ([(UNKNOWN, path, "")] if known else [])
+
+
+def test_alpha_instancetypes_are_looked_at_as_long_as_they_are_served() -> None:
+    alpha = {**changed(PREFERENCE, ("spec", "cpus"), 1), "apiVersion": "instancetype.kubevirt.io/v1alpha2"}
+    assert told(alpha, "1.5") == [(UNKNOWN, "spec.cpus", "")]
+    assert told(alpha, "1.6") == []
+
+
+def test_of_kubevirt_only_the_configuration_is_looked_at() -> None:
+    spec = {"anything": 1, "configuration": {"migrations": {"parallelMigrationPerCluster": 5}}}
+    kubevirt = {"apiVersion": "kubevirt.io/v1", "kind": "KubeVirt", "metadata": {"name": "kubevirt"}, "spec": spec}
+    path = "spec.configuration.migrations.parallelMigrationPerCluster"
+    assert told(kubevirt) == [(UNKNOWN, path, "admission")]
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "VirtualMachine", "VirtualMachineClusterFlavor"])
+def test_kinds_of_others_are_passed_over(kind: str) -> None:
+    assert told({"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": "a"}, "spec": {"x": 1}}) == []
+
+
+@pytest.mark.parametrize("junk", [None, 1, "a", [], [None], {}, {"a": None}, {1: 2}, True, 0.5, [[{}]]])
+def test_no_shape_of_user_data_breaks_the_check(junk: Any) -> None:
+    for path in places(VM):
+        if path not in (("apiVersion",), ("kind",)):
+            flaws(changed(VM, path, junk))
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Every path below a value."""
+    pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    found = []
+    for key, below in pairs:
+        found += [(*path, key), *places(below, (*path, key))]
+    return found
+
+
+def test_removing_a_field_creates_no_flaw_but_that_it_is_missing() -> None:
+    for path in places(VM):
+        if path not in (("apiVersion",), ("kind",)) and isinstance(path[-1], str):
+            assert [(flaw.kind, flaw.path) for flaw in flaws(without(VM, path))] in ([], [(MISSING, path)])
+
+
+def test_removing_a_broken_field_removes_its_flaws_and_creates_none() -> None:
+    broken = changed(VM, (*DOMAIN, "cpu"), {"cores": "2", "modle": "x", "features": [{"policy": 1}]})
+    assert [kind for kind, _, _ in told(broken)] == [TYPE, UNKNOWN, TYPE, MISSING]
+    assert told(without(broken, (*DOMAIN, "cpu"))) == []
+
+
+FREE = (
+    ("metadata", "labels"),
+    ("metadata", "annotations"),
+    ("spec", "template", "metadata", "labels"),
+    (*SPEC, "nodeSelector"),
+    (*DOMAIN, "resources", "requests"),
+    ("spec", "dataVolumeTemplates", 0, "spec", "storage", "resources", "requests"),
+)
+
+
+def test_a_misspelt_key_gives_exactly_one_flaw_wherever_it_stands() -> None:
+    for path in [(), *places(VM)]:
+        if isinstance(get(VM, path), dict):
+            found = [(flaw.kind, flaw.path) for flaw in flaws(changed(VM, (*path, "xyzzy"), "4"))]
+            free = path in FREE or path == ("status",)
+            assert found == ([] if free else [(UNKNOWN, (*path, "xyzzy"))])
+
+
+def test_the_object_is_left_as_it_was() -> None:
+    given = changed(VM, (*DOMAIN, "cpu", "cores"), "2")
+    before = copy.deepcopy(given)
+    flaws(given)
+    assert given == before

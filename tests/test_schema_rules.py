@@ -1,0 +1,234 @@
+"""How findings about the schema read: message, severity, path and values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from krm_fn import releases, rules
+from krm_fn.bundle import Bundle
+from krm_fn.findings import UNSET
+from krm_fn.paths import dotted
+from krm_fn.schema import examine
+
+
+def findings(obj: dict[str, Any], release: str = "1.9", *, whole: bool = True, severity: Any = None) -> list[Any]:
+    found = examine(Bundle([obj]), releases.parse(release), whole=whole)
+    return [finding for facts in found for finding in rules.judge("schema", facts, severity or {})]
+
+
+def vm(spec: Any = None, **domain: Any) -> dict[str, Any]:
+    template = {"spec": {"domain": {"devices": {}, **domain}, **(spec or {})}}
+    return {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachine",
+        "metadata": {"name": "web", "namespace": "shop"},
+        "spec": {"runStrategy": "Always", "template": template},
+    }
+
+
+def preference(**spec: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "instancetype.kubevirt.io/v1beta1",
+        "kind": "VirtualMachineClusterPreference",
+        "metadata": {"name": "fast"},
+        "spec": spec,
+    }
+
+
+BASE = "spec.template.spec."
+CASES: list[tuple[dict[str, Any], str, str, str, str, str]] = [
+    (
+        preference(devices={"preferedDiskBus": "virtio"}),
+        "unknown-field",
+        "error",
+        "",
+        "spec.devices.preferedDiskBus",
+        "KubeVirt 1.9.0 has no field preferedDiskBus in this place; did you mean preferredDiskBus",
+    ),
+    (
+        vm(cpu={"cores": 2, "xyzzy": 1}),
+        "unknown-field",
+        "error",
+        "admission",
+        BASE + "domain.cpu.xyzzy",
+        "KubeVirt 1.9.0 has no field xyzzy in this place; remove it, or move it to where it belongs",
+    ),
+    (
+        vm(memory={"guest": "1Gi", "size": "1Gi"}),
+        "unknown-field",
+        "error",
+        "admission",
+        BASE + "domain.memory.size",
+        "KubeVirt 1.9.0 has no field size in this place; expected one of guest, hugepages, maxGuest, reservedOverhead",
+    ),
+    (
+        vm(cpu={"cores": "2"}),
+        "wrong-type",
+        "error",
+        "admission",
+        BASE + "domain.cpu.cores",
+        "cores holds text where an integer belongs; write 2",
+    ),
+    (
+        vm(cpu={"cores": 2.5}),
+        "wrong-type",
+        "error",
+        "admission",
+        BASE + "domain.cpu.cores",
+        "cores holds the number 2.5; write an integer",
+    ),
+    (
+        vm(devices={"rng": None}),
+        "wrong-type",
+        "error",
+        "admission",
+        BASE + "domain.devices.rng",
+        "rng holds null where a map belongs; write {}",
+    ),
+    (
+        vm(devices={"disks": ["root"]}),
+        "wrong-type",
+        "error",
+        "admission",
+        BASE + "domain.devices.disks[0]",
+        "disks holds text; write a map",
+    ),
+    (
+        vm(resources={"limits": {"cpu": 0.5}}),
+        "wrong-type",
+        "error",
+        "",
+        BASE + "domain.resources.limits.cpu",
+        "cpu holds the number 0.5 where a quantity in quotes belongs; write '0.5'",
+    ),
+    (
+        vm({"volumes": [{"containerDisk": {"image": "a"}}]}),
+        "missing-field",
+        "error",
+        "admission",
+        BASE + "volumes[0].name",
+        "name is missing, which KubeVirt 1.9.0 requires in this place; add it",
+    ),
+    (
+        vm(cpu={"cores": -1}),
+        "value-out-of-range",
+        "error",
+        "admission",
+        BASE + "domain.cpu.cores",
+        "cores is -1, which is out of range; use 0 to 4294967295",
+    ),
+    (
+        vm({"dnsPolicy": "clusterFirst"}),
+        "value-not-allowed",
+        "error",
+        "admission",
+        BASE + "dnsPolicy",
+        "dnsPolicy can't be 'clusterFirst'; use ClusterFirst, ClusterFirstWithHostNet, Default or None",
+    ),
+]
+
+
+@pytest.mark.parametrize(("obj", "told"), [(obj, tuple(told)) for obj, *told in CASES])
+def test_a_flaw_reads_so(obj: dict[str, Any], told: tuple[str, ...]) -> None:
+    (found,) = findings(obj)
+    assert (found.rule, found.severity, found.upstream, dotted(found.path), found.message) == told
+
+
+def test_a_missing_map_is_proposed() -> None:
+    bare = vm()
+    del bare["spec"]["template"]["spec"]["domain"]["devices"]
+    (found,) = findings(bare)
+    assert found.message == "devices is missing, which KubeVirt 1.9.0 requires in this place; add at least devices: {}"
+    assert found.proposed == {}
+
+
+def test_values_stand_in_the_finding() -> None:
+    (found,) = findings(vm(cpu={"cores": "2"}))
+    assert (found.current, found.proposed) == ("2", 2)
+    (found,) = findings(vm({"dnsPolicy": "clusterFirst"}))
+    assert (found.current, found.proposed) == ("clusterFirst", "ClusterFirst")
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize(
+    ("obj", "release", "severity", "message"),
+    [
+        (
+            preference(preferredLaunchSecurity={}),
+            "1.8",
+            "warning",
+            (
+                "KubeVirt 1.8.4 has no field preferredLaunchSecurity in this place; "
+                "1.9 brings it: remove it, or render for 1.9 if that is what the cluster runs"
+            ),
+        ),
+        (
+            vm(rebootPolicy="Terminate"),
+            "1.7.2",
+            "error",
+            (
+                "KubeVirt 1.7.2 has no field rebootPolicy in this place; "
+                "1.8 brings it: remove it, or render for 1.8 if that is what the cluster runs"
+            ),
+        ),
+    ],
+)
+def test_a_field_of_a_later_release_reads_so_in_every_mode(
+    obj: dict[str, Any], release: str, severity: str, message: str, *, whole: bool
+) -> None:
+    (found,) = findings(obj, release, whole=whole)
+    assert (found.rule, found.severity, found.message) == ("field-of-another-release", severity, message)
+    assert found.upstream == ("admission" if severity == "error" else "")
+
+
+def test_a_field_of_an_earlier_release_reads_so() -> None:
+    claims = {"resources": {"claims": []}}
+    given = vm()
+    given["spec"]["dataVolumeTemplates"] = [{"metadata": {"name": "a"}, "spec": {"storage": claims}}]
+    (found,) = findings(given)
+    assert found.message == "KubeVirt 1.9.0 has no field claims in this place; 1.4 was the last that had it: remove it"
+
+
+@pytest.mark.parametrize(
+    "credentials",
+    [
+        {"userdata": "s3cret"},
+        {"userData": 7355608},
+        {"userData": {"s3cret": 1}},
+        "s3cret",
+        ["s3cret"],
+        {"secretRef": "s3cret"},
+    ],
+)
+def test_no_secret_stands_in_a_message_or_a_result(credentials: Any) -> None:
+    from krm_fn.results import line, to_krm
+
+    for found in findings(vm({"volumes": [{"name": "a", "cloudInitNoCloud": credentials}]})):
+        told = f"{line(found)} {to_krm(found)}".replace("['s3cret']", "s3cret")
+        assert "s3cret" not in told
+        assert "7355608" not in told
+
+
+def test_a_rule_can_be_put_off() -> None:
+    assert findings(vm(cpu={"cores": "2"}), severity={"wrong-type": "off"}) == []
+    assert [found.severity for found in findings(vm(cpu={"cores": "2"}), severity={"wrong-type": "info"})] == ["info"]
+
+
+def test_a_definition_is_named() -> None:
+    schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"size": {"type": "integer"}}}}}
+    version = {"name": "v1", "served": True, "schema": {"openAPIV3Schema": schema}}
+    crd = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "things.example.com"},
+        "spec": {"group": "example.com", "names": {"kind": "Thing"}, "versions": [version]},
+    }
+    thing = {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "a"}, "spec": {"sizes": 1}}
+    (facts,) = examine(Bundle([crd, thing]), releases.NEWEST, whole=True)
+    (found,) = rules.judge("schema", facts, {})
+    assert (
+        found.message == "the CustomResourceDefinition things.example.com has no field sizes in this place; did you mean size"
+    )
+    assert (found.item, found.current) == (1, UNSET)
