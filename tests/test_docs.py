@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from krm_fn import config, yamlio
 from krm_fn.config_schema import schema
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -67,6 +68,19 @@ def test_the_config_page_has_the_schemas_words() -> None:
     assert {key: page[key][0] for key, of_key in words.items() if of_key} == {
         key: of_key for key, of_key in words.items() if of_key
     }
+
+
+def configs(page: Path) -> list[str]:
+    """The function configs that a page shows."""
+    blocks = re.findall(r"^```yaml\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
+    return [block for block in blocks if "\nkind: RenderVirtualMachines\n" in block or "\nkind: ConfigMap\n" in block]
+
+
+def test_every_config_that_a_page_shows_is_a_right_one() -> None:
+    shown = [block for page in PAGES for block in configs(page)]
+    assert len(shown) == 4
+    for block in shown:
+        config.read(yamlio.read_value(block))
 
 
 def command(marker: str) -> str:
