@@ -536,6 +536,33 @@ def test_what_kubevirt_allows_is_allowed(changes: Changes, configuration: dict[s
     assert errors_of(changes, configuration=configuration) == []
 
 
+ADDED = {"name": "more", "disk": {"disk": {"bus": "scsi"}}, "volumeSource": {"dataVolume": {"name": "more"}}}
+WANT = "status.volumeRequests[0]"
+
+
+@pytest.mark.parametrize(
+    ("requests", "expected"),
+    [
+        ([{"addVolumeOptions": ADDED}], []),
+        ([{}], [(WANT, "Status.volumeRequests")]),
+        ([{"addVolumeOptions": {**ADDED, "disk": {}}}], [(WANT + ".addVolumeOptions.disk", "Status.volumeRequests")]),
+        (
+            [{"addVolumeOptions": {**ADDED, "disk": {"lun": {"bus": "virtio"}}}}],
+            [(WANT + ".addVolumeOptions.disk.lun.bus", "Status.volumeRequests")],
+        ),
+        ([{"addVolumeOptions": {**ADDED, "name": "root"}}], [(WANT + ".addVolumeOptions", "Status.volumeRequests")]),
+        (
+            [{"removeVolumeOptions": {"name": "a"}}] * 2,
+            [("status.volumeRequests[1].removeVolumeOptions.name", "Status.volumeRequests")],
+        ),
+        ([{"addVolumeOptions": {**ADDED, "volumeSource": {}}}], [("volumes[1]", "")]),
+        ([{"removeVolumeOptions": {"name": "root"}}], []),
+    ],
+)
+def test_requested_volumes_are_judged_alone_and_in_the_vm(requests: Any, expected: list[tuple[str, str]]) -> None:
+    assert errors_of({"/status": {"volumeRequests": requests}}) == expected
+
+
 def test_a_cause_says_what_why_and_where_upstream_refuses() -> None:
     assert causes_of({"domain.devices.disks.0.cache": "fast"}) == (
         admission.Cause(

@@ -22,6 +22,7 @@ from krm_fn.admission import (
     memory,
     networks,
     probes,
+    requests,
     scheduling,
     schema,
     templates,
@@ -132,6 +133,26 @@ def _causes(vm: Object, expanded: Object | None, cluster: Cluster, release: Rele
     yield from machines.instance_metadata(as_map(get(spec, ("template", "metadata"))), TEMPLATE_METADATA, scope)
     if expanded is not None:
         yield from _plan("vm", release).run(scope)
+        yield from _requested(vm, scope)
+
+
+def _requested(vm: Object, scope: Scope) -> Iterator[Cause]:
+    """What is wrong with volume requests in the VM's status, or with the VM once they are carried out.
+
+    The VM is not expanded for that: upstream takes it as the mutating webhook stored it.
+    """
+    wanted = get(vm, requests.PLACE)
+    if not is_set(wanted):
+        return
+    faults = tuple(requests.volume_requests(vm, scope.release))
+    yield from faults
+    own = get(vm, TEMPLATE_SPEC)
+    if not faults and isinstance(own, dict):
+        stored = {**own, "architecture": scope.spec.get("architecture")}
+        carried_out = Scope(
+            requests.with_requests(stored, wanted), path=TEMPLATE_SPEC, cluster=scope.cluster, release=scope.release
+        )
+        yield from _plan("instance", scope.release).run(carried_out)
 
 
 def admit_instance_spec(spec: Object, path: Path, *, cluster: Cluster, release: Release) -> list[Cause]:

@@ -1,0 +1,114 @@
+"""Requests to add or remove volumes, as a VM's status holds them.
+
+upstream: pkg/virt-api/webhooks/validating-webhook/admitters/vms-admitter.go:validateVolumeRequests
+"""
+
+from __future__ import annotations
+
+from krm_fn.admission.causes import Cause, shown
+from krm_fn.admission.checks import number
+from krm_fn.admission.disks import bus_of, target_of
+from krm_fn.admission.scope import maps, name_of
+from krm_fn.paths import as_list, as_map, copy, get
+from krm_fn.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.paths import Path
+    from krm_fn.releases import Release, Version
+    from krm_fn.resource import Object
+
+UPSTREAM = "pkg/virt-api/webhooks/validating-webhook/admitters/vms-admitter.go:validateVolumeRequests"
+PLACE = ("status", "volumeRequests")
+NAMED = "Status.volumeRequests"
+SOURCES = ("persistentVolumeClaim", "dataVolume")
+ACTIONS = ("addVolumeOptions", "removeVolumeOptions")
+
+
+class Buses(Value):
+    """The buses on which a disk can be added to a running VM, by its target."""
+
+    of: dict[str, tuple[str, ...]]
+    since: Version = ()
+    until: Version = ()
+
+
+BUSES = (
+    Buses(of={"disk": ("scsi",), "lun": ("scsi",)}, until=(1, 6)),
+    Buses(of={"disk": ("scsi", "virtio"), "lun": ("scsi",)}, since=(1, 6)),
+)
+
+
+def volume_requests(vm: Object, release: Release) -> Iterator[Cause]:
+    """What is wrong with the requests by themselves."""
+    volumes = {name_of(volume): volume for volume in maps(get(vm, ("spec", "template", "spec", "volumes")))}
+    seen: set[tuple[str, str]] = set()
+    for index, request in enumerate(maps(get(vm, PLACE))):
+        at, wanted = (*PLACE, index), [action for action in ACTIONS if request.get(action) is not None]
+        if len(wanted) != 1:
+            yield _cause(at, "a request adds a volume or removes one; set one of addVolumeOptions and removeVolumeOptions")
+            continue
+        options = as_map(request[wanted[0]])
+        key = wanted[0], name_of(options)
+        if key in seen:
+            yield _cause((*at, key[0], "name"), f"volume {shown(key[1])} is requested twice; remove one request")
+        seen.add(key)
+        if wanted == ["addVolumeOptions"]:
+            yield from _disk(as_map(options.get("disk")), (*at, "addVolumeOptions", "disk"), release)
+            if key[1] in volumes and volumes[key[1]] != volume_of(options):
+                yield _cause((*at, "addVolumeOptions"), f"the VM has another volume {shown(key[1])} already; use another name")
+
+
+def volume_of(options: Object) -> Object:
+    """The volume that a request to add one describes."""
+    source = next((key for key in SOURCES if get(options, ("volumeSource", key)) is not None), "")
+    return {"name": name_of(options), **({source: options["volumeSource"][source]} if source else {})}
+
+
+def _disk(disk: Object, at: Path, release: Release) -> Iterator[Cause]:
+    """upstream: pkg/storage/admitters/storagehotplug.go:ValidateHotplugDiskConfiguration"""
+    buses = next(row.of for row in BUSES if release.within(since=row.since, until=row.until))
+    target, bus = target_of(disk), bus_of(disk)
+    if target not in buses:
+        yield _cause(at, "a disk that is added is a disk or a lun; set one of them")
+    elif bus not in buses[target]:
+        yield _cause(
+            (*at, target, "bus"), f"bus {shown(bus)} takes no {target} while the VM runs; use {' or '.join(buses[target])}"
+        )
+    elif disk.get("dedicatedIOThread") is True and bus != "virtio":
+        yield _cause((*at, "dedicatedIOThread"), "dedicatedIOThread needs the bus virtio; change the bus or remove it")
+    if disk.get("bootOrder") is not None and number(disk["bootOrder"]) < 1:
+        path, named = (*at, "bootOrder"), "spec.domain.devices.disks[1].bootOrder"  # upstream's own number, whichever disk
+        yield Cause(path=path, message="bootOrder is out of range; count from 1", upstream_path=named, upstream=UPSTREAM)
+
+
+def _cause(at: Path, message: str) -> Cause:
+    return Cause(path=at, message=message, upstream_path=NAMED, upstream=UPSTREAM)
+
+
+def with_requests(spec: Object, requests: object) -> Object:
+    """A copy of the instance's spec in which the requested volumes are added and removed.
+
+    upstream: pkg/controller/controller.go:ApplyVolumeRequestOnVMISpec
+    """
+    spec = copy(spec)
+    domain = spec["domain"] = as_map(spec.get("domain"))
+    devices = domain["devices"] = as_map(domain.get("devices"))
+    for request in maps(requests):
+        added, removed = request.get("addVolumeOptions"), request.get("removeVolumeOptions")
+        if isinstance(added, dict):
+            _add(spec, devices, added)
+        elif isinstance(removed, dict):
+            for owner, key in ((spec, "volumes"), (devices, "disks")):
+                owner[key] = [item for item in as_list(owner.get(key)) if name_of(as_map(item)) != name_of(removed)]
+    return spec
+
+
+def _add(spec: Object, devices: Object, options: Object) -> None:
+    name = name_of(options)
+    if all(name_of(volume) != name for volume in maps(spec.get("volumes"))):
+        spec["volumes"] = [*as_list(spec.get("volumes")), volume_of(options)]
+        if isinstance(options.get("disk"), dict):
+            devices["disks"] = [*as_list(devices.get("disks")), {**options["disk"], "name": name}]
