@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from krm_fn import releases, rules
+from krm_fn import releases, rules, yamlio
 from krm_fn.bundle import Bundle
+from krm_fn.cli.rules import documentation
 from krm_fn.findings import UNSET
 from krm_fn.paths import dotted
 from krm_fn.schema import examine
@@ -214,6 +215,13 @@ def test_no_secret_stands_in_a_message_or_a_result(credentials: Any) -> None:
 def test_a_rule_can_be_put_off() -> None:
     assert findings(vm(cpu={"cores": "2"}), severity={"wrong-type": "off"}) == []
     assert [found.severity for found in findings(vm(cpu={"cores": "2"}), severity={"wrong-type": "info"})] == ["info"]
+
+
+@pytest.mark.parametrize("declared", rules.load("schema"), ids=lambda rule: rule.id)
+def test_the_example_of_a_rule_gives_its_finding_and_no_other(declared: rules.Rule) -> None:
+    example = documentation(declared).partition("Example:")[2]
+    release = example.partition('kubevirtVersion: "')[2].partition('"')[0] or "1.9"
+    assert [found.rule for found in findings(yamlio.read_value(example), release)] == [declared.id]
 
 
 def test_a_definition_is_named() -> None:

@@ -33,6 +33,7 @@ FILE = os.path.join(os.path.dirname(__file__), "api.txt")  # noqa: PTH118, PTH12
 READ = frozenset(
     (
         "VirtualMachine",
+        "VirtualMachinePool",
         "VirtualMachineInstancetype",
         "VirtualMachineClusterInstancetype",
         "VirtualMachinePreference",

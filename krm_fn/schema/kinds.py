@@ -47,13 +47,21 @@ KINDS = (
     ),
     Kind(group=CORE, versions=V1, kind="VirtualMachineInstancePreset", type="v1.VirtualMachineInstancePreset", strict=True),
     Kind(group=CORE, versions=V1, kind="KubeVirt", type="v1.KubeVirt", strict=True),
-    Kind(group=POOL, versions=("v1alpha1",), kind="VirtualMachinePool", type="v1alpha1.VirtualMachinePool", until=(1, 7)),
+    Kind(
+        group=POOL,
+        versions=("v1alpha1",),
+        kind="VirtualMachinePool",
+        type="v1alpha1.VirtualMachinePool",
+        always=True,
+        until=(1, 7),
+    ),
     # From 1.7 on one schema serves both versions.
     Kind(
         group=POOL,
         versions=("v1alpha1", "v1beta1"),
         kind="VirtualMachinePool",
         type="v1beta1.VirtualMachinePool",
+        always=True,
         since=(1, 7),
     ),
     # One schema served all versions; the alpha ones until 1.5.

@@ -1,7 +1,7 @@
 """An object has a field that only other KubeVirt releases know.
 
-What it finds: a field that came with a later release than the one that is rendered for, or that an earlier one still had. For
-VirtualMachines, instancetypes and preferences it is looked for in every mode, for other kinds where objects are checked.
+What it finds: a field that came with a later release than the one that is rendered for, or that an earlier one still had. In
+VirtualMachines, pools, instancetypes and preferences it is looked for in every mode, in other kinds where objects are checked.
 
 Why it matters: the cluster doesn't know the field. Its API server drops it or refuses the object, and so do KubeVirt's webhooks
 with VirtualMachines, instances, replica sets and presets: then this is an error.
