@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from krm_fn.rules import Rule
 
 
+PARTS = ("What it finds", "Why it matters", "Fix", "Example")
+
+
 @click.command()
 @click.argument("rule", required=False, metavar="[ID]")
 def rules(rule: str | None) -> None:
@@ -33,6 +36,18 @@ def rules(rule: str | None) -> None:
 def documentation(rule: Rule) -> str:
     """What the rule's module says of it."""
     return inspect.cleandoc(sys.modules[rule.module].__doc__ or "")
+
+
+def parts(rule: Rule) -> dict[str, str]:
+    """The documentation by the names of its parts; the title is under "", and ends in no full stop."""
+    found = {"": ""}
+    name = ""
+    for line in documentation(rule).splitlines():
+        head, colon, rest = line.partition(":")
+        if colon and head in PARTS:
+            name, line = head, rest.strip()  # noqa: PLW2901  the rest of the line belongs to the part
+        found[name] = f"{found.get(name, '')}{line}\n"
+    return {part: text.strip("\n").removesuffix("." if part == "" else "") for part, text in found.items()}
 
 
 def _releases(rule: Rule) -> str:

@@ -6,11 +6,14 @@ A module `krm_fn.cli.formats.<name>` has a function `write(report: Report) -> st
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from krm_fn import results
 from krm_fn.findings import SEVERITIES, Finding, Suppressed
+from krm_fn.paths import dotted
 from krm_fn.resource import Ref
 from krm_fn.value import Value
 
@@ -64,6 +67,47 @@ class Report(Value):
 
 def _counted(number: int, word: str) -> str:
     return f"{number} {word}{'' if number == 1 or word == 'info' else 's'}"
+
+
+class Case(Value):
+    """One test of a test report: a finding, or an object of which there is none. `fails`: it makes the command fail."""
+
+    name: str
+    file: str
+    finding: Finding | None = None
+    suppressed: Suppressed | None = None
+    fails: bool = False
+
+
+def cases(report: Report) -> Iterator[Case]:
+    """The report as tests, file by file in the order in which the files were read; findings without an object come last."""
+    found = [_case(finding, None, fails=report.fails(finding)) for finding in report.findings]
+    found += [_case(each.finding, each, fails=False) for each in report.suppressed]
+    by_object: dict[tuple[int, Any], list[Case]] = {}
+    for case in found:
+        by_object.setdefault(_place(case.finding), []).append(case)
+    for subject in report.subjects:
+        yield from by_object.pop(_place(subject), None) or [Case(name=str(subject.ref), file=subject.file)]
+    for rest in by_object.values():
+        yield from rest
+
+
+def _place(of: Finding | Subject | None) -> tuple[int, Any]:
+    return (of.item, of.inside) if of else (-1, ())
+
+
+def _case(finding: Finding, suppressed: Suppressed | None, *, fails: bool) -> Case:
+    where = ": ".join(filter(None, (str(finding.ref or ""), dotted(finding.path))))
+    name = f"{finding.rule}: {where}" if where else finding.rule
+    return Case(name=name, file=finding.file, finding=finding, suppressed=suppressed, fails=fails)
+
+
+def relative(file: str) -> str:
+    """The file as a path from here where it is below this folder, with forward slashes; "" stays."""
+    if not file:
+        return ""
+    path, here = Path(os.path.normpath(file)), Path.cwd()
+    return (path.relative_to(here) if path.is_relative_to(here) else path).as_posix()
 
 
 def is_secret(finding: Finding, line: str) -> bool:

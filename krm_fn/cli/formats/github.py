@@ -1,0 +1,36 @@
+"""Findings as workflow commands, which GitHub Actions shows as annotations of the changed lines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from krm_fn.cli.formats import relative
+from krm_fn.paths import dotted
+
+if TYPE_CHECKING:
+    from krm_fn.cli.formats import Report
+    from krm_fn.findings import Finding
+
+COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
+
+
+def write(report: Report) -> str:
+    """`::error file=vm.yaml,line=3,col=5,title=some-rule::VirtualMachine ns/name: spec.x: message`, one a finding."""
+    lines = [_command(finding) for finding in report.findings]
+    return "".join(f"{line}\n" for line in (*lines, *([report.figures] if report.summary else [])))
+
+
+def _command(finding: Finding) -> str:
+    place = {"file": relative(finding.file), "line": finding.line, "col": finding.column} if finding.file else {}
+    properties = {**place, "title": finding.rule}
+    told = ",".join(f"{key}={_property(str(value))}" for key, value in properties.items() if value)
+    parts = (str(finding.ref or ""), dotted(finding.path), finding.message)
+    return f"::{COMMANDS[finding.severity]} {told}::{_data(': '.join(filter(None, parts)))}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

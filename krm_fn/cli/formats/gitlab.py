@@ -1,0 +1,33 @@
+"""Findings as GitLab's code quality report: an artifact that merge requests show beside the changed lines."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from krm_fn.cli.formats import relative
+from krm_fn.paths import dotted
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from krm_fn.cli.formats import Report
+    from krm_fn.findings import Finding
+
+SEVERITIES = {"error": "critical", "warning": "minor", "info": "info"}
+
+
+def write(report: Report) -> str:
+    """A list with an issue for each finding. GitLab asks for a file and a line: `stdin` and 1 where none is known."""
+    return json.dumps([_issue(finding) for finding in report.findings], indent=2, ensure_ascii=False) + "\n"
+
+
+def _issue(finding: Finding) -> dict[str, Any]:
+    parts = (str(finding.ref or ""), dotted(finding.path), finding.message)
+    return {
+        "description": ": ".join(filter(None, parts)),
+        "check_name": finding.rule,
+        "fingerprint": finding.fingerprint,
+        "severity": SEVERITIES[finding.severity],
+        "location": {"path": relative(finding.file) or "stdin", "lines": {"begin": finding.line or 1}},
+    }

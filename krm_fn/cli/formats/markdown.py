@@ -1,0 +1,56 @@
+"""Findings as Markdown for the comment of a pull request; the first line is a mark by which a bot finds its comment again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from krm_fn import results
+from krm_fn.main import NAME
+from krm_fn.paths import dotted
+
+if TYPE_CHECKING:
+    from krm_fn.cli.formats import Report
+    from krm_fn.findings import Finding
+
+MARK = f"<!-- {NAME} check -->"
+# GitHub takes 65,536 characters in a comment; GitLab takes more.
+LONGEST = 60_000
+SPECIAL = "\\`*_{}[]<>#|~@!&$"
+ICONS = {"error": ":x:", "warning": ":warning:", "info": ":information_source:"}
+
+
+def write(report: Report) -> str:
+    """A heading with the figures, a table of the findings, and the suppressed ones folded away; cut where it gets too long."""
+    lines = [MARK, f"### {NAME}: {report.figures}" if report.findings else f"### {NAME}: nothing to say, {report.figures}"]
+    if report.findings:
+        lines += ["", "| | place | object | finding |", "|---|---|---|---|"]
+        lines += _fitting([_row(finding) for finding in report.findings], LONGEST * 3 // 4)
+    if report.suppressed:
+        rows = [f"| {_row(each.finding)[2:]} {_text(each.reason or each.by)} |" for each in report.suppressed]
+        summary = f"<details><summary>{len(report.suppressed)} suppressed</summary>"
+        lines += ["", summary, "", "| | place | object | finding | reason |", "|---|---|---|---|---|"]
+        lines += [*_fitting(rows, LONGEST // 5), "", "</details>"]
+    return "\n".join(lines) + "\n"
+
+
+def _fitting(rows: list[str], limit: int) -> list[str]:
+    """As many rows as fit, and how many are left out."""
+    kept: list[str] = []
+    for row in rows:
+        limit -= len(row) + 1
+        if limit < 0:
+            return [*kept, f"| | | | and {len(rows) - len(kept)} more |"]
+        kept.append(row)
+    return kept
+
+
+def _row(finding: Finding) -> str:
+    what = f"{_text(dotted(finding.path))}: " if finding.path else ""
+    rule = f"[{finding.rule}]({results.DOCS}{finding.rule})"
+    cells = (ICONS[finding.severity], _text(results.place(finding)), _text(str(finding.ref or "")))
+    return f"| {' | '.join(cells)} | {what}{_text(finding.message)} ({rule}) |"
+
+
+def _text(text: str) -> str:
+    """The text as it is: nothing in it is markup, a mention or the end of a cell."""
+    return "".join(f"&#{ord(letter)};" if letter in SPECIAL else letter for letter in " ".join(text.split()))

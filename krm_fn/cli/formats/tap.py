@@ -1,0 +1,55 @@
+"""Findings as TAP version 14: a point a finding, and a passing point for each object of which nothing is to say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from krm_fn import results, yamlio
+from krm_fn.cli.formats import cases
+from krm_fn.paths import dotted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.cli.formats import Case, Report
+    from krm_fn.findings import Finding
+
+
+def write(report: Report) -> str:
+    """Findings that make the command fail are `not ok`; others are `ok` with their diagnosis; suppressed ones are skipped."""
+    points = list(cases(report))
+    lines = ["TAP version 14", f"1..{len(points)}"]
+    for number, case in enumerate(points, 1):
+        lines += _point(number, case)
+    if report.summary:
+        lines.append(f"# {report.figures}")
+    return "\n".join(lines) + "\n"
+
+
+def _point(number: int, case: Case) -> Iterator[str]:
+    where = f" in {case.file}" if case.file and case.finding is None else ""
+    line = f"{'not ok' if case.fails else 'ok'} {number} - {_escaped(case.name + where)}"
+    if case.suppressed:
+        yield f"{line} # SKIP {_escaped(case.suppressed.reason or f'known: {case.suppressed.by}')}"
+        return
+    yield line
+    if case.finding is not None:
+        yield "  ---"
+        yield from (f"  {each}" for each in yamlio.dump(_diagnosis(case.finding)).splitlines())
+        yield "  ..."
+
+
+def _diagnosis(finding: Finding) -> dict[str, object]:
+    parts = {
+        "message": finding.message,
+        "severity": finding.severity,
+        "at": results.place(finding),
+        "object": str(finding.ref or ""),
+        "path": dotted(finding.path),
+        "doc": results.DOCS + finding.rule,
+    }
+    return {key: value for key, value in parts.items() if value}
+
+
+def _escaped(text: str) -> str:
+    return " ".join(text.split()).replace("\\", "\\\\").replace("#", "\\#")
