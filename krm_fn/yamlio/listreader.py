@@ -59,9 +59,9 @@ class ListReader:
         if event.__class__ is StreamEndEvent:
             return ListText(self.data, self.file, [], [], head={}, top=None)
         root = get()
-        if is_empty(root):
+        if is_empty(root):  # markers around nothing: a list behind them would be a second document
             self.end_of_stream()
-            return ListText(self.data, self.file, [], [], head={}, top=None)
+            return ListText(b"", self.file, [], [], head={}, top=None)
         if root.__class__ is not MappingStartEvent:
             found = "a list" if root.__class__ is SequenceStartEvent else "no map"
             raise self.source.fail(f"the input is {found}; expected one ResourceList", root)

@@ -158,10 +158,10 @@ def _float_key(value: float) -> str:
     if value != value or value in (float("inf"), float("-inf")):  # noqa: PLR0124
         return ".nan" if value != value else ".inf" if value > 0 else "-.inf"  # noqa: PLR0124
     try:
-        single = struct.unpack("f", struct.pack("f", value))[0]
+        single = struct.unpack("<f", struct.pack("<f", value))[0]
     except OverflowError:
         return ".inf" if value > 0 else "-.inf"
-    shortest = next(t for t in (f"{single:.{p}e}" for p in range(9)) if struct.pack("f", float(t)) == struct.pack("f", single))
+    shortest = next(t for t in (f"{single:.{p}e}" for p in range(9)) if struct.pack("<f", float(t)) == struct.pack("<f", single))
     mantissa, _, power = shortest.partition("e")
     exponent = int(power)
     if exponent < -4 or exponent >= 6:
