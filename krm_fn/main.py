@@ -32,9 +32,11 @@ def main() -> int:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """The exit code of the function, or of the command that the arguments name."""
+    """The exit code of the function, of the plugin, or of the command that the arguments name."""
     if not arguments and not _on_terminal():
         return _function()
+    if arguments and _called_as_plugin(arguments[0]):
+        return _plugin(arguments[0])
     from krm_fn.cli import run as run_command  # click and all that only the command needs
 
     return run_command(arguments or ["--help"])
@@ -96,6 +98,21 @@ def _function() -> int:
     gc.disable()  # plain trees hold no cycles; looking for them costs a tenth of the time
     out = io.BytesIO()
     code = run_function(read_in(), out, sys.stderr or io.StringIO())
+    write_out(out.getvalue())
+    return code
+
+
+def _called_as_plugin(file: str) -> bool:
+    """True where kustomize calls the program in its older way, with a config's file as first argument."""
+    called = any(name.startswith("KUSTOMIZE_PLUGIN_CONFIG_") for name in os.environ)
+    return called and os.path.isfile(file)  # noqa: PTH113  pathlib is too heavy here
+
+
+def _plugin(file: str) -> int:
+    from krm_fn.plugin import run as run_plugin
+
+    out = io.BytesIO()
+    code = run_plugin(file, read_in(), out, sys.stderr or io.StringIO())
     write_out(out.getvalue())
     return code
 

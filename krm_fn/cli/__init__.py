@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-# The subcommands in the order of the help: module and click command bear the same name.
-COMMANDS = ("render", "check", "migrate", "catalogue", "rules", "argocd", "schema")
+# The subcommands in the order of the help: module and click command bear the same name, with underscores.
+COMMANDS = ("render", "check", "migrate", "catalogue", "rules", "argocd", "install-plugin", "schema")
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -41,18 +41,22 @@ class Commands(click.Group):
     """A group whose commands are imported when they are asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  click's signature
-        return [name for name in COMMANDS if importlib.util.find_spec(f"{__name__}.{name}")]
+        return [name for name in COMMANDS if importlib.util.find_spec(_module(name))]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.list_commands(ctx):
             return None
-        found: click.Command = getattr(importlib.import_module(f"{__name__}.{cmd_name}"), cmd_name)
+        found: click.Command = getattr(importlib.import_module(_module(cmd_name)), cmd_name.replace("-", "_"))
         return found
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] not in COMMANDS and not args[0].startswith("-"):
             raise UsageError(f"{args[0]!r} is no command; {_fix(args[0])}")
         return super().resolve_command(ctx, args)
+
+
+def _module(name: str) -> str:
+    return f"{__name__}.{name.replace('-', '_')}"
 
 
 def _fix(word: str) -> str:

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from krm_fn.findings import Finding
     from krm_fn.sources import Sources
 
+# Silent unless it is asked for.
+UNEXPANDED = "unexpanded-vm"
+
 
 @click.command()
 @options.source_options
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
     metavar="FORMAT[=FILE]",
     help=f"One of {', '.join(FORMATS)}, to stdout or to a file. Repeatable.",
 )
+@click.option("--expanded", is_flag=True, help="Find every VM that still has a reference: nothing may be left to render.")
 @click.option("--summary", is_flag=True, help="Close with a line of figures (text, github, tap).")
 @click.option(
     "--color",
@@ -60,6 +64,7 @@ def check(
     config_file: str | None,
     *,
     verbose: bool,
+    expanded: bool,
     summary: bool,
     color: str,
     baseline_file: str | None,
@@ -79,6 +84,8 @@ def check(
     found = options.read_sources(paths, kustomizations, verbose=verbose)
     config = options.settings(found, config_file, flags, near=(*paths, *kustomizations), verbose=verbose)
     config = config.but(mode="validate")
+    if expanded:
+        config = config.but(severity={UNEXPANDED: "error", **config.severity})
     outcome = core.render(found.items, config, places=found.places)
     report = _report(found, outcome, config).but(summary=summary)
     if known is not None:

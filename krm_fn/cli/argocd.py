@@ -1,0 +1,176 @@
+"""`kubevirt-render argocd`: the config management plugin of Argo CD, and what helps to live with it.
+
+Argo CD calls it in the application's folder, takes stdout for the application's objects, and shows stderr where it fails.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from krm_fn import core, results
+from krm_fn.argocd import build, drift, manifests, parameters
+from krm_fn.cli import options, outputs
+from krm_fn.core import Outcome
+from krm_fn.errors import ConfigError, InputError, RenderError
+from krm_fn.function import report
+from krm_fn.main import write_out
+from krm_fn.paths import dotted
+from krm_fn.resource import ref_of
+from krm_fn.sources import NothingFound, Sources, files
+from krm_fn.yamlio import dump
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from krm_fn.argocd.parameters import Parameters
+    from krm_fn.config import Config
+
+# Argo CD waits 60 s for the whole; what is rendered after the build takes little of them.
+TIMEOUT = 45.0
+# A build that takes longer than this part of its time is mentioned.
+LONG = 0.5
+
+
+class ApplicationError(RenderError):
+    """An error that names the application: Argo CD keeps and shows it far from where it arose."""
+
+    def __init__(self, error: RenderError, name: str) -> None:
+        super().__init__(f"application {name}: {error}")
+        self.exit_code = error.exit_code
+
+
+class Steps(click.Group):
+    """A group that takes a call without a subcommand for `generate`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        own = (*self.commands, *ctx.help_option_names)
+        return super().parse_args(ctx, args if args and args[0] in own else ["generate", *args])
+
+
+@click.group(cls=Steps)
+def argocd() -> None:
+    """Argo CD's config management plugin. Without a subcommand: generate."""
+
+
+@argocd.command()
+@click.option("--allow-empty", is_flag=True, help="Print nothing where there is nothing. Argo CD then deletes all there was.")
+@click.option("--build-option", "build_options", multiple=True, metavar="FLAG", help="For kustomize or helm. Repeatable.")
+@click.option("--timeout", type=float, default=TIMEOUT, show_default=True, metavar="SECONDS", help="How long a build may take.")
+@options.config_options
+def generate(
+    config_file: str | None, *, allow_empty: bool, build_options: tuple[str, ...], timeout: float, **flags: Any
+) -> int:
+    """Print the objects of the application in the current folder, rendered.
+
+    A kustomization is built with kustomize, a chart with helm; else all YAML and JSON files of the folder are read.
+    The application's parameters lie over its env, that over the flags, those over the config file.
+    """
+    environment = dict(os.environ)
+    try:
+        given = parameters.read(environment)
+        config = _settings(given, config_file, flags)
+        for name in parameters.unread(environment):
+            options.note(f"{name}: nothing reads this variable")
+        found = _built(environment, (*build_options, *given.build_options), timeout)
+        return _generate(found, config, environment, may_be_empty=allow_empty or given.allow_empty)
+    except RenderError as error:
+        raise _named(error, environment) from None
+
+
+def _named(error: RenderError, environment: Mapping[str, str]) -> RenderError:
+    name = environment.get("ARGOCD_APP_NAME")
+    return ApplicationError(error, name) if name else error
+
+
+def _settings(given: Parameters, config_file: str | None, flags: Mapping[str, Any]) -> Config:
+    file = given.config or config_file
+    if given.config and not Path(given.config).resolve().is_relative_to(Path.cwd()):
+        raise ConfigError(f"{given.config} is not in the application's folder", path="parameter config")
+    return given.over(options.settings(Sources(sources=()), file, flags, near=(os.curdir,)))
+
+
+def _built(environment: Mapping[str, str], build_options: tuple[str, ...], timeout: float) -> Sources:
+    start = time.monotonic()
+    found = build.build(Path(), options=build_options, environment=environment, timeout=timeout)
+    took = time.monotonic() - start
+    if took > timeout * LONG:
+        options.note(f"reading the application took {took:.0f} s of the {timeout:g} s it may take")
+    return found
+
+
+def _generate(found: Sources, config: Config, environment: Mapping[str, str], *, may_be_empty: bool) -> int:
+    items = manifests.in_namespace(found.items, environment.get("ARGOCD_APP_NAMESPACE", ""))
+    outcome = core.render(items, config, places=found.places)
+    report(outcome.findings, sys.stderr)
+    if code := results.exit_code(outcome.findings, config.fail_on):
+        numbers = results.count(outcome.findings)
+        told = ", ".join(f"{count} {severity}{'s' * (count > 1)}" for severity, count in numbers.items() if count)
+        raise InputError(f"nothing is generated because of the findings above ({told})")
+    text = printed(found, outcome, notes=config.provenance or config.mode == "annotate")
+    if not text.strip() and not may_be_empty:
+        fix = "if that is meant, set the parameter allowEmpty or --allow-empty"
+        raise NothingFound(f"there is no object to apply, and Argo CD would delete all that it applied before; {fix}")
+    write_out(text)
+    return code
+
+
+def printed(found: Sources, outcome: Outcome, *, notes: bool) -> bytes:
+    """What leaves, as one YAML stream."""
+    kept, items = [], []
+    for source, rendered in outputs.rendered(found, outcome):
+        leaving = [
+            (number, manifests.leaving(item, notes=notes)) for number, item in zip(source.objects, rendered, strict=True)
+        ]
+        leaving = [(number, item) for number, item in leaving if item is not None]
+        kept.append(source.but(objects=tuple(number for number, _ in leaving)))
+        items += [item for _, item in leaving]
+    added = (manifests.leaving(item, notes=notes) for item in outputs.appended(found, outcome))
+    items += [item for item in added if item is not None]
+    return outputs.to_yaml(Sources(sources=tuple(kept)), Outcome(items=items, findings=()))
+
+
+@argocd.command("parameters")
+@options.config_options
+def announce(config_file: str | None, **flags: Any) -> None:
+    """Announce the parameters that an application may set, as JSON."""
+    config = options.settings(Sources(sources=()), config_file, flags, near=(os.curdir,))
+    click.echo(json.dumps(parameters.announcement(config), indent=2))
+
+
+@argocd.command()
+def discover() -> None:
+    """Print the first file of the current folder that has to do with KubeVirt, nothing where none has."""
+    for file in files(os.curdir):
+        if b"kubevirt.io/" in Path(file).read_bytes():
+            click.echo(file)
+            return
+
+
+@argocd.command("ignore-differences")
+@options.source_options
+@options.config_options
+def ignore_differences(
+    paths: tuple[str, ...], kustomizations: tuple[str, ...], config_file: str | None, *, verbose: bool, **flags: Any
+) -> int:
+    """Print the smallest ignoreDifferences for an Application: what the cluster changes and can't be pinned.
+
+    What can be written as the cluster stores it is told on stderr.
+    """
+    found = options.read_sources(paths, kustomizations, verbose=verbose)
+    config = options.settings(found, config_file, flags, near=(*paths, *kustomizations))
+    outcome = core.render(found.items, config, places=found.places)
+    if code := results.exit_code(outcome.findings, config.fail_on):
+        report(outcome.findings, sys.stderr)
+        return code
+    for one in drift.respelt(outcome.items, config):
+        place = f"{ref_of(one.vm)}: {dotted(one.path)}"
+        options.note(f"{place}: the cluster stores {one.stored!r} for {one.current!r}; write it so, or it stays out of sync")
+    write_out(dump({"ignoreDifferences": drift.ignored(outcome.items, config)}).encode())
+    return 0

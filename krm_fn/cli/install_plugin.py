@@ -1,0 +1,71 @@
+"""`kubevirt-render install-plugin`: what kubectl needs to render without a container."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import click
+
+import krm_fn
+from krm_fn.config_keys import API_VERSION, KIND
+from krm_fn.main import NAME
+
+# Longer first lines, and such with blanks, are no interpreter for the kernel.
+LONGEST_INTERPRETER = 120
+
+PROGRAM = """\
+# kustomize calls this for each {kind} that names no function of its own.
+import sys
+
+sys.path.append({root!r})
+from krm_fn.main import main
+
+sys.exit(main())
+"""
+
+
+@click.command("install-plugin")
+@click.argument("folder", required=False, metavar="[DIR]")
+def install_plugin(folder: str | None) -> None:
+    """Put the plugin for `kubectl kustomize --enable-alpha-plugins` into DIR, the plugin home of kustomize.
+
+    Without DIR: where kustomize looks by itself.
+    """
+    home = Path(folder).absolute() if folder else _home()
+    place = home / API_VERSION / KIND.lower() / KIND
+    place.parent.mkdir(parents=True, exist_ok=True)
+    _write(place, program(sys.executable, str(Path(krm_fn.__file__).resolve().parents[1])))
+    click.echo(f"{place}: installed, for {sys.executable}")
+    if home != _home():
+        click.echo(f"export KUSTOMIZE_PLUGIN_HOME={home}")
+    click.echo(
+        f"{NAME}: note: give the {KIND} no function annotation, and run kubectl kustomize --enable-alpha-plugins", err=True
+    )
+
+
+def _home() -> Path:
+    """Where kustomize looks for plugins."""
+    if home := os.environ.get("KUSTOMIZE_PLUGIN_HOME"):
+        return Path(home).absolute()
+    config = os.environ.get("XDG_CONFIG_HOME")
+    return (Path(config).absolute() if config else Path.home() / ".config") / "kustomize" / "plugin"
+
+
+def program(interpreter: str, root: str) -> str:
+    """The executable's text: run by this interpreter, with the package found in `root` where it is not installed."""
+    if " " in interpreter or len(interpreter) > LONGEST_INTERPRETER:
+        first = f"#!/bin/sh\n'''exec' \"{interpreter}\" \"$0\" \"$@\"\n' '''\n"
+    else:
+        first = f"#!{interpreter}\n"
+    return first + PROGRAM.format(kind=KIND, root=root)
+
+
+def _write(place: Path, text: str) -> None:
+    """Write the file by one rename: kustomize may be running the old one."""
+    with tempfile.NamedTemporaryFile("w", dir=place.parent, delete=False) as file:
+        file.write(text)
+    Path(file.name).chmod(0o755)
+    Path(file.name).replace(place)

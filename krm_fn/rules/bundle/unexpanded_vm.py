@@ -1,0 +1,49 @@
+"""A VM still refers to an instancetype or a preference.
+
+What it finds: a VirtualMachine, or the VM template of a pool, with `spec.instancetype` or `spec.preference`. Silent unless it
+is asked for: by `kubevirt-render check --expanded`, or by a severity for it in the config.
+
+Why it matters: kustomize leaves functions out without a word where a flag is missing (`--enable-exec`), and kubectl has no such
+flag at all. What was to be rendered then goes to the cluster as it was written, and nothing fails.
+
+Fix: build with the flags that run the function, and pipe what was built into `kubevirt-render check --expanded -`.
+
+Example:
+
+    apiVersion: kubevirt.io/v1
+    kind: VirtualMachine
+    metadata: {name: web}
+    spec:
+      instancetype: {name: u1.small}
+      template: {spec: {domain: {devices: {}}}}
+"""
+
+from __future__ import annotations
+
+from krm_fn.rules import Hit, rule, show
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.facts import BundleFacts
+
+ID = "unexpanded-vm"
+MATCHERS = ("instancetype", "preference")
+
+
+@rule(severity="error")
+def unexpanded_vm(facts: BundleFacts) -> Iterator[Hit]:
+    if ID not in facts.config.severity:
+        return
+    for each in facts.vms:
+        spec = each.vm.get("spec")
+        for matcher in MATCHERS:
+            given = spec.get(matcher) if isinstance(spec, dict) else None
+            if given is not None:
+                yield Hit(
+                    message=f"the VM still refers to {show(given)}; it was not rendered, so run the function, or render it",
+                    path=(*each.prefix, "spec", matcher),
+                    current=given,
+                    about=each.entry,
+                )
