@@ -13,7 +13,10 @@ from hypothesis import strategies as st
 from krm_fn import admission, releases
 from krm_fn.admission import schema
 from krm_fn.admission.checks import Check
+from krm_fn.admission.judged import judge
+from krm_fn.bundle import Bundle
 from krm_fn.cluster import Cluster
+from krm_fn.facts import Resolution
 from krm_fn.paths import copy, dotted, put
 
 CHECKS = [check for group in (*admission.GROUPS, *schema.VM_GROUPS) for check in group.checks]
@@ -122,3 +125,15 @@ def test_a_cause_names_upstreams_path_only_where_it_is_another() -> None:
     vm = FULL
     causes = admission.admit_vm(vm, expanded=vm, cluster=Cluster(), release=releases.NEWEST)
     assert [cause for cause in causes if cause.upstream_path == dotted(cause.path)] == []
+
+
+@pytest.mark.parametrize("vm", [{}, {"spec": None}, {"spec": {"template": []}}, {"spec": {"template": {"spec": "x"}}}])
+def test_a_vm_without_a_template_is_not_judged(vm: Any) -> None:
+    judged = judge(Resolution(vm=vm), namespace="x", bundle=Bundle([]), cluster=Cluster(), release=releases.NEWEST)
+    assert judged.vm is None
+
+
+def test_judging_changes_nothing_it_is_given() -> None:
+    before = copy(FULL)
+    judge(Resolution(vm=FULL), namespace="x", bundle=Bundle([]), cluster=Cluster(), release=releases.NEWEST)
+    assert before == FULL

@@ -17,6 +17,7 @@ LOWER = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
 HEX = frozenset("0123456789abcdefABCDEF")
 DIGITS = frozenset("0123456789")
+SPECIAL = frozenset("*?[\\")
 BASE64 = LETTERS | frozenset("+/")
 
 _NAME = LETTERS | frozenset("-_.")
@@ -163,6 +164,8 @@ def matches_glob(pattern: str, text: str) -> bool:
 
     A malformed pattern matches nothing.
     """
+    if pattern.endswith("*") and not SPECIAL.intersection(pattern[:-1]):
+        return text.startswith(pattern[:-1]) and "/" not in text[len(pattern) - 1 :]
     chunks = _chunks(pattern)
     for position, (star, chunk) in enumerate(chunks or ()):
         if star and not chunk:

@@ -9,7 +9,7 @@ from krm_fn.expand import apply, set_instance_defaults
 from krm_fn.expand.admitted import admit
 from krm_fn.expand.requirements import indivisible_vcpus, unmet_requirements
 from krm_fn.facts import Expansion
-from krm_fn.paths import as_map, copy, get
+from krm_fn.paths import copy, get
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from krm_fn.cluster import Cluster
     from krm_fn.facts import Resolution
     from krm_fn.releases import Release
+    from krm_fn.resource import Object
 
 
 def judge(resolution: Resolution, *, namespace: str, bundle: Bundle, cluster: Cluster, release: Release) -> Expansion:
@@ -27,14 +28,20 @@ def judge(resolution: Resolution, *, namespace: str, bundle: Bundle, cluster: Cl
     """
     instancetype = resolution.instancetype.spec if resolution.instancetype else None
     preference = resolution.preference.spec if resolution.preference else None
-    vm = admit(resolution.vm, preference=preference, namespace=namespace, bundle=bundle, cluster=cluster, release=release)
-    template = copy(as_map(get(vm, ("spec", "template"))))
-    spec = template.setdefault("spec", {})
+    stored = admit(resolution.vm, preference=preference, namespace=namespace, bundle=bundle, cluster=cluster, release=release)
+    return judge_stored(stored, instancetype=instancetype, preference=preference, cluster=cluster, release=release)
+
+
+def judge_stored(
+    vm: Object, *, instancetype: Object | None, preference: Object | None, cluster: Cluster, release: Release
+) -> Expansion:
+    """The same for a VM as the mutating webhook stores it; `instancetype` and `preference` are specs, `vm` is left as it is."""
     unmet = indivisible_vcpus(instancetype, preference)
+    template = copy(get(vm, ("spec", "template")))
+    spec = template.setdefault("spec", {}) if isinstance(template, dict) else None
     if not isinstance(spec, dict):
         return Expansion(vm=None, unmet=unmet)
-    table = resolution.instancetype.table if resolution.instancetype else "instancetype"
-    conflicts = apply(template, instancetype=instancetype, preference=preference, release=release, table=table)
+    conflicts = apply(template, instancetype=instancetype, preference=preference, release=release)
     refusal = "" if conflicts else set_instance_defaults(spec, cluster, release)
     if not conflicts and preference is not None:
         unmet += unmet_requirements(spec, instancetype=instancetype, preference=preference, release=release)

@@ -80,7 +80,9 @@ class Node:
     def visit(self, item: Any, at: Path, scope: Scope, found: list[Cause]) -> None:
         """Add to `found` what is wrong with the value that stands at `at`; rows pass over other shapes than maps."""
         for examination, upstream in self.examinations:
-            found += [cause if cause.upstream else cause.but(upstream=upstream) for cause in examination(scope)]
+            causes = list(examination(scope))
+            if causes:
+                found += [cause if cause.upstream else cause.but(upstream=upstream) for cause in causes]
         if self.each is not None and isinstance(item, list):
             for index, each in enumerate(item):
                 self.each.visit(each, (*at, index), scope, found)
