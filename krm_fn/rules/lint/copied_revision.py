@@ -1,0 +1,85 @@
+"""A VM is pinned to a revision that a cluster made.
+
+What it finds: a `revisionName` that names a ControllerRevision of the bundle which bears marks of a cluster: an owner, or no
+label `instancetype.kubevirt.io/object-version: v1beta1`, as older releases stored it. Revisions that `kubevirt-render` stores
+(mode `snapshot`) are passed over.
+
+Why it matters: from 1.5 on the VM's status names the revision in use, and the cluster writes none into the spec, so that
+`revisionName` is only there because somebody copied it. An owner is a VM by its uid: where that VM is gone, or was made anew,
+the cluster deletes the revision at once, and the VM that is pinned to it doesn't start. A revision without the label is
+replaced by KubeVirt and deleted, again and again if git brings it back.
+
+Fix: delete `revisionName` and the revision; the VM then takes the object as it is. To keep it pinned, store the revision
+anew with mode `snapshot`.
+
+Example:
+
+    apiVersion: apps/v1
+    kind: ControllerRevision
+    metadata:
+      name: web-small-v1beta1-1
+      labels: {instancetype.kubevirt.io/object-version: v1beta1}
+      ownerReferences:
+      - {apiVersion: kubevirt.io/v1, kind: VirtualMachine, name: web, uid: 7d0b8b4e-0f6f-4b0e-9d3c-0c6f7b1f2a10}
+    data:
+      apiVersion: instancetype.kubevirt.io/v1beta1
+      kind: VirtualMachineInstancetype
+      metadata: {name: small}
+      spec: {cpu: {guest: 1}, memory: {guest: 2Gi}}
+    revision: 0
+    ---
+    apiVersion: kubevirt.io/v1
+    kind: VirtualMachine
+    metadata: {name: web}
+    spec:
+      runStrategy: Always
+      instancetype: {kind: VirtualMachineInstancetype, name: small, revisionName: web-small-v1beta1-1}
+      template: {spec: {domain: {devices: {}}}}
+"""
+
+from __future__ import annotations
+
+from krm_fn.paths import as_list, get
+from krm_fn.resource import labels_of, metadata, ref_of
+from krm_fn.rules import Hit, also, rule
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.facts import BundleFacts
+    from krm_fn.paths import Path
+    from krm_fn.resource import Object
+
+VERSION_LABEL = "instancetype.kubevirt.io/object-version"
+PRESENT_VERSION = "v1beta1"
+
+
+@rule(severity="warning", since=(1, 5), upstream="pkg/instancetype/upgrade/handler.go:Upgrade")
+def copied_revision(facts: BundleFacts) -> Iterator[Hit]:
+    for vm in facts.vms:
+        for matcher, found in (("instancetype", vm.resolution.instancetype), ("preference", vm.resolution.preference)):
+            path: Path = ("spec", matcher, "revisionName")
+            written = get(vm.vm, path)
+            if found is None or found.entry is None or not found.revision or written != found.revision.name:
+                continue
+            mark, place = _mark(found.entry.obj)
+            if mark:
+                fix = "delete it and revisionName, or store it anew with mode snapshot"
+                yield Hit(
+                    message=f"{ref_of(found.entry.obj)} {mark}; {fix}",
+                    path=(*vm.prefix, *path),
+                    current=written,
+                    about=vm.entry,
+                    related=also(found.entry, place),
+                )
+
+
+def _mark(revision: Object) -> tuple[str, Path]:
+    """What shows that a cluster made the revision, in words, and where; "" where nothing does."""
+    owner = next(iter(as_list(metadata(revision).get("ownerReferences"))), None)
+    if owner is not None:
+        return "is owned by an object of a cluster, and is deleted where that is not", ("metadata", "ownerReferences")
+    if labels_of(revision).get(VERSION_LABEL) != PRESENT_VERSION:
+        return f"lacks the label {VERSION_LABEL}: {PRESENT_VERSION}, so that KubeVirt replaces and deletes it", ("metadata",)
+    return "", ()

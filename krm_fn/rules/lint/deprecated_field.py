@@ -1,0 +1,196 @@
+"""A field, a value or a kind that KubeVirt means to drop.
+
+What it finds: what KubeVirt's API marks as deprecated in the release that is rendered for: `running`, the `prefer…` topologies
+and the flat EFI switches of preferences, `launchSecurity` of instancetypes, presets, kubevirt.io/v1alpha3, and older keys of
+the KubeVirt object. What a release refuses by now is told by other rules.
+
+Why it matters: KubeVirt warns of some of these when an object is applied, but nobody reads what a GitOps controller is told.
+Once the field is dropped, the cluster forgets what it says, without an error.
+
+Fix: write what takes its place; the message names it.
+
+Example:
+
+    apiVersion: kubevirt.io/v1
+    kind: VirtualMachine
+    metadata: {name: web}
+    spec:
+      running: true
+      template: {spec: {domain: {devices: {}, memory: {guest: 1Gi}}}}
+"""
+
+from __future__ import annotations
+
+from krm_fn.findings import UNSET
+from krm_fn.paths import as_list, get, is_set
+from krm_fn.rules import Hit, rule, show
+from krm_fn.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from krm_fn.bundle import Entry
+    from krm_fn.facts import BundleFacts
+    from krm_fn.paths import Path
+    from krm_fn.releases import Version
+
+EACH = -1
+
+
+class Deprecated(Value):
+    """A place in objects of some kinds. `goes` is when it is dropped, "" where nobody says; `instead` what takes its place.
+
+    `values` are those that are meant, with what each becomes; {} means any.
+    """
+
+    kinds: tuple[str, ...]
+    group: str
+    place: Path
+    instead: str
+    goes: str = ""
+    values: dict[str, str] = {}  # noqa: RUF012  nobody writes into a Value
+    since: Version = ()
+
+
+TOPOLOGIES = {
+    "preferCores": "cores",
+    "preferSockets": "sockets",
+    "preferThreads": "threads",
+    "preferSpread": "spread",
+    "preferAny": "any",
+}
+RUN_STRATEGY = "runStrategy: Always for true, Halted for false"
+ARCHITECTURE = "architectureConfiguration"
+NEXT_API = "the next version of the instancetype API"
+TYPES = "instancetype.kubevirt.io"
+INSTANCETYPES = ("VirtualMachineInstancetype", "VirtualMachineClusterInstancetype")
+PREFERENCES = ("VirtualMachinePreference", "VirtualMachineClusterPreference")
+FIRST_ALPHA = {"kubevirt.io/v1alpha3": "kubevirt.io/v1"}
+CORE_KINDS = (
+    "VirtualMachine",
+    "VirtualMachineInstance",
+    "VirtualMachineInstanceReplicaSet",
+    "VirtualMachineInstanceMigration",
+    "KubeVirt",
+)
+
+
+def _setting(*place: str | int, instead: str, since: Version = ()) -> Deprecated:
+    return Deprecated(kinds=("KubeVirt",), group="kubevirt.io", place=("spec", *place), instead=instead, since=since)
+
+
+ROWS = (
+    Deprecated(kinds=("VirtualMachine",), group="kubevirt.io", place=("spec", "running"), instead=RUN_STRATEGY),
+    Deprecated(
+        kinds=("VirtualMachinePool",),
+        group="pool.kubevirt.io",
+        place=("spec", "virtualMachineTemplate", "spec", "running"),
+        instead=RUN_STRATEGY,
+    ),
+    Deprecated(
+        kinds=("VirtualMachineInstancePreset",),
+        group="kubevirt.io",
+        place=("kind",),
+        instead="an instancetype or a preference",
+        goes="v2",
+    ),
+    Deprecated(kinds=CORE_KINDS, group="kubevirt.io", place=("apiVersion",), instead="kubevirt.io/v1", values=FIRST_ALPHA),
+    Deprecated(
+        kinds=PREFERENCES,
+        group=TYPES,
+        place=("spec", "cpu", "preferredCPUTopology"),
+        instead="",
+        values=TOPOLOGIES,
+    ),
+    Deprecated(
+        kinds=PREFERENCES,
+        group=TYPES,
+        place=("spec", "firmware", "preferredUseEfi"),
+        instead="preferredEfi: {}",
+        goes=NEXT_API,
+        since=(1, 5),
+    ),
+    Deprecated(
+        kinds=PREFERENCES,
+        group=TYPES,
+        place=("spec", "firmware", "preferredUseSecureBoot"),
+        instead="preferredEfi: {secureBoot: true}",
+        goes=NEXT_API,
+        since=(1, 5),
+    ),
+    Deprecated(
+        kinds=INSTANCETYPES,
+        group=TYPES,
+        place=("spec", "launchSecurity"),
+        instead="preferredLaunchSecurity of a preference",
+        goes=NEXT_API,
+        since=(1, 9),
+    ),
+    _setting("configuration", "emulatedMachines", instead=ARCHITECTURE),
+    _setting("configuration", "machineType", instead=ARCHITECTURE),
+    _setting("configuration", "ovmfPath", instead=ARCHITECTURE),
+    _setting("configuration", "architectureConfiguration", "ppc64le", instead="", since=(1, 7)),
+    _setting("configuration", "supportedGuestAgentVersions", instead=""),
+    _setting("configuration", "minCPUModel", instead="", since=(1, 8)),
+    _setting("configuration", "network", "permitSlirpInterface", instead=""),
+    _setting("configuration", "mediatedDevicesConfiguration", "mediatedDevicesTypes", instead="mediatedDeviceTypes"),
+    _setting(
+        "configuration",
+        "mediatedDevicesConfiguration",
+        "nodeMediatedDeviceTypes",
+        EACH,
+        "mediatedDevicesTypes",
+        instead="mediatedDeviceTypes",
+    ),
+    _setting("certificateRotateStrategy", "selfSigned", "caRotateInterval", instead="ca.duration"),
+    _setting("certificateRotateStrategy", "selfSigned", "certRotateInterval", instead="server.duration"),
+    _setting("certificateRotateStrategy", "selfSigned", "caOverlapInterval", instead="ca.duration and ca.renewBefore"),
+)
+
+
+@rule(severity="info")
+def deprecated_field(facts: BundleFacts) -> Iterator[Hit]:
+    for row in ROWS:
+        if facts.release.within(since=row.since):
+            for kind in row.kinds:
+                for entry in facts.bundle.of_kind(kind, row.group):
+                    yield from _hits(row, entry)
+
+
+def _hits(row: Deprecated, entry: Entry) -> Iterator[Hit]:
+    for path, value in _values(entry.obj, row.place, ()):
+        if row.values and not (isinstance(value, str) and value in row.values):
+            continue
+        proposed = row.values[value] if row.values else UNSET
+        instead = proposed if row.values else row.instead
+        fix = f"write {instead} instead" if instead else "delete it"
+        yield Hit(
+            message=f"{_named(path, value)} is deprecated{f' and goes with {row.goes}' if row.goes else ''}; {fix}",
+            path=path,
+            current=value,
+            proposed=proposed,
+            about=entry,
+        )
+
+
+def _named(path: Path, value: Any) -> str:
+    """The value where the place is one of every object or has a choice of values, else the field."""
+    return (
+        str(value)
+        if path in (("kind",), ("apiVersion",))
+        else f"{path[-1]} {show(value)}"
+        if isinstance(value, str)
+        else str(path[-1])
+    )
+
+
+def _values(value: Any, place: Path, path: Path) -> Iterator[tuple[Path, Any]]:
+    """Every place that the row means, with the value there; what is unset is none."""
+    if EACH in place:
+        at = place.index(EACH)
+        for index, item in enumerate(as_list(get(value, place[:at]))):
+            yield from _values(item, place[at + 1 :], (*path, *place[:at], index))
+    elif is_set(get(value, place)):
+        yield (*path, *place), get(value, place)

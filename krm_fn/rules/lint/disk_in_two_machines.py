@@ -1,0 +1,155 @@
+"""Two running machines write to one disk.
+
+What it finds: a PersistentVolumeClaim or DataVolume that two machines of a namespace use at the same time, both for writing:
+VMs that the cluster starts by itself, instances, and the copies that a pool or a replica set makes of one template. It is
+fine where one of the two is read-only (`readOnly`, `readonly`, a CD-ROM), where both disks are `shareable`, or where the
+access modes in the bundle have ReadWriteMany, as cluster file systems want it.
+Volumes that virtiofs shares are passed over.
+
+Why it matters: with luck the second machine doesn't start, because its pod can't attach the volume or QEMU finds the disk
+locked. On block storage without locks both run, and destroy the file system. KubeVirt looks at one VM at a time.
+
+Fix: give each machine a disk of its own, make it read-only in one, or, for guests that share it knowingly, set
+`shareable: true` on both disks and ReadWriteMany on the claim.
+
+Example:
+
+    apiVersion: kubevirt.io/v1
+    kind: VirtualMachine
+    metadata: {name: web}
+    spec:
+      runStrategy: Always
+      template:
+        spec:
+          domain: {devices: {disks: [{name: data, disk: {}}]}}
+          volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]
+    ---
+    apiVersion: kubevirt.io/v1
+    kind: VirtualMachine
+    metadata: {name: db}
+    spec:
+      runStrategy: Always
+      template:
+        spec:
+          domain: {devices: {disks: [{name: data, disk: {}}]}}
+          volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]
+"""
+
+from __future__ import annotations
+
+from krm_fn.bundle import effective_namespace
+from krm_fn.paths import as_list, as_map, get
+from krm_fn.resource import kind_of, name_of, text
+from krm_fn.rules import Hit, also, rule
+from krm_fn.rules.machines import machines
+from krm_fn.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.facts import BundleFacts
+    from krm_fn.paths import Path
+    from krm_fn.resource import Object
+    from krm_fn.rules.machines import Machine
+
+# Where a volume names its claim.
+SOURCES = (("persistentVolumeClaim", "claimName"), ("dataVolume", "name"))
+# Where a claim, or what makes one, says its access modes.
+MODES = (("spec", "accessModes"), ("spec", "pvc", "accessModes"), ("spec", "storage", "accessModes"))
+SHARED = "ReadWriteMany"
+POOL = "VirtualMachinePool"
+
+
+class Use(Value):
+    """One volume of a machine on a claim; `shareable`: its disk says that others may write too."""
+
+    machine: Machine
+    path: Path
+    name: str
+    shareable: bool
+
+
+@rule(severity="warning")
+def disk_in_two_machines(facts: BundleFacts) -> Iterator[Hit]:
+    running = [machine for machine in machines(facts.bundle) if machine.starts]
+    users: dict[tuple[str, str], list[Use]] = {}
+    for machine in running:
+        for use in _writes(machine):
+            users.setdefault((machine.namespace, use.name), []).append(use)
+    clashing = {key: found for key, uses in users.items() if (found := list(_clashes(uses)))}
+    if clashing:
+        shared = _shared(facts, running)
+        for key, hits in clashing.items():
+            yield from hits if key not in shared else ()
+
+
+def _clashes(uses: list[Use]) -> Iterator[Hit]:
+    """A hit for each use after the first that clashes with another, and for the copies of one template."""
+    exclusive = next((use for use in uses if not use.shareable), None)
+    for number, use in enumerate(uses):
+        # a disk that is not shareable clashes with all others, so the first such one stands for all
+        other = uses[0] if use is exclusive else exclusive
+        if other and number and other.machine is not use.machine:
+            yield _hit(use, f"{other.machine} writes to {use.name} too", other)
+        elif not use.shareable and use.machine.copies > 1:
+            yield _hit(use, f"each of the {use.machine.copies} machines made from this template writes to {use.name}", None)
+
+
+def _hit(use: Use, fact: str, other: Use | None) -> Hit:
+    return Hit(
+        message=f"{fact}; give each its own disk, or share it knowingly: shareable disks on a claim with {SHARED}",
+        path=use.path,
+        current=use.name,
+        about=use.machine.entry,
+        related=also(other.machine.entry, other.path) if other else (),
+    )
+
+
+def _writes(machine: Machine) -> Iterator[Use]:
+    """The claims that a machine writes to. A pool makes the DataVolumes of its own templates anew for each machine."""
+    pooled = kind_of(machine.entry.obj) == POOL
+    own = {name for name, _ in _templates(machine)} if pooled else set()
+    disks = _by_name(get(machine.spec, ("domain", "devices", "disks")))
+    filesystems = _by_name(get(machine.spec, ("domain", "devices", "filesystems")))
+    for index, volume in enumerate(as_list(machine.spec.get("volumes"))):
+        device = text(as_map(volume).get("name"))
+        for source in SOURCES:
+            name, disk = text(get(volume, source)), disks.get(device, {})
+            if name and name not in own and device not in filesystems and not _read_only(disk, volume):
+                path = (*machine.path, "volumes", index, *source)
+                yield Use(machine=machine, path=path, name=name, shareable=disk.get("shareable") is True)
+
+
+def _by_name(devices: object) -> dict[str, Object]:
+    return {text(as_map(device).get("name")): as_map(device) for device in as_list(devices)}
+
+
+def _read_only(disk: Object, volume: object) -> bool:
+    cdrom = disk.get("cdrom")
+    return (
+        get(volume, ("persistentVolumeClaim", "readOnly")) is True
+        or get(disk, ("disk", "readonly")) is True
+        or get(disk, ("lun", "readonly")) is True
+        or (isinstance(cdrom, dict) and cdrom.get("readonly") is not False)
+    )
+
+
+def _shared(facts: BundleFacts, running: list[Machine]) -> set[tuple[str, str]]:
+    """Namespace and name of the claims that say they can be written to from several nodes."""
+    claims = [
+        (effective_namespace(entry.obj), name_of(entry.obj), entry.obj)
+        for kind in ("PersistentVolumeClaim", "DataVolume")
+        for entry in facts.bundle.of_kind(kind)
+    ]
+    templates = [(machine.namespace, name, template) for machine in running for name, template in _templates(machine)]
+    return {
+        (namespace, name)
+        for namespace, name, claim in (*claims, *templates)
+        if any(SHARED in as_list(get(claim, path)) for path in MODES)
+    }
+
+
+def _templates(machine: Machine) -> Iterator[tuple[str, object]]:
+    for template in as_list(machine.vm.get("dataVolumeTemplates")):
+        yield text(get(template, ("metadata", "name"))), template

@@ -1,0 +1,61 @@
+"""Two machines have one serial number.
+
+What it finds: a `firmware.serial` that two machines of the bundle share, or that a pool or replica set gives to all it makes.
+What starts with `ds=` is passed over: there the serial is no number but tells cloud-init its data source.
+
+Why it matters: inventories, licences and agents that go by the serial number take the two for one machine. Who goes by none
+of it loses nothing, hence an info.
+
+Fix: give each machine its own serial, or delete it.
+
+Example:
+
+    apiVersion: kubevirt.io/v1
+    kind: VirtualMachine
+    metadata: {name: web}
+    spec:
+      runStrategy: Always
+      template: {spec: {domain: {devices: {}, firmware: {serial: e4686d2c-6e8d-4335-b8fd-81bee22f4815}}}}
+    ---
+    apiVersion: kubevirt.io/v1
+    kind: VirtualMachine
+    metadata: {name: db}
+    spec:
+      runStrategy: Always
+      template: {spec: {domain: {devices: {}, firmware: {serial: e4686d2c-6e8d-4335-b8fd-81bee22f4815}}}}
+"""
+
+from __future__ import annotations
+
+from krm_fn.paths import get
+from krm_fn.rules import Hit, also, rule
+from krm_fn.rules.machines import machines, repeated, told
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.facts import BundleFacts
+    from krm_fn.rules.machines import Machine
+
+SERIAL = ("domain", "firmware", "serial")
+CLOUD_INIT = "ds="
+
+
+@rule(severity="info")
+def duplicate_firmware_serial(facts: BundleFacts) -> Iterator[Hit]:
+    for machine, other in repeated(_serials(facts)):
+        yield Hit(
+            message=f"{told(machine, other, 'serial number')}; give each its own, or delete it",
+            path=(*machine.path, *SERIAL),
+            current=get(machine.spec, SERIAL),
+            about=machine.entry,
+            related=() if other is machine else also(other.entry, (*other.path, *SERIAL)),
+        )
+
+
+def _serials(facts: BundleFacts) -> Iterator[tuple[str, Machine]]:
+    for machine in machines(facts.bundle):
+        serial = get(machine.spec, SERIAL)
+        if isinstance(serial, str) and serial and not serial.startswith(CLOUD_INIT):
+            yield serial, machine

@@ -1,0 +1,59 @@
+"""Two machines have one firmware uuid.
+
+What it finds: a `firmware.uuid` that two machines of the bundle share, or that a pool or replica set gives to all it makes.
+
+Why it matters: the guest sees it as the uuid of its mainboard. Windows activation, cluster software, monitoring and backup
+agents take two machines with one uuid for one and the same. It is usually left from a copied manifest, and KubeVirt admits it.
+
+Fix: delete the uuid from the copy: the cluster gives each VM its own. Or write another one.
+
+Example:
+
+    apiVersion: kubevirt.io/v1
+    kind: VirtualMachine
+    metadata: {name: web}
+    spec:
+      runStrategy: Always
+      template: {spec: {domain: {devices: {}, firmware: {uuid: 5d307ca9-b3ef-428c-8861-06e72d69f223}}}}
+    ---
+    apiVersion: kubevirt.io/v1
+    kind: VirtualMachine
+    metadata: {name: db}
+    spec:
+      runStrategy: Always
+      template: {spec: {domain: {devices: {}, firmware: {uuid: 5d307ca9-b3ef-428c-8861-06e72d69f223}}}}
+"""
+
+from __future__ import annotations
+
+from krm_fn.paths import get
+from krm_fn.rules import Hit, also, rule
+from krm_fn.rules.machines import machines, repeated, told
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.facts import BundleFacts
+    from krm_fn.rules.machines import Machine
+
+UUID = ("domain", "firmware", "uuid")
+
+
+@rule(severity="warning")
+def duplicate_firmware_uuid(facts: BundleFacts) -> Iterator[Hit]:
+    for machine, other in repeated(_uuids(facts)):
+        yield Hit(
+            message=f"{told(machine, other, 'firmware uuid')}; delete it, so that the cluster makes one, or write another",
+            path=(*machine.path, *UUID),
+            current=get(machine.spec, UUID),
+            about=machine.entry,
+            related=() if other is machine else also(other.entry, (*other.path, *UUID)),
+        )
+
+
+def _uuids(facts: BundleFacts) -> Iterator[tuple[str, Machine]]:
+    for machine in machines(facts.bundle):
+        uuid = get(machine.spec, UUID)
+        if isinstance(uuid, str) and uuid:
+            yield uuid.lower(), machine

@@ -1,0 +1,98 @@
+"""A reference bears a name that kustomize has changed.
+
+What it finds: a VM, pool, DataVolume or label that names an object of the bundle by the name which that had before a
+namePrefix, a nameSuffix, a replacement or a generator's hash. kustomize rewrites the references it knows, and it knows none
+of KubeVirt's fields.
+
+Why it matters: here the reference is understood, since kustomize keeps the earlier names until the build is done. In the
+cluster there is only the new name, so the VM waits for an object that never comes. A matcher does no harm where the same build
+renders the VMs, since it is gone then.
+
+Fix: tell kustomize of the field, in a file that the kustomization lists under `configurations`:
+
+    nameReference:
+    - kind: VirtualMachineInstancetype
+      group: instancetype.kubevirt.io
+      fieldSpecs: [{kind: VirtualMachine, path: spec/instancetype/name}]
+
+Example:
+
+    apiVersion: instancetype.kubevirt.io/v1beta1
+    kind: VirtualMachineInstancetype
+    metadata: {name: lab-small, annotations: {internal.config.kubernetes.io/previousNames: small}}
+    spec: {cpu: {guest: 1}, memory: {guest: 1Gi}}
+    ---
+    apiVersion: kubevirt.io/v1
+    kind: VirtualMachine
+    metadata: {name: lab-web}
+    spec:
+      runStrategy: Always
+      instancetype: {kind: VirtualMachineInstancetype, name: small}
+      template: {spec: {domain: {devices: {}}}}
+"""
+
+from __future__ import annotations
+
+from krm_fn.bundle import effective_namespace
+from krm_fn.paths import get
+from krm_fn.resource import Ref, kind_of, name_of
+from krm_fn.rules import Hit, rule
+from krm_fn.rules.labels import defaults
+from krm_fn.rules.mentions import mentions
+from krm_fn.rules.stock import API_VERSIONS, Stock
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.bundle import Entry
+    from krm_fn.facts import BundleFacts
+    from krm_fn.paths import Path
+
+
+@rule(severity="warning")
+def former_name(facts: BundleFacts) -> Iterator[Hit]:
+    yield from _of_matchers(facts)
+    yield from _of_labels(facts)
+    yield from _of_objects(facts)
+
+
+def _of_matchers(facts: BundleFacts) -> Iterator[Hit]:
+    for vm in facts.vms:
+        for matcher, found in (("instancetype", vm.resolution.instancetype), ("preference", vm.resolution.preference)):
+            path: Path = ("spec", matcher, "name")
+            written = get(vm.vm, path)
+            if found and found.origin == "bundle" and isinstance(written, str) and written != found.ref.name:
+                yield _hit(vm.entry, (*vm.prefix, *path), written, found.ref, found.ref.name)
+
+
+def _of_labels(facts: BundleFacts) -> Iterator[Hit]:
+    for default in defaults(facts.bundle):
+        namespace = "" if "Cluster" in default.kind else effective_namespace(default.entry.obj)
+        found = facts.bundle.find(default.kind, namespace, default.name) if default.kind else None
+        if found and name_of(found.obj) != default.name:
+            ref = Ref(api_version="", kind=default.kind, name=default.name, namespace=namespace)
+            yield _hit(default.entry, default.path, default.name, ref, name_of(found.obj))
+
+
+def _of_objects(facts: BundleFacts) -> Iterator[Hit]:
+    stock = Stock(facts.bundle)
+    for mention in mentions(facts.bundle):
+        wanted = mention.kind, mention.namespace, mention.name
+        now = "" if stock.has(*wanted) else stock.now(*wanted)
+        if now:
+            ref = Ref(api_version=API_VERSIONS[mention.kind], kind=mention.kind, name=mention.name, namespace=mention.namespace)
+            written = mention.written.removesuffix(mention.name) + now
+            yield _hit(mention.owner, mention.path, mention.written, ref, written)
+
+
+def _hit(owner: Entry, path: Path, written: str, ref: Ref, now: str) -> Hit:
+    field = "/".join(step.replace("/", "\\/") for step in path if isinstance(step, str))
+    fix = f"add a nameReference for {ref.kind} with the field {field} of {kind_of(owner.obj)} to the kustomization"
+    return Hit(
+        message=f"the {ref.kind} of this name is {now} now, but kustomize left the reference as it was; {fix}",
+        path=path,
+        current=written,
+        proposed=now,
+        about=owner,
+    )

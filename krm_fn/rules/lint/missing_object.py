@@ -1,0 +1,80 @@
+"""A VM names an object that the bundle lacks.
+
+What it finds: a PersistentVolumeClaim, DataVolume, DataSource, VolumeSnapshot, Secret, ConfigMap, ServiceAccount,
+NetworkAttachmentDefinition or ResourceClaim that a VM, an instance, a pool, a replica set or a DataVolume names and that the
+bundle neither holds nor makes: dataVolumeTemplates, DataVolumes, SealedSecrets, ExternalSecrets and the like count for what
+they make, `optional` sources for nothing. Each object is told once, at the first place that names it. Where the bundle holds
+others of the kind in that namespace, so that this one is missed, it is a warning.
+
+Why it matters: KubeVirt admits the VM and waits: it stays in `Provisioning` or `Scheduling`, or its pod in
+`ContainerCreating`, until the object is there. Often it is only a slip in the name or in the namespace.
+
+Fix: correct the name, or add the object to the bundle. Where it comes from elsewhere, say so with an ignore.
+
+Example:
+
+    apiVersion: v1
+    kind: PersistentVolumeClaim
+    metadata: {name: web-root}
+    spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 10Gi}}}
+    ---
+    apiVersion: kubevirt.io/v1
+    kind: VirtualMachine
+    metadata: {name: web}
+    spec:
+      runStrategy: Always
+      template:
+        spec:
+          domain: {devices: {disks: [{name: root, disk: {}}]}}
+          volumes: [{name: root, persistentVolumeClaim: {claimName: web-rot}}]
+"""
+
+from __future__ import annotations
+
+from krm_fn.findings import UNSET
+from krm_fn.resource import Ref
+from krm_fn.rules import Hit, rule
+from krm_fn.rules.mentions import mentions
+from krm_fn.rules.stock import API_VERSIONS, Stock
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.facts import BundleFacts
+    from krm_fn.rules.mentions import Mention
+
+
+@rule(severity="info")
+def missing_object(facts: BundleFacts) -> Iterator[Hit]:
+    stock = Stock(facts.bundle)
+    missing: dict[tuple[str, str, str], list[Mention]] = {}
+    for mention in mentions(facts.bundle):
+        wanted = mention.kind, mention.namespace, mention.name
+        # a name of before kustomize's changes is told by the rule former-name
+        if not mention.optional and not stock.has(*wanted) and not stock.now(*wanted):
+            missing.setdefault(wanted, []).append(mention)
+    for found in missing.values():
+        yield _hit(found[0], len(found) - 1, stock)
+
+
+def _hit(mention: Mention, others: int, stock: Stock) -> Hit:
+    kind, namespace, name = mention.kind, mention.namespace, mention.name
+    ref = Ref(api_version=API_VERSIONS[kind], kind=kind, name=name, namespace=namespace)
+    elsewhere = stock.namespaces(kind, name)
+    near = stock.nearest(kind, namespace, name)
+    if elsewhere:
+        fact, fix = f"it is in namespace {elsewhere[0]}", f"move one of the two, or add another to namespace {namespace}"
+    elif near:
+        fact, fix = f"{near} is", "correct the name, or add the object"
+    else:
+        fact, fix = "", "correct the name, or add it, unless the cluster has it from elsewhere"
+    too = f" ({others} more places name it)" if others > 1 else " (another place names it too)" if others else ""
+    return Hit(
+        message=f"{ref} is not in the bundle{f', but {fact}' if fact else ''}{too}; {fix}",
+        path=mention.path,
+        current=mention.written,
+        proposed=mention.written.removesuffix(name) + near if near and not elsewhere else UNSET,
+        about=mention.owner,
+        severity="warning" if stock.any(kind, namespace) else "",
+    )

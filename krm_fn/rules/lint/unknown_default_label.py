@@ -1,0 +1,101 @@
+"""A default label names an instancetype or preference that does not exist.
+
+What it finds: a PersistentVolumeClaim, DataVolume, DataSource, DataImportCron or VolumeSnapshot whose label
+`instancetype.kubevirt.io/default-instancetype` or `…/default-preference` names nothing: no object of the bundle and, for the
+cluster-wide kinds, no builtin one of the release; or whose `…-kind` label is no kind of either. Namespaced kinds are looked
+up in every namespace, since a VM looks in its own. Where the bundle has none of the kind, they may well be in the cluster,
+so that it is an info.
+
+Why it matters: the label is read only when somebody makes a VM with `inferFromVolume`, or picks the image in a console. That
+VM is then refused, or never starts, and the fault is far from it.
+
+Fix: correct the label, or add the object.
+
+Example:
+
+    apiVersion: cdi.kubevirt.io/v1beta1
+    kind: DataSource
+    metadata: {name: fedora, labels: {instancetype.kubevirt.io/default-instancetype: u1.mediun}}
+    spec: {source: {pvc: {name: fedora, namespace: images}}}
+"""
+
+from __future__ import annotations
+
+from krm_fn.bundle import is_cluster_kind
+from krm_fn.findings import UNSET
+from krm_fn.resource import name_of, previous_names
+from krm_fn.rules import Hit, nearest, rule
+from krm_fn.rules.labels import defaults
+from krm_fn.rules.likest import Likest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from krm_fn.facts import BundleFacts
+    from krm_fn.rules.labels import Default
+
+GROUP = "instancetype.kubevirt.io"
+
+
+@rule(severity="warning")
+def unknown_default_label(facts: BundleFacts) -> Iterator[Hit]:
+    known = Names(facts)
+    for default in defaults(facts.bundle):
+        if not default.kind:
+            yield _no_kind(default)
+        elif not default.name:
+            yield _hit(default, "the label is empty; name one, or remove it", UNSET)
+        elif default.name not in known.of(default.kind):
+            yield _unknown(default, known.likest(default.kind, default.name), known)
+
+
+class Names:
+    """The names that there are of each kind, former ones of kustomize among them; those of a kind are made once."""
+
+    def __init__(self, facts: BundleFacts) -> None:
+        self._facts = facts
+        self._names: dict[str, dict[str, None]] = {}
+        self._likest = Likest()
+
+    def of(self, kind: str) -> dict[str, None]:
+        if kind not in self._names:
+            own = self._facts.bundle.of_kind(kind, GROUP)
+            named = (name for entry in own for name in (name_of(entry.obj), *previous_names(entry.obj)))
+            self._names[kind] = dict.fromkeys((*named, *self._shipped(kind)))
+        return self._names[kind]
+
+    def likest(self, kind: str, name: str) -> str:
+        """The likest of them, "" where none is like."""
+        return self._likest.of(name, self.of(kind))
+
+    def _shipped(self, kind: str) -> tuple[str, ...]:
+        if not is_cluster_kind(kind) or self._facts.config.catalogue == "none" or not self._facts.cluster.deploys_catalogue:
+            return ()
+        from krm_fn import catalogue  # only where a label names such a kind
+
+        return catalogue.of(self._facts.release).names(kind)
+
+
+def _unknown(default: Default, likest: str, known: Names) -> Hit:
+    fix = f"use {likest}, or add it" if likest else "correct the label, or add it"
+    hit = _hit(default, f"{default.kind} {default.name} is not found; {fix} to the bundle", likest or UNSET)
+    return hit if known.of(default.kind) else hit.but(severity="info")
+
+
+def _no_kind(default: Default) -> Hit:
+    kinds = default.matcher.kinds
+    likest = next(iter(nearest(default.kind_written, kinds)), "")
+    message = f"{default.kind_written} is not a kind of {default.matcher.field}; use {likest or ' or '.join(kinds)}"
+    return Hit(
+        message=message,
+        path=default.kind_path,
+        current=default.kind_written,
+        proposed=likest or UNSET,
+        about=default.entry,
+    )
+
+
+def _hit(default: Default, message: str, proposed: Any) -> Hit:
+    return Hit(message=message, path=default.path, current=default.name, proposed=proposed, about=default.entry)

@@ -1,0 +1,88 @@
+"""An instancetype or preference that nothing uses.
+
+What it finds: an instancetype or preference of the bundle that no VM, no pool, no stored revision and no default label of a
+claim or image leads to, though VMs of the bundle could use it: for a namespaced one those of its namespace. What is marked
+`config.kubernetes.io/local-config` or has a vendor's label is passed over, and so is a bundle without VMs, which is a
+library for others.
+
+Why it matters: nobody knows any more whether it may be changed or deleted, and one that is still applied can be chosen by
+mistake. Often it is the left-over of a renamed one, and a VM uses another by accident.
+
+Fix: delete it, or let the VM refer to it that is meant to. Where VMs outside the bundle use it, say so with an ignore.
+
+Example:
+
+    apiVersion: instancetype.kubevirt.io/v1beta1
+    kind: VirtualMachineInstancetype
+    metadata: {name: small}
+    spec: {cpu: {guest: 1}, memory: {guest: 1Gi}}
+    ---
+    apiVersion: kubevirt.io/v1
+    kind: VirtualMachine
+    metadata: {name: web}
+    spec:
+      runStrategy: Always
+      template: {spec: {domain: {devices: {}, memory: {guest: 1Gi}}}}
+"""
+
+from __future__ import annotations
+
+from krm_fn.bundle import effective_namespace, is_cluster_kind
+from krm_fn.paths import get
+from krm_fn.resolve import MATCHERS, decode
+from krm_fn.resource import LOCAL_CONFIG, annotations_of, labels_of, name_of, previous_names, text
+from krm_fn.rules import Hit, rule
+from krm_fn.rules.labels import defaults
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.bundle import Entry
+    from krm_fn.facts import BundleFacts
+
+    Named = tuple[str, str]  # kind and name: who lives in another namespace may use it from there
+
+GROUP = "instancetype.kubevirt.io"
+VENDOR = f"{GROUP}/vendor"
+
+
+@rule(severity="info")
+def unused_instancetype(facts: BundleFacts) -> Iterator[Hit]:
+    peopled = {effective_namespace(vm.entry.obj) for vm in facts.vms}
+    used = _used(facts) if peopled else set()
+    for matcher in MATCHERS:
+        for kind in matcher.kinds:
+            for entry in facts.bundle.of_kind(kind, GROUP):
+                reached = peopled if is_cluster_kind(kind) else peopled & {effective_namespace(entry.obj)}
+                name = name_of(entry.obj)
+                unused = used.isdisjoint((kind, each) for each in (name, *previous_names(entry.obj)))
+                if reached and unused and not _meant_for_others(entry):
+                    yield Hit(
+                        message=f"nothing in the bundle uses this {matcher.field}; delete it, or refer to it where it is meant",
+                        path=("metadata", "name"),
+                        current=name,
+                        about=entry,
+                    )
+
+
+def _meant_for_others(entry: Entry) -> bool:
+    """True for what is not applied, and for what somebody publishes for all, such as the common instancetypes."""
+    return annotations_of(entry.obj).get(LOCAL_CONFIG) is not None or VENDOR in labels_of(entry.obj)
+
+
+def _used(facts: BundleFacts) -> set[Named]:
+    """Kind and name of what something leads to."""
+    used = {(default.kind, default.name) for default in defaults(facts.bundle)}
+    for vm in facts.vms:
+        for matcher, found in zip(MATCHERS, (vm.resolution.instancetype, vm.resolution.preference), strict=True):
+            if found:
+                used.add((found.ref.kind, found.ref.name))
+            else:  # something else may be wrong with it
+                written = matcher.kind_named(text(get(vm.vm, ("spec", matcher.field, "kind"))))
+                used.add((written, text(get(vm.vm, ("spec", matcher.field, "name")))))
+    for entry in facts.bundle.of_kind("ControllerRevision", "apps"):
+        stored = decode(entry.obj.get("data"), facts.release)
+        if not isinstance(stored, str):
+            used.add((stored.kind, stored.name))
+    return used

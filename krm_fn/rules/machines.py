@@ -1,0 +1,103 @@
+"""The machines of a bundle, for the rules that compare them: every object that instances start from, and its instance spec."""
+
+from __future__ import annotations
+
+from krm_fn.bundle import effective_namespace
+from krm_fn.paths import as_map, get
+from krm_fn.resource import ref_of
+from krm_fn.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from krm_fn.bundle import Bundle, Entry
+    from krm_fn.paths import Path
+    from krm_fn.resource import Object
+
+
+class Owner(Value):
+    """A kind that instances start from: `template` leads to their metadata and spec, `vm` to the VM's spec or is ()."""
+
+    kind: str
+    group: str
+    template: Path
+    vm: Path = ()
+    copied: bool = False
+
+
+OWNERS = (
+    Owner(kind="VirtualMachine", group="kubevirt.io", template=("spec", "template"), vm=("spec",)),
+    Owner(
+        kind="VirtualMachinePool",
+        group="pool.kubevirt.io",
+        template=("spec", "virtualMachineTemplate", "spec", "template"),
+        vm=("spec", "virtualMachineTemplate", "spec"),
+        copied=True,
+    ),
+    Owner(kind="VirtualMachineInstanceReplicaSet", group="kubevirt.io", template=("spec", "template"), copied=True),
+    Owner(kind="VirtualMachineInstance", group="kubevirt.io", template=()),
+)
+
+# The run strategies under which a VM runs without anybody starting it.
+RUNNING = ("Always", "RerunOnFailure", "Once")
+
+
+class Machine(Value):
+    """One of them: `spec` is the instance spec, at `path` from the object's root; `copies` is how many machines it makes.
+
+    `starts` is true where the cluster starts it by itself. `vm` is the VM's spec, {} where there is none.
+    """
+
+    entry: Entry
+    namespace: str
+    spec: Object
+    path: Path
+    copies: int
+    starts: bool
+    vm: Object = {}  # noqa: RUF012  nobody writes into a Value
+
+    def __str__(self) -> str:
+        return str(ref_of(self.entry.obj))
+
+
+def machines(bundle: Bundle) -> Iterator[Machine]:
+    """All of them, kind by kind in the bundle's order."""
+    for owner in OWNERS:
+        for entry in bundle.of_kind(owner.kind, owner.group):
+            path = (*owner.template, "spec")
+            vm = as_map(get(entry.obj, owner.vm)) if owner.vm else {}
+            yield Machine(
+                entry=entry,
+                namespace=effective_namespace(entry.obj),
+                spec=as_map(get(entry.obj, path)),
+                path=path,
+                copies=_replicas(entry.obj) if owner.copied else 1,
+                starts=_starts(vm) if owner.vm else True,
+                vm=vm,
+            )
+
+
+def repeated(values: Iterable[tuple[str, Machine]]) -> Iterator[tuple[Machine, Machine]]:
+    """Each machine whose value another had first, with that other one; a template that makes several with itself."""
+    first: dict[str, Machine] = {}
+    for value, machine in values:
+        other = first.setdefault(value, machine)
+        if other is not machine or machine.copies > 1:
+            yield machine, other
+
+
+def told(machine: Machine, other: Machine, what: str) -> str:
+    """The fact, in words: who else has it."""
+    if other is machine:
+        return f"each of the {machine.copies} machines made from this template gets the same {what}"
+    return f"{other} has the same {what}"
+
+
+def _replicas(obj: Object) -> int:
+    replicas = get(obj, ("spec", "replicas"))
+    return replicas if type(replicas) is int else 1
+
+
+def _starts(vm: Object) -> bool:
+    return vm.get("running") is True or vm.get("runStrategy") in RUNNING

@@ -1,0 +1,170 @@
+"""What a bundle holds of the objects that VMs name, or brings about once it is applied: its objects, and what those make."""
+
+from __future__ import annotations
+
+from krm_fn.bundle import effective_namespace
+from krm_fn.paths import as_list, get
+from krm_fn.resource import name_of, previous_names
+from krm_fn.rules.likest import Likest
+from krm_fn.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.bundle import Bundle, Entry
+    from krm_fn.paths import Path
+    from krm_fn.resource import Object
+
+API_VERSIONS = {
+    "PersistentVolumeClaim": "v1",
+    "DataVolume": "cdi.kubevirt.io/v1beta1",
+    "DataSource": "cdi.kubevirt.io/v1beta1",
+    "VolumeSnapshot": "snapshot.storage.k8s.io/v1",
+    "Secret": "v1",
+    "ConfigMap": "v1",
+    "ServiceAccount": "v1",
+    "NetworkAttachmentDefinition": "k8s.cni.cncf.io/v1",
+    "ResourceClaim": "resource.k8s.io/v1",
+    "ResourceClaimTemplate": "resource.k8s.io/v1",
+}
+GROUPS = {kind: version.rpartition("/")[0] for kind, version in API_VERSIONS.items()}
+
+# What every namespace has.
+GIVEN = frozenset((("ServiceAccount", "default"), ("ConfigMap", "kube-root-ca.crt")))
+EVERYWHERE = "*"
+NAME: Path = ("metadata", "name")
+
+
+class Maker(Value):
+    """A kind whose objects make one of kind `makes`: its name is the first of `names` that is set.
+
+    It lands in the maker's namespace, in that at the path `namespace`, or, for `cluster` makers, in any.
+    """
+
+    kind: str
+    group: str
+    makes: str
+    names: tuple[Path, ...] = (NAME,)
+    namespace: Path = ()
+    cluster: bool = False
+
+
+_VAULT = ("spec", "destination", "name")
+MAKERS = (
+    Maker(kind="DataVolume", group="cdi.kubevirt.io", makes="PersistentVolumeClaim"),
+    # CDI removes a DataVolume that is done, and what named it takes the claim.
+    Maker(kind="PersistentVolumeClaim", group="", makes="DataVolume"),
+    Maker(kind="DataImportCron", group="cdi.kubevirt.io", makes="DataSource", names=(("spec", "managedDataSource"),)),
+    Maker(kind="SealedSecret", group="bitnami.com", makes="Secret", names=(("spec", "template", "metadata", "name"), NAME)),
+    Maker(kind="ExternalSecret", group="external-secrets.io", makes="Secret", names=(("spec", "target", "name"), NAME)),
+    Maker(kind="Certificate", group="cert-manager.io", makes="Secret", names=(("spec", "secretName"),)),
+    Maker(kind="VaultStaticSecret", group="secrets.hashicorp.com", makes="Secret", names=(_VAULT,)),
+    Maker(kind="VaultDynamicSecret", group="secrets.hashicorp.com", makes="Secret", names=(_VAULT,)),
+    Maker(kind="VaultPKISecret", group="secrets.hashicorp.com", makes="Secret", names=(_VAULT,)),
+    Maker(kind="Bundle", group="trust.cert-manager.io", makes="ConfigMap", cluster=True),
+    Maker(kind="UserDefinedNetwork", group="k8s.ovn.org", makes="NetworkAttachmentDefinition"),
+    Maker(kind="ClusterUserDefinedNetwork", group="k8s.ovn.org", makes="NetworkAttachmentDefinition", cluster=True),
+    Maker(
+        kind="SriovNetwork",
+        group="sriovnetwork.openshift.io",
+        makes="NetworkAttachmentDefinition",
+        namespace=("spec", "networkNamespace"),
+    ),
+)
+# The kinds whose VMs bring DataVolumes of their own, and where.
+TEMPLATES: tuple[tuple[str, str, Path], ...] = (
+    ("VirtualMachine", "kubevirt.io", ("spec", "dataVolumeTemplates")),
+    ("VirtualMachinePool", "pool.kubevirt.io", ("spec", "virtualMachineTemplate", "spec", "dataVolumeTemplates")),
+)
+FROM_TEMPLATES = ("DataVolume", "PersistentVolumeClaim")
+
+# kustomize appends `-` and ten of these to the names of generated Secrets and ConfigMaps.
+HASHED = ("Secret", "ConfigMap")
+HASH_LETTERS = frozenset("2456789bcdfghkmt")
+HASH_LENGTH = 10
+
+
+class Stock:
+    """An index over one bundle; a kind is looked at when it is first asked for."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self._bundle = bundle
+        self._names: dict[str, dict[str, set[str]]] = {}
+        self._former: dict[str, dict[tuple[str, str], str]] = {}
+        self._places: dict[str, dict[str, list[str]]] = {}
+        self._likest = Likest()
+
+    def has(self, kind: str, namespace: str, name: str) -> bool:
+        """True where the object is there, or comes with what is there."""
+        names = self._of(kind)
+        return (kind, name) in GIVEN or name in names.get(namespace, ()) or name in names.get(EVERYWHERE, ())
+
+    def any(self, kind: str, namespace: str) -> bool:
+        """True where some object of the kind is in the namespace."""
+        return bool(self._of(kind).get(namespace))
+
+    def namespaces(self, kind: str, name: str) -> list[str]:
+        """The namespaces that hold an object of that kind and name."""
+        found = self._of(kind)
+        if kind not in self._places:
+            self._places[kind] = {}
+            for namespace in sorted(found):
+                for each in found[namespace]:
+                    self._places[kind].setdefault(each, []).append(namespace)
+        return self._places[kind].get(name, [])
+
+    def now(self, kind: str, namespace: str, former: str) -> str:
+        """The name that kustomize gave the object in place of `former`, "" where there is none."""
+        self._of(kind)
+        return self._former[kind].get((namespace, former), "")
+
+    def nearest(self, kind: str, namespace: str, name: str) -> str:
+        """The likest name of that kind there, "" where none is like."""
+        return self._likest.of(name, self._of(kind).get(namespace, set()))
+
+    def _of(self, kind: str) -> dict[str, set[str]]:
+        if kind not in self._names:
+            found: dict[str, set[str]] = {}
+            self._names[kind], self._former[kind] = found, {}
+            for entry in self._bundle.of_kind(kind, GROUPS[kind]):
+                self._add(kind, entry, found)
+            for namespace, name in self._made(kind):
+                found.setdefault(namespace, set()).add(name)
+        return self._names[kind]
+
+    def _add(self, kind: str, entry: Entry, found: dict[str, set[str]]) -> None:
+        name, namespace = name_of(entry.obj), effective_namespace(entry.obj)
+        found.setdefault(namespace, set()).add(name)
+        for former in (*previous_names(entry.obj), *_unhashed(kind, name)):
+            if former != name:
+                self._former[kind].setdefault((namespace, former), name)
+
+    def _made(self, kind: str) -> Iterator[tuple[str, str]]:
+        for maker in MAKERS:
+            if maker.makes == kind:
+                for entry in self._bundle.of_kind(maker.kind, maker.group):
+                    yield _place(maker, entry.obj), _first_text(entry.obj, maker.names)
+        if kind in FROM_TEMPLATES:
+            for owner, group, path in TEMPLATES:
+                for entry in self._bundle.of_kind(owner, group):
+                    for template in as_list(get(entry.obj, path)):
+                        yield effective_namespace(entry.obj), _first_text(template, (NAME,))
+
+
+def _place(maker: Maker, obj: Object) -> str:
+    if maker.cluster:
+        return EVERYWHERE
+    return (_first_text(obj, (maker.namespace,)) if maker.namespace else "") or effective_namespace(obj)
+
+
+def _first_text(obj: object, paths: tuple[Path, ...]) -> str:
+    found = (get(obj, path) for path in paths)
+    return next((text for text in found if isinstance(text, str) and text), "")
+
+
+def _unhashed(kind: str, name: str) -> tuple[str, ...]:
+    """The name without the suffix of a kustomize generator, where it has one."""
+    base, dash, suffix = name.rpartition("-")
+    hashed = kind in HASHED and dash and base and len(suffix) == HASH_LENGTH and HASH_LETTERS.issuperset(suffix)
+    return (base,) if hashed else ()
