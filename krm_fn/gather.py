@@ -184,7 +184,8 @@ class Work(Value):
             defaults=defaults,
             table=found.table if found else "instancetype",
         )
-        return without_flavor(expansion, found) if found and found.table != "instancetype" else expansion
+        # beside an instancetype it means nothing, and must not come to mean something now that this is gone
+        return without_flavor(expansion, found) if found and get(vm, ("spec", "flavor")) is not None else expansion
 
     def _folded(self, facts: VmFacts) -> VmFacts:
         """The facts with the presets in the VM's template, where the cluster would apply them: before its own defaults."""

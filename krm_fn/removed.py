@@ -63,7 +63,7 @@ REMOVED = (
     Removed(field=("domain", "memory", "value"), gone="0.2", instead="domain.memory.guest"),
     Removed(field=("domain", "memory", "unit"), gone="0.2", instead="domain.memory.guest"),
     Removed(field=("domain", "os"), gone="0.2", instead="domain.firmware and domain.machine"),
-    Removed(field=("domain", "type"), gone="0.2", instead="nothing: KubeVirt chooses the hypervisor"),
+    Removed(field=("domain", "type"), gone="0.2", instead="no type: KubeVirt chooses the hypervisor"),
     Removed(field=("domain", "devices", "graphics"), gone="0.2", instead="domain.devices.autoattachGraphicsDevice"),
 )
 

@@ -33,6 +33,8 @@ def choose_efi(obj: Object, entry: Entry, work: Work) -> Object:
         work.leave(entry, "secure-boot", (*FIRMWARE, "preferredUseSecureBoot"), current=secure)
         return obj
     kept = {key: value for key, value in written.items() if key not in OLD}
+    if is_set(secure):
+        work.leave(entry, "secure-boot-chosen", (*FIRMWARE, "preferredUseSecureBoot"), current=secure)
     if chooses and not is_set(efi):
         kept["preferredEfi"] = {"secureBoot": secure} if is_set(secure) else {}
     return with_value(obj, FIRMWARE, kept)

@@ -2,7 +2,7 @@
 
 What it finds: when migrating, a rewriting that is right only if something outside the input is so: an instancetype takes the
 place of a flavor that the input doesn't hold; a preset became an instancetype or a preference, while other VMs may match it; a
-flavor was dropped beside an instancetype.
+preference for secure boot no longer reaches VMs that choose EFI themselves; a flavor was dropped beside an instancetype.
 
 Why it matters: nobody but you can see what stands outside the input.
 
@@ -49,6 +49,9 @@ def _preset(left: Leftover, more: dict[str, Any]) -> str:
 
 WORDINGS: dict[str, Callable[[Leftover, dict[str, Any]], str]] = {
     "flavor-elsewhere": _elsewhere,
+    "secure-boot-chosen": lambda _left, _: (
+        "preferredEfi says nothing to VMs that choose EFI themselves; see that none outside the input relied on this"
+    ),
     "flavor-outdone": lambda _left, _: "the flavor is dropped: a VM with an instancetype never had one",
     "preset-taken": _preset,
 }
