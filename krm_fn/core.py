@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from krm_fn import config, ignores, modes, results, rules
+from krm_fn import config, ignores, modes, results, rules, schema
 from krm_fn.bundle import Bundle
 from krm_fn.findings import Suppressed
 from krm_fn.gather import gather
@@ -44,25 +44,31 @@ def process(resource_list: Object) -> Object:
     }
 
 
-def render(items: Sequence[Any], settings: Config, places: Sequence[tuple[str, int]] = ()) -> Outcome:
+def render(
+    items: Sequence[Any], settings: Config, places: Sequence[tuple[str, int]] = (), schemas: Sequence[Object] = ()
+) -> Outcome:
     """Every VM of the items rendered or left as it came, and what there is to say of them.
 
-    `places` gives file and index of each item where the caller knows them; else the items' own annotations tell.
+    `places` gives file and index of each item where the caller knows them; else the items' own annotations tell. `schemas`
+    are CustomResourceDefinitions that stand beside those of the bundle.
     """
     facts = gather(Bundle(items, places), settings)
-    found, ignored = _silenced([_with_place(finding, facts.bundle) for finding in _judged(facts)], facts)
+    found, ignored = _silenced([_with_place(finding, facts.bundle) for finding in _judged(facts, schemas)], facts)
     return Outcome(items=modes.leave(items, facts), findings=results.ordered(found), ignored=ignored)
 
 
-def _judged(facts: BundleFacts) -> Iterator[Finding]:
+def _judged(facts: BundleFacts, schemas: Sequence[Object]) -> Iterator[Finding]:
     severity = facts.config.severity
+    whole = facts.config.mode == "validate"
+    for flawed in schema.examine(facts.bundle, facts.release, whole=whole, schemas=schemas):
+        yield from rules.judge("schema", flawed, severity)
     for vm in facts.vms:
         yield from rules.judge("vm", vm, severity)
     for told in (*(vm.presets for vm in facts.vms), *(instance.presets for instance in facts.instances)):
         if told:
             yield from rules.judge("preset", told, severity)
     yield from rules.judge_bundle(facts, severity)
-    if facts.config.mode == "validate":
+    if whole:
         yield from rules.judge_bundle(facts, severity, "lint")
 
 

@@ -14,6 +14,7 @@ from krm_fn import bundle, core, results, rules
 from krm_fn.cli import baseline, fingerprints, options
 from krm_fn.cli.formats import FORMATS, Report, Subject, written
 from krm_fn.cli.places import Places
+from krm_fn.cli.schemas import read_schemas, schemas_option
 from krm_fn.errors import UsageError
 from krm_fn.main import write_out
 from krm_fn.resource import ref_of
@@ -56,10 +57,12 @@ UNEXPANDED = "unexpanded-vm"
     "--update-baseline", is_flag=True, help="Write the findings of this run into the baseline; keeps reasons and dates."
 )
 @click.option("--today", metavar="YYYY-MM-DD", hidden=True, help="The day on which entries of the baseline expire or not.")
+@schemas_option
 @options.config_options
 def check(
     paths: tuple[str, ...],
     kustomizations: tuple[str, ...],
+    schemas: tuple[str, ...],
     outputs: tuple[str, ...],
     config_file: str | None,
     *,
@@ -86,7 +89,7 @@ def check(
     config = config.but(mode="validate")
     if expanded:
         config = config.but(severity={UNEXPANDED: "error", **config.severity})
-    outcome = core.render(found.items, config, places=found.places)
+    outcome = core.render(found.items, config, places=found.places, schemas=read_schemas(schemas))
     report = _report(found, outcome, config).but(summary=summary)
     if known is not None:
         if update_baseline:

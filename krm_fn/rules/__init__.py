@@ -19,6 +19,7 @@ The function bears the module's name; the id is the same name with dashes. Famil
 
     vm       facts of one VM that can't be rendered as it stands; modules are loaded only when a VM is in trouble
     preset   facts of the presets of one instance; the same
+    schema   flaws of one object against the API of the release; in other modes than `validate` only what that release lacks
     bundle   facts of the whole bundle, in every mode: what makes rendering go wrong, or mean something else than it says
     lint     facts of the whole bundle, in mode `validate` only: what KubeVirt's webhooks don't see
     ignore   facts of the annotations that silence rules, judged when all other families have spoken
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from krm_fn.paths import Path
     from krm_fn.presets.facts import PresetFacts
     from krm_fn.releases import Release, Version
+    from krm_fn.schema import ObjectFacts
 
 
 # Values in messages are cut to this length: the message must stay a line, and `currentValue` has the whole.
@@ -136,7 +138,7 @@ def _declared(module: str, name: str) -> Rule:
     return found
 
 
-def judge(family: str, facts: VmFacts | PresetFacts, severity: Mapping[str, str]) -> Iterator[Finding]:
+def judge(family: str, facts: VmFacts | PresetFacts | ObjectFacts, severity: Mapping[str, str]) -> Iterator[Finding]:
     """The findings of a family about one object. `severity` maps rule ids to severities, or "off"."""
     if facts.troubled:
         for declared in load(family):
@@ -157,7 +159,7 @@ def judge_bundle(
 
 def _hits(
     declared: Rule,
-    facts: VmFacts | PresetFacts | BundleFacts | IgnoreFacts | BaselineFacts | MigrationFacts,
+    facts: VmFacts | PresetFacts | ObjectFacts | BundleFacts | IgnoreFacts | BaselineFacts | MigrationFacts,
     release: Release,
     severity: Mapping[str, str],
 ) -> Iterable[Hit]:
