@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 STARTS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ/_")
 RESERVED = frozenset(("null", "true", "false", "yes", "no", "on", "off", "y", "n"))
 SUFFIXES = ("Ki", "Mi", "Gi", "Ti", "Pi", "n", "u", "m", "k", "M", "G", "T", "P")  # of quantities; never E: 1E5 is a number
-FLOW_INDICATORS = frozenset(",[]{}")
+FLOW_SAFE = STARTS | frozenset("0123456789-. ")
 ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0"}
 JSON_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 LONGEST_KEY = 1000  # characters; YAML readers look 1,024 ahead for the colon of a simple key
@@ -97,7 +97,7 @@ def json_quoted(text: str) -> str:
 
 
 def scalar_text(value: Any, *, flow: bool = False, json: bool = False) -> str:
-    """A scalar on one line; `{}` and `[]` too. In flow style the brackets and commas are quoted.
+    """A scalar on one line; `{}` and `[]` too. In flow style more is quoted: commas, brackets, question marks.
 
     Raises: TypeError for what no JSON value is; ValueError for infinities and NaN.
     """
@@ -109,7 +109,7 @@ def scalar_text(value: Any, *, flow: bool = False, json: bool = False) -> str:
             text = value if is_plain(value) else quoted(value)
             if len(_inline) < MEMO:
                 _inline[value] = text
-        return quoted(value) if flow and text is value and not FLOW_INDICATORS.isdisjoint(value) else text
+        return quoted(value) if flow and text == value and not FLOW_SAFE.issuperset(value) else text
     if value is None:
         return "null"
     if value is True or value is False:
@@ -189,6 +189,8 @@ def flow(value: Any, style: Style, margin: str | None = None, *, json: bool = Fa
     parts = []
     for key, item in entries:  # one frame a level: nesting must not meet Python's limit
         head = "" if key is None else f"{scalar_text(key, flow=True, json=json)}: "
+        if len(head) > LONGEST_KEY and not json:  # JSON has no form for it
+            head = "? " + head
         parts.append(head + flow(item, style, inner, json=json))
     opening, closing = "{}" if isinstance(value, dict) else "[]"
     if inner is None:

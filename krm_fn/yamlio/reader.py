@@ -120,21 +120,19 @@ class Source:
 
         Raises: InputError when all aliases together stand for too many, or when the value nests too deep where it stands.
         """
-        level = [value]
+        level, self.aliased = [value], self.aliased + 1
         while level:
             depth += 1
-            self.aliased += len(level)
-            if self.aliased > self.limit:
-                raise self.fail(f"the aliases stand for more than {self.limit:,} values; write them out or use fewer", event)
             if depth > DEEPEST:
                 raise self.fail(too_deep(), event)
             below: list[Any] = []
             for container in level:
-                inside = list(container.values()) if isinstance(container, dict) else container
-                self.aliased += len(inside)
-                below += [item for item in inside if isinstance(item, (dict, list))]
+                self.aliased += len(container)
                 if self.aliased > self.limit:
-                    break
+                    message = f"the aliases stand for more than {self.limit:,} values; write them out or use fewer"
+                    raise self.fail(message, event)
+                inside = container.values() if isinstance(container, dict) else container
+                below += [item for item in inside if isinstance(item, (dict, list))]
             level = below
 
 

@@ -161,7 +161,8 @@ def _float_key(value: float) -> str:
         single = struct.unpack("<f", struct.pack("<f", value))[0]
     except OverflowError:
         return ".inf" if value > 0 else "-.inf"
-    shortest = next(t for t in (f"{single:.{p}e}" for p in range(9)) if struct.pack("<f", float(t)) == struct.pack("<f", single))
+    wanted = struct.pack("<f", single)
+    shortest = next(text for text in (f"{single:.{p}e}" for p in range(9)) if struct.pack("<f", float(text)) == wanted)
     mantissa, _, power = shortest.partition("e")
     exponent = int(power)
     if exponent < -4 or exponent >= 6:

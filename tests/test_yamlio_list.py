@@ -1,0 +1,118 @@
+"""What writing a list promises beside splices: which keys leave, which items, and where values stand."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from krm_fn.yamlio import read_resource_list, read_stream
+
+LIST = b"""kind: ResourceList
+items:
+- a: 1 # one
+  b:
+  - x
+  - {c: 'd'}
+- e: &e {f: 1}
+  g: *e
+# end
+"""
+
+
+def test_an_equal_copy_leaves_as_the_text_that_came() -> None:
+    text = read_resource_list(LIST)
+    assert text.write([{"a": 1, "b": ["x", {"c": "d"}]}, {"g": {"f": 1}, "e": {"f": 1}}]) == LIST
+
+
+def test_true_and_one_are_different_values() -> None:
+    text = read_resource_list(b"kind: ResourceList\nitems:\n- a: 1\n  b: true\n  c: [1]\n")
+    assert text.write([{"a": True, "b": 1, "c": [1.0]}]).decode().splitlines()[2:] == ["- a: true", "  b: 1", "  c: [1]"]
+
+
+def test_none_leaves_an_item_out() -> None:
+    text = read_resource_list(LIST)
+    assert text.write([None, text.items[1]]) == b"kind: ResourceList\nitems:\n- e: &e {f: 1}\n  g: *e\n# end\n"
+    assert text.write([text.items[0]]) == b"kind: ResourceList\nitems:\n- a: 1 # one\n  b:\n  - x\n  - {c: 'd'}\n# end\n"
+    assert read_resource_list(text.write([None, None])).items == []
+    assert read_resource_list(text.write([None, None, {"z": 1}])).items == [{"z": 1}]
+
+
+def test_a_list_behind_an_alias_is_written_anew_only_when_it_changes() -> None:
+    data = b"x: &x [{a: 1}] # x\nkind: ResourceList\nitems: *x\n"
+    text = read_resource_list(data)
+    assert text.write(text.items) == data
+    changed = read_resource_list(text.write([{"a": 2}], [{"message": "m"}]))
+    assert (changed.items, changed.head) == (
+        [{"a": 2}],
+        {"x": [{"a": 1}], "kind": "ResourceList", "results": [{"message": "m"}]},
+    )
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"kind: ResourceList\nitems:\n- &a {x: 1}\n- y: *a\nfunctionConfig: *a\n",
+        b"kind: ResourceList\nresults: &r [{x: 1}]\nitems:\n- x: {x: 1}\n- y: *r\n",
+        b"kind: ResourceList\nitems:\n- &a {x: 1}\n- y: {<<: *a, z: 1}\n",
+        b"kind: ResourceList\nitems:\n- &a {x: 1}\n- y: &b {z: *a}\n- *b\n",
+    ],
+)
+def test_an_alias_keeps_its_value_when_its_anchor_changes(data: bytes) -> None:
+    text = read_resource_list(data)
+    items = [{"x": 2}, *text.items[1:]]
+    back = read_resource_list(text.write(items, [{"message": "m"}]))
+    assert back.items == items
+    assert back.head == {**text.head, "results": [{"message": "m"}]}
+
+
+@pytest.mark.parametrize(
+    ("item", "path", "place"),
+    [
+        (0, (), (3, 3)),
+        (0, ("a",), (3, 6)),
+        (0, ("b",), (5, 3)),
+        (0, ("b", 1), (6, 5)),
+        (0, ("b", 1, "c"), (6, 9)),
+        (0, ("b", 1, "absent", 3), (6, 5)),
+        (0, ("b", 7), (5, 3)),
+        (0, ("a", "b"), (3, 6)),
+        (1, ("e", "f"), (7, 13)),
+        (1, ("g", "f"), (8, 6)),
+        (2, (), (0, 0)),
+    ],
+)
+def test_a_place_is_that_of_the_value_or_of_what_is_around_it(item: int, path: tuple, place: tuple[int, int]) -> None:
+    assert read_resource_list(LIST).place(item, path) == place
+    assert read_resource_list(b"\xef\xbb\xbf" + LIST.replace(b"\n", b"\r\n")).place(item, path) == place
+
+
+def test_places_in_json_and_in_later_documents() -> None:
+    text = read_resource_list('{"kind": "ResourceList", "é": 1, "items": [{"a": 1}, {\n  "b": [2]}]}'.encode())
+    assert [text.place(0, ("a",)), text.place(1, ()), text.place(1, ("b", 0))] == [(1, 50), (1, 54), (2, 9)]
+    stream = read_stream("# c\na: 1\n---\n# d\n- é\n- b: 2\n".encode())
+    assert [stream.place(0, ("a",)), stream.place(1, (1, "b")), stream.place(1, (0,))] == [(2, 4), (6, 6), (5, 3)]
+
+
+def test_documents_are_changed_left_out_and_added() -> None:
+    text = read_stream(b"# head\na: 1 # one\n---\n# nothing\n---\nb: 2\n--- {c: 3}\n")
+    items = [{"a": 2}, None, None, {"c": 3, "d": "x"}, {"e": [1]}]
+    assert text.write(items) == b"# head\na: 2 # one\n---\n# nothing\n--- {c: 3, d: x}\n---\ne:\n- 1\n"
+
+
+def test_documents_of_an_empty_stream_are_added() -> None:
+    assert read_stream(b"").write([{"a": 1}, {"b": 2}]) == b"a: 1\n---\nb: 2\n"
+
+
+def test_importing_the_package_loads_neither_pyyaml_nor_heavy_modules() -> None:
+    root = str(Path(__file__).resolve().parents[1])
+    program = f"""
+import sys
+sys.path.insert(0, {root!r})
+import krm_fn.yamlio
+print([name for name in ("yaml", "re", "typing", "json", "enum") if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", program], capture_output=True, check=True)
+    assert done.stdout == b"[]\n"
