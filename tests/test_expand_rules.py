@@ -45,8 +45,8 @@ def test_a_conflict_names_both_values_both_places_and_the_fix() -> None:
     assert (finding.rule, finding.severity, finding.upstream) == ("instancetype-conflict", "error", "admission")
     assert (finding.path[-2:], finding.current) == (("memory", "guest"), "2Gi")
     assert finding.message == (
-        "VirtualMachine web sets spec.domain.memory.guest to 2Gi, but VirtualMachineClusterInstancetype small sets "
-        "spec.memory.guest to 1Gi; remove spec.domain.memory.guest from the VM"
+        "VirtualMachine web sets spec.template.spec.domain.memory.guest to 2Gi, but VirtualMachineClusterInstancetype small "
+        "sets spec.memory.guest to 1Gi; remove spec.template.spec.domain.memory.guest from the VM"
     )
 
 

@@ -56,7 +56,7 @@ def instancetype_conflict(facts: VmFacts) -> Iterator[Hit]:
 
 
 def _message(conflict: Conflict, facts: VmFacts) -> str:
-    where = dotted(conflict.path[2:])  # below spec.template
+    where = dotted(conflict.path)
     theirs = "" if conflict.value is UNSET else f" to {brief(conflict.value)}"
     return (
         f"{the_vm(facts)} sets {where} to {brief(conflict.current)}, but {the_instancetype(facts)} sets "
