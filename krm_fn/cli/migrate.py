@@ -9,6 +9,7 @@ import click
 from krm_fn import config, results
 from krm_fn import migrate as migration
 from krm_fn.cli import inplace, options, outputs
+from krm_fn.cli.places import Places
 from krm_fn.config_keys import NAMES, Config
 from krm_fn.core import Outcome
 from krm_fn.errors import UsageError
@@ -42,7 +43,7 @@ def migrate(
     given = {"kubevirtVersion": kubevirt_version, "failOn": fail_on}
     settings = config.with_texts(Config(), given, place=options.flag_of)
     items, findings = migration.migrate(found.items, settings.release, places=found.places)
-    report(findings, sys.stderr)
+    report(map(Places(found).located, findings), sys.stderr)
     code, outcome = results.exit_code(findings, settings.fail_on), Outcome(items=items, findings=findings)
     if in_place:
         for file in inplace.write(found, outcome):
