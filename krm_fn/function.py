@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from krm_fn import config, core, results, yamlio
+from krm_fn.console import NAME
 from krm_fn.errors import ConfigError
 
 TYPE_CHECKING = False
@@ -11,8 +12,6 @@ if TYPE_CHECKING:
     from typing import BinaryIO, TextIO
 
     from krm_fn.findings import Finding
-
-NAME = "kubevirt-render"
 
 
 def run(data: bytes, out: BinaryIO, err: TextIO) -> int:

@@ -12,16 +12,13 @@ import io
 import os
 import sys
 
+from krm_fn.console import INTERRUPTED, TERMINATED, abandon_stdout, fail, read_in, write_out
 from krm_fn.errors import RenderError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import TracebackType
-
-NAME = "kubevirt-render"
-TERMINATED = 128 + 15
-INTERRUPTED = 128 + 2
 
 
 def main() -> int:
@@ -49,7 +46,7 @@ def guarded(call: Callable[[], int]) -> int:
         if sys.stdout is not None:
             sys.stdout.flush()
     except BrokenPipeError:
-        _abandon_stdout()
+        abandon_stdout()
         return 1
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -67,29 +64,9 @@ def _explained(error: Exception) -> str:
     if isinstance(error, RecursionError):
         return "the input is nested too deeply"
     if isinstance(error, OSError):
-        _abandon_stdout()
+        abandon_stdout()
         return f"{error.filename or 'input or output'}: {error.strerror or 'failed'}"
     return f"internal error: {type(error).__name__} at {_origin(error.__traceback__)}; please report it"
-
-
-def fail(message: str, code: int = 1) -> int:
-    """The exit code, after the message has been said as one line on stderr."""
-    if sys.stderr is not None:
-        sys.stderr.write(f"{NAME}: error: {' '.join(message.split())}\n")
-    return code
-
-
-def write_out(data: bytes) -> None:
-    """Write all of stdout at once. Raises: BrokenPipeError where nobody reads it."""
-    if sys.stdout is None:
-        raise BrokenPipeError
-    sys.stdout.buffer.write(data)
-    sys.stdout.buffer.flush()
-
-
-def read_in() -> bytes:
-    """All of stdin; nothing where it is closed."""
-    return sys.stdin.buffer.read() if sys.stdin is not None else b""
 
 
 def _function() -> int:
@@ -123,14 +100,6 @@ def _on_terminal() -> bool:
 
 def _terminate(_: int, __: object) -> None:
     raise SystemExit(TERMINATED)
-
-
-def _abandon_stdout() -> None:
-    """Let the interpreter flush into nothing when it ends; it would complain about the closed pipe."""
-    if sys.stdout is not None:
-        null = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(null, sys.stdout.fileno())
-        os.close(null)
 
 
 def _origin(trace: TracebackType | None) -> str:

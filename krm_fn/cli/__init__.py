@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from krm_fn import __version__
+from krm_fn.console import INTERRUPTED, NAME, fail
 from krm_fn.errors import UsageError
-from krm_fn.main import INTERRUPTED, NAME, fail
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

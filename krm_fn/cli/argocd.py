@@ -17,10 +17,10 @@ import click
 from krm_fn import core, results
 from krm_fn.argocd import build, drift, manifests, parameters
 from krm_fn.cli import options, outputs
+from krm_fn.console import write_out
 from krm_fn.core import Outcome
 from krm_fn.errors import ConfigError, InputError, RenderError
 from krm_fn.function import report
-from krm_fn.main import write_out
 from krm_fn.paths import dotted
 from krm_fn.resource import ref_of
 from krm_fn.sources import NothingFound, Sources, files

@@ -91,14 +91,14 @@ def read(file: str, *, may_lack: bool = False) -> Baseline:
         raise ConfigError(error.strerror or "can't be read", path=file) from None
     try:
         items = yamlio.read_stream(data, file=file).items
-        return Baseline(file=file, data=data, entries=_entries(items[0] if len(items) == 1 else None))
+        return Baseline(file=file, data=data, entries=entries(items[0] if len(items) == 1 else None))
     except InputError as error:
         raise ConfigError(str(error)) from None
     except ConfigError as error:
         raise ConfigError(error.message, path=f"{file}: {error.path}" if error.path else file) from None
 
 
-def _entries(value: Any) -> tuple[Known, ...]:
+def entries(value: Any) -> tuple[Known, ...]:
     if not isinstance(value, dict) or not isinstance(value.get("findings"), list):
         raise ConfigError(f"is no baseline; expected one map with version: {VERSION} and a list of findings")
     if value.get("version") != VERSION:

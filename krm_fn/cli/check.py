@@ -15,8 +15,8 @@ from krm_fn.cli import baseline, fingerprints, options
 from krm_fn.cli.formats import FORMATS, Report, Subject, written
 from krm_fn.cli.places import Places
 from krm_fn.cli.schemas import read_schemas, schemas_option
+from krm_fn.console import write_out
 from krm_fn.errors import UsageError
-from krm_fn.main import write_out
 from krm_fn.resource import ref_of
 
 if TYPE_CHECKING:

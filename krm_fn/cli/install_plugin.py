@@ -11,7 +11,7 @@ import click
 
 import krm_fn
 from krm_fn.config_keys import API_VERSION, KIND
-from krm_fn.main import NAME
+from krm_fn.console import NAME
 
 # Longer first lines, and such with blanks, are no interpreter for the kernel.
 LONGEST_INTERPRETER = 120

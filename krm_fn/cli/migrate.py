@@ -11,10 +11,10 @@ from krm_fn import migrate as migration
 from krm_fn.cli import inplace, options, outputs
 from krm_fn.cli.places import Places
 from krm_fn.config_keys import NAMES, Config
+from krm_fn.console import write_out
 from krm_fn.core import Outcome
 from krm_fn.errors import UsageError
 from krm_fn.function import report
-from krm_fn.main import write_out
 
 
 @click.command()

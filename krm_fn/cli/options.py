@@ -11,8 +11,8 @@ import click
 from krm_fn import config, sources, yamlio
 from krm_fn.cli import discovery
 from krm_fn.config_keys import KEYS
+from krm_fn.console import NAME
 from krm_fn.errors import ConfigError, InputError, UsageError
-from krm_fn.main import NAME
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -10,9 +10,9 @@ import click
 from krm_fn import core, results
 from krm_fn.cli import inplace, options, outputs
 from krm_fn.cli.places import Places
+from krm_fn.console import write_out
 from krm_fn.errors import UsageError
 from krm_fn.function import report
-from krm_fn.main import write_out
 
 
 @click.command()

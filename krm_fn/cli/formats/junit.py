@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 from krm_fn import results
 from krm_fn.cli.formats import cases
-from krm_fn.main import NAME
+from krm_fn.console import NAME
 
 if TYPE_CHECKING:
     from krm_fn.cli.formats import Case, Report

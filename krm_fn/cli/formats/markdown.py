@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from krm_fn import results
-from krm_fn.main import NAME
+from krm_fn.console import NAME
 from krm_fn.paths import dotted
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from krm_fn.cli.fingerprints import NAME as FINGERPRINT
 from krm_fn.cli.formats import relative
 from krm_fn.cli.rules import documentation, parts
 from krm_fn.config_checks import all_rules
-from krm_fn.main import NAME
+from krm_fn.console import NAME
 from krm_fn.paths import dotted
 
 if TYPE_CHECKING:
