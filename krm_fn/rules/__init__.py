@@ -55,8 +55,8 @@ if TYPE_CHECKING:
 
 # Values in messages are cut to this length: the message must stay a line, and `currentValue` has the whole.
 LONGEST_SHOWN = 60
-# Families that no annotation silences: they judge annotations and lists that silence others.
-UNSILENCED = ("ignore", "baseline")
+# Families that no annotation silences: they judge what silences others, or a rewriting that is asked for once.
+UNSILENCED = ("ignore", "baseline", "migration")
 
 
 class Hit(Value):

@@ -19,7 +19,7 @@ Example:
     # the baseline
     version: 1
     findings:
-    - fingerprint: FINGERPRINT
+    - fingerprint: "8e9eb3b66e9dbc5aaef6a50e23a3ad02"
       rule: instancetype-conflict
       object: VirtualMachine web
       expires: "2020-12-31"

@@ -20,7 +20,7 @@ Example:
     # the baseline
     version: 1
     findings:
-    - fingerprint: 7a0d1f3b5c2e4968a0b1c2d3e4f50617
+    - fingerprint: "8e9eb3b66e9dbc5aaef6a50e23a3ad02"
       rule: instancetype-conflict
       object: VirtualMachine web
 """

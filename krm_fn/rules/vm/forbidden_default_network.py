@@ -15,6 +15,13 @@ Example:
     spec:
       configuration:
         network: {permitBridgeInterfaceOnPodNetwork: false}
+    ---
+    apiVersion: kubevirt.io/v1
+    kind: VirtualMachine
+    metadata: {name: web}
+    spec:
+      instancetype: {name: u1.medium}
+      template: {spec: {domain: {devices: {}}}}
 """
 
 from __future__ import annotations

@@ -16,7 +16,20 @@ Example:
     spec:
       cpu:
         preferredCPUTopology: spread
-        spreadOptions: {ratio: 2}  # used with an instancetype of 3 vCPUs
+        spreadOptions: {ratio: 2}
+    ---
+    apiVersion: instancetype.kubevirt.io/v1beta1
+    kind: VirtualMachineInstancetype
+    metadata: {name: three}
+    spec: {cpu: {guest: 3}, memory: {guest: 4Gi}}
+    ---
+    apiVersion: kubevirt.io/v1
+    kind: VirtualMachine
+    metadata: {name: web}
+    spec:
+      instancetype: {kind: VirtualMachineInstancetype, name: three}
+      preference: {kind: VirtualMachinePreference, name: two-cores}
+      template: {spec: {domain: {devices: {}}}}
 """
 
 from __future__ import annotations

@@ -1,0 +1,61 @@
+"""What the tests of the rule catalogue share: fixture folders, and the findings of a text of YAML documents."""
+
+import inspect
+from pathlib import Path
+
+from krm_fn import config, core, rules, yamlio
+from krm_fn.cli import baseline, fingerprints
+from krm_fn.cli.rules import parts
+from krm_fn.config_checks import all_rules
+from krm_fn.migrate import migrate
+from krm_fn.paths import dotted
+
+FOLDERS = Path(__file__).resolve().parents[1] / "fixtures" / "rules"
+TODAY = "2026-01-01"
+KEYS = ("severity", "object", "path", "message")
+
+
+def spec_of(rule):
+    """The config of a rule's fixtures and Example: the keys of `spec` in its config.yaml, and the mode that `check` has."""
+    file = FOLDERS / rule / "config.yaml"
+    return {"mode": "validate", **(yamlio.read_value(file.read_text()) if file.exists() else {})}
+
+
+def documents(text):
+    """(objects, baseline) of a text: a ResourceList gives its items, a document with `findings` is a baseline."""
+    items, known = [], None
+    for item in filter(None, yamlio.read_stream(text.encode()).items):
+        if item.get("kind") == "ResourceList":
+            items += item["items"]
+        elif "findings" in item:
+            known = item
+        else:
+            items.append(item)
+    return items, known
+
+
+def judged(rule, text):
+    """All findings in a text: those of the objects, of the baseline in it and, for a rule about that, of migrating them."""
+    items, known = documents(text)
+    spec = {"apiVersion": "kubevirt-render.dev/v1alpha1", "kind": "RenderVirtualMachines", "spec": spec_of(rule)}
+    settings = config.read(spec)
+    found = core.render(items, settings).findings
+    if all_rules()[rule].family == "migration":
+        return migrate(items, settings.release)[1]
+    if known is None:
+        return found
+    before = baseline.Baseline(file="baseline.yaml", entries=baseline.entries(known))
+    split = baseline.split(fingerprints.printed(found), before, today=TODAY, release=settings.release)
+    return [*split.new, *rules.judge_bundle(split.facts, settings.severity, "baseline")]
+
+
+def told(findings):
+    """The findings as `expected.yaml` has them."""
+    return [
+        dict(zip(KEYS, (each.severity, str(each.ref or ""), dotted(each.path), each.message), strict=True)) for each in findings
+    ]
+
+
+def example(rule):
+    """The Example of a rule's docstring."""
+    return inspect.cleandoc("\n" + parts(all_rules()[rule])["Example"])
