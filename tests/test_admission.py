@@ -8,6 +8,7 @@ import pytest
 from admitting import causes_of, changed, errors_of, gates
 
 from krm_fn import admission, releases
+from krm_fn.admission import amounts
 from krm_fn.cluster import Cluster
 
 Changes = dict[str, Any]
@@ -521,6 +522,7 @@ ALLOWED: list[tuple[str, Changes, dict[str, Any]]] = [
     ),
     ("a machine type the cluster adds", {"domain.machine": {"type": "pc"}}, {"emulatedMachines": ["pc*"]}),
     ("dedicated CPUs", {"domain.cpu.dedicatedCpuPlacement": True}, {}),
+    ("shared CPUs", {"domain.cpu.dedicatedCpuPlacement": False}, {}),
     ("a hotpluggable guest", {"domain.memory": {"guest": "1Gi", "maxGuest": "2Gi"}}, {}),
     ("a probe by agent", {"readinessProbe": {"guestAgentPing": {}}}, {}),
     (
@@ -557,6 +559,13 @@ WANT = "status.volumeRequests[0]"
         ),
         ([{"addVolumeOptions": {**ADDED, "volumeSource": {}}}], [("volumes[1]", "")]),
         ([{"removeVolumeOptions": {"name": "root"}}], []),
+        (
+            [{"addVolumeOptions": {**ADDED, "disk": {"disk": {"bus": "scsi"}, "dedicatedIOThread": True, "bootOrder": 0}}}],
+            [
+                (WANT + ".addVolumeOptions.disk.bootOrder", "spec.domain.devices.disks[1].bootOrder"),
+                (WANT + ".addVolumeOptions.disk.dedicatedIOThread", "Status.volumeRequests"),
+            ],
+        ),
     ],
 )
 def test_requested_volumes_are_judged_alone_and_in_the_vm(requests: Any, expected: list[tuple[str, str]]) -> None:
@@ -589,6 +598,23 @@ def test_a_vm_that_cannot_be_expanded_is_judged_by_its_own_fields_only() -> None
     vm = changed({"/spec.runStrategy": "x", "domain.devices.disks.0.cache": "x"})
     causes = admission.admit_vm(vm, expanded=None, cluster=Cluster(), release=releases.NEWEST)
     assert [cause.path for cause in causes] == [("spec", "runStrategy")]
+
+
+def test_pinned_cpus_of_no_number_are_refused() -> None:
+    spec = {"domain": {"cpu": {"dedicatedCpuPlacement": True}, "memory": {"guest": "1Gi"}, "devices": {}}}
+    (cause,) = admission.admit_instance_spec(spec, ("spec",), cluster=Cluster(), release=releases.NEWEST)
+    assert cause.path == ("spec", "domain", "cpu", "dedicatedCpuPlacement")
+
+
+def test_memory_that_may_grow_has_to_be_said() -> None:
+    vm = changed({"domain.memory": {"maxGuest": "2Gi"}})
+    (cause,) = admission.admit_vm(vm, expanded=vm, cluster=Cluster(), release=releases.NEWEST)
+    assert cause.path == ("spec", "template", "spec", "domain", "memory", "guest")
+
+
+def test_amounts_are_remembered_for_a_while_only() -> None:
+    for number in range(3 * amounts.MOST_REMEMBERED):
+        assert amounts.whole(f"{number}Ki") == number * 1024
 
 
 def test_an_instance_spec_is_judged_at_its_own_path() -> None:

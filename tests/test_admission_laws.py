@@ -16,8 +16,9 @@ from krm_fn.admission.checks import Check
 from krm_fn.admission.judged import judge
 from krm_fn.bundle import Bundle
 from krm_fn.cluster import Cluster
-from krm_fn.facts import Resolution
+from krm_fn.facts import Found, Resolution
 from krm_fn.paths import copy, dotted, put
+from krm_fn.resource import Ref
 
 CHECKS = [check for group in (*admission.GROUPS, *schema.VM_GROUPS) for check in group.checks]
 EXAMINATIONS = (*admission.EXAMINATIONS, *admission.VM_EXAMINATIONS)
@@ -137,3 +138,18 @@ def test_judging_changes_nothing_it_is_given() -> None:
     before = copy(FULL)
     judge(Resolution(vm=FULL), namespace="x", bundle=Bundle([]), cluster=Cluster(), release=releases.NEWEST)
     assert before == FULL
+
+
+def test_a_vm_whose_default_network_is_forbidden_is_not_judged() -> None:
+    vm = changed({"networks": [], "domain.devices.interfaces": []})
+    cluster = Cluster(configuration={"network": {"permitBridgeInterfaceOnPodNetwork": False}})
+    judged = judge(Resolution(vm=vm), namespace="x", bundle=Bundle([]), cluster=cluster, release=releases.NEWEST)
+    assert (judged.vm, judged.refusals) == (None, ("bridge-forbidden",))
+
+
+def test_an_unmet_requirement_of_the_preference_is_told() -> None:
+    spec = {"requirements": {"memory": {"guest": "8Gi"}}}
+    ref = Ref(api_version="instancetype.kubevirt.io/v1beta1", kind="VirtualMachinePreference", name="x")
+    resolution = Resolution(vm=changed({}), preference=Found(spec=spec, ref=ref, origin="bundle"))
+    judged = judge(resolution, namespace="x", bundle=Bundle([]), cluster=Cluster(), release=releases.NEWEST)
+    assert [unmet.required for unmet in judged.unmet] == ["8Gi"]

@@ -72,10 +72,59 @@ FEATURES = ("spec", "domain", "features")
             {("spec", "architecture"): "arm64", (*DEVICES, "sound"): {"name": "x"}},
             [("spec.domain.devices.sound", "")],
         ),
+        (
+            {
+                ("spec", "architecture"): "arm64",
+                ("spec", "domain", "cpu", "model"): "host-model",
+                ("spec", "domain", "firmware"): {"bootloader": {"bios": {}}},
+                (*DEVICES, "disks"): [{"name": "root", "disk": {"bus": "sata"}}],
+                (*DEVICES, "watchdog"): {"i6300esb": {}},
+            },
+            [
+                ("spec.domain.devices.watchdog", ""),
+                ("spec.domain.firmware.bootloader.bios", ""),
+                ("spec.domain.cpu.model", ""),
+                ("spec.domain.devices.disks[0].disk.bus", ""),
+            ],
+        ),
+        (
+            {FEATURES: {"hyperv": {"evmcs": {"enabled": True}, "vapic": {"enabled": False}}}},
+            [
+                ("spec.domain.features.hyperv.evmcs", "spec.domain.features.hyperv.domain.features.hyperv.evmcs"),
+                ("spec.domain.cpu.features", ""),
+            ],
+        ),
+        ({("spec", "volumes"): [*VMI_SPEC["volumes"], {"name": "m", "memoryDump": {"claimName": "x"}}]}, []),
+        (
+            {
+                ("spec", "volumes"): [*VMI_SPEC["volumes"], {"name": "p", "containerPath": {"path": "/var/run/libvirt/x"}}],
+                (*DEVICES, "filesystems"): [{"name": "p", "virtiofs": {}}],
+            },
+            [("spec.volumes[1].containerPath.path", "spec.domain.volumes[1].containerPath.path")],
+        ),
+        (
+            {
+                ("spec", "volumes"): [*VMI_SPEC["volumes"], {"name": "p", "containerPath": {"path": "/x"}}],
+                (*DEVICES, "disks"): [{"name": "root"}, {"name": "p"}],
+            },
+            [("spec.volumes[1]", "spec.domain.volumes[1]")],
+        ),
     ],
 )
 def test_an_instance_is_judged_with_its_defaults(changes, expected):
     assert _instance(changes) == expected
+
+
+def test_an_instance_without_its_defaults_is_judged_as_it_stands():
+    spec = {"domain": {"devices": {}, "features": {"hyperv": {"evmcs": {}}}}, "volumes": [{"name": "a", "emptyDisk": {}}]}
+    assert set(_paths("VirtualMachineInstance", spec)) == {
+        ("spec.architecture", ""),
+        ("spec.domain.cpu.features", ""),
+        ("spec.domain.memory.guest", ""),
+        ("spec.volumes[0].name", "spec.domain.volumes[0].name"),
+    }
+    spec["domain"]["cpu"] = {"features": [{"name": "vmx", "policy": "disable"}]}
+    assert ("spec.domain.cpu.features[0].policy", "") in _paths("VirtualMachineInstance", spec)
 
 
 @pytest.mark.parametrize(
@@ -99,6 +148,29 @@ def test_an_instance_is_judged_with_its_defaults(changes, expected):
             {**POOL, "virtualMachineTemplate": {**POOL["virtualMachineTemplate"], "spec": {**PLAIN["spec"], "running": True}}},
             [("spec.virtualMachineTemplate.spec.running", "")],
         ),
+        ("VirtualMachinePool", {"selector": {}}, [("spec.virtualMachineTemplate", "spec.template")]),
+        (
+            "VirtualMachinePool",
+            {"selector": {}, "virtualMachineTemplate": {}},
+            [("spec.virtualMachineTemplate.spec.template", "")],
+        ),
+        ("VirtualMachinePool", {**POOL, "selector": None}, [("spec.selector", "")]),
+        ("VirtualMachinePool", {**POOL, "maxUnavailable": "x%"}, [("spec.maxUnavailable", "")]),
+        *(
+            (
+                "VirtualMachineInstanceReplicaSet",
+                {**REPLICAS, "selector": {"matchExpressions": [{"key": key, "operator": operator, "values": values}]}},
+                [] if takes else [("spec.selector", "")],
+            )
+            for key, operator, values, takes in (
+                ("app", "In", ["x"], True),
+                ("app", "In", ["y"], False),
+                ("app", "NotIn", ["y"], True),
+                ("app", "Exists", [], True),
+                ("tier", "Exists", [], False),
+                ("tier", "DoesNotExist", [], True),
+            )
+        ),
         ("VirtualMachineInstancePreset", {"selector": {}}, [("spec.domain", "")]),
         (
             "VirtualMachineInstancePreset",
@@ -108,6 +180,16 @@ def test_an_instance_is_judged_with_its_defaults(changes, expected):
         ("VirtualMachineInstancetype", {"memory": {"overcommitPercent": 101}}, [("spec.memory.overcommitPercent", "")]),
         ("VirtualMachineClusterInstancetype", {"cpu": {"guest": 1}, "memory": {"guest": "1Gi"}}, []),
         ("VirtualMachinePreference", {"cpu": {"preferredCPUTopology": ""}}, [("spec.cpu.preferredCPUTopology", "")]),
+        (
+            "VirtualMachinePreference",
+            {"cpu": {"preferredCPUTopology": "preferSpread", "spreadOptions": {"across": "Sockets"}}},
+            [("spec.cpu.spreadOptions.across", "")],
+        ),
+        (
+            "VirtualMachinePreference",
+            {"cpu": {"preferredCPUTopology": "cores", "spreadOptions": {"across": "Sockets"}}},
+            [],
+        ),
         (
             "VirtualMachineClusterPreference",
             {"cpu": {"preferredCPUTopology": "spread", "spreadOptions": {"across": "CoresThreads", "ratio": 3}}},

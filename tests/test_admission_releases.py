@@ -152,6 +152,89 @@ DIFFERENCES: list[tuple[str, dict[str, Any], dict[str, Any], str, tuple[str, str
         ("domain.firmware.acpi.slicNameRef", "acpi"),
         ("domain.firmware.acpi.slicNameRef", "acpi.slicNameRef"),
     ),
+    (
+        "an ACPI table from a disk",
+        {"domain.firmware": {"acpi": {"slicNameRef": "root"}}},
+        {},
+        "1.6",
+        ("domain.firmware.acpi.slicNameRef", "acpi.slicNameRef"),
+        ("domain.firmware.acpi.slicNameRef", "acpi.slicNameRef"),
+    ),
+    (
+        "a machine type where the cluster's pattern is no regular expression",
+        {"domain.machine": {"type": "q35"}},
+        {"emulatedMachines": ["["]},
+        "1.6",
+        *[("domain.machine.type", "")] * 2,
+    ),
+    (
+        "SEV, its gate shut",
+        {"domain.launchSecurity": {"sev": {}}},
+        {},
+        "1.6",
+        *[("domain.launchSecurity", "launchSecurity")] * 2,
+    ),
+    (
+        "SEV by BIOS",
+        {"domain.launchSecurity": {"sev": {}}},
+        gates("WorkloadEncryptionSEV"),
+        "1.7",
+        *[("domain.launchSecurity.sev", "launchSecurity")] * 2,
+    ),
+    (
+        "launchSecurity of nothing, its gate shut",
+        {"domain.launchSecurity": {}},
+        {},
+        "1.6",
+        ("domain.launchSecurity", "launchSecurity"),
+        None,
+    ),
+    (
+        "secure execution, its gate shut",
+        {"architecture": "s390x", "domain.launchSecurity": {}},
+        {"developerConfiguration": {"disabledFeatureGates": ["SecureExecution"]}},
+        "1.9",
+        ("domain.launchSecurity", "launchSecurity"),
+        None,
+    ),
+    (
+        "a GPU by name and by claim",
+        {"domain.devices.gpus": [{"name": "a", "deviceName": "a", "claimName": "c"}]},
+        {},
+        "1.8",
+        ("domain.devices.gpus[0]", "spec.domain.devices.gpus"),
+        ("domain.devices.gpus[0]", "domain.devices.gpus"),
+    ),
+    (
+        "a GPU by claim, its gate shut",
+        {"domain.devices.gpus": [{"name": "a", "claimName": "c", "requestName": "r"}]},
+        {},
+        "1.8",
+        ("domain.devices.gpus[0]", "spec.domain.devices.gpus"),
+        ("domain.devices.gpus[0]", "domain.devices.gpus"),
+    ),
+    (
+        "a GPU's claim from nowhere",
+        {"domain.devices.gpus": [{"name": "a", "claimName": "c", "requestName": "r"}]},
+        gates("GPUsWithDRA"),
+        "1.8",
+        *[("resourceClaims", "")] * 2,
+    ),
+    (
+        "two claims of a name",
+        {"resourceClaims": [{"name": "a", "resourceClaimName": "x"}] * 2},
+        {},
+        "1.9",
+        *[("resourceClaims[1].name", "")] * 2,
+    ),
+    (
+        "a probe where no interface is on the pod network",
+        {"readinessProbe": {"tcpSocket": {"port": 1}}, "domain.devices.interfaces": [{"name": "x", "bridge": {}}]},
+        {},
+        "1.5",
+        ("readinessProbe.tcpSocket", ""),
+        None,
+    ),
     ("an odd firmware serial", {"domain.firmware": {"serial": "a b"}}, {}, "1.5", ("domain.firmware.serial", ""), None),
     ("a link that is down", {"domain.devices.interfaces.0.state": "down"}, {}, "1.5", (NIC + ".state", ""), None),
     (
@@ -203,3 +286,12 @@ def test_a_release_refuses_what_it_refused_then(
     for release, expected in ((former, before), (since, after)):
         found = errors_of(changes, configuration=configuration, release=releases.parse(release))
         assert ([expected] if expected else []) == [cause for cause in found if cause in (before, after)]
+
+
+def test_many_migration_threads_and_gated_updates_pass_in_1_4() -> None:
+    changes = {
+        "/spec.template.metadata.annotations": {"kubevirt.io/multiThreadedQemuMigration": "+4"},
+        "/spec.updateVolumesStrategy": "Replacement",
+    }
+    configuration = {"vmRolloutStrategy": "LiveUpdate", **gates("VMLiveUpdateFeatures", "VolumesUpdateStrategy")}
+    assert errors_of(changes, configuration=configuration, release=releases.parse("1.4")) == []
