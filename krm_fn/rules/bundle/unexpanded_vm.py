@@ -20,6 +20,7 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.paths import get
 from krm_fn.rules import Hit, rule, show
 
 TYPE_CHECKING = False
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from krm_fn.facts import BundleFacts
 
 ID = "unexpanded-vm"
-MATCHERS = ("instancetype", "preference")
+MATCHERS = (("instancetype", "an instancetype"), ("preference", "a preference"))
 
 
 @rule(severity="error")
@@ -37,12 +38,12 @@ def unexpanded_vm(facts: BundleFacts) -> Iterator[Hit]:
     if ID not in facts.config.severity:
         return
     for each in facts.vms:
-        spec = each.vm.get("spec")
-        for matcher in MATCHERS:
-            given = spec.get(matcher) if isinstance(spec, dict) else None
+        for matcher, called in MATCHERS:
+            given = get(each.vm, ("spec", matcher))
             if given is not None:
+                name = get(given, ("name",))
                 yield Hit(
-                    message=f"the VM still refers to {show(given)}; it was not rendered, so run the function, or render it",
+                    message=f"the VM still refers to {called}{f' ({show(name)})' if name else ''}; run the function, or render it",
                     path=(*each.prefix, "spec", matcher),
                     current=given,
                     about=each.entry,
