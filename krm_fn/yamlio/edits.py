@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 KEY, DASH, FLOW, ROOT = "key", "dash", "flow", "root"
 Holder = tuple[str, int, int]
 
+# In a text with one of these, lines and columns may not be what they seem: tabs, other line breaks, explicit keys.
+EXOTIC = "\t\r\x85\u2028\u2029?"
+
 
 class Unspliceable(Exception):  # noqa: N818
     """This change can't be made in place; splice coarser."""
@@ -42,7 +45,7 @@ class Edits:
         self.depth = 0
         # True while every edit puts whole lines between lines of block style, or a scalar in place of one: reading the
         # text back would cost as much as everything else together, and has nothing to find. Any other edit clears it.
-        exotic = any(char in text for char in "\t\r?")  # "?" may open an explicit key
+        exotic = any(char in text for char in EXOTIC)
         self.simple = root.simple and not (root.flow or inside or exotic) and text.endswith("\n")
         self._style: Style | None = None
 

@@ -11,6 +11,11 @@ def newline_of(data: bytes) -> str:
     return "\r\n" if data[at - 1 : at] == b"\r" else "\n"
 
 
+def breaks(text: str, end: int) -> int:
+    """The number of line breaks before index `end`."""
+    return text.count("\n", 0, end) + text.count("\r", 0, end) - text.count("\r\n", 0, end)
+
+
 def line_start(text: str, at: int) -> int:
     """Where the line that holds index `at` starts."""
     start = text.rfind("\n", 0, at) + 1

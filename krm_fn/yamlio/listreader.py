@@ -14,7 +14,7 @@ from krm_fn.yamlio.events import (
     end_of,
     start_of,
 )
-from krm_fn.yamlio.layout import dash_before, line_start
+from krm_fn.yamlio.layout import breaks, dash_before, line_start
 from krm_fn.yamlio.reader import MERGE, OUTSIDE, Source, check_again, merge, read_node
 from krm_fn.yamlio.texts import ENTRY, EXACT, ListText, Piece, Top
 
@@ -168,7 +168,7 @@ class ListReader:
             self.form = "loose"
             return start, 0
         first = line_start(text, dash)
-        lines = text[first:].replace("\r\n", "\n").replace("\r", "\n").count("\n")
+        lines = breaks(text[first:], len(text))
         return since + len(text[:first].encode()), lines
 
     def line_of(self, at: int) -> int:

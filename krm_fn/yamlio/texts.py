@@ -6,7 +6,7 @@ from krm_fn.value import Value
 from krm_fn.yamlio.compare import same
 from krm_fn.yamlio.edits import Unspliceable
 from krm_fn.yamlio.emit import Style, block, dump, flow
-from krm_fn.yamlio.layout import line_start, newline_of
+from krm_fn.yamlio.layout import breaks, line_start, newline_of
 from krm_fn.yamlio.splice import respell
 
 TYPE_CHECKING = False
@@ -46,7 +46,7 @@ class Text:
         self.outer: dict[int, dict[str, Any]] = {}
         self.json = False
         self.memo: Memo | None = None
-        self._tree: tuple[int, Node] | None = None
+        self._tree: tuple[int, str, Node] | None = None
 
     def text_of(self, item: int) -> str:
         piece = self.pieces[item]
@@ -56,10 +56,11 @@ class Text:
         """The line and column, from 1, of the value at `path`, or of its nearest ancestor; (0, 0) where neither is known."""
         if not 0 <= item < len(self.pieces):
             return 0, 0
-        piece, text = self.pieces[item], self.text_of(item)
+        piece = self.pieces[item]
         if self._tree is None or self._tree[0] != item:
-            self._tree = item, self.parse(text, piece)
-        node = self._tree[1]
+            text = self.text_of(item)
+            self._tree = item, text, self.parse(text, piece)
+        _, text, node = self._tree
         for step in path:
             if step in node.entries:
                 node = node.entries[step][2]
@@ -68,7 +69,7 @@ class Text:
             else:
                 break
         start = line_start(text, node.start)
-        before = text[:start].replace("\r\n", "\n").replace("\r", "\n").count("\n")
+        before = breaks(text, start)
         return piece.line + before, node.start - start + 1 + (0 if before else piece.column)
 
     def respelled(self, item: int, new: Any, *, expand: bool = False) -> str:
