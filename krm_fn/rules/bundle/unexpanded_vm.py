@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from krm_fn.facts import BundleFacts
 
 ID = "unexpanded-vm"
-MATCHERS = (("instancetype", "an instancetype"), ("preference", "a preference"))
+REFERENCES = (("instancetype", "an instancetype"), ("preference", "a preference"), ("flavor", "a flavor"))
 
 
 @rule(severity="error")
@@ -38,13 +38,14 @@ def unexpanded_vm(facts: BundleFacts) -> Iterator[Hit]:
     if ID not in facts.config.severity:
         return
     for each in facts.vms:
-        for matcher, called in MATCHERS:
-            given = get(each.vm, ("spec", matcher))
+        for key, called in REFERENCES:
+            given = get(each.vm, ("spec", key))
             if given is not None:
                 name = get(given, ("name",))
+                named = f"{called} ({show(name)})" if name else called
                 yield Hit(
-                    message=f"the VM still refers to {called}{f' ({show(name)})' if name else ''}; run the function, or render it",
-                    path=(*each.prefix, "spec", matcher),
+                    message=f"the VM still refers to {named}; run the function, or render it",
+                    path=(*each.prefix, "spec", key),
                     current=given,
                     about=each.entry,
                 )
