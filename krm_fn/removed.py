@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from krm_fn.paths import Path
     from krm_fn.resource import Object
 
+    Rows = tuple[tuple[Path, bool, tuple["Removed", ...]], ...]
+
 POOLED: Path = ("spec", "virtualMachineTemplate")
 
 # Where an instance's template stands, and the VM around it where there is one.
@@ -85,17 +87,32 @@ def vm_path(obj: Object) -> Path | None:
 def removed_fields(obj: Object) -> Iterator[tuple[Path, Any, Removed]]:
     """The path of each field of the object that is gone from the API, its value, and its row."""
     vm, template = vm_path(obj), template_path(obj)
+    if vm is not None:
+        yield from _found(get(obj, vm), vm, OF_VMS)
+    if template is not None:
+        start = (*template, "spec")
+        yield from _found(get(obj, start), start, OF_INSTANCES)
+
+
+def _found(value: Any, start: Path, rows: Rows) -> Iterator[tuple[Path, Any, Removed]]:
+    for around, of_entries, wanted in rows:
+        below = get(value, around)
+        if not isinstance(below, list if of_entries else dict):
+            continue
+        for number, entry in enumerate(below if of_entries else (below,)):
+            for row in wanted:
+                found = entry.get(row.field[-1]) if isinstance(entry, dict) else None
+                if found is not None:
+                    yield (*start, *around, *((number,) if of_entries else ()), row.field[-1]), found, row
+
+
+def _rows(*, of_vm: bool) -> Rows:
+    """The rows by the map, or the list of maps, that holds their field, so that one that is not there costs one look."""
+    grouped: dict[tuple[Path, bool], list[Removed]] = {}
     for row in REMOVED:
-        start = vm if row.of_vm else None if template is None else (*template, "spec")
-        if start is not None:
-            yield from _found(obj, start, row)
+        if row.of_vm == of_vm:
+            grouped.setdefault((row.each or row.field[:-1], bool(row.each)), []).append(row)
+    return tuple((around, of_entries, tuple(rows)) for (around, of_entries), rows in grouped.items())
 
 
-def _found(obj: Object, start: Path, row: Removed) -> Iterator[tuple[Path, Any, Removed]]:
-    around = (*start, *row.each)
-    below = get(obj, around) if row.each else None
-    places = [(*around, number) for number in range(len(below))] if isinstance(below, list) else [] if row.each else [start]
-    for place in places:
-        value = get(obj, (*place, *row.field))
-        if value is not None:
-            yield (*place, *row.field), value, row
+OF_VMS, OF_INSTANCES = _rows(of_vm=True), _rows(of_vm=False)

@@ -20,6 +20,7 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.removed import removed_fields
 from krm_fn.rules import Hit, rule
 from krm_fn.rules.schemas import advice, the_schema
 from krm_fn.schema.flaws import UNKNOWN
@@ -33,10 +34,13 @@ if TYPE_CHECKING:
 
 @rule(severity="error", upstream="pkg/util/openapi/openapi.go:Validate")
 def unknown_field(facts: ObjectFacts) -> Iterator[Hit]:
+    gone = {path: row for path, _, row in removed_fields(facts.entry.obj)}
     for flaw in facts.flaws:
         if flaw.kind == UNKNOWN:
-            name = str(flaw.path[-1])
+            name, row = str(flaw.path[-1]), gone.get(flaw.path)
             fix = advice(name, flaw.known) or "remove it, or move it to where it belongs"
+            if row:
+                fix = f"it is gone since KubeVirt {row.gone}: write {row.instead}"
             # What stands under a misspelt key may be a password: the value isn't shown.
             yield Hit(
                 message=f"{the_schema(facts, flaw)} has no field {name} in this place; {fix}",
