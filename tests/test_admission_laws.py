@@ -16,6 +16,7 @@ from krm_fn.admission.checks import Check
 from krm_fn.admission.judged import judge
 from krm_fn.bundle import Bundle
 from krm_fn.cluster import Cluster
+from krm_fn.expand import expand
 from krm_fn.facts import Found, Resolution
 from krm_fn.paths import copy, dotted, put
 from krm_fn.resource import Ref
@@ -153,3 +154,33 @@ def test_an_unmet_requirement_of_the_preference_is_told() -> None:
     resolution = Resolution(vm=changed({}), preference=Found(spec=spec, ref=ref, origin="bundle"))
     judged = judge(resolution, namespace="x", bundle=Bundle([]), cluster=Cluster(), release=releases.NEWEST)
     assert [unmet.required for unmet in judged.unmet] == ["8Gi"]
+
+
+TOPOLOGY = {"cpu": {"preferredCPUTopology": "cores"}}
+
+
+@pytest.mark.parametrize(
+    ("changes", "preference", "taken"),
+    [
+        ({}, None, True),
+        ({}, TOPOLOGY, True),
+        ({"architecture": "arm64"}, {"preferredArchitecture": "amd64"}, True),
+        ({}, {"preferredArchitecture": "arm64"}, False),
+        ({"/spec.dataVolumeTemplates": [{"metadata": {"name": "x"}}]}, None, False),
+        ({"domain.devices.disks": []}, TOPOLOGY, False),
+        ({"domain.devices.disks": []}, None, True),
+        ({"domain.devices.interfaces": [], "networks": []}, TOPOLOGY, False),
+        ({"domain.devices.interfaces": [], "networks": [], "domain.devices.autoattachPodInterface": False}, TOPOLOGY, True),
+    ],
+)
+def test_an_expansion_is_taken_where_admission_makes_the_same(changes: Any, preference: Any, taken: bool) -> None:
+    vm, bundle, cluster = changed(changes), Bundle([]), Cluster()
+    ref = Ref(api_version="instancetype.kubevirt.io/v1beta1", kind="VirtualMachinePreference", name="x")
+    found = Found(spec=preference, ref=ref, origin="bundle") if preference else None
+    resolution = Resolution(vm=vm, preference=found)
+    expansion = expand(vm, instancetype=None, preference=preference, cluster=cluster, release=releases.NEWEST, defaults=True)
+    more = {"namespace": "x", "bundle": bundle, "cluster": cluster, "release": releases.NEWEST}
+    judged = judge(resolution, expansion=expansion, **more)
+    assert (judged is expansion) is taken
+    if taken:
+        assert judged.vm == judge(resolution, **more).vm

@@ -5,45 +5,90 @@ It is nearly what expand-spec returns; but there the default disks and the defau
 
 from __future__ import annotations
 
+from krm_fn.admission.scope import maps, name_of
 from krm_fn.expand import apply, set_instance_defaults
 from krm_fn.expand.admitted import admit
 from krm_fn.expand.requirements import indivisible_vcpus, unmet_requirements
 from krm_fn.facts import Expansion
-from krm_fn.paths import copy, get
+from krm_fn.paths import as_map, copy, get, is_set, put
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krm_fn.bundle import Bundle
     from krm_fn.cluster import Cluster
     from krm_fn.facts import Resolution
+    from krm_fn.paths import Path
     from krm_fn.releases import Release
     from krm_fn.resource import Object
 
+# What the mutating webhook fills in that checks look at, from the template on.
+FILLED: tuple[Path, ...] = (("spec", "architecture"), ("spec", "domain", "machine", "type"))
 
-def judge(resolution: Resolution, *, namespace: str, bundle: Bundle, cluster: Cluster, release: Release) -> Expansion:
+
+def judge(
+    resolution: Resolution,
+    *,
+    expansion: Expansion | None = None,
+    namespace: str,
+    bundle: Bundle,
+    cluster: Cluster,
+    release: Release,
+) -> Expansion:
     """What becomes of the resolved VM before its fields are checked; `vm` is None where admission refuses it before that.
 
-    A reference that leads nowhere is passed over here, as upstream does: the other one is applied all the same.
+    A reference that leads nowhere is passed over here, as upstream does: the other one is applied all the same. `expansion` is
+    what expand-spec makes of the VM, with defaults; where nothing can tell the two apart, it is taken and nothing done twice.
     upstream: pkg/virt-api/webhooks/validating-webhook/admitters/vms-admitter.go:Admit
     """
     instancetype = resolution.instancetype.spec if resolution.instancetype else None
     preference = resolution.preference.spec if resolution.preference else None
-    stored = admit(resolution.vm, preference=preference, namespace=namespace, bundle=bundle, cluster=cluster, release=release)
-    return judge_stored(stored, instancetype=instancetype, preference=preference, cluster=cluster, release=release)
-
-
-def judge_stored(
-    vm: Object, *, instancetype: Object | None, preference: Object | None, cluster: Cluster, release: Release
-) -> Expansion:
-    """The same for a VM as the mutating webhook stores it; `instancetype` and `preference` are specs, `vm` is left as it is."""
-    unmet = indivisible_vcpus(instancetype, preference)
-    template = copy(get(vm, ("spec", "template")))
+    vm = resolution.vm
+    if expansion is not None and not expansion.refusals and not resolution.errors and _alike(vm, preference):
+        return expansion
+    unmet, template = indivisible_vcpus(instancetype, preference), copy(get(vm, ("spec", "template")))
     spec = template.setdefault("spec", {}) if isinstance(template, dict) else None
     if not isinstance(spec, dict):
         return Expansion(vm=None, unmet=unmet)
+    stored = admit(_outline(vm), preference=preference, namespace=namespace, bundle=bundle, cluster=cluster, release=release)
+    for path in FILLED:
+        if all(_holds(template, path[:end]) for end in range(1, len(path))):
+            put(template, path, get(stored, ("spec", "template", *path)))
     conflicts = apply(template, instancetype=instancetype, preference=preference, release=release)
     refusal = "" if conflicts else set_instance_defaults(spec, cluster, release)
     if not conflicts and preference is not None:
         unmet += unmet_requirements(spec, instancetype=instancetype, preference=preference, release=release)
     judged = None if conflicts or refusal else {**vm, "spec": {**vm["spec"], "template": template}}
     return Expansion(vm=judged, conflicts=conflicts, unmet=unmet, refusals=(refusal,) if refusal else ())
+
+
+def _alike(vm: Object, preference: Object | None) -> bool:
+    """True where admission and expand-spec make the same of a VM: its architecture is said, or decided by nothing but the
+    cluster, and no default disk or network is added that a preference would then see or not see.
+    """
+    spec = get(vm, ("spec", "template", "spec"))
+    if not isinstance(spec, dict):
+        return False
+    templates, wanted = get(vm, ("spec", "dataVolumeTemplates")), (preference or {}).get("preferredArchitecture")
+    if not is_set(spec.get("architecture")) and (is_set(templates) or is_set(wanted)):
+        return False
+    devices = as_map(get(spec, ("domain", "devices")))
+    attached = (
+        devices.get("autoattachPodInterface") is False or is_set(devices.get("interfaces")) or is_set(spec.get("networks"))
+    )
+    shown = {name_of(device) for key in ("disks", "filesystems") for device in maps(devices.get(key))}
+    return preference is None or (attached and all(name_of(volume) in shown for volume in maps(spec.get("volumes"))))
+
+
+def _outline(vm: Object) -> Object:
+    """As much of the VM as decides what admission fills in; the rest need not be copied twice."""
+    spec = get(vm, ("spec", "template", "spec"), {})
+    machine = {"type": get(spec, ("domain", "machine", "type"))}
+    filled = {"architecture": get(spec, ("architecture",)), "domain": {"machine": machine}}
+    templates = get(vm, ("spec", "dataVolumeTemplates"), [])
+    return {"spec": {"dataVolumeTemplates": templates, "template": {"spec": filled}}}
+
+
+def _holds(template: Object, path: Path) -> bool:
+    """True where a map stands at the path, or nothing that stands in the way of one."""
+    value = get(template, path)
+    return value is None or isinstance(value, dict)
