@@ -130,7 +130,8 @@ class Stock:
             for entry in self._bundle.of_kind(kind, GROUPS[kind]):
                 self._add(kind, entry, found)
             for namespace, name in self._made(kind):
-                found.setdefault(namespace, set()).add(name)
+                if name:
+                    found.setdefault(namespace, set()).add(name)
         return self._names[kind]
 
     def _add(self, kind: str, entry: Entry, found: dict[str, set[str]]) -> None:

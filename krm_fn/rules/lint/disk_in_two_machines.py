@@ -91,14 +91,16 @@ def _clashes(uses: list[Use]) -> Iterator[Hit]:
         # a disk that is not shareable clashes with all others, so the first such one stands for all
         other = uses[0] if use is exclusive else exclusive
         if other and number and other.machine is not use.machine:
-            yield _hit(use, f"{other.machine} writes to {use.name} too", other)
+            yield _hit(use, f"{other.machine} writes to the claim {use.name} too", other)
         elif not use.shareable and use.machine.copies > 1:
-            yield _hit(use, f"each of the {use.machine.copies} machines made from this template writes to {use.name}", None)
+            yield _hit(
+                use, f"each of the {use.machine.copies} machines made from this template writes to the claim {use.name}", None
+            )
 
 
 def _hit(use: Use, fact: str, other: Use | None) -> Hit:
     return Hit(
-        message=f"{fact}; give each its own disk, or share it knowingly: shareable disks on a claim with {SHARED}",
+        message=f"{fact}; give each its own disk, or share it knowingly: shareable disks, and {SHARED} on the claim",
         path=use.path,
         current=use.name,
         about=use.machine.entry,

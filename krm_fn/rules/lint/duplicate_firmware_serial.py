@@ -45,8 +45,9 @@ CLOUD_INIT = "ds="
 @rule(severity="info")
 def duplicate_firmware_serial(facts: BundleFacts) -> Iterator[Hit]:
     for machine, other in repeated(_serials(facts)):
+        fix = "delete it" if other is machine else "give each its own, or delete it"
         yield Hit(
-            message=f"{told(machine, other, 'serial number')}; give each its own, or delete it",
+            message=f"{told(machine, other, 'serial number')}; {fix}",
             path=(*machine.path, *SERIAL),
             current=get(machine.spec, SERIAL),
             about=machine.entry,

@@ -43,8 +43,9 @@ UUID = ("domain", "firmware", "uuid")
 @rule(severity="warning")
 def duplicate_firmware_uuid(facts: BundleFacts) -> Iterator[Hit]:
     for machine, other in repeated(_uuids(facts)):
+        fix = "delete it, so that the cluster makes one" + ("" if other is machine else ", or write another")
         yield Hit(
-            message=f"{told(machine, other, 'firmware uuid')}; delete it, so that the cluster makes one, or write another",
+            message=f"{told(machine, other, 'firmware uuid')}; {fix}",
             path=(*machine.path, *UUID),
             current=get(machine.spec, UUID),
             about=machine.entry,

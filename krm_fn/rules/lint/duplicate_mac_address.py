@@ -109,9 +109,10 @@ def _networks(machine: Machine) -> dict[str, str]:
 def _on_one_network(interface: Interface, other: Interface) -> Hit:
     certain = interface.machine.starts and other.machine.starts and interface.network != POD
     network = f" on {interface.network}" if interface.network else ""
+    fix = "delete macAddress" if other is interface else "give each its own, or delete macAddress"
     twice = other is not interface and other.machine is interface.machine
     fact = "another interface here has the same MAC address" if twice else told(interface.machine, other.machine, "MAC address")
-    return _hit(interface, other, f"{fact}{network}; give each its own, or delete macAddress", "" if certain else "info")
+    return _hit(interface, other, f"{fact}{network}; {fix}", "" if certain else "info")
 
 
 def _on_two_networks(interface: Interface, other: Interface) -> Hit:

@@ -15,6 +15,8 @@ Fix: tell kustomize of the field, in a file that the kustomization lists under `
       group: instancetype.kubevirt.io
       fieldSpecs: [{kind: VirtualMachine, path: spec/instancetype/name}]
 
+For a generated Secret or ConfigMap, `generatorOptions: {disableNameSuffixHash: true}` does as well.
+
 Example:
 
     apiVersion: instancetype.kubevirt.io/v1beta1
@@ -88,9 +90,9 @@ def _of_objects(facts: BundleFacts) -> Iterator[Hit]:
 
 def _hit(owner: Entry, path: Path, written: str, ref: Ref, now: str) -> Hit:
     field = "/".join(step.replace("/", "\\/") for step in path if isinstance(step, str))
-    fix = f"add a nameReference for {ref.kind} with the field {field} of {kind_of(owner.obj)} to the kustomization"
+    fix = f"add a nameReference for {ref.kind} with {field} of {kind_of(owner.obj)} to the kustomization"
     return Hit(
-        message=f"the {ref.kind} of this name is {now} now, but kustomize left the reference as it was; {fix}",
+        message=f"kustomize has renamed this {ref.kind} to {now}, but not the reference to it; {fix}",
         path=path,
         current=written,
         proposed=now,
