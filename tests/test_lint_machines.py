@@ -29,6 +29,11 @@ def test_one_address_on_one_network_however_it_is_spelt(spelt):
     ]
 
 
+def test_an_object_that_comes_twice_is_one_machine():
+    assert shared(on("lan"), on("lan")) == []
+    assert in_two(writer("a"), writer("a")) == []
+
+
 def test_each_after_the_first_is_told():
     assert shared(on("lan"), on("lan", "b"), on("lan", "c")) == [("warning", "b"), ("warning", "c")]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from krm_fn.bundle import effective_namespace
 from krm_fn.paths import as_map, get
-from krm_fn.resource import ref_of
+from krm_fn.resource import name_of, ref_of
 from krm_fn.value import Value
 
 TYPE_CHECKING = False
@@ -62,9 +62,9 @@ class Machine(Value):
 
 
 def machines(bundle: Bundle) -> Iterator[Machine]:
-    """All of them, kind by kind in the bundle's order."""
+    """All of them, kind by kind in the bundle's order; of two objects of one name only the first, since the cluster has one."""
     for owner in OWNERS:
-        for entry in bundle.of_kind(owner.kind, owner.group):
+        for entry in _distinct(bundle.of_kind(owner.kind, owner.group)):
             path = (*owner.template, "spec")
             vm = as_map(get(entry.obj, owner.vm)) if owner.vm else {}
             yield Machine(
@@ -76,6 +76,15 @@ def machines(bundle: Bundle) -> Iterator[Machine]:
                 starts=_starts(vm) if owner.vm else True,
                 vm=vm,
             )
+
+
+def _distinct(entries: Iterable[Entry]) -> Iterator[Entry]:
+    seen: set[tuple[str, str]] = set()
+    for entry in entries:
+        key = effective_namespace(entry.obj), name_of(entry.obj)
+        if key not in seen or not key[1]:  # an object without a name is named by the cluster
+            seen.add(key)
+            yield entry
 
 
 def repeated(values: Iterable[tuple[str, Machine]]) -> Iterator[tuple[Machine, Machine]]:
