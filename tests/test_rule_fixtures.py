@@ -27,7 +27,7 @@ def test_every_rule_has_fixtures(rule):
     lacks += [] if (folder / "expected.yaml").exists() else ["expected.yaml"]
     assert lacks == [], (
         f"rule {rule} lacks {', '.join(lacks)} in fixtures/rules/{rule}: put what it finds into bad/NAME.yaml, the same "
-        f"repaired into good/NAME.yaml, and severity, object, path and message of each finding below NAME.yaml into expected.yaml"
+        f"repaired into good/NAME.yaml, and severity, object, path, message of each finding below NAME.yaml into expected.yaml"
     )
 
 

@@ -1,0 +1,95 @@
+"""The command's own config: `.kubevirt-render.yaml`, in the repository of the paths."""
+
+import pytest
+from checking import CONFLICT, SIZE, run, write
+
+CONFIG = "apiVersion: kubevirt-render.dev/v1alpha1\nkind: RenderVirtualMachines\nmetadata: {name: render}\nspec: {%s}\n"
+QUIET = CONFIG % "severity: {instancetype-conflict: info}"
+
+
+@pytest.fixture
+def repository(tmp_path):
+    (tmp_path / "repo" / ".git").mkdir(parents=True)
+    (tmp_path / "repo" / "shop" / "vms").mkdir(parents=True)
+    write(tmp_path / "repo" / "shop" / "vms", all=f"{SIZE}---\n{CONFLICT}")
+    return tmp_path / "repo"
+
+
+def config(folder, text):
+    (folder / ".kubevirt-render.yaml").write_text(text)
+
+
+def code(*arguments, cwd):
+    return run("check", *arguments, cwd=cwd)[0]
+
+
+def test_the_config_in_the_root_counts_for_paths_below(repository):
+    config(repository, QUIET)
+    for paths, cwd in ((["shop"], repository), (["all.yaml"], repository / "shop" / "vms"), ([str(repository)], "/")):
+        assert code(*paths, cwd=cwd) == 0
+
+
+def test_the_nearest_counts(repository):
+    config(repository, QUIET)
+    config(repository / "shop", CONFIG % "failOn: error")
+    assert code("shop/vms/all.yaml", cwd=repository) == 1
+
+
+def test_a_config_above_the_repository_does_not_count(repository):
+    config(repository.parent, QUIET)
+    assert code("shop", cwd=repository) == 1
+
+
+def test_a_flag_and_a_named_config_beat_it(repository):
+    config(repository, QUIET)
+    (repository / "loud.yaml").write_text(CONFIG % "failOn: info")
+    assert code("--severity", "instancetype-conflict=error", "shop", cwd=repository) == 1
+    (repository / "loud.yaml").write_text(CONFIG % "severity: {instancetype-conflict: error}")
+    assert code("--config", "loud.yaml", "shop", cwd=repository) == 1
+
+
+def test_verbose_says_which_config_counts(repository):
+    config(repository, QUIET)
+    _, _, err = run("check", "-v", "all.yaml", cwd=repository / "shop" / "vms")
+    assert err == f"kubevirt-render: note: the config is {repository}/.kubevirt-render.yaml\n"
+    _, _, err = run("check", "-v", "shop", cwd=repository)
+    assert err == "kubevirt-render: note: the config is .kubevirt-render.yaml\n"
+
+
+def test_it_counts_for_rendering_and_for_stdin_too(repository):
+    config(repository, CONFIG % "mode: validate")
+    text = f"{SIZE}---\n" + CONFLICT.replace("cpu: {cores: 4}", "machine: {type: q35}")
+    assert run("render", "-", cwd=repository / "shop", stdin=text)[1] == text
+
+
+def test_the_config_of_a_resource_list_beats_it(repository):
+    config(repository, CONFIG % "mode: nonsense")
+    listing = "kind: ResourceList\nfunctionConfig: {apiVersion: v1, kind: ConfigMap, data: {mode: validate}}\nitems:\n- %s"
+    text = listing % SIZE.replace("\n", "\n  ").rstrip(" ")
+    assert run("render", "-", "-o", "resourcelist", cwd=repository, stdin=text)[:2] == (0, text)
+
+
+def test_paths_of_two_repositories_need_a_choice(repository):
+    config(repository, QUIET)
+    config(repository / "shop", QUIET)
+    write(repository, size=SIZE.replace("small", "large"))
+    assert run("check", "shop", "size.yaml", cwd=repository) == (
+        2,
+        "",
+        (
+            "kubevirt-render: error: the paths belong to different configs, shop/.kubevirt-render.yaml and "
+            ".kubevirt-render.yaml; name one with --config\n"
+        ),
+    )
+
+
+def test_what_is_wrong_in_it_is_named_with_the_file(repository):
+    config(repository, CONFIG % "mode: chek")
+    assert run("check", "shop", cwd=repository)[2].startswith(
+        "kubevirt-render: error: .kubevirt-render.yaml: spec.mode: found 'chek'; "
+    )
+
+
+def test_a_folder_that_holds_it_is_checked_without_it(repository):
+    config(repository, QUIET)
+    assert "2 objects of 1 file" in run("check", "--summary", ".", cwd=repository)[1]
