@@ -76,6 +76,9 @@ class Shelf:
     def names(self, kind):
         return [name for of, name in self._specs if of == kind]
 
+    def elsewhere(self, kind, name):
+        return ()
+
 
 def resolve(machine, *items, release="1.9", catalogue=None):
     resolver = Resolver(bundle=Bundle([*items, machine]), release=releases.parse(release), catalogue=catalogue)
