@@ -204,6 +204,33 @@ def test_a_place_that_other_vms_use_is_ignored_by_name():
     assert drift.ignored(both, of("1.9", configuration=cluster)) == [entry]
 
 
+def test_before_one_six_the_clusters_policy_needs_its_gate():
+    items = [vm("a", instancetype="small"), instancetype()]
+    cluster = {"instancetype": {"referencePolicy": "expandAll"}}
+    assert drift.ignored(items, of("1.5", configuration=cluster)) == []
+    gated = {**cluster, "developerConfiguration": {"featureGates": ["InstancetypeReferencePolicy"]}}
+    assert drift.ignored(items, of("1.5", configuration=gated))[0]["jsonPointers"] == ["/spec/instancetype"]
+
+
+def test_a_volume_to_infer_from_is_gone_after_admission():
+    given = vm("a")
+    given["spec"]["preference"] = {"inferFromVolume": "root"}
+    given["spec"]["template"]["spec"]["volumes"] = [{"name": "root", "persistentVolumeClaim": {"claimName": "root"}}]
+    claim = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "root", "labels": {"instancetype.kubevirt.io/default-preference": "linux"}},
+    }
+    linux = {
+        "apiVersion": "instancetype.kubevirt.io/v1beta1",
+        "kind": "VirtualMachineClusterPreference",
+        "metadata": {"name": "linux"},
+        "spec": {},
+    }
+    entries = drift.ignored([given, claim, linux], of("1.9"))
+    assert [entry["jsonPointers"] for entry in entries] == [["/spec/preference/inferFromVolume"]]
+
+
 def test_amounts_in_another_spelling_are_told_and_not_ignored():
     given = vm()
     given["spec"]["template"]["spec"]["domain"]["memory"] = {"guest": "2048Mi"}

@@ -13,6 +13,7 @@ from krm_fn.gather import gather
 from krm_fn.paths import as_list, copy, get
 from krm_fn.quantity import parse
 from krm_fn.resource import name_of, namespace_of
+from krm_fn.rules.lint import expanding_reference_policy as policy
 from krm_fn.value import Value
 
 if TYPE_CHECKING:
@@ -30,9 +31,6 @@ ANY = "*"
 
 # Up to 1.7 Go writes the creation time of an embedded object even where there is none, as null.
 CREATION_TIME_UNTIL: Version = (1, 8)
-
-# Policies under which the controller expands a VM for good, and takes its references away.
-EXPANDING = ("expand", "expandAll")
 
 QUANTITIES: tuple[Path, ...] = (
     ("spec", "template", "spec", "domain", "memory", "guest"),
@@ -92,14 +90,19 @@ def _facts(items: Sequence[Any], config: Config) -> Iterator[VmFacts]:
 
 def differing(each: VmFacts) -> tuple[Path, ...]:
     """The places in the VM that the cluster will hold differently, entries of lists as ANY."""
-    policy = each.cluster.setting("instancetype", "referencePolicy")
-    stored: Object = copy(each.rendered if policy in EXPANDING and each.rendered else each.admitted)
+    stored: Object = copy(each.rendered if each.rendered and _expands(each) else each.admitted)
     if each.release.within(until=CREATION_TIME_UNTIL):
         for template in as_list(get(stored, ("spec", "dataVolumeTemplates"))):
             given = get(template, ("metadata",))
             if isinstance(given, dict):
                 given.setdefault("creationTimestamp", None)
     return tuple(dict.fromkeys(_differences(each.vm, stored, ())))
+
+
+def _expands(each: VmFacts) -> bool:
+    """True where the controller expands VMs for good, and takes their references away."""
+    gated = each.release.within(until=policy.GATED_UNTIL) and not each.cluster.has_gate(policy.GATE)
+    return not gated and each.cluster.setting(*policy.PLACE) in policy.EXPANDING
 
 
 def _differences(applied: Any, stored: Any, path: Path, *, listed: bool = False) -> Iterator[Path]:
