@@ -78,7 +78,7 @@ def configs(page: Path) -> list[str]:
 
 def test_every_config_that_a_page_shows_is_a_right_one() -> None:
     shown = [block for page in PAGES for block in configs(page)]
-    assert len(shown) == 5
+    assert len(shown) == 6
     for block in shown:
         config.read(yamlio.read_value(block))
 
