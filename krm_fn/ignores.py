@@ -86,7 +86,7 @@ def unused(facts: IgnoreFacts, ignored: Iterable[Finding], config: Config) -> It
     heard = {key(finding) for finding in ignored}
     for ignore, rule in _named(facts):
         silent = (ignore.entry.item, ignore.entry.path, rule) not in heard
-        if silent and config.severity.get(rule) != "off" and _speaks(rule, facts):
+        if silent and _declared(rule, facts).speaks(facts.release, config.severity):
             yield ignore, rule
 
 
@@ -98,6 +98,5 @@ def _named(facts: IgnoreFacts) -> Iterator[tuple[Ignore, str]]:
                 yield ignore, rule
 
 
-def _speaks(rule: str, facts: IgnoreFacts) -> bool:
-    declared = next(each for each in rules.load(facts.families[rule]) if each.id == rule)
-    return facts.release.within(since=declared.since, until=declared.until)
+def _declared(rule: str, facts: IgnoreFacts) -> rules.Rule:
+    return next(each for each in rules.load(facts.families[rule]) if each.id == rule)

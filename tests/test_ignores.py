@@ -80,6 +80,13 @@ def test_a_rule_that_another_release_has_leaves_no_unused_ignore():
     assert rules(instancetype(), machine, mode="validate", kubevirtVersion="1.5") == [("unused-ignore", "web")]
 
 
+def test_a_rule_that_was_not_asked_for_leaves_no_unused_ignore():
+    machine = vm()
+    machine["metadata"]["annotations"] = {IGNORE: "unexpanded-vm: it stays as it is"}
+    assert rules(machine, mode="validate") == []
+    assert rules(machine, mode="validate", severity={"unexpanded-vm": "error"}) == [("unused-ignore", "web")]
+
+
 def test_a_rule_about_the_bundle_is_ignored_at_the_object_it_names():
     twin = instancetype(cpu=4)
     twin["metadata"]["annotations"] = {IGNORE: "duplicate-object: one of them goes"}

@@ -77,7 +77,10 @@ class Hit(Value):
 
 
 class Rule(Value):
-    """A rule as it was declared: `check` yields Hits from the facts of its family."""
+    """A rule as it was declared: `check` yields Hits from the facts of its family.
+
+    `on_demand`: it is silent where the config gives it no severity.
+    """
 
     id: str
     family: str
@@ -87,10 +90,16 @@ class Rule(Value):
     until: Version
     module: str
     check: Callable[[Any], Iterable[Hit]]
+    on_demand: bool = False
+
+    def speaks(self, release: Release, severity: Mapping[str, str]) -> bool:
+        """True where the config lets it speak of this release. `severity` maps rule ids to severities, or "off"."""
+        level = severity.get(self.id, "off" if self.on_demand else self.severity)
+        return level != "off" and release.within(since=self.since, until=self.until)
 
 
 def rule(
-    *, severity: str, upstream: str = "", since: Version = (), until: Version = ()
+    *, severity: str, upstream: str = "", since: Version = (), until: Version = (), on_demand: bool = False
 ) -> Callable[[Callable[[Any], Iterable[Hit]]], Rule]:
     """Declare the decorated generator a rule; `upstream` is the place in KubeVirt's source that refuses the same."""
 
@@ -105,6 +114,7 @@ def rule(
             until=until,
             module=check.__module__,
             check=check,
+            on_demand=on_demand,
         )
 
     return declare
@@ -163,8 +173,7 @@ def _hits(
     release: Release,
     severity: Mapping[str, str],
 ) -> Iterable[Hit]:
-    off = severity.get(declared.id) == "off"
-    return () if off or not release.within(since=declared.since, until=declared.until) else declared.check(facts)
+    return declared.check(facts) if declared.speaks(release, severity) else ()
 
 
 def _finding(declared: Rule, hit: Hit, about: Entry | None, severity: Mapping[str, str]) -> Finding:

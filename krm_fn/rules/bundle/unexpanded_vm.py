@@ -29,14 +29,11 @@ if TYPE_CHECKING:
 
     from krm_fn.facts import BundleFacts
 
-ID = "unexpanded-vm"
 REFERENCES = (("instancetype", "an instancetype"), ("preference", "a preference"), ("flavor", "a flavor"))
 
 
-@rule(severity="error")
+@rule(severity="error", on_demand=True)
 def unexpanded_vm(facts: BundleFacts) -> Iterator[Hit]:
-    if ID not in facts.config.severity:
-        return
     for each in facts.vms:
         for key, called in REFERENCES:
             given = get(each.vm, ("spec", key))
