@@ -28,6 +28,7 @@ class Places:
         self._items = [(source, number) for source in found.sources for number in source.objects]
         self._data = {source.file: source.data for source in found.sources}
         self._texts: dict[str, StreamText | None] = {}
+        self._lines: dict[str, list[str]] = {}
 
     def located(self, finding: Finding) -> Finding:
         """The finding with line and column of the value it speaks of, or of the nearest value around; so its related places."""
@@ -37,7 +38,9 @@ class Places:
 
     def line(self, file: str, number: int) -> str:
         """A line of a text that was read, "" where there is none."""
-        lines = LINE_END.split(self._data.get(file, b"").decode("utf-8-sig", errors="replace"))
+        if file not in self._lines:
+            self._lines[file] = LINE_END.split(self._data.get(file, b"").decode("utf-8-sig", errors="replace"))
+        lines = self._lines[file]
         return lines[number - 1] if 0 < number <= len(lines) else ""
 
     def _place(self, of: Finding | Related) -> tuple[int, int]:
