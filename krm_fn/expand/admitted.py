@@ -6,7 +6,7 @@ pkg/instancetype/webhooks/vm/mutator.go:Mutate, pkg/defaults/defaults.go:SetVirt
 
 from __future__ import annotations
 
-from krm_fn.fields.verbs import reach
+from krm_fn.fields.verbs import write
 from krm_fn.paths import as_list, copy, get, is_set
 from krm_fn.resource import labels_of, text
 
@@ -57,8 +57,7 @@ def admit(
 
 def _fill(vm: Object, path: tuple[str, ...], value: object) -> None:
     if is_set(value) and not is_set(get(vm, path)):
-        *way, last = path
-        reach(vm, way)[last] = value
+        write(vm, path, value)
 
 
 def _preferred_architecture(preference: Object, release: Release) -> object:

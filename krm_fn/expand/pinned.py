@@ -5,7 +5,7 @@ upstream: pkg/virt-api/webhooks/mutating-webhook/mutators/vm-mutator.go:Mutate, 
 
 from __future__ import annotations
 
-from krm_fn.fields.verbs import reach
+from krm_fn.fields.verbs import write
 from krm_fn.paths import as_list, as_map, copy, get, is_set
 from krm_fn.resource import text
 from krm_fn.value import Value
@@ -97,7 +97,7 @@ def pin(vm: Object, *, name: str, namespace: str, release: Release) -> Object:
     if name:
         _draw(template["spec"], f"{namespace}/{name}", release)
     if states_topology(template["spec"], release) and PCI_TOPOLOGY not in as_map(get(template, ("metadata", "annotations"))):
-        reach(template, ("metadata", "annotations"))[PCI_TOPOLOGY] = PCI_TOPOLOGY_VERSION
+        write(template, ("metadata", "annotations", PCI_TOPOLOGY), PCI_TOPOLOGY_VERSION)
     _write_zeros(pinned)
     return vm if pinned == vm else pinned
 
@@ -113,7 +113,7 @@ def _write_zeros(vm: Object) -> None:
 def _draw(spec: Object, name: str, release: Release) -> None:
     for row in DRAWN:
         if release.within(since=row.since, until=row.until) and not is_set(get(spec, (*FIRMWARE, row.key))):
-            reach(spec, FIRMWARE)[row.key] = _stable(row.namespace, name)
+            write(spec, (*FIRMWARE, row.key), _stable(row.namespace, name))
 
 
 def _stable(namespace: str, name: str) -> str:

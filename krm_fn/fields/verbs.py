@@ -122,6 +122,12 @@ def reach(parent: Object, way: Iterable[str]) -> Object:
     return parent
 
 
+def write(parent: Object, path: Iterable[str], value: Any) -> None:
+    """Set the value at a path, every step entered; nothing where the user wrote something else on the way."""
+    *way, last = path
+    reach(parent, way)[last] = value
+
+
 def as_written(value: Any) -> Any:
     """A copy of a part of a spec as Go writes it: without what is unset in it."""
     if isinstance(value, dict):

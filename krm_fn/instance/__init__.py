@@ -11,8 +11,9 @@ from __future__ import annotations
 from krm_fn import expand
 from krm_fn.expand.admitted import admit
 from krm_fn.expand.pinned import PCI_TOPOLOGY, PCI_TOPOLOGY_VERSION, states_topology
+from krm_fn.fields.verbs import write
 from krm_fn.instance.defaults import set_webhook_defaults
-from krm_fn.paths import as_list, as_map, copy, get, put
+from krm_fn.paths import as_list, as_map, copy, get
 from krm_fn.presets import apply_presets
 from krm_fn.resource import LOCAL_CONFIG, name_of, namespace_of, text
 from krm_fn.value import Value
@@ -109,7 +110,7 @@ def _created(vm: Object, owner: Object) -> Object:
     if namespace_of(owner):
         metadata["namespace"] = namespace_of(owner)
     spec = copy(as_map(template.get("spec")))
-    put(spec, ("domain", "firmware", "uuid"), get(spec, ("domain", "firmware", "uuid")) or stable_uuid(name_of(owner)))
+    write(spec, ("domain", "firmware", "uuid"), get(spec, ("domain", "firmware", "uuid")) or stable_uuid(name_of(owner)))
     return {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance", "metadata": metadata, "spec": spec}
 
 
@@ -144,7 +145,7 @@ def _name_sources(instance: Object, vm: Object) -> None:
         annotation = named_by.get(text(given.get("kind")).lower().removesuffix("s"))
         outdone = matcher == "flavor" and get(vm, ("spec", "instancetype")) is not None
         if given and annotation and not outdone:
-            put(instance, ("metadata", "annotations", annotation), given.get("name", ""))
+            write(instance, ("metadata", "annotations", annotation), given.get("name", ""))
 
 
 def _complete(instance: Object, cluster: Cluster, release: Release) -> None:

@@ -8,8 +8,10 @@ upstream: pkg/defaults/defaults.go:SetDefaultVirtualMachineInstance
 from __future__ import annotations
 
 from krm_fn.expand import set_instance_defaults
+from krm_fn.fields.verbs import reach, write
 from krm_fn.instance.hotplug import set_hotplug
-from krm_fn.paths import as_list, as_map, get, is_set, put
+from krm_fn.paths import as_list, as_map, get, is_set
+from krm_fn.resource import text
 from krm_fn.value import Value
 
 TYPE_CHECKING = False
@@ -85,8 +87,8 @@ WATCHDOGS_SINCE = (1, 5)
 def set_webhook_defaults(spec: Object, *, cluster: Cluster, release: Release) -> None:
     """Complete a new instance's spec, in upstream's order."""
     set_instance_defaults(spec, cluster, release)
-    platform = PLATFORMS.get(spec.get("architecture", ""), AMD64)
-    domain = spec["domain"]
+    platform = PLATFORMS.get(text(spec.get("architecture")), AMD64)
+    domain = reach(spec, ("domain",))
     _set_structures(domain, platform)
     _set_disk_targets(domain)
     _set_inputs(domain)
@@ -95,7 +97,7 @@ def set_webhook_defaults(spec: Object, *, cluster: Cluster, release: Release) ->
     _set_enabled(domain, release)
     _set_hyperv_needs(domain)
     _set_platform(domain, platform, release)
-    put(domain, ("cpu", "model"), get(domain, ("cpu", "model")) or cluster.cpu_model)
+    write(domain, ("cpu", "model"), get(domain, ("cpu", "model")) or cluster.cpu_model)
     if platform.hotplug:
         set_hotplug(spec, cluster=cluster, release=release)
 
@@ -166,7 +168,7 @@ def _set_hyperv_needs(domain: Object) -> None:
         if get(hyperv, (feature, "enabled")) is not True:
             continue
         if get(hyperv, (need, "enabled")) is None:
-            put(hyperv, (need, "enabled"), True)
+            write(hyperv, (need, "enabled"), True)
         elif get(hyperv, (need, "enabled")) is not True:
             return
     if isinstance(hyperv.get("evmcs"), dict) and get(hyperv, ("evmcs", "enabled")) is not False:
@@ -177,14 +179,14 @@ def _require_vmx(domain: Object) -> None:
     features = as_list(get(domain, ("cpu", "features")))
     given = next((feature for feature in features if get(feature, ("name",)) == "vmx"), None)
     if given is None:
-        put(domain, ("cpu", "features"), [*features, {"name": "vmx", "policy": "require"}])
+        write(domain, ("cpu", "features"), [*features, {"name": "vmx", "policy": "require"}])
     else:
         given["policy"] = "require"
 
 
 def _set_platform(domain: Object, platform: Platform, release: Release) -> None:
     if platform.cpu_model and not is_set(get(domain, ("cpu", "model"))):
-        put(domain, ("cpu", "model"), platform.cpu_model)
+        write(domain, ("cpu", "model"), platform.cpu_model)
     if platform.uefi:
         _set_uefi(domain, release)
     for disk in _disks(domain):
@@ -194,7 +196,7 @@ def _set_platform(domain: Object, platform: Platform, release: Release) -> None:
     watchdog = get(domain, ("devices", "watchdog"))
     if platform.watchdog and isinstance(watchdog, dict) and release.within(since=WATCHDOGS_SINCE):
         action = get(watchdog, (platform.watchdog, "action"))
-        put(watchdog, (platform.watchdog, "action"), action or "reset")
+        write(watchdog, (platform.watchdog, "action"), action or "reset")
 
 
 # Before 1.8 only the loader that KubeVirt itself writes has secure boot off; from then on every EFI loader that is silent.
@@ -205,7 +207,7 @@ def _set_uefi(domain: Object, release: Release) -> None:
     efi = ("firmware", "bootloader", "efi")
     written = not is_set(get(domain, efi[:-1]))
     if written:
-        put(domain, efi, {})
+        write(domain, efi, {})
     every = release.within(since=SILENT_SECURE_BOOT_OFF_SINCE)
     if (written or every) and get(domain, efi) is not None and get(domain, (*efi, "secureBoot")) is None:
-        put(domain, (*efi, "secureBoot"), False)
+        write(domain, (*efi, "secureBoot"), False)

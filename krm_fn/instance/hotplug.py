@@ -5,7 +5,8 @@ upstream: pkg/defaults/defaults.go:setupHotplug, pkg/liveupdate/memory/memory.go
 
 from __future__ import annotations
 
-from krm_fn.paths import as_map, get, put
+from krm_fn.fields.verbs import reach, write
+from krm_fn.paths import as_map, get
 from krm_fn.quantity import BINARY_SI, of_int, parse
 
 TYPE_CHECKING = False
@@ -28,7 +29,7 @@ def set_hotplug(spec: Object, *, cluster: Cluster, release: Release) -> None:
     """Write `cpu.maxSockets` and `memory.maxGuest` where the cluster lets instances grow while they run."""
     if cluster.rollout_strategy(release) != "LiveUpdate":
         return
-    _set_max_sockets(spec["domain"]["cpu"], cluster)
+    _set_max_sockets(reach(spec, ("domain", "cpu")), cluster)
     _set_max_guest(spec, cluster, release)
 
 
@@ -53,7 +54,7 @@ def _count(value: object) -> int:
 
 
 def _set_max_guest(spec: Object, cluster: Cluster, release: Release) -> None:
-    memory = as_map(spec["domain"].get("memory"))
+    memory = as_map(get(spec, ("domain", "memory")))
     guest = parse(memory.get("guest"))
     if memory.get("maxGuest") is not None:
         return
@@ -61,11 +62,11 @@ def _set_max_guest(spec: Object, cluster: Cluster, release: Release) -> None:
     if most is None and guest is not None:
         most = of_int(guest.value() * cluster.max_hotplug_ratio, BINARY_SI)
     if guest and most and _memory_can_grow(spec, guest, most, release):
-        put(spec["domain"], ("memory", "maxGuest"), str(most))
+        write(spec, ("domain", "memory", "maxGuest"), str(most))
 
 
 def _memory_can_grow(spec: Object, guest: Quantity, most: Quantity, release: Release) -> bool:
-    domain = spec["domain"]
+    domain = as_map(spec.get("domain"))
     if get(domain, ("cpu", "realtime")) is not None or get(domain, ("cpu", "numa", "guestMappingPassthrough")) is not None:
         return False
     if domain.get("launchSecurity") is not None or guest.nanos > most.nanos:
