@@ -1,0 +1,111 @@
+"""Real hosts: kustomize and podman from `.hosts` (see `.ci/hosts`), kpt and kubectl from the PATH. A test without its host skips.
+
+What tests measured is told at the end: `record_property("figure", "…")` carries a line there from every worker.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+from running import ROOT, passed, run
+
+BUNDLE = ROOT / "kustomization-examples" / "quickstart" / "bundle"
+
+# The oldest supported release and the two newest that Debian ships; and what the machine has, where it has one.
+KUSTOMIZE = ("4.5.4", "5.6.0", "5.8.1", *(["on the PATH"] if shutil.which("kustomize") else []))
+
+IMAGE = "localhost/kubevirt-render:test"
+
+FUNCTION = f"""\
+#!/bin/sh
+exec {sys.executable} -c 'import sys; from krm_fn.main import main; sys.exit(main())' "$@"
+"""
+
+
+@pytest.fixture(scope="session")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The environment of a user who has installed this very code: `kubevirt-render` is on the PATH."""
+    folder = tmp_path_factory.mktemp("bin")
+    script = folder / "kubevirt-render"
+    script.write_text(FUNCTION)
+    script.chmod(0o755)
+    git = {
+        "GIT_AUTHOR_NAME": "a",
+        "GIT_AUTHOR_EMAIL": "a@example.com",
+        "GIT_COMMITTER_NAME": "a",
+        "GIT_COMMITTER_EMAIL": "a@example.com",
+    }
+    return {**os.environ, **git, "PATH": f"{folder}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+
+
+@pytest.fixture(params=KUSTOMIZE)
+def kustomize(request: pytest.FixtureRequest) -> str:
+    """The kustomize binary of one release."""
+    release = request.param
+    fetched = ROOT / ".hosts" / release / "kustomize"
+    found = str(fetched) if fetched.exists() else shutil.which("kustomize") if release == "on the PATH" else None
+    if not found:
+        pytest.skip(f"no kustomize {release}: .ci/hosts fetches the releases that are tested")
+    return found
+
+
+@pytest.fixture
+def kpt() -> str:
+    """The kpt binary."""
+    found = shutil.which("kpt")
+    if not found:
+        pytest.skip("no kpt on the PATH")
+    return found
+
+
+@pytest.fixture
+def kubectl() -> str:
+    """The kubectl binary."""
+    found = shutil.which("kubectl")
+    if not found:
+        pytest.skip("no kubectl on the PATH")
+    return found
+
+
+@pytest.fixture(scope="session")
+def podman(environment: dict[str, str]) -> dict[str, str]:
+    """The environment in which podman runs, and answers to `docker` too."""
+    folder = ROOT / ".hosts" / "podman"
+    if not (folder / "ready").exists():
+        pytest.skip("podman is not set up: .ci/hosts does it, as root on Debian")
+    return {
+        **environment,
+        "CONTAINERS_STORAGE_CONF": str(folder / "storage.conf"),
+        "CONTAINERS_CONF": str(folder / "containers.conf"),
+        "PATH": f"{folder / 'bin'}:{environment['PATH']}",
+    }
+
+
+@pytest.fixture(scope="session")
+def image(podman: dict[str, str]) -> str:
+    """The name of the image, built from the Dockerfile as it stands. Workers that build at once wait for each other."""
+    authorities = "/etc/ssl/certs/ca-certificates.crt"
+    trusting = ("-v", f"{authorities}:{authorities}:ro") if Path(authorities).exists() else ()
+    command = ("podman", "build", "--quiet", "--pull=never", "--network", "host", *trusting, "-t", IMAGE, ".")
+    with (ROOT / ".hosts" / "podman" / "ready").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        passed(run(*command, cwd=ROOT, environment=podman))
+    return IMAGE
+
+
+@pytest.fixture
+def bundle(tmp_path: Path) -> Path:
+    """A copy of the quickstart bundle."""
+    return Path(shutil.copytree(BUNDLE, tmp_path / "bundle"))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    reports = terminalreporter.stats.get("passed", [])
+    figures = [value for report in reports for name, value in getattr(report, "user_properties", ()) if name == "figure"]
+    for figure in figures:
+        terminalreporter.write_line(f"FIGURE {figure}")
