@@ -24,7 +24,7 @@ def folder(tmp_path):
 
 
 def written(name, folder, *arguments, **more):
-    code, out, err = check("-o", name, *arguments, ".", cwd=folder, **more)
+    code, out, err = check("-o", name, "--severity", "deprecated-field=info", *arguments, ".", cwd=folder, **more)
     assert (code, err) == (1, "")
     return out
 
@@ -206,6 +206,13 @@ def test_sarif_of_stdin_has_no_file(folder):
     (result,) = valid("sarif", out)["runs"][0]["results"]
     assert code == 1
     assert list(result["locations"][0]) == ["logicalLocations"]
+
+
+def test_a_file_elsewhere_is_named_by_its_whole_path(folder, tmp_path_factory):
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    _, out, _ = check("-o", "sarif", str(folder / "web.yaml"), cwd=elsewhere)
+    (result,) = valid("sarif", out)["runs"][0]["results"]
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"] == {"uri": (folder / "web.yaml").as_uri()}
 
 
 def test_files_below_this_folder_are_named_from_here(folder):

@@ -32,18 +32,11 @@ def test_a_finding_leads_to_the_value_and_to_that_of_the_instancetype(tmp_path):
 
 
 def test_a_missing_field_leads_to_what_is_around_it(tmp_path):
-    write(
-        tmp_path,
-        vm="""\
-apiVersion: kubevirt.io/v1
-kind: VirtualMachine
-metadata: {name: web}
-spec:
-  runStrategy: Always
-  instancetype: {name: u1.small}
-""",
-    )
-    assert ("missing-template", "vm.yaml", 5, 3) in places("vm.yaml", cwd=tmp_path)
+    text = CONFLICT.replace("cpu: {cores: 4}", "machine: {type: q35}").replace("kind: VirtualMachineInstancetype, ", "")
+    write(tmp_path, all=f"{SIZE}---\n{text}")
+    code, out, _ = check("all.yaml", "-o", "json", cwd=tmp_path)
+    first = json.loads(out)["results"][0]
+    assert (code, first["field"]["path"], first["line"], first["column"]) == (1, "spec.instancetype.kind", 16, 17)
 
 
 def test_an_object_in_a_list_has_its_own_place(tmp_path):
