@@ -69,6 +69,10 @@ def _judged(facts: BundleFacts, schemas: Sequence[Object]) -> Iterator[Finding]:
             yield from rules.judge("preset", told, severity)
     yield from rules.judge_bundle(facts, severity)
     if whole:
+        from krm_fn import webhooks  # a large part of the program, and rendering needs none of it
+
+        for refused in webhooks.examine(facts):
+            yield from rules.judge("admission", refused, severity)
         yield from rules.judge_bundle(facts, severity, "lint")
 
 

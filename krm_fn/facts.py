@@ -13,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from krm_fn.admission.causes import Cause
     from krm_fn.bundle import Bundle, Entry
     from krm_fn.cluster import Cluster
     from krm_fn.config import Config
@@ -144,6 +145,20 @@ class InstanceFacts(Value):
     entry: Entry
     presets: PresetFacts
     rendered: Object
+
+
+class AdmissionFacts(Value):
+    """Why KubeVirt's webhooks refuse an object; the causes' paths run from its root."""
+
+    entry: Entry
+    causes: tuple[Cause, ...]
+    release: Release
+    prefix: Path = ()
+
+    @property
+    def troubled(self) -> bool:
+        """True where some rule may have something to say."""
+        return bool(self.causes)
 
 
 class BundleFacts(Value):

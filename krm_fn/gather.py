@@ -120,7 +120,7 @@ class Work(Value):
 
     def _vm(self, entry: Entry, prefix: Path, vm: Object, resolution: Resolution) -> VmFacts:
         admitted = self._admitted(entry, prefix, resolution)
-        expansion = self._expansion(admitted, resolution)
+        expansion = self._expansion(admitted, resolution, namespace=effective_namespace(entry.obj))
         facts = VmFacts(
             entry=entry,
             vm=vm,
@@ -162,11 +162,21 @@ class Work(Value):
 
         return pin(admitted, name="" if prefix else name_of(entry.obj), namespace=namespace, release=release)
 
-    def _expansion(self, vm: Object, resolution: Resolution, *, defaults: bool | None = None) -> Expansion | None:
+    def _judged(self, resolution: Resolution, namespace: str) -> Expansion:
+        """What admission makes of the VM before it checks the fields."""
+        from krm_fn.admission.judged import judge
+
+        return judge(resolution, namespace=namespace, bundle=self.bundle, cluster=self.cluster, release=self.settings.release)
+
+    def _expansion(
+        self, vm: Object, resolution: Resolution, *, namespace: str, defaults: bool | None = None
+    ) -> Expansion | None:
         """None where the VM refers to nothing, which KubeVirt leaves alone, and where nothing can be said of it.
 
         From 1.6 on admission passes over a reference that leads nowhere and judges the VM by the other one.
         """
+        if self.settings.mode == "validate":
+            return self._judged(resolution, namespace)
         judged = not resolution.errors or self.settings.release.within(since=HALF_JUDGED_SINCE)
         if not judged or not (resolution.instancetype or resolution.preference):
             return None
@@ -191,9 +201,9 @@ class Work(Value):
         """The facts with the presets in the VM's template, where the cluster would apply them: before its own defaults."""
         from krm_fn.presets import fold_presets
 
-        bare = self._expansion(facts.admitted, facts.resolution, defaults=False)
-        vm = bare.vm if bare and bare.vm is not None else facts.admitted
         namespace = effective_namespace(facts.entry.obj)
+        bare = self._expansion(facts.admitted, facts.resolution, namespace=namespace, defaults=False)
+        vm = bare.vm if bare and bare.vm is not None else facts.admitted
         found = fold_presets(vm, self._presets(facts), release=facts.release, namespace=namespace)
         folded = found.instance
         if found.refused or folded is vm:

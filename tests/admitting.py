@@ -62,7 +62,7 @@ def causes_of(
 
 def errors_of(changes: dict[str, Any], **more: Any) -> list[tuple[str, str]]:
     """The real path and upstream's of each error, below spec.template.spec if they stand there; "" where upstream's is real."""
-    found = {(dotted(c.path), c.upstream_path) for c in causes_of(changes, **more) if c.severity == "error"}
+    found = {(dotted(c.path), c.upstream_path) for c in causes_of(changes, **more)}
     base = "spec.template.spec."
     return sorted((path.removeprefix(base), upstream.removeprefix(base)) for path, upstream in found)
 

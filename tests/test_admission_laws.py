@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from krm_fn import admission, releases
-from krm_fn.admission import schema
 from krm_fn.admission.checks import Check
 from krm_fn.admission.judged import judge
 from krm_fn.bundle import Bundle
@@ -21,7 +20,7 @@ from krm_fn.facts import Found, Resolution
 from krm_fn.paths import copy, dotted, put
 from krm_fn.resource import Ref
 
-CHECKS = [check for group in (*admission.GROUPS, *schema.VM_GROUPS) for check in group.checks]
+CHECKS = [check for group in admission.GROUPS for check in group.checks]
 EXAMINATIONS = (*admission.EXAMINATIONS, *admission.VM_EXAMINATIONS)
 RELEASES = [releases.parse(f"1.{minor}") for minor in range(4, 10)]
 SECRET = "hunter2-" * 400

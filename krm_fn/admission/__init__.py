@@ -1,4 +1,4 @@
-"""What KubeVirt's validating webhooks refuse or warn about, as pure checks over VMs as they are after expansion.
+"""What KubeVirt's validating webhooks refuse, as pure checks over VMs as they are after expansion.
 
 Each module stands for one group of fields and declares its checks in tables: `GROUPS` of rows, `EXAMINATIONS` for what no row
 expresses, `VM_EXAMINATIONS` for what is asked of VirtualMachines only. Upstream stops at the first stage that refuses; here
@@ -24,7 +24,6 @@ from krm_fn.admission import (
     probes,
     requests,
     scheduling,
-    schema,
     templates,
     volumes,
 )
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
     from krm_fn.releases import Release, Version
     from krm_fn.resource import Object
 
-__all__ = ["Cause", "admit_instance_spec", "admit_vm", "warnings_of_vm"]
+__all__ = ["Cause", "admit_instance_spec", "admit_vm"]
 
 TEMPLATE_SPEC = ("spec", "template", "spec")
 TEMPLATE_METADATA = ("spec", "template", "metadata")
@@ -59,7 +58,6 @@ GROUPS = (
     *claims.GROUPS,
     *credentials.GROUPS,
     *dns.GROUPS,
-    *schema.GROUPS,
     *former.GROUPS,
 )
 EXAMINATIONS = (
@@ -90,14 +88,13 @@ def _plan(name: str, release: Release) -> Plan:
         groups, examinations = {
             "instance": (GROUPS, EXAMINATIONS),
             "vm": (GROUPS, (*EXAMINATIONS, *VM_EXAMINATIONS)),
-            "outer": (schema.VM_GROUPS, ()),
         }[name]
         _plans[key] = Plan(groups, examinations, release)
     return _plans[key]
 
 
 def admit_vm(vm: Object, *, expanded: Object | None, cluster: Cluster, release: Release) -> tuple[Cause, ...]:
-    """All that admission says of a VM, errors and warnings; paths run from the VM's root.
+    """All for which admission refuses a VM; paths run from the VM's root.
 
     `expanded` is the VM with instancetype, preference and defaults applied; None where they can't be, and then only the VM's
     own fields are looked at. Conflicts and unmet requirements are not repeated here.
@@ -122,13 +119,10 @@ def _causes(vm: Object, expanded: Object | None, cluster: Cluster, release: Rele
     spec = as_map(subject.get("spec"))
     scope = Scope(as_map(get(spec, ("template", "spec"))), path=TEMPLATE_SPEC, cluster=cluster, release=release)
     if own.get("dataVolumeTemplates") is not None:
-        outer = Scope(own, path=("spec",), cluster=cluster, release=release)
-        yield from _plan("outer", release).run(outer)
         yield from templates.foreign_namespaces(vm)
         yield from templates.data_volume_templates(spec, release)
     yield from machines.run_strategy(own, ("spec",), scope)
     yield from former.update_strategy(own, ("spec",), scope)
-    yield from machines.deprecated_running(own)
     yield from machines.empty_pointers(as_map(get(own, ("template", "spec"))), TEMPLATE_SPEC)
     yield from machines.instance_metadata(as_map(get(spec, ("template", "metadata"))), TEMPLATE_METADATA, scope)
     if expanded is not None:
@@ -161,8 +155,3 @@ def admit_instance_spec(spec: Object, path: Path, *, cluster: Cluster, release: 
     upstream: pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go:ValidateVirtualMachineInstanceSpec
     """
     return _plan("instance", release).run(Scope(spec, path=path, cluster=cluster, release=release))
-
-
-def warnings_of_vm(vm: Object) -> tuple[Cause, ...]:
-    """What admission warns about a VM that it admits."""
-    return tuple(machines.deprecated_running(as_map(vm.get("spec"))))

@@ -1,4 +1,4 @@
-"""Causes: what an admission check refuses or warns about, and where."""
+"""Causes: what an admission check refuses, and where."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LONGEST_SHOWN = 60
 
 
 class Cause(Value):
-    """One refusal or warning. `path` is the real place from the object's root; `upstream_path` the dotted path KubeVirt names
+    """One refusal. `path` is the real place from the object's root; `upstream_path` the dotted path KubeVirt names
     where it names another; `upstream` the place in its source. `current` is the scalar at `path`, UNSET where there is none.
     """
 
@@ -34,7 +34,6 @@ class Cause(Value):
     upstream_path: str = ""
     upstream: str = ""
     current: Any = UNSET
-    severity: str = "error"
 
 
 def shown(value: object) -> str:

@@ -9,7 +9,6 @@ from krm_fn.admission.causes import NOT_SUPPORTED, Cause, shown
 from krm_fn.admission.checks import shut, use
 from krm_fn.admission.former import migration_threads
 from krm_fn.admission.grace import ANNOTATIONS, GRACE_SINCE, SOURCE, graces
-from krm_fn.findings import UNSET
 from krm_fn.paths import as_map, dotted, is_set
 
 TYPE_CHECKING = False
@@ -78,19 +77,6 @@ def run_strategy(spec: Object, at: Path, scope: Scope) -> Iterator[Cause]:
 def _cause(at: Path, message: str, current: object = None, named: str = "") -> Cause:
     cause = Cause(path=at, message=message, upstream_path=named, upstream=VMS + "validateRunStrategy")
     return cause if current is None or isinstance(current, dict | list) else cause.but(current=current)
-
-
-def deprecated_running(spec: Object) -> Iterator[Cause]:
-    """The warning about `running`. upstream: pkg/virt-api/webhooks/validating-webhook/admitters/vms-admitter.go:Admit"""
-    running = spec.get("running")
-    if running is not None:
-        yield Cause(
-            path=("spec", "running"),
-            message="running is deprecated; use runStrategy Always for true, Halted for false",
-            upstream=VMS + "Admit",
-            current=running if isinstance(running, bool) else UNSET,
-            severity="warning",
-        )
 
 
 def instance_metadata(metadata: Object, at: Path, scope: Scope) -> Iterator[Cause]:

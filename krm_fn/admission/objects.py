@@ -163,12 +163,10 @@ def _preset(request: _Request) -> Iterator[Cause]:
 
 def _instancetype(request: _Request) -> Iterator[Cause]:
     yield from _plan("instancetype", request.release).run(request.scope())
-    yield from sizes.deprecated_fields(request.obj)
 
 
 def _preference(request: _Request) -> Iterator[Cause]:
     yield from _plan("preference", request.release).run(request.scope())
-    yield from sizes.deprecated_fields(request.obj)
 
 
 KINDS = {

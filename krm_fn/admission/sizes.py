@@ -5,7 +5,6 @@ from __future__ import annotations
 from krm_fn.admission.causes import Cause, shown
 from krm_fn.admission.checks import Check, Group, bounded, examine, number
 from krm_fn.paths import as_map, get
-from krm_fn.resource import kind_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,7 +12,6 @@ if TYPE_CHECKING:
 
     from krm_fn.admission.scope import Scope
     from krm_fn.paths import Path
-    from krm_fn.resource import Object
 
 INSTANCETYPES = "pkg/instancetype/webhooks/admitter.go:"
 PREFERENCES = "pkg/instancetype/preference/webhooks/admitter.go:"
@@ -68,27 +66,6 @@ def spread_options(scope: Scope) -> Iterator[Cause]:
         yield scope.cause((*at, "across"), f"across {shown(across)} is not known; use one of {', '.join(SPREADS)}")
     elif across == "CoresThreads" and ratio != THREADS_A_CORE:
         yield scope.cause((*at, "ratio"), f"ratio {ratio} is not possible over cores and threads; use {THREADS_A_CORE}")
-
-
-def deprecated_fields(obj: Object) -> Iterator[Cause]:
-    """The warnings about fields of instancetypes and preferences."""
-    spec = as_map(obj.get("spec"))
-    topology = get(spec, ("cpu", "preferredCPUTopology"))
-    if isinstance(topology, str) and topology in DEPRECATED_TOPOLOGIES:
-        yield Cause(
-            path=("spec", "cpu", "preferredCPUTopology"),
-            message=f"{topology} is deprecated; use {DEPRECATED_TOPOLOGIES[topology]}",
-            upstream=PREFERENCES + "checkForDeprecatedPreferredCPUTopology",
-            current=topology,
-            severity="warning",
-        )
-    if spec.get("launchSecurity") is not None and kind_of(obj).endswith("Instancetype"):
-        yield Cause(
-            path=("spec", "launchSecurity"),
-            message="launchSecurity of instancetypes is deprecated; use that of a preference or a VM",
-            upstream=INSTANCETYPES + "checkForDeprecatedFields",
-            severity="warning",
-        )
 
 
 PREFERENCE_EXAMINATIONS = (spread_options,)

@@ -21,6 +21,7 @@ The function bears the module's name; the id is the same name with dashes. Famil
     preset   facts of the presets of one instance; the same
     schema   flaws of one object against the API of the release; in other modes than `validate` only what that release lacks
     bundle   facts of the whole bundle, in every mode: what makes rendering go wrong, or mean something else than it says
+    admission  causes for which KubeVirt's webhooks refuse an object, in mode `validate` only
     lint     facts of the whole bundle, in mode `validate` only: what KubeVirt's webhooks don't see
     ignore   facts of the annotations that silence rules, judged when all other families have spoken
     baseline facts of the command's list of known findings
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 
     from krm_fn.bundle import Entry
     from krm_fn.cli.baseline import BaselineFacts
-    from krm_fn.facts import BundleFacts, VmFacts
+    from krm_fn.facts import AdmissionFacts, BundleFacts, VmFacts
     from krm_fn.ignores import IgnoreFacts
     from krm_fn.migrate.facts import MigrationFacts
     from krm_fn.paths import Path
@@ -148,7 +149,9 @@ def _declared(module: str, name: str) -> Rule:
     return found
 
 
-def judge(family: str, facts: VmFacts | PresetFacts | ObjectFacts, severity: Mapping[str, str]) -> Iterator[Finding]:
+def judge(
+    family: str, facts: VmFacts | PresetFacts | ObjectFacts | AdmissionFacts, severity: Mapping[str, str]
+) -> Iterator[Finding]:
     """The findings of a family about one object. `severity` maps rule ids to severities, or "off"."""
     if facts.troubled:
         for declared in load(family):
@@ -169,7 +172,7 @@ def judge_bundle(
 
 def _hits(
     declared: Rule,
-    facts: VmFacts | PresetFacts | ObjectFacts | BundleFacts | IgnoreFacts | BaselineFacts | MigrationFacts,
+    facts: VmFacts | PresetFacts | ObjectFacts | AdmissionFacts | BundleFacts | IgnoreFacts | BaselineFacts | MigrationFacts,
     release: Release,
     severity: Mapping[str, str],
 ) -> Iterable[Hit]:

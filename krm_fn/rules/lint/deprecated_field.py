@@ -42,7 +42,7 @@ EACH = -1
 class Deprecated(Value):
     """A place in objects of some kinds. `goes` is when it is dropped, "" where nobody says; `instead` what takes its place.
 
-    `values` are those that are meant, with what each becomes; {} means any.
+    `values` are those that are meant, with what each becomes; {} means any. `warned`: KubeVirt's webhooks warn too.
     """
 
     kinds: tuple[str, ...]
@@ -52,6 +52,7 @@ class Deprecated(Value):
     goes: str = ""
     values: dict[str, str] = {}  # noqa: RUF012  nobody writes into a Value
     since: Version = ()
+    warned: bool = False
 
 
 TOPOLOGIES = {
@@ -82,7 +83,7 @@ def _setting(*place: str | int, instead: str, since: Version = ()) -> Deprecated
 
 
 ROWS = (
-    Deprecated(kinds=("VirtualMachine",), group="kubevirt.io", place=("spec", "running"), instead=RUN_STRATEGY),
+    Deprecated(kinds=("VirtualMachine",), group="kubevirt.io", place=("spec", "running"), instead=RUN_STRATEGY, warned=True),
     Deprecated(
         kinds=("VirtualMachinePool",),
         group="pool.kubevirt.io",
@@ -95,6 +96,7 @@ ROWS = (
         place=("kind",),
         instead="an instancetype or a preference",
         goes="v2",
+        warned=True,
     ),
     Deprecated(kinds=CORE_KINDS, group="kubevirt.io", place=("apiVersion",), instead="kubevirt.io/v1", values=FIRST_ALPHA),
     Deprecated(
@@ -103,6 +105,7 @@ ROWS = (
         place=("spec", "cpu", "preferredCPUTopology"),
         instead="",
         values=TOPOLOGIES,
+        warned=True,
     ),
     Deprecated(
         kinds=PREFERENCES,
@@ -127,6 +130,7 @@ ROWS = (
         instead="preferredLaunchSecurity of a preference",
         goes=NEXT_API,
         since=(1, 9),
+        warned=True,
     ),
     _setting("configuration", "emulatedMachines", instead=ARCHITECTURE),
     _setting("configuration", "machineType", instead=ARCHITECTURE),
@@ -172,6 +176,7 @@ def _hits(row: Deprecated, entry: Entry) -> Iterator[Hit]:
             current=value,
             proposed=proposed,
             about=entry,
+            severity="warning" if row.warned else "",
         )
 
 

@@ -1,0 +1,41 @@
+"""A device that KubeVirt refuses.
+
+What it finds: inputs, GPUs, host devices, watchdogs, sound cards, TPMs and the like with a model, bus or name that no
+instance can have, or behind a feature gate that is closed.
+
+Why it matters: the API server refuses the object when it is applied.
+
+Fix: what the message says; where a feature gate is missing, open it in the KubeVirt object, and name it in the function
+config's `configuration` if that object is not in the bundle.
+
+Example:
+
+    apiVersion: kubevirt.io/v1
+    kind: VirtualMachine
+    metadata: {name: web}
+    spec:
+      runStrategy: Always
+      template:
+        spec:
+          domain: {memory: {guest: 1Gi}, devices: {inputs: [{name: mouse, type: mouse, bus: usb}]}}
+"""
+
+from __future__ import annotations
+
+from krm_fn.rules import rule
+from krm_fn.rules.refusals import hits
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.facts import AdmissionFacts
+    from krm_fn.rules import Hit
+
+
+@rule(
+    severity="error",
+    upstream="pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go:ValidateVirtualMachineInstanceSpec",
+)
+def refused_device(facts: AdmissionFacts) -> Iterator[Hit]:
+    yield from hits(facts, "device")
