@@ -108,7 +108,7 @@ def _report(found: Sources, outcome: Outcome, config: Config) -> Report:
         findings=tuple(marked[:counted]),
         suppressed=tuple(each.but(finding=finding) for finding, each in zip(marked[counted:], outcome.ignored, strict=True)),
         subjects=tuple(_subjects(found)),
-        files=tuple(source.file for source in found.sources if source.objects),
+        files=tuple(dict.fromkeys(file for file, _ in found.places)),
         fail_on=config.fail_on,
         line=places.line,
     )
