@@ -63,6 +63,9 @@ def _node(source: Source, event: Any, text: str) -> Node:  # noqa: C901, PLR0912
                 node = Node(BLOCK_SCALAR, start, _block_end(text, start, end, event.value))
                 simple = simple and "+" not in text[start : start + 3]
             else:
+                if start == end and into is not None and into.kind == MAP and text[start - 1] != ":":
+                    # A `? key` without a value: libyaml places it behind the comments that follow
+                    start = end = len(text[:key_end].rstrip())
                 node = Node(LEAF, start, end)
         elif kind is MappingStartEvent or kind is SequenceStartEvent:
             stack.append((into, key, key_start, key_end))

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from krm_fn.paths import Path
     from krm_fn.yamlio.nodes import Node
 
+BREAKS = ("\n", "\r")
+
 
 def respell(
     text: str,
@@ -48,11 +50,16 @@ def respell(
         splicer = Splicer(text, root, newline, targets, json=json, inside=inside, expand=expanding)
         try:
             edited = splicer.run(old, new)
-            if splicer.simple or same(read(edited), new):
+            if splicer.simple or (_ends_alike(text, edited) and same(read(edited), new)):
                 return edited
         except (Unspliceable, InputError):
             continue
     raise Unspliceable("the text holds a form that can't be changed")
+
+
+def _ends_alike(text: str, edited: str) -> bool:
+    """True unless a line break at the end got lost, which what stands behind the text needs."""
+    return edited.endswith(BREAKS) or not text.endswith(BREAKS)
 
 
 def ladder(old: Any, new: Any) -> Iterator[tuple[bool, frozenset[Path]]]:
