@@ -157,13 +157,21 @@ def test_the_previewed_instance_has_the_pinned_uuid():
     assert get(rendered[1], ("spec", "domain", "firmware", "uuid")) == get(rendered[0], (*FIRMWARE, "uuid"))
 
 
-@pytest.mark.parametrize("domain", ["text", ["list"], {"devices": {}, "firmware": "text", "machine": 3}])
+ODD = {
+    "cpu": 1,
+    "devices": {"watchdog": {"i6300esb": 3}},
+    "features": {"hyperv": {"synictimer": {"enabled": True}, "synic": 1}},
+}
+
+
+@pytest.mark.parametrize("domain", ["text", ["list"], {"devices": {}, "firmware": "text", "machine": 3}, ODD, {"memory": [1]}])
 @pytest.mark.parametrize("metadata", ["text", {"annotations": ["list"]}, None])
 def test_user_data_of_any_shape_is_left_alone(domain, metadata):
     given = of_spec(domain=domain)
     given["spec"]["template"]["metadata"] = metadata
-    rendered = run(given, defaults="pinned")[0][0]
+    rendered, preview = run(given, defaults="pinned", instances="include")[0]
     assert get(rendered, ("spec", "template", "spec", "architecture")) == "amd64"
+    assert preview["kind"] == "VirtualMachineInstance"
 
 
 def answers(name):

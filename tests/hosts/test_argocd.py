@@ -10,12 +10,14 @@ import json
 import os
 import re
 import shutil
+import signal
 import site
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -80,15 +82,18 @@ def reachable() -> bool:
         return False
 
 
-def as_user(command: list[str], mounts: list[str], **how: Any) -> subprocess.CompletedProcess[str]:
-    """A command run as the sidecar's user, where we may; `mounts` are made before, for the command alone."""
+def started(command: list[str], mounts: list[str]) -> dict[str, Any]:
+    """How a command is started as the sidecar's user, where we may; `mounts` are made before, for the command alone."""
     if mounts:
         command = [*MOUNTS, " && ".join(["mount --make-rprivate /", *mounts, AS_USER]), "sh", *command]
     elif os.geteuid() == 0:
-        how.update(user=USER, group=USER, extra_groups=())
-    return subprocess.run(
-        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=DEADLINE, **how
-    )
+        return {"args": command, "user": USER, "group": USER, "extra_groups": ()}
+    return {"args": command}
+
+
+def as_user(command: list[str], mounts: list[str], **how: Any) -> subprocess.CompletedProcess[str]:
+    how.update(started(command, mounts), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=DEADLINE)
+    return subprocess.run(**how, check=False)
 
 
 class Sidecar:
@@ -136,8 +141,9 @@ class Sidecar:
             **{f"ARGOCD_ENV_{name}": text for name, text in env.items()},
         }
 
-    def call(self, command: list[str], app: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
-        """One call in a fresh copy of the application's repository, which is gone afterwards."""
+    @contextmanager
+    def unpacked(self, app: Path) -> Iterator[Path]:
+        """A fresh copy of the application's repository, which is gone afterwards."""
         work = Path(tempfile.mkdtemp(dir=self.folder))
         try:
             copied = Path(shutil.copytree(app, work / "app"))
@@ -145,9 +151,14 @@ class Sidecar:
                 path.chmod(0o755 if path.is_dir() else 0o644)
                 if os.geteuid() == 0:
                     os.chown(path, USER, USER)
-            return as_user(command, self.mounts, cwd=copied, env=environment)
+            yield copied
         finally:
             shutil.rmtree(work)
+
+    def call(self, command: list[str], app: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+        """One call of the plugin's."""
+        with self.unpacked(app) as folder:
+            return as_user(command, self.mounts, cwd=folder, env=environment)
 
     def generate(
         self, app: Path, parameters: list[dict[str, object]] | None = None, *extra: str, **env: str
@@ -291,23 +302,37 @@ def test_a_chart_is_built_by_helm_with_what_argo_cd_knows(sidecar: Sidecar, app:
 
 
 def test_a_build_that_takes_too_long_is_ended_with_its_children(sidecar: Sidecar, app: Path) -> None:
-    script(sidecar, "kustomize", "sleep 47.11 & echo $! > /tmp/argocd-test-child.$PPID; sleep 47.11")
+    script(sidecar, "kustomize", "sleep 47.11 & echo $! > ../child; sleep 47.11")
     (app / "kustomization.yaml").write_text("resources: [vm.yaml]\n")
-    start = time.monotonic()
-    ran = sidecar.generate(app, None, "--timeout", "1")
-    assert (ran.stdout, ran.returncode, time.monotonic() - start < 20) == ("", 1, True)
+    begun = time.monotonic()
+    with sidecar.unpacked(app) as folder:
+        command = [*command_of(PLUGIN["generate"]), "--timeout", "1"]
+        ran = as_user(command, sidecar.mounts, cwd=folder, env=sidecar.environment())
+        child = (folder.parent / "child").read_text().strip()
+    assert (ran.stdout, ran.returncode, time.monotonic() - begun < 20) == ("", 1, True)
     assert "application shop: `kustomize build` was stopped after 1 s, since Argo CD waits for 60 s alone" in ran.stderr
-    notes = list(Path("/tmp").glob("argocd-test-child.*"))
-    children = [int(note.read_text()) for note in notes]
-    for note in notes:
-        note.unlink()
-    assert children
-    assert [child for child in children if Path(f"/proc/{child}/cmdline").exists() and runs(child)] == []
+    assert not runs(child)
 
 
-def runs(process: int) -> bool:
+def test_when_argo_cd_ends_it_the_build_ends_too(sidecar: Sidecar, app: Path) -> None:
+    script(sidecar, "kustomize", "echo $$ > ../child; exec sleep 47.11")
+    (app / "kustomization.yaml").write_text("resources: [vm.yaml]\n")
+    with sidecar.unpacked(app) as folder:
+        note = folder.parent / "child"
+        command = started(command_of(PLUGIN["generate"]), sidecar.mounts)
+        process = subprocess.Popen(**command, cwd=folder, env=sidecar.environment(), start_new_session=True)
+        deadline = time.monotonic() + DEADLINE
+        while not (note.exists() and note.read_text()) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        os.killpg(process.pid, signal.SIGTERM)
+        assert process.wait(5) == 128 + signal.SIGTERM
+        assert not runs(note.read_text().strip())
+
+
+def runs(process: str) -> bool:
     """True for a process that is no mere entry of the table, which its parent has not read yet."""
-    return ") Z" not in Path(f"/proc/{process}/stat").read_text()
+    stat = Path(f"/proc/{process}/stat")
+    return stat.exists() and ") Z" not in stat.read_text()
 
 
 @pytest.mark.parametrize(
