@@ -4,7 +4,6 @@ import contextlib
 import io
 import os
 import sys
-from unittest import mock
 
 from krm_fn.main import guarded
 from krm_fn.main import run as run_program
@@ -68,6 +67,27 @@ def write(folder, **texts):
     return folder
 
 
+@contextlib.contextmanager
+def replaced_stdin(text):
+    before, sys.stdin = sys.stdin, io.TextIOWrapper(io.BytesIO(text.encode()))
+    try:
+        yield
+    finally:
+        sys.stdin = before
+
+
+@contextlib.contextmanager
+def replaced_environment(variables):
+    before = dict(os.environ)
+    os.environ.clear()
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
 def run(*arguments, cwd, stdin="", tty=False, **environment):
     """(exit code, stdout, stderr) of `kubevirt-render ARGUMENTS` in a folder."""
     out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="")
@@ -76,8 +96,8 @@ def run(*arguments, cwd, stdin="", tty=False, **environment):
     kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "TERM", "SOURCE_DATE_EPOCH")}
     with (
         contextlib.chdir(cwd),
-        mock.patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode()))),
-        mock.patch.dict(os.environ, {**kept, **environment}, clear=True),
+        replaced_stdin(stdin),
+        replaced_environment({**kept, **environment}),
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),
     ):
