@@ -264,12 +264,6 @@ REFUSED: list[tuple[str, Changes, str, str]] = [
         "volumes[0].containerDisk",
     ),
     (
-        "an unknown pull policy",
-        {"volumes.0.containerDisk.imagePullPolicy": "x"},
-        "volumes[0].containerDisk.imagePullPolicy",
-        "",
-    ),
-    (
         "a host disk, its gate shut",
         {"volumes.0": {"name": "root", "hostDisk": {"path": "/a", "type": "Disk"}}},
         "volumes[0].hostDisk",
@@ -471,18 +465,6 @@ REFUSED: list[tuple[str, Changes, str, str]] = [
         "topologySpreadConstraints[0].maxSkew",
         "",
     ),
-    ("an unknown toleration effect", {"tolerations": [{"effect": "x"}]}, "tolerations[0].effect", ""),
-    # around the spec
-    ("two run strategies", {"/spec.running": True}, "spec.running", ""),
-    ("an unknown run strategy", {"/spec.runStrategy": "x"}, "spec.runStrategy", ""),
-    ("no run strategy", {"/spec.runStrategy": None}, "spec.runStrategy", "spec.running"),
-    ("no template", {"/spec.template": None}, "spec.template", ""),
-    (
-        "a reserved label",
-        {"/spec.template.metadata.labels": {"kubevirt.io/nodeName": "x"}},
-        'spec.template.metadata.labels["kubevirt.io/nodeName"]',
-        "spec.template.metadata.labels",
-    ),
     (
         "a sidecar, its gate shut",
         {"/spec.template.metadata.annotations": {"hooks.kubevirt.io/hookSidecars": "x"}},
@@ -582,12 +564,6 @@ def test_a_cause_says_what_why_and_where_upstream_refuses() -> None:
             current="fast",
         ),
     )
-
-
-def test_running_is_warned_about() -> None:
-    (warning,) = causes_of({"/spec.runStrategy": None, "/spec.running": True})
-    assert (warning.severity, warning.path, warning.current) == ("warning", ("spec", "running"), True)
-    assert admission.warnings_of_vm(changed({"/spec.running": True})) == (warning,)
 
 
 def test_a_vm_that_is_being_deleted_is_admitted() -> None:

@@ -186,7 +186,9 @@ def test_vms_inside_a_list_are_rendered_where_they_are():
 
 
 def test_instances_are_added_at_the_end_and_marked_local():
-    items, _ = run(instancetype(), vm("myvm", instancetype="small", namespace="a"), instancetype(namespace="a"), instances="include")
+    items, _ = run(
+        instancetype(), vm("myvm", instancetype="small", namespace="a"), instancetype(namespace="a"), instances="include"
+    )
     preview = items[3]
     assert (preview["kind"], preview["metadata"]["name"], preview["metadata"]["namespace"]) == (
         "VirtualMachineInstance",

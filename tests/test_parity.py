@@ -74,7 +74,9 @@ def conflict_paths(message):
 
 def note_if_sampled(record_property, name):
     full = (SHARED / f"{name}.jsonl.gz").exists()
-    record_property("parity", "all cases" if full else "the sample in fixtures/parity; the full files are not beside the checkout")
+    record_property(
+        "parity", "all cases" if full else "the sample in fixtures/parity; the full files are not beside the checkout"
+    )
 
 
 @pytest.mark.parametrize("name", WITH_EXPANSION)
@@ -122,6 +124,8 @@ def test_instances_agree(name, record_property):
 
 def same_instance(instance, answer):
     notes = instance["metadata"]["annotations"].items()
-    theirs = {name: value for name, value in notes if "config.kubernetes.io/" not in name and "kubevirt-render.dev/" not in name}
+    theirs = {
+        name: value for name, value in notes if "config.kubernetes.io/" not in name and "kubevirt-render.dev/" not in name
+    }
     labels = instance["metadata"].get("labels", {})
     return instance["spec"] == answer["spec"] and theirs == answer["annotations"] and labels == answer["labels"]
