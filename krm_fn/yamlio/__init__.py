@@ -22,7 +22,12 @@ def read_resource_list(data: bytes, *, file: str = "") -> ListText:
     Raises: InputError with line and column for broken YAML, a second document, another kind, items that are no list, and
     for input made to exhaust the reader.
     """
-    from krm_fn.yamlio.documents import read_list
+    from krm_fn.yamlio.plain.text import read_plain_list
+
+    text = read_plain_list(data, file)
+    if text is not None:
+        return text
+    from krm_fn.yamlio.documents import read_list  # libyaml's road, which costs more to load than a small list to read
 
     return read_list(data, file=file)
 

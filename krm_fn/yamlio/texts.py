@@ -86,13 +86,17 @@ class Text:
             self.text_of(item),
             self.items[item],
             new,
-            parse=lambda text: self.parse(text, piece),
+            parse=lambda text: self.tree_of(item, text),
             read=read,
             newline=self.newline,
             json=self.json,
             inside=piece.form == EXACT,
             expand=expand,
         )
+
+    def tree_of(self, item: int, text: str) -> Node:
+        """The tree of an item's own text."""
+        return self.parse(text, self.pieces[item])
 
     def parse(self, text: str, piece: Piece) -> Node:
         from krm_fn.yamlio.positions import read_positions

@@ -1,0 +1,224 @@
+"""Lines as tokens, and the value that lines make."""
+
+from __future__ import annotations
+
+from krm_fn.yamlio.scalars import WORDS, resolve
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    # The column of a line's dash or key, whether it has a dash, its key, its value, and what kind of value that is.
+    Token = tuple[int, bool, str | None, Any, int]
+
+SCALAR, OPEN, MAP, LIST, CLIPPED, STRIPPED, SKIPPED = range(7)
+
+DEEPEST = 100
+LONGEST_KEY = 1000  # as in emit: YAML readers look 1,024 characters ahead for a colon
+MEMO = 30_000  # lines; those of large inputs are mostly alike, but their names are not
+LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+DIGITS = frozenset("0123456789")
+IN_KEY = LETTERS | DIGITS | frozenset("._/-")
+STARTS = LETTERS | DIGITS | frozenset("/_.$(")
+MARKS = {"": (OPEN, None), "|": (CLIPPED, None), "|-": (STRIPPED, None), "{}": (MAP, None), "[]": (LIST, None)}
+
+_memo: dict[str, Token] = {}
+
+
+class NotPlain(Exception):  # noqa: N818
+    """This text is not of the plain form, or may be not."""
+
+
+def token(line: str) -> Token:
+    """What a line says that is no part of a block of text.
+
+    Raises: NotPlain.
+    """
+    known = _memo.get(line)
+    if known is None:
+        if len(_memo) >= MEMO:
+            _memo.clear()
+        known = _memo[line] = _token(line)
+    return known
+
+
+def _token(line: str) -> Token:
+    body = line.lstrip(" ")
+    indent = len(line) - len(body)
+    if not line.isprintable():
+        raise NotPlain
+    if body[:1] in ("", "#"):
+        return indent, False, None, None, SKIPPED
+    dash = body.startswith("- ")
+    if dash:
+        body = body[2:]
+    if body[:1] == " " or body[-1:] == " ":
+        raise NotPlain
+    key, rest = split(body)
+    if key is None and not dash:
+        raise NotPlain
+    kind, value = _value(rest)
+    if kind == OPEN and key is None:
+        raise NotPlain
+    return indent, dash, None if key is None else _key(key), value, kind
+
+
+def split(body: str) -> tuple[str | None, str]:
+    """A key as it is written, and what stands behind its colon and space; None and all of it where no key stands there."""
+    if body[:1] in ("'", '"'):
+        end = body.find(body[0], 1) + 1
+        if body[end : end + 2] in (":", ": ") and end > 1:
+            return body[:end], body[end + 2 :]
+        return None, body
+    if body[:1] not in STARTS:
+        return None, body
+    key, colon, rest = body.partition(": ")
+    if colon:
+        return key, rest
+    return (body[:-1], "") if body.endswith(":") else (None, body)
+
+
+def _key(text: str) -> str:
+    if text[0] in "'\"":
+        key = _quoted(text)
+    elif text[0] in LETTERS and IN_KEY.issuperset(text) and text not in WORDS:
+        key = text
+    else:
+        raise NotPlain
+    if len(key) > LONGEST_KEY:
+        raise NotPlain
+    return key
+
+
+def _value(text: str) -> tuple[int, Any]:
+    if text in MARKS:
+        return MARKS[text]
+    first = text[0]
+    if first in "'\"":
+        return SCALAR, _quoted(text)
+    starts = first in STARTS or (first in "+-" and text[1:2] in DIGITS)
+    if not starts or ": " in text or " #" in text or text[-1] == ":":
+        raise NotPlain
+    try:
+        return SCALAR, resolve(text)
+    except ValueError:
+        raise NotPlain from None
+
+
+def _quoted(text: str) -> str:
+    """What stands in quotes, if they hold nothing that is written otherwise."""
+    inner = text[1:-1]
+    if len(text) < 2 or text[-1] != text[0] or text[0] in inner or (text[0] == '"' and "\\" in inner):
+        raise NotPlain
+    return inner
+
+
+# One loop without calls for the usual lines, as the reader of libyaml's events has.
+def read(text: str) -> Any:  # noqa: C901, PLR0912, PLR0915
+    """The map or list that the lines of a text make.
+
+    Raises: NotPlain.
+    """
+    known = _memo.get
+    lines = text.split("\n")
+    count = len(lines) - 1
+    if lines[count] or not count:
+        raise NotPlain
+    stack: list[tuple[int, Any, bool]] = []  # what is open around `into`: column, container, whether it is a list
+    root: Any = None
+    into: Any = None
+    column, in_list = -1, False
+    waiting: str | None = None  # the key whose value the next lines are
+    at = 0
+    while at < count:
+        line = lines[at]
+        at += 1
+        indent, dash, key, value, kind = known(line) or token(line)
+        if kind == SKIPPED:
+            continue
+        if waiting is not None:
+            if indent > column or (dash and indent == column):
+                stack.append((column, into, in_list))
+                below: Any = [] if dash else {}
+                into[waiting] = below
+                into, column, in_list = below, indent, dash
+            else:
+                into[waiting] = None
+            waiting = None
+        elif into is None:
+            root = into = [] if dash else {}
+            column, in_list = indent, dash
+        if indent != column or dash is not in_list:
+            while indent < column or (indent == column and in_list and not dash):
+                if not stack:
+                    raise NotPlain
+                column, into, in_list = stack.pop()
+            if indent != column or dash is not in_list:
+                raise NotPlain
+        if dash:
+            if key is None:
+                if kind == SCALAR:
+                    into.append(value)
+                elif kind in (MAP, LIST):
+                    into.append({} if kind == MAP else [])
+                else:
+                    value, at = literal(lines, at, column, kind)
+                    into.append(value)
+                continue
+            stack.append((column, into, True))
+            below = {}
+            into.append(below)
+            into, column, in_list = below, indent + 2, False
+            if len(stack) > DEEPEST:
+                raise NotPlain
+        elif key in into:
+            raise NotPlain
+        if kind == SCALAR:
+            into[key] = value
+        elif kind == OPEN:
+            waiting = key
+            into[key] = None  # its place among the keys
+            if len(stack) > DEEPEST:
+                raise NotPlain
+        elif kind in (MAP, LIST):
+            into[key] = {} if kind == MAP else []
+        else:
+            into[key], at = literal(lines, at, column, kind)
+    if root is None:
+        raise NotPlain
+    return root
+
+
+def literal(lines: list[str], at: int, column: int, kind: int) -> tuple[str, int]:
+    """The block of text that starts at line `at` and belongs to `column`; and the number of the line behind it.
+
+    Raises: NotPlain.
+    """
+    first = lines[at]
+    margin = indent_of(first)
+    if margin <= column or margin == len(first) or first[margin] == "\t":
+        raise NotPlain
+    end = block_end(lines, at, margin)
+    if indent_of(lines[end]) > column:
+        raise NotPlain
+    stop = end
+    while not lines[stop - 1].strip(" "):
+        stop -= 1
+        if len(lines[stop]) > margin:
+            raise NotPlain
+    text = "\n".join([line[margin:] for line in lines[at:stop]])
+    if text[-1] in " \t" or not text.replace("\n", "").replace("\t", "").isprintable():
+        raise NotPlain
+    return text + "\n" if kind == CLIPPED else text, end
+
+
+def block_end(lines: list[str], at: int, margin: int) -> int:
+    """The number of the first line from `at` on that is less indented than `margin`; empty ones, but the last, are passed."""
+    lead, end, last = " " * margin, at, len(lines) - 1
+    while end < last and (lines[end].startswith(lead) or not lines[end].strip(" ")):
+        end += 1
+    return end
+
+
+def indent_of(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))

@@ -1,0 +1,133 @@
+"""The tree of spans of a text in plain form, made as far as it is looked at: a change looks at few of an item's lines."""
+
+from __future__ import annotations
+
+from krm_fn.yamlio.nodes import BLOCK_SCALAR, LEAF, MAP, SEQ, Node
+from krm_fn.yamlio.plain.lines import CLIPPED, LIST, OPEN, SKIPPED, STRIPPED, block_end, indent_of, split, token
+from krm_fn.yamlio.plain.lines import MAP as EMPTY_MAP
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from krm_fn.yamlio.nodes import Entry
+
+
+def tree(text: str) -> Node:
+    """The tree of the root, or of the one entry of the list that the root is. The text was read by `read` before."""
+    lines = Lines(text)
+    at = lines.next_said(0, len(lines.texts) - 1)
+    indent, dash, *_ = token(lines.texts[at])
+    root: Node = Block(lines, MAP, at, len(lines.texts) - 1, indent + 2 if dash else indent)
+    if dash and token(lines.texts[at])[2] is None:
+        root = Block(lines, SEQ, at, len(lines.texts) - 1, indent).nodes[0]
+    root.simple = True
+    return root
+
+
+class Lines:
+    """A text's lines, where each starts, and by how much it is indented: -1 for empty ones."""
+
+    __slots__ = ("indents", "starts", "texts")
+
+    def __init__(self, text: str) -> None:
+        self.texts = text.split("\n")
+        self.starts: list[int] = []
+        self.indents: list[int] = []
+        start = 0
+        for line in self.texts:
+            self.starts.append(start)
+            start += len(line) + 1
+            body = line.lstrip(" ")
+            self.indents.append(len(line) - len(body) if body else -1)
+
+    def next_said(self, at: int, end: int) -> int:
+        """The first line from `at` on that is no comment and not empty; `end` without one."""
+        while at < end and token(self.texts[at])[4] == SKIPPED:
+            at += 1
+        return at
+
+    def starting(self, first: int, end: int, column: int, *, dash: bool) -> list[int]:
+        """The numbers of the lines before `end` on which an entry of the collection in `column` starts; `first` is one."""
+        found = [first]
+        indents, texts = self.indents, self.texts
+        for at in range(first + 1, end):
+            if indents[at] == column:
+                char = texts[at][column]
+                if char == "-" if dash else char not in "-#":
+                    found.append(at)
+        return found
+
+    def value(self, at: int, end: int, *, behind_key: bool) -> tuple[int, int, Node]:
+        """Start and end of the key on a line, and the node that stands there: the lines from `at` to `end`, in part."""
+        line = self.texts[at]
+        indent, dash, _, _, kind = token(line)
+        offset = indent + 2 if dash else indent
+        start = self.starts[at] + offset
+        key_end = start
+        if behind_key:
+            key_end += len(split(line[offset:])[0] or "")
+            offset = key_end - self.starts[at] + 2
+        place = self.starts[at] + offset
+        if kind == OPEN:
+            return start, key_end, self.below(at, end, key_end + 1)
+        if kind in (CLIPPED, STRIPPED):
+            return start, key_end, Node(BLOCK_SCALAR, place, self.end_of_block(at + 1))
+        node = Node(MAP if kind == EMPTY_MAP else SEQ if kind == LIST else LEAF, place, self.starts[at] + len(line))
+        node.flow = node.kind != LEAF
+        return start, key_end, node
+
+    def below(self, at: int, end: int, colon: int) -> Node:
+        """What belongs to an open key: the lines behind it, or null."""
+        first = self.next_said(at + 1, end)
+        if first == end:
+            return Node(LEAF, colon, colon)
+        dash = token(self.texts[first])[1]
+        return Block(self, SEQ if dash else MAP, first, end, self.indents[first])
+
+    def end_of_block(self, first: int) -> int:
+        end = block_end(self.texts, first, indent_of(self.texts[first]))
+        while self.indents[end - 1] < 0:
+            end -= 1
+        return self.starts[end - 1] + len(self.texts[end - 1])
+
+
+class Block(Node):
+    """A map or list in block style, of which `first` is the first line and `last` the one behind."""
+
+    __slots__ = ("_entries", "_nodes", "column", "first", "last", "lines")
+
+    def __init__(self, lines: Lines, kind: int, first: int, last: int, column: int) -> None:
+        self.lines, self.kind, self.first, self.last, self.column = lines, kind, first, last, column
+        self.start = lines.starts[first] + column
+        self.flow = self.simple = False
+        self._entries: dict[str, Entry] | None = {} if kind == SEQ else None
+        self._nodes: list[Node] | None = [] if kind == MAP else None
+
+    @property
+    def entries(self) -> dict[str, Entry]:  # type: ignore[override]
+        if self._entries is None:
+            self._entries = found = {}
+            starts = self.lines.starting(self.first, self.last, self.column, dash=False)
+            for at, end in zip(starts, [*starts[1:], self.last], strict=True):
+                key = token(self.lines.texts[at])[2]
+                found[key] = self.lines.value(at, end, behind_key=True)
+        return self._entries
+
+    @property
+    def nodes(self) -> list[Node]:  # type: ignore[override]
+        if self._nodes is None:
+            lines, column = self.lines, self.column
+            starts = lines.starting(self.first, self.last, column, dash=True)
+            ends = [*starts[1:], self.last]
+            self._nodes = [self.entry(at, end) for at, end in zip(starts, ends, strict=True)]
+        return self._nodes
+
+    def entry(self, at: int, end: int) -> Node:
+        if token(self.lines.texts[at])[2] is None:
+            return self.lines.value(at, end, behind_key=False)[2]
+        return Block(self.lines, MAP, at, end, self.column + 2)
+
+    @property
+    def end(self) -> int:  # type: ignore[override]
+        if self.kind == SEQ:
+            return self.nodes[-1].end
+        return next(reversed(self.entries.values()))[2].end

@@ -1,0 +1,192 @@
+"""The strict reader against libyaml: what it accepts, both read and write alike."""
+
+from __future__ import annotations
+
+import json
+import runpy
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from yamlio_styled import edited, listed, value
+
+from krm_fn.errors import InputError
+from krm_fn.yamlio.compare import same
+from krm_fn.yamlio.documents import read_list, read_piece
+from krm_fn.yamlio.nodes import Node
+from krm_fn.yamlio.plain.lines import NotPlain, read
+from krm_fn.yamlio.plain.text import PlainList, read_plain_list
+from krm_fn.yamlio.plain.tree import tree
+from krm_fn.yamlio.positions import read_positions
+
+ROOT = Path(__file__).resolve().parents[1]
+RECORDED = ROOT.parent / "shared/parity/yaml.json"
+FILES = sorted(
+    path for folder in ("fixtures", "kustomization-examples", "docs") for path in ROOT.joinpath(folder).rglob("*.yaml")
+)
+BENCH = runpy.run_path(str(ROOT / "bench" / "generate.py"))["bundle"](20).decode()
+RESULTS = [{"message": "a: b", "severity": "error"}]
+ODD_CHARACTERS = " -:#'\"|>&*!%@`{}[],?\\\n\t\r~=<.0aé\u00a0\u2028\x85\ufeff\x01"
+
+seeds = st.integers(0, 2**32)
+many = settings(max_examples=1500, deadline=None)
+
+
+def shape(node: Node) -> Any:
+    """A tree as plain data."""
+    entries = [(key, start, end, shape(below)) for key, (start, end, below) in node.entries.items()]
+    return node.kind, node.start, node.end, bool(node.flow), entries, [shape(below) for below in node.nodes]
+
+
+def agrees(text: str) -> bool:
+    """True where the strict reader takes the text of an item; AssertionError where libyaml reads it in another way."""
+    try:
+        found = read(text)
+    except NotPlain:
+        return False
+    first_entry = isinstance(found, list)
+    if first_entry and len(found) != 1:
+        return False
+    wanted, anchors = read_piece(text, first_entry=first_entry)
+    assert same(found[0] if first_entry else found, wanted)
+    assert repr(found[0] if first_entry else found) == repr(wanted)
+    assert not anchors
+    assert shape(tree(text)) == shape(read_positions(text, first_entry=first_entry))
+    return True
+
+
+def both(data: bytes) -> tuple[PlainList, Any] | None:
+    """What the strict reader and libyaml make of a list; None where the former leaves it to libyaml."""
+    plain = read_plain_list(data, "")
+    if plain is None:
+        return None
+    whole = read_list(data)
+    assert repr(list(plain.items)) == repr(whole.items)
+    assert repr(plain.head) == repr(whole.head)
+    assert plain.pieces == whole.pieces
+    return plain, whole
+
+
+def mangled(rng: Random, text: str) -> str:
+    """The text with a few characters or lines changed, doubled, moved or gone."""
+    lines = text.split("\n")
+    for _ in range(rng.randint(1, 3)):
+        at = rng.randrange(len(lines))
+        line = lines[at]
+        where = rng.randint(0, len(line))
+        choice = rng.random()
+        if choice < 0.5:
+            lines[at] = line[:where] + rng.choice(ODD_CHARACTERS) + line[where + rng.randint(0, 1) :]
+        elif choice < 0.6:
+            lines[at] = " " * rng.randint(0, 3) + line
+        elif choice < 0.7:
+            lines[at] = line[rng.randint(0, 3) :]
+        elif choice < 0.8:
+            lines.insert(rng.randrange(len(lines)), line)
+        elif choice < 0.9:
+            del lines[at]
+        else:
+            lines[at] = line + rng.choice(
+                [":", ": x", " #c", " ", "|", " |", " |-", " >", " {}", " []", " ''", ' "', " - a", " *a"]
+            )
+        lines = lines or [""]
+    return "\n".join(lines)
+
+
+def changed(rng: Random, old: Any) -> Any:
+    """The value with a change somewhere inside."""
+    if isinstance(old, dict) and old and rng.random() < 0.9:
+        key = rng.choice(list(old))
+        choice = rng.random()
+        if choice < 0.1:
+            return {name: item for name, item in old.items() if name != key}
+        if choice < 0.3:
+            return {**old, "added": value(rng, 3)}
+        return {**old, key: changed(rng, old[key])}
+    if isinstance(old, list) and old and rng.random() < 0.8:
+        at = rng.randrange(len(old))
+        new = rng.choice([[], [changed(rng, old[at])], [old[at], value(rng, 2)]])
+        return [*old[:at], *new, *old[at + 1 :]]
+    return value(rng, 2)
+
+
+def items_of(text: str) -> list[str]:
+    body = text.partition("\nitems:\n")[2].partition("\nfunctionConfig:")[0]
+    return [("- " if i else "") + part + "\n" for i, part in enumerate(body.split("\n- "))]
+
+
+def test_everything_that_kustomize_writes_is_taken() -> None:
+    assert all(map(agrees, items_of(BENCH)))
+    assert both(BENCH.encode())
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_files_of_the_project_read_alike(path: Path) -> None:
+    for text in path.read_text().split("\n---\n"):
+        lines = [line for line in text.split("\n") if not line.startswith(("#", "---")) and line]
+        agrees("\n".join(lines) + "\n")
+        agrees("- " + "\n  ".join(lines) + "\n")
+
+
+@pytest.mark.skipif(not RECORDED.exists(), reason="the recorded documents are not here")
+def test_recorded_documents_read_alike() -> None:
+    for document in json.loads(RECORDED.read_text())["documents"]:
+        agrees(document["yaml"])
+        agrees(document["yaml"] + "\n")
+
+
+@many
+@given(seeds)
+def test_mangled_items_read_alike(seed: int) -> None:
+    rng = Random(seed)
+    text = mangled(rng, rng.choice(ITEMS))
+    try:
+        agrees(text)
+    except InputError:
+        pytest.fail(f"libyaml refuses {text!r}")
+
+
+ITEMS = items_of(BENCH)
+
+
+@many
+@given(seeds)
+def test_lists_of_any_layout_read_and_write_alike(seed: int) -> None:
+    rng = Random(seed)
+    data = listed(rng, [value(rng, 4) for _ in range(rng.randint(0, 4))], tame=rng.random() < 0.8)
+    texts = both(data)
+    if texts is None:
+        return
+    plain, whole = texts
+    items = [None if item is None else edited(rng, item, 4) for item in whole.items]
+    items += [value(rng, 3) for _ in range(rng.choice([0, 0, 1, 2]))]
+    results = rng.choice([[], RESULTS])
+    assert plain.write(items, results) == whole.write(items, results)
+
+
+@settings(max_examples=300, deadline=None)
+@given(seeds)
+def test_mangled_lists_read_and_write_alike(seed: int) -> None:
+    rng = Random(seed)
+    texts = both(mangled(rng, BENCH).encode())
+    if texts is None:
+        return
+    plain, whole = texts
+    items = [changed(rng, item) if rng.random() < 0.3 else item for item in whole.items]
+    assert plain.write(items, RESULTS) == whole.write(items, RESULTS)
+
+
+@settings(max_examples=300, deadline=None)
+@given(seeds)
+def test_places_are_alike(seed: int) -> None:
+    rng = Random(seed)
+    texts = both(listed(rng, [value(rng, 4) for _ in range(3)], tame=True))
+    if texts is None:
+        return
+    plain, whole = texts
+    for number, item in enumerate(whole.items):
+        for path in ((), *(((key,) for key in item) if isinstance(item, dict) else ())):
+            assert plain.place(number, path) == whole.place(number, path)
