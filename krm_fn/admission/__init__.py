@@ -27,7 +27,7 @@ from krm_fn.admission import (
     templates,
     volumes,
 )
-from krm_fn.admission.causes import REQUIRED, Cause
+from krm_fn.admission.causes import Cause
 from krm_fn.admission.plan import Plan
 from krm_fn.admission.scope import Scope
 from krm_fn.paths import as_map, get, is_set
@@ -108,13 +108,7 @@ def admit_vm(vm: Object, *, expanded: Object | None, cluster: Cluster, release: 
 def _causes(vm: Object, expanded: Object | None, cluster: Cluster, release: Release) -> Iterator[Cause]:
     own = as_map(vm.get("spec"))
     if own.get("template") is None:
-        yield Cause(
-            path=("spec", "template"),
-            message="the VM has no template; set spec.template",
-            reason=REQUIRED,
-            upstream=machines.VMS + "ValidateVirtualMachineSpec",
-        )
-        return
+        return  # the schema tells of it
     subject = vm if expanded is None else expanded
     spec = as_map(subject.get("spec"))
     scope = Scope(as_map(get(spec, ("template", "spec"))), path=TEMPLATE_SPEC, cluster=cluster, release=release)

@@ -18,6 +18,10 @@ Example:
         spec:
           domain: {memory: {guest: 1Gi}, devices: {}}
           accessCredentials: [{sshPublicKey: {source: {secret: {secretName: keys}}, propagationMethod: {noCloud: {}}}}]
+    ---
+    apiVersion: v1
+    kind: Secret
+    metadata: {name: keys}
 """
 
 from __future__ import annotations
