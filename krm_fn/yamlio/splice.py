@@ -116,27 +116,27 @@ class Splicer(Edits):
                 self.replace(node, holder, new)
 
     def change_map(self, node: Node, holder: Holder, old: dict[str, Any], new: dict[str, Any], path: Path) -> None:
-        gone = old.keys() - new.keys()
-        if not gone <= node.entries.keys() or (gone and gone >= node.entries.keys()):
+        gone, entries = old.keys() - new.keys(), node.entries
+        if not gone <= entries.keys() or (gone and gone >= entries.keys()):
             self.replace(node, holder, new)  # a merge gave a key that goes, or nothing stays
             return
         added = {}
         for key, value in new.items():
             if key not in old:
                 added[key] = value
-            elif key in node.entries:
-                start, end, child = node.entries[key]
+            elif key in entries:
+                start, end, child = entries[key]
                 if self.expand or value is not old[key]:
                     holder_of_child = (FLOW if node.flow else KEY), start, end
                     self.waiting.append((child, holder_of_child, old[key], value, (*path, key), self.json))
             elif not same(old[key], value):
                 added[key] = value  # a merge gave the old one; a key of its own beats it
-        if added and not node.entries:
+        if added and not entries:
             self.replace(node, holder, new)
             return
         if gone:
-            children = [(start, child) for start, _, child in node.entries.values()]
-            self.delete(node, children, {i for i, key in enumerate(node.entries) if key in gone})
+            children = [(start, child) for start, _, child in entries.values()]
+            self.delete(node, children, {i for i, key in enumerate(entries) if key in gone})
         if added:
             self.add_keys(node, added)
 

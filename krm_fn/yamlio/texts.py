@@ -74,12 +74,12 @@ class Text:
 
     def respelled(self, item: int, new: Any, *, expand: bool = False) -> str:
         """The piece of an item, changed so that it reads as `new`; with `expand`, without aliases."""
-        from krm_fn.yamlio.documents import read_piece
-
         piece = self.pieces[item]
         anchors = None if expand else self.outer.get(item)
 
         def read(text: str) -> Any:
+            from krm_fn.yamlio.documents import read_piece  # few changes need it
+
             return read_piece(text, first_entry=piece.form == ENTRY, anchors=anchors, memo=self.memo)[0]
 
         return respell(

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     # The column of a line's dash or key, whether it has a dash, its key, its value, and what kind of value that is.
     Token = tuple[int, bool, str | None, Any, int]
 
-SCALAR, OPEN, MAP, LIST, CLIPPED, STRIPPED, SKIPPED = range(7)
+SCALAR, OPEN, EMPTY_MAP, EMPTY_LIST, CLIPPED, STRIPPED, SKIPPED = range(7)
 
 DEEPEST = 100
 LONGEST_KEY = 1000  # as in emit: YAML readers look 1,024 characters ahead for a colon
@@ -20,7 +20,7 @@ LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 DIGITS = frozenset("0123456789")
 IN_KEY = LETTERS | DIGITS | frozenset("._/-")
 STARTS = LETTERS | DIGITS | frozenset("/_.$(")
-MARKS = {"": (OPEN, None), "|": (CLIPPED, None), "|-": (STRIPPED, None), "{}": (MAP, None), "[]": (LIST, None)}
+MARKS = {"": (OPEN, None), "|": (CLIPPED, None), "|-": (STRIPPED, None), "{}": (EMPTY_MAP, None), "[]": (EMPTY_LIST, None)}
 
 _memo: dict[str, Token] = {}
 
@@ -159,8 +159,8 @@ def read(text: str) -> Any:  # noqa: C901, PLR0912, PLR0915
             if key is None:
                 if kind == SCALAR:
                     into.append(value)
-                elif kind in (MAP, LIST):
-                    into.append({} if kind == MAP else [])
+                elif kind in (EMPTY_MAP, EMPTY_LIST):
+                    into.append({} if kind == EMPTY_MAP else [])
                 else:
                     value, at = literal(lines, at, column, kind)
                     into.append(value)
@@ -180,8 +180,8 @@ def read(text: str) -> Any:  # noqa: C901, PLR0912, PLR0915
             into[key] = None  # its place among the keys
             if len(stack) > DEEPEST:
                 raise NotPlain
-        elif kind in (MAP, LIST):
-            into[key] = {} if kind == MAP else []
+        elif kind in (EMPTY_MAP, EMPTY_LIST):
+            into[key] = {} if kind == EMPTY_MAP else []
         else:
             into[key], at = literal(lines, at, column, kind)
     if root is None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
+
 from krm_fn.yamlio.nodes import BLOCK_SCALAR, LEAF, MAP, SEQ, Node
-from krm_fn.yamlio.plain.lines import CLIPPED, LIST, OPEN, SKIPPED, STRIPPED, block_end, indent_of, split, token
-from krm_fn.yamlio.plain.lines import MAP as EMPTY_MAP
+from krm_fn.yamlio.plain.lines import EMPTY_LIST, EMPTY_MAP, MEMO, OPEN, SCALAR, SKIPPED, block_end, split, token
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,20 +25,14 @@ def tree(text: str) -> Node:
 
 
 class Lines:
-    """A text's lines, where each starts, and by how much it is indented: -1 for empty ones."""
+    """A text's lines, where each starts, and by how much it is indented."""
 
     __slots__ = ("indents", "starts", "texts")
 
     def __init__(self, text: str) -> None:
-        self.texts = text.split("\n")
-        self.starts: list[int] = []
-        self.indents: list[int] = []
-        start = 0
-        for line in self.texts:
-            self.starts.append(start)
-            start += len(line) + 1
-            body = line.lstrip(" ")
-            self.indents.append(len(line) - len(body) if body else -1)
+        self.texts = texts = text.split("\n")
+        self.starts = list(accumulate([len(line) + 1 for line in texts], initial=0))
+        self.indents = [len(line) - len(line.lstrip(" ")) for line in texts]
 
     def next_said(self, at: int, end: int) -> int:
         """The first line from `at` on that is no comment and not empty; `end` without one."""
@@ -47,33 +42,24 @@ class Lines:
 
     def starting(self, first: int, end: int, column: int, *, dash: bool) -> list[int]:
         """The numbers of the lines before `end` on which an entry of the collection in `column` starts; `first` is one."""
-        found = [first]
         indents, texts = self.indents, self.texts
-        for at in range(first + 1, end):
-            if indents[at] == column:
-                char = texts[at][column]
-                if char == "-" if dash else char not in "-#":
-                    found.append(at)
-        return found
+        there = [at for at in range(first + 1, end) if indents[at] == column]
+        if dash:
+            return [first, *(at for at in there if texts[at].startswith("-", column))]
+        return [first, *(at for at in there if texts[at][column : column + 1] not in "-#")]  # nor what is empty
 
-    def value(self, at: int, end: int, *, behind_key: bool) -> tuple[int, int, Node]:
+    def value(self, at: int, end: int) -> tuple[int, int, Node]:
         """Start and end of the key on a line, and the node that stands there: the lines from `at` to `end`, in part."""
-        line = self.texts[at]
-        indent, dash, _, _, kind = token(line)
-        offset = indent + 2 if dash else indent
-        start = self.starts[at] + offset
-        key_end = start
-        if behind_key:
-            key_end += len(split(line[offset:])[0] or "")
-            offset = key_end - self.starts[at] + 2
-        place = self.starts[at] + offset
+        line, start = self.texts[at], self.starts[at]
+        key, key_end, value, kind = places(line)
         if kind == OPEN:
-            return start, key_end, self.below(at, end, key_end + 1)
-        if kind in (CLIPPED, STRIPPED):
-            return start, key_end, Node(BLOCK_SCALAR, place, self.end_of_block(at + 1))
-        node = Node(MAP if kind == EMPTY_MAP else SEQ if kind == LIST else LEAF, place, self.starts[at] + len(line))
-        node.flow = node.kind != LEAF
-        return start, key_end, node
+            return start + key, start + key_end, self.below(at, end, start + value)
+        if kind in NODES:
+            node = Node(NODES[kind], start + value, start + len(line))
+            node.flow = kind != SCALAR
+        else:
+            node = Node(BLOCK_SCALAR, start + value, self.end_of_block(at + 1))
+        return start + key, start + key_end, node
 
     def below(self, at: int, end: int, colon: int) -> Node:
         """What belongs to an open key: the lines behind it, or null."""
@@ -84,10 +70,30 @@ class Lines:
         return Block(self, SEQ if dash else MAP, first, end, self.indents[first])
 
     def end_of_block(self, first: int) -> int:
-        end = block_end(self.texts, first, indent_of(self.texts[first]))
-        while self.indents[end - 1] < 0:
+        end = block_end(self.texts, first, self.indents[first])
+        while not self.texts[end - 1].strip(" "):
             end -= 1
         return self.starts[end - 1] + len(self.texts[end - 1])
+
+
+NODES = {SCALAR: LEAF, EMPTY_MAP: MAP, EMPTY_LIST: SEQ}
+
+_places: dict[str, tuple[int, int, int, int]] = {}
+
+
+def places(line: str) -> tuple[int, int, int, int]:
+    """The columns of a line where its key starts and ends and where its value starts, and the value's kind; see `token`."""
+    known = _places.get(line)
+    if known is None:
+        if len(_places) >= MEMO:
+            _places.clear()
+        indent, dash, key, _, kind = token(line)
+        start = end = indent + 2 if dash else indent
+        if key is not None:
+            end += len(split(line[start:])[0] or "")
+        value = end + 1 if kind == OPEN else end + 2 if key is not None else start
+        known = _places[line] = start, end, value, kind
+    return known
 
 
 class Block(Node):
@@ -109,7 +115,7 @@ class Block(Node):
             starts = self.lines.starting(self.first, self.last, self.column, dash=False)
             for at, end in zip(starts, [*starts[1:], self.last], strict=True):
                 key = token(self.lines.texts[at])[2]
-                found[key] = self.lines.value(at, end, behind_key=True)
+                found[key] = self.lines.value(at, end)
         return self._entries
 
     @property
@@ -123,7 +129,7 @@ class Block(Node):
 
     def entry(self, at: int, end: int) -> Node:
         if token(self.lines.texts[at])[2] is None:
-            return self.lines.value(at, end, behind_key=False)[2]
+            return self.lines.value(at, end)[2]
         return Block(self.lines, MAP, at, end, self.column + 2)
 
     @property
