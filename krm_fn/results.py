@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krm_fn.findings import Finding, Related
+    from krm_fn.paths import Path
     from krm_fn.resource import Object
 
 DOCS = "https://kubevirt-render.dev/rules/"
@@ -31,8 +32,10 @@ SECRET_KEYS = frozenset(
 HIDDEN = "(hidden)"
 
 
-def redact(value: Any) -> Any:
-    """The value with everything that may be secret replaced by a fixed word."""
+def redact(value: Any, path: Path = ()) -> Any:
+    """The value that stands at `path`, with everything that may be secret replaced by a fixed word."""
+    if any(step in SECRET_KEYS for step in path):
+        return HIDDEN
     if isinstance(value, dict):
         return {key: HIDDEN if key in SECRET_KEYS else redact(below) for key, below in value.items()}
     return [redact(below) for below in value] if isinstance(value, list) else value
@@ -77,10 +80,9 @@ def _resource_ref(finding: Finding) -> Object:
 
 def _field(finding: Finding) -> Object:
     field: Object = {"path": dotted(finding.path)}
-    hide = any(step in SECRET_KEYS for step in finding.path)
     for key, value in (("currentValue", finding.current), ("proposedValue", finding.proposed)):
         if value is not UNSET:
-            field[key] = HIDDEN if hide else redact(value)
+            field[key] = redact(value, finding.path)
     return field
 
 

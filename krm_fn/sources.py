@@ -32,7 +32,7 @@ KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml")
 TOOL_GROUPS = ("kustomize.config.k8s.io", "kpt.dev", "kubevirt-render.dev")
 
 
-class NothingFound(InputError):
+class NothingFoundError(InputError):
     """All could be read, and there is no object."""
 
 
@@ -100,7 +100,7 @@ def read(paths: Sequence[str], *, kustomizations: Sequence[str] = (), note: Note
         sources.append(found.but(folder=folder))
         function_config = config if function_config is None else function_config
     if not any(source.objects for source in sources):
-        raise NothingFound("no Kubernetes object found" + _where([*paths, *kustomizations]))
+        raise NothingFoundError("no Kubernetes object found" + _where([*paths, *kustomizations]))
     return Sources(sources=tuple(sources), function_config=function_config)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from krm_fn import sources
 from krm_fn.errors import InputError
-from krm_fn.sources import NothingFound, Sources
+from krm_fn.sources import NothingFoundError, Sources
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,7 +35,7 @@ def build(folder: Path, *, options: Sequence[str], environment: Mapping[str, str
         raise InputError(f"there is neither a kustomization nor a {CHART} for the build options {' '.join(options)}")
     try:
         return sources.read([os.path.relpath(folder)])
-    except NothingFound:
+    except NothingFoundError:
         return Sources(sources=())
 
 

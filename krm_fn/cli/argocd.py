@@ -23,7 +23,7 @@ from krm_fn.errors import ConfigError, InputError, RenderError
 from krm_fn.function import report
 from krm_fn.paths import dotted
 from krm_fn.resource import ref_of
-from krm_fn.sources import NothingFound, Sources, files
+from krm_fn.sources import NothingFoundError, Sources, files
 from krm_fn.yamlio import dump
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def _generate(found: Sources, config: Config, environment: Mapping[str, str], *,
     text = printed(found, outcome, notes=config.provenance or config.mode == "annotate")
     if not text.strip() and not may_be_empty:
         fix = "if that is meant, set the parameter allowEmpty or --allow-empty"
-        raise NothingFound(f"there is no object to apply, and Argo CD would delete all that it applied before; {fix}")
+        raise NothingFoundError(f"there is no object to apply, and Argo CD would delete all that it applied before; {fix}")
     write_out(text)
     return code
 

@@ -35,7 +35,7 @@ import sys
 
 from krm_fn.findings import UNSET, Finding, Related
 from krm_fn.resource import ref_of
-from krm_fn.results import redact
+from krm_fn.results import HIDDEN, redact
 from krm_fn.value import Value
 
 TYPE_CHECKING = False
@@ -183,7 +183,7 @@ def _finding(declared: Rule, hit: Hit, about: Entry | None, severity: Mapping[st
     return Finding(
         rule=declared.id,
         severity=severity.get(declared.id) or hit.severity or declared.severity,
-        message=hit.message,
+        message=" ".join(hit.message.split()),  # a name may hold line breaks
         ref=ref_of(about.obj) if about else None,
         path=hit.path,
         current=hit.current,
@@ -209,9 +209,9 @@ def nearest(word: str, known: Sequence[str]) -> tuple[str, ...]:
     return tuple(folded[name] for name in get_close_matches(word.lower(), list(folded), n=3, cutoff=0.6))
 
 
-def show(value: object) -> str:
-    """A value as messages show it: short flow text on one line, secrets redacted."""
-    text = _flow(redact(value))
+def show(value: object, path: Path = ()) -> str:
+    """The value that stands at `path` as messages show it: short flow text on one line, secrets redacted."""
+    text = _flow(redact(value, path))
     return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 3] + "..."
 
 
@@ -220,6 +220,8 @@ def _flow(value: object) -> str:
         return "{" + ", ".join(f"{key}: {_flow(below)}" for key, below in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(map(_flow, value)) + "]"
+    if value == HIDDEN:
+        return HIDDEN
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     return " ".join(str(value).split()) if not isinstance(value, str) else repr(value)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from krm_fn.results import HIDDEN, SECRET_KEYS
 from krm_fn.rules import nearest, show
 
 TYPE_CHECKING = False
@@ -29,7 +28,7 @@ def field_of(flaw: Flaw) -> str:
 
 def shown(flaw: Flaw, value: object) -> str:
     """A value in the flaw's place as messages show it; in a secret place none is shown."""
-    return HIDDEN if any(step in SECRET_KEYS for step in flaw.path) else show(value)
+    return show(value, flaw.path)
 
 
 def advice(word: str, known: Sequence[str]) -> str:

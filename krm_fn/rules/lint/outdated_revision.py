@@ -84,7 +84,7 @@ def _changed(stored: Object, live: Object) -> list[tuple[Path, object, object]]:
 
 
 def _told(changed: list[tuple[Path, object, object]]) -> str:
-    told = [f"{dotted(path)} {show(old)}, now {show(new)}" for path, old, new in changed[:SHOWN]]
+    told = [f"{dotted(path)} {show(old, path)}, now {show(new, path)}" for path, old, new in changed[:SHOWN]]
     return ", ".join([*told, *([f"{len(changed) - SHOWN} more"] if len(changed) > SHOWN else [])])
 
 
