@@ -140,6 +140,18 @@ def test_a_vm_pinned_to_an_older_form_is_told_of_when_validating():
     assert told(results) == [("outdated-revision", "warning", "web", "spec.instancetype.revisionName")]
 
 
+def test_no_secret_of_an_older_form_is_told():
+    def guarded(session):
+        given = instancetype()
+        given["spec"]["launchSecurity"] = {"sev": {"session": session}}
+        return given
+
+    (_, pinned, revision), _ = run(guarded("older"), vm(instancetype="small"), mode="snapshot")
+    _, results = run(guarded("newer"), pinned, revision, mode="validate")
+    (message,) = [result["message"] for result in results if result["tags"]["rule"] == "outdated-revision"]
+    assert "launchSecurity.sev.session (hidden), now (hidden)" in message
+
+
 def test_a_snapshot_takes_the_catalogue_too():
     given = vm()
     given["spec"]["instancetype"] = {"name": "u1.medium"}

@@ -36,6 +36,11 @@ def test_an_unknown_instancetype_is_corrected_to_the_likest():
     )
 
 
+def test_a_message_stays_one_line_whatever_the_names_hold():
+    _, _, message, _ = said(vm({"name": "no\nsuch"}))
+    assert message.startswith("VirtualMachineClusterInstancetype no such is not found")
+
+
 def test_a_forgotten_kind_is_proposed():
     assert said(vm({"name": "small"}), instancetype()) == (
         "unresolved-instancetype",
