@@ -34,7 +34,20 @@ EXOTIC = "\t\r\x85\u2028\u2029?"
 
 # The text of maps that were written before: so many, and only those whose printed form is no longer than this.
 MEMO, LONGEST_KEPT = 5_000, 2_000
-_written: dict[tuple[str, int, int, int, bool, str], str] = {}
+_written: dict[tuple[str, int, int, int, bool], str] = {}
+
+
+def kept_block(value: dict[str, Any], column: int, style: Style) -> str:
+    """The keys of a map as lines at `column`. Many VMs of one instancetype gain the same."""
+    key = repr(value), column, style.step, style.dash, style.literal
+    text = _written.get(key)
+    if text is None:
+        text = "\n".join(block(value, column, style))
+        if len(_written) >= MEMO:
+            _written.clear()
+        if len(key[0]) < LONGEST_KEPT:
+            _written[key] = text
+    return text
 
 
 class Unspliceable(Exception):  # noqa: N818
@@ -72,19 +85,6 @@ class Edits:
     def edit(self, start: int, end: int, new: str) -> None:
         if start != end or new:
             self.edits.append((start, end, -self.depth, new))
-
-    def lines_of(self, value: dict[str, Any], column: int) -> str:
-        """The keys of a map as lines at `column`. Many VMs of one instancetype gain the same."""
-        style = self.style
-        key = repr(value), column, style.step, style.dash, style.literal, self.newline
-        text = _written.get(key)
-        if text is None:
-            text = self.lines(block(value, column, style))
-            if len(_written) >= MEMO:
-                _written.clear()
-            if len(key[0]) < LONGEST_KEPT:
-                _written[key] = text
-        return text
 
     def lines(self, body: list[str]) -> str:
         return "".join(self.newline + line for line in body)
@@ -203,7 +203,7 @@ class Edits:
         if before(self.text, first) == "?":
             column = column_of(self.text, self.text.rindex("?", 0, first))
         at = past_comments(self.text, line_end(self.text, child.end), column)
-        self.edit(at, at, self.lines_of(added, column))
+        self.edit(at, at, self.newline + kept_block(added, column, self.style).replace("\n", self.newline))
 
     def add_entry(self, node: Node, number: int, value: Any) -> None:
         """Put an entry behind the one with this number."""

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     # The column of a line's dash or key, whether it has a dash, its key, its value, and what kind of value that is.
     Token = tuple[int, bool, str | None, Any, int]
+    Layout = tuple[int, int]
 
 SCALAR, OPEN, EMPTY_MAP, EMPTY_LIST, CLIPPED, STRIPPED, SKIPPED = range(7)
 
@@ -113,10 +114,19 @@ def _quoted(text: str) -> str:
     return inner
 
 
-# One loop without calls for the usual lines, as the reader of libyaml's events has.
-def read(text: str) -> Any:  # noqa: C901, PLR0912, PLR0915
+def read(text: str) -> Any:
     """The map or list that the lines of a text make.
 
+    Raises: NotPlain.
+    """
+    return read_laid_out(text)[0]
+
+
+# One loop without calls for the usual lines, as the reader of libyaml's events has.
+def read_laid_out(text: str) -> tuple[Any, Layout | None]:  # noqa: C901, PLR0912, PLR0915
+    """The map or list that the lines of a text make, and by how many columns its maps and its lists' dashes are indented.
+
+    None for these where not all are so alike, and where comments or empty lines stand between lines or behind a block of text.
     Raises: NotPlain.
     """
     known = _memo.get
@@ -129,18 +139,27 @@ def read(text: str) -> Any:  # noqa: C901, PLR0912, PLR0915
     into: Any = None
     column, in_list = -1, False
     waiting: str | None = None  # the key whose value the next lines are
-    at = 0
+    at = step = 0
+    dashed = -1
+    alike = True
     while at < count:
         line = lines[at]
         at += 1
         indent, dash, key, value, kind = known(line) or token(line)
         if kind == SKIPPED:
+            alike = False
             continue
         if waiting is not None:
             if indent > column or (dash and indent == column):
                 stack.append((column, into, in_list))
                 below: Any = [] if dash else {}
                 into[waiting] = below
+                if dash:
+                    alike = alike and dashed in (-1, indent - column)
+                    dashed = indent - column
+                else:
+                    alike = alike and step in (0, indent - column)
+                    step = indent - column
                 into, column, in_list = below, indent, dash
             else:
                 into[waiting] = None
@@ -164,6 +183,7 @@ def read(text: str) -> Any:  # noqa: C901, PLR0912, PLR0915
                 else:
                     value, at = literal(lines, at, column, kind)
                     into.append(value)
+                    alike = alike and lines[at - 1].strip(" ") != ""
                 continue
             stack.append((column, into, True))
             below = {}
@@ -184,9 +204,10 @@ def read(text: str) -> Any:  # noqa: C901, PLR0912, PLR0915
             into[key] = {} if kind == EMPTY_MAP else []
         else:
             into[key], at = literal(lines, at, column, kind)
+            alike = alike and lines[at - 1].strip(" ") != ""
     if root is None:
         raise NotPlain
-    return root
+    return root, (step or 2, max(dashed, 0)) if alike else None
 
 
 def literal(lines: list[str], at: int, column: int, kind: int) -> tuple[str, int]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from krm_fn.errors import InputError
-from krm_fn.yamlio.plain.lines import NotPlain, read
+from krm_fn.yamlio.emit import Style
+from krm_fn.yamlio.plain.changes import respelled
+from krm_fn.yamlio.plain.lines import NotPlain, read, read_laid_out
 from krm_fn.yamlio.plain.split import check, cut, regions
 from krm_fn.yamlio.plain.tree import tree
 from krm_fn.yamlio.texts import ENTRY, ListText, Piece, Top
@@ -13,6 +15,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krm_fn.yamlio.nodes import Node
+    from krm_fn.yamlio.plain.lines import Layout
+
+ODD = (-1, -1)  # in place of the layout of an item that libyaml had to read
 
 
 def read_plain_list(data: bytes, file: str) -> ListText | None:
@@ -30,42 +35,44 @@ def _read(data: bytes, file: str) -> ListText:
     items: list[Any] = []
     pieces: list[Piece] = []
     keys = []
-    odd: set[int] = set()
+    layouts: list[Layout | None] = []
     for key, start, end in found:
-        value = start + len(key) + 1
+        place = start + len(key) + 1
         if key == "items":
             starts = cut(data, start, end)
             line = data.count(b"\n", 0, starts[0]) + 1
             for begin, stop in zip(starts, [*starts[1:], end], strict=True):
                 text = data[begin:stop].decode()
-                items.append(_item(text, len(items), odd))
+                value, layout = _item(text)
+                items.append(value)
+                layouts.append(layout)
                 pieces.append(Piece(start=begin, end=stop, line=line, form=ENTRY))
                 line += text.count("\n")
-            value = starts[0]
+            place = starts[0]
         else:
             head |= _region(data[start:end].decode())
-        keys.append((key, start, start + len(key), value, end))
+        keys.append((key, start, start + len(key), place, end))
     if head.get("kind") != "ResourceList" or not items:
         raise NotPlain
     top = Top(flow=False, column=0, keys=tuple(keys), end=len(data), form="block")
-    return PlainList(data, file, items, pieces, head=head, top=top, odd=frozenset(odd))
+    return PlainList(data, file, items, pieces, head=head, top=top, layouts=layouts)
 
 
-def _item(text: str, number: int, odd: set[int]) -> Any:
-    """The value of an item's text; `number` is added to `odd` where libyaml had to read it.
+def _item(text: str) -> tuple[Any, Layout | None]:
+    """The value of an item's text, and how that is laid out: ODD where libyaml had to read it.
 
     Raises: NotPlain, and InputError, where it can't stand alone.
     """
+    layout: Layout | None = ODD
     try:
-        entries = read(text)
+        entries, layout = read_laid_out(text)
     except NotPlain:
         if " &" in text or " *" in text or "\n%" in text or "\n..." in text or "\n---" in text:
             raise
-        odd.add(number)
         entries = by_libyaml(text)
     if not isinstance(entries, list) or len(entries) != 1:
         raise NotPlain
-    return entries[0]
+    return entries[0], layout
 
 
 def _region(text: str) -> dict[str, Any]:
@@ -89,11 +96,11 @@ def by_libyaml(text: str) -> Any:
 
 
 class PlainList(ListText):
-    """The text of a list in plain form; `odd` are the items that are not, which libyaml has read."""
+    """The text of a list in plain form, with the layout of each item."""
 
-    def __init__(self, *args: Any, odd: frozenset[int], **named: Any) -> None:
+    def __init__(self, *args: Any, layouts: list[Layout | None], **named: Any) -> None:
         super().__init__(*args, **named)
-        self.odd = odd
+        self.layouts = layouts
 
     def parse(self, text: str, piece: Piece) -> Node:
         try:
@@ -103,5 +110,13 @@ class PlainList(ListText):
         return tree(text)
 
     def tree_of(self, item: int, text: str) -> Node:
-        """The tree of an item's own text."""
-        return super().parse(text, self.pieces[item]) if item in self.odd else tree(text)
+        return super().parse(text, self.pieces[item]) if self.layouts[item] == ODD else tree(text)
+
+    def respelled(self, item: int, new: Any, *, expand: bool = False) -> str:
+        layout = self.layouts[item]
+        if layout and layout != ODD and not expand:
+            try:
+                return respelled(self.text_of(item), self.items[item], new, Style(step=layout[0], dash=layout[1]))
+            except NotPlain:
+                pass
+        return super().respelled(item, new, expand=expand)
