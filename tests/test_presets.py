@@ -244,6 +244,12 @@ def test_presets_come_from_the_namespace_by_name_and_of_the_kind_of_the_time():
     assert [one.obj for one in presets_for(bundle, "kubevirt.io/v1alpha1", "default")] == [old]
 
 
+@pytest.mark.parametrize("template", [None, "", "text", 7, True, [], ["x"]])
+def test_nothing_is_folded_into_what_is_no_template(template):
+    odd = vm({}) | {"spec": {"template": template}}
+    assert fold_presets(odd, [preset("two", {"cpu": {"cores": 2}})], release=NEWEST, namespace="default").instance is odd
+
+
 def test_folding_goes_by_the_templates_labels_and_annotates_the_template():
     small = preset("two", {"cpu": {"cores": 2}}, {"matchLabels": {"size": "small"}})
     unlabelled = vm({})

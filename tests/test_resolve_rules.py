@@ -125,6 +125,13 @@ def test_a_missing_claim_is_named():
     )
 
 
+def test_a_source_of_no_known_kind_is_told_of_by_its_keys():
+    seeded = {"metadata": {"name": "disk"}, "spec": {"sourceRef": {"kind": {"userData": "x"}, "name": "fedora"}}}
+    volumes = [{"name": "root", "dataVolume": {"name": "disk"}}]
+    message = said(vm({"inferFromVolume": "root"}, volumes=volumes, templates=[seeded]))[2]
+    assert "it refers to the kind {userData}, where only DataSource is followed" in message
+
+
 def test_a_missing_revision_is_named():
     assert said(vm({"name": "small", "revisionName": "r1"}), cluster_instancetype()) == (
         "missing-revision",

@@ -87,7 +87,9 @@ def fold_presets(
 
     upstream: pkg/virt-controller/watch/vm/vm.go:SetupVMIFromVM
     """
-    template = as_map(get(owner, at))
+    template = get(owner, at)
+    if not isinstance(template, dict):
+        return Applied(instance=owner)
     instance = {**template, "apiVersion": owner.get("apiVersion")}
     if not firmware_too:
         instance = _with_firmware(instance)

@@ -26,6 +26,7 @@ Example:
 from __future__ import annotations
 
 from krm_fn.findings import UNSET
+from krm_fn.paths import brief
 from krm_fn.rules import Hit, nearest, rule
 from krm_fn.rules.references import detail, errors, hit, listed
 
@@ -65,7 +66,7 @@ def _unsupported_volume(error: ResolutionError) -> str:
 def _unsupported_source(error: ResolutionError) -> str:
     holds, kind = detail(error, "holds"), detail(error, "kind")
     if holds is None:
-        why = f"it refers to the kind {kind or 'none'}, where only DataSource is followed"
+        why = f"it refers to the kind {brief(kind or 'none')}, where only DataSource is followed"
     else:
         why = f"it has the source {listed(holds, 'and') or 'none'}, which bears no labels to read"
     return f"no {error.matcher} can be inferred through {error.wanted}: {why}; {_instead(error)}"
