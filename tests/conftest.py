@@ -1,4 +1,4 @@
-"""Real hosts: kustomize and podman from `.hosts` (see `.ci/hosts`), kpt and kubectl from the PATH. A test without its host skips.
+"""Real hosts: kustomize and podman from `.hosts` (see `.ci/hosts`), kpt and kubectl from the PATH. What is absent, skips.
 
 What tests measured is told at the end: `record_property("figure", "…")` carries a line there from every worker.
 """

@@ -1,11 +1,14 @@
 """The program as hosts and shells start it: streams, signals, exit codes."""
 
+import array
+import fcntl
 import json
 import os
 import pty
 import signal
 import subprocess
 import sys
+import termios
 import time
 from pathlib import Path
 
@@ -137,10 +140,23 @@ def test_a_reader_that_goes_away_ends_it_quietly(arguments):
     assert done.stderr == b""
 
 
+def wait_until_it_reads(process):
+    """Return once the program has taken the first byte of stdin, and so waits for the rest."""
+    process.stdin.write(b" ")
+    process.stdin.flush()
+    unread = array.array("i", [1])
+    for _ in range(1000):
+        fcntl.ioctl(process.stdin, termios.FIONREAD, unread)
+        if not unread[0]:
+            return
+        time.sleep(0.01)
+    raise AssertionError("the program reads nothing")
+
+
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_a_signal_ends_it_at_once_and_quietly(number, code):
     process = started()
-    time.sleep(0.5)  # it waits for the end of stdin by then
+    wait_until_it_reads(process)
     process.send_signal(number)
     begun = time.monotonic()
     out, err = process.communicate(timeout=10)
