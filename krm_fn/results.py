@@ -89,7 +89,12 @@ def _field(finding: Finding) -> Object:
 def line(finding: Finding) -> str:
     """The finding as one line: `error: path/vm.yaml:3:5: VirtualMachine ns/name: spec.x: what was found; the fix`."""
     parts = (finding.severity, place(finding), str(finding.ref) if finding.ref else "", dotted(finding.path), finding.message)
-    return ": ".join(" ".join(part.split()) for part in parts if part)
+    return printable(": ".join(" ".join(part.split()) for part in parts if part))
+
+
+def printable(line: str) -> str:
+    """The line without what a terminal would take for commands."""
+    return line if line.isprintable() else "".join(letter if letter.isprintable() else " " for letter in line)
 
 
 def place(of: Finding | Related) -> str:

@@ -105,3 +105,8 @@ def test_earlier_results_stay_first_and_ours_are_not_said_twice():
 def test_results_of_any_shape_are_taken():
     assert results.merge("text", []) == []
     assert place_of(None) == ("", 0)
+
+
+def test_a_line_commands_no_terminal():
+    named = FINDING.but(message="no \x1b[2J such\nthing\u2028", ref=Ref(api_version="v1", kind="Pod", name="a\x07b"))
+    assert results.line(named) == "error: vm.yaml: Pod a b: spec.instancetype.name: no  [2J such thing"

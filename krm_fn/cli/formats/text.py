@@ -30,7 +30,7 @@ def write(report: Report) -> str:
 
 
 def _told(finding: Finding, report: Report) -> Iterator[str]:
-    line = _printable(results.line(finding))
+    line = results.line(finding)
     if report.color:
         line = _colored(finding.severity, finding.severity) + line.removeprefix(finding.severity)
     rule = f"({finding.rule})"
@@ -39,22 +39,17 @@ def _told(finding: Finding, report: Report) -> Iterator[str]:
         yield from _quoted(finding, report)
         for other in finding.related:
             if results.place(other):
-                yield f"    {results.place(other)}: {other.ref}: {dotted(other.path)}"
+                yield results.printable(f"    {results.place(other)}: {other.ref}: {dotted(other.path)}")
 
 
 def _quoted(finding: Finding, report: Report) -> Iterator[str]:
     """The line of the file and a caret; nothing where the line may hold a secret or is too long to be read."""
     line = report.line(finding.file, finding.line) if finding.line else ""
     if line and len(line) <= WIDEST and not is_secret(finding, line):
-        yield f"    {_printable(line)}"
+        yield f"    {results.printable(line)}"
         before = line[: finding.column - 1]
         caret = "".join("  " if unicodedata.east_asian_width(letter) in "WF" else " " for letter in before) + "^"
         yield f"    {_colored(caret, 'caret') if report.color else caret}"
-
-
-def _printable(line: str) -> str:
-    """The line without what a terminal would take for commands."""
-    return "".join(letter if letter.isprintable() else " " for letter in line)
 
 
 def _colored(text: str, name: str) -> str:
