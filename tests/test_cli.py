@@ -247,6 +247,19 @@ def test_in_place_twice_changes_nothing_more(folder):
     assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
 
 
+def test_in_place_leaves_files_alone_in_which_nothing_changed(folder):
+    for text in (SIZE.rstrip("\n"), f"\ufeff{SIZE}"):
+        (folder / "sizes" / "small.yml").write_text(text)
+        render("--in-place", ".", cwd=folder)
+        assert (folder / "sizes" / "small.yml").read_text() == text
+
+
+def test_in_place_keeps_a_byte_order_mark(folder):
+    (folder / "vm.yaml").write_text(f"\ufeff{VM}")
+    render("--in-place", ".", cwd=folder)
+    assert (folder / "vm.yaml").read_text() == f"\ufeff{RENDERED}"
+
+
 def test_in_place_writes_the_good_ones_and_fails_for_the_others(folder):
     (folder / "api.yaml").write_text(MISSING)
     assert render("--in-place", ".", cwd=folder).returncode == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from codecs import BOM_UTF8
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,9 +44,14 @@ def _texts(found: Sources, outcome: Outcome) -> dict[str, bytes]:
     pairs = list(rendered(found, outcome))
     changed = [number for number, (source, items) in enumerate(pairs) if _differ(source, items)]
     last = (changed or [len(pairs) - 1])[-1]
-    more = {last: appended(found, outcome)}
-    texts = {source.file: (source, _text(source, items, more.get(number, ()))) for number, (source, items) in enumerate(pairs)}
-    return {file: text for file, (source, text) in texts.items() if text != source.data}
+    more = {last: added} if (added := appended(found, outcome)) else {}
+    texts = {}
+    for number in sorted({*changed, *more}):
+        source, items = pairs[number]
+        text = _text(source, items, more.get(number, ()))
+        if text != source.data:
+            texts[source.file] = text
+    return texts
 
 
 def _differ(source: Source, items: Sequence[Any]) -> bool:
@@ -57,9 +63,9 @@ def _text(source: Source, items: Sequence[Any], more: Sequence[Any]) -> bytes:
     for number, item in zip(source.objects, items, strict=True):
         everything[number] = item
     everything += more
-    if isinstance(source.text, ListText):
-        return source.text.write(everything, source.text.head.get("results") or [])
-    return source.text.write(everything)
+    results = (source.text.head.get("results") or [],) if isinstance(source.text, ListText) else ()
+    mark = BOM_UTF8 if source.data.startswith(BOM_UTF8) else b""  # reading leaves it out
+    return mark + source.text.write(everything, *results)
 
 
 def _beside(real: Path, data: bytes) -> str:
