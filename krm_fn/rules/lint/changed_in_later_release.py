@@ -1,0 +1,77 @@
+"""A VM uses a builtin instancetype or preference that means something else in a later release.
+
+What it finds: a VirtualMachine whose instancetype or preference comes from the builtin catalogue of the KubeVirt release that
+is rendered for, where a later release deploys the same name with another spec. Patch releases do that too: 1.6.3 limited the
+sockets of twelve instancetypes.
+
+Why it matters: virt-operator replaces the object when KubeVirt is upgraded, and VMs that are created or started afresh then
+differ from those in git and from their neighbours, without any change in git.
+
+Fix: render with `--kubevirt-version` of the later release and compare; to keep what there is, write what
+`kubevirt-render catalogue show NAME` prints into the bundle, under a name of your own, or render in mode `snapshot`.
+
+Example:
+
+    # kubevirtVersion: "1.8"
+    apiVersion: kubevirt.io/v1
+    kind: VirtualMachine
+    metadata: {name: builder}
+    spec:
+      runStrategy: Always
+      instancetype: {name: u1.medium}
+      preference: {name: fedora}
+      template: {spec: {domain: {devices: {}}}}
+"""
+
+from __future__ import annotations
+
+from krm_fn.paths import dotted, leaves
+from krm_fn.rules import Hit, rule, show
+from krm_fn.rules.builtin import WORDS, place, uses
+from krm_fn.rules.builtin import dotted as version_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.catalogue import Catalogue, Run
+    from krm_fn.facts import BundleFacts
+    from krm_fn.resource import Object
+
+SHOWN = 3
+
+
+@rule(severity="info")
+def changed_in_later_release(facts: BundleFacts) -> Iterator[Hit]:
+    found = uses(facts)
+    if not found:
+        return
+    from krm_fn import catalogue  # only where a VM refers to it
+
+    builtin = catalogue.of(facts.release)
+    for (kind, name), users in found.items():
+        now, later = builtin.run(kind, name), _next(builtin, catalogue.history(kind, name))
+        if now is None or later is None:
+            continue
+        told = _told(catalogue.spec_of(now), catalogue.spec_of(later))
+        message = (
+            f"KubeVirt {version_text(later.first)} deploys the builtin {WORDS[kind]} {name} with another spec: {told}; "
+            "compare before the upgrade, or keep a copy of it in the bundle under a name of your own"
+        )
+        for vm, matcher in users:
+            path, current = place(vm, matcher)
+            yield Hit(message=message, path=path, current=current, about=vm.entry)
+
+
+def _next(builtin: Catalogue, history: tuple[Run, ...]) -> Run | None:
+    """The first later run of releases in which the name has another spec; None where it keeps this one, or goes first."""
+    here = next((number for number, run in enumerate(history) if run.first <= builtin.version <= run.last), None)
+    later = history[here + 1 :] if here is not None else ()
+    return next((run for run in later if run.form != history[here or 0].form), None)
+
+
+def _told(old: Object, new: Object) -> str:
+    before, after = dict(leaves(old)), dict(leaves(new))
+    changed = [path for path in dict.fromkeys((*before, *after)) if before.get(path) != after.get(path)]
+    told = [f"{dotted(path)} {show(before.get(path))}, then {show(after.get(path))}" for path in changed[:SHOWN]]
+    return ", ".join([*told, *([f"{len(changed) - SHOWN} more"] if len(changed) > SHOWN else [])])
