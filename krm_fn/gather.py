@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from krm_fn.paths import Path
     from krm_fn.presets import Applied, PresetFacts
     from krm_fn.presets.owners import Owner
+    from krm_fn.releases import Release
     from krm_fn.resource import Object
 
 # Where the VM stands in the kinds that hold one, by API group and kind.
@@ -246,9 +247,19 @@ class Work(Value):
     def _catalogue(self) -> Any:
         if self.settings.catalogue == "none" or not self.cluster.deploys_catalogue:
             return None
-        from krm_fn import catalogue  # only where a bundle may need it
+        return LateCatalogue(self.settings.release)
 
-        return catalogue.of(self.settings.release)
+
+class LateCatalogue:
+    """The catalogue of a release, read when it is first asked: most bundles hold all that their VMs refer to."""
+
+    def __init__(self, release: Release) -> None:
+        self._release = release
+
+    def __getattr__(self, name: str) -> Any:
+        from krm_fn import catalogue
+
+        return getattr(catalogue.of(self._release), name)
 
 
 def without_flavor(expansion: Expansion, flavor: Found) -> Expansion:

@@ -36,8 +36,7 @@ def overcommitted(size: int, percent: int) -> int:
 
 
 def single(number: float) -> float:
-    """The number as near as a 32-bit float comes to it."""
-    from struct import pack, unpack  # only where memory is overcommitted
-
-    nearest: float = unpack("f", pack("f", number))[0]
-    return nearest
+    """The number, not negative and of a memory's size, as near as a 32-bit float comes to it: with 24 binary digits."""
+    whole, parts = number.as_integer_ratio()  # `parts` is a power of two; `struct` would cost more to load than all this
+    unit: int = 1 << max(0, whole.bit_length() - 24)
+    return round(whole / unit) * unit / parts

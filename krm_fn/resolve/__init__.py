@@ -33,7 +33,6 @@ from __future__ import annotations
 from krm_fn.facts import Found, Resolution, ResolutionError
 from krm_fn.paths import as_map, get
 from krm_fn.resolve.find import Finder
-from krm_fn.resolve.infer import NotInferred, infer
 from krm_fn.resolve.lookup import BUNDLE_KINDS, Lookup
 from krm_fn.resolve.matcher import IGNORE, INSTANCETYPE, MATCHERS, PREFERENCE, Matcher, faults, inferred, stage
 from krm_fn.resolve.revision import Payload, decode
@@ -108,6 +107,8 @@ class Resolver:
         volume = written.get("inferFromVolume")
         if not volume:
             return vm, _listed(self._finder.find(vm, matcher, namespace))
+        from krm_fn.resolve.infer import NotInferred, infer  # only where a matcher infers
+
         try:
             name, kind = infer(vm, matcher, namespace=namespace, lookup=self._lookup, release=self._release)
         except NotInferred as failed:

@@ -165,9 +165,19 @@ def judge_bundle(
     facts: BundleFacts | IgnoreFacts | BaselineFacts | MigrationFacts, severity: Mapping[str, str], family: str = "bundle"
 ) -> Iterator[Finding]:
     """The findings of a family about the whole bundle."""
-    for declared in load(family):
+    for declared in _asked(family, facts):
         for hit in _hits(declared, facts, facts.release, severity):
             yield _finding(declared, hit, hit.about, severity)
+
+
+def _asked(family: str, facts: Any) -> Iterator[Rule]:
+    """The rules of a family that can have something to say, by id; the others are not loaded."""
+    package = f"{__name__}.{family}"
+    __import__(package)
+    needs = getattr(sys.modules[package], "NEEDS", {})
+    for name in _modules(family):
+        if name not in needs or needs[name](facts):
+            yield _declared(f"{package}.{name}", name)
 
 
 def _hits(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from krm_fn.yamlio.emit import Style, block, entry, flow, scalar_text
+from krm_fn.yamlio.emit import Style, block, entry, flow, kept_block, scalar_text
 from krm_fn.yamlio.layout import (
+    Unspliceable,
     before,
     break_before,
     column_of,
@@ -30,28 +31,6 @@ Holder = tuple[str, int, int]
 
 # In a text with one of these, lines and columns may not be what they seem: tabs, other line breaks, explicit keys.
 EXOTIC = "\t\r\x85\u2028\u2029?"
-
-
-# The text of maps that were written before: so many, and only those whose printed form is no longer than this.
-MEMO, LONGEST_KEPT = 5_000, 2_000
-_written: dict[tuple[str, int, int, int, bool], str] = {}
-
-
-def kept_block(value: dict[str, Any], column: int, style: Style) -> str:
-    """The keys of a map as lines at `column`. Many VMs of one instancetype gain the same."""
-    key = repr(value), column, style.step, style.dash, style.literal
-    text = _written.get(key)
-    if text is None:
-        text = "\n".join(block(value, column, style))
-        if len(_written) >= MEMO:
-            _written.clear()
-        if len(key[0]) < LONGEST_KEPT:
-            _written[key] = text
-    return text
-
-
-class Unspliceable(Exception):  # noqa: N818
-    """This change can't be made in place; splice coarser."""
 
 
 class Edits:

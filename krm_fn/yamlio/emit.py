@@ -24,6 +24,10 @@ PLAIN_NOTATION_BELOW = 1e21  # as Go's JSON does
 _inline: dict[str, str] = {}
 MEMO = 20_000
 
+# The text of maps that were written before: so many, and only those whose printed form is no longer than this.
+KEPT, LONGEST_KEPT = 5_000, 2_000
+_written: dict[tuple[str, int, int, int, bool], str] = {}
+
 
 class Style(Value):
     """How text is laid out: columns a level, columns of a list's dashes past their key, line break, literal blocks or none."""
@@ -178,6 +182,19 @@ def block(value: Any, column: int, style: Style) -> list[str]:
     lines = entry("-", value, column - 2, style)
     margin = " " * column
     return [margin + lines[0].removeprefix("- "), *lines[1:]]
+
+
+def kept_block(value: dict[str, Any], column: int, style: Style) -> str:
+    """The keys of a map as lines at `column`. Many VMs of one instancetype gain the same."""
+    key = repr(value), column, style.step, style.dash, style.literal
+    text = _written.get(key)
+    if text is None:
+        text = "\n".join(block(value, column, style))
+        if len(_written) >= KEPT:
+            _written.clear()
+        if len(key[0]) < LONGEST_KEPT:
+            _written[key] = text
+    return text
 
 
 def flow(value: Any, style: Style, margin: str | None = None, *, json: bool = False) -> str:

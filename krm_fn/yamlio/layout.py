@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 
+class Unspliceable(Exception):  # noqa: N818
+    """This change can't be made in place; splice coarser."""
+
+
 def newline_of(data: bytes) -> str:
     """The line break of the input's first line."""
     at = data.find(b"\n")

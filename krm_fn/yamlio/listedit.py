@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from krm_fn.errors import InputError
 from krm_fn.yamlio.compare import same
-from krm_fn.yamlio.edits import Unspliceable
 from krm_fn.yamlio.emit import Style, block, entry, flow
-from krm_fn.yamlio.layout import line_end, next_line, past_comments
+from krm_fn.yamlio.layout import Unspliceable, line_end, next_line, past_comments
 from krm_fn.yamlio.splice import respell
 from krm_fn.yamlio.styles import style_of
 from krm_fn.yamlio.texts import spliced

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from krm_fn.errors import InputError
 from krm_fn.yamlio.compare import aligned, changes, same
-from krm_fn.yamlio.edits import DASH, FLOW, KEY, ROOT, Edits, Holder, Unspliceable
-from krm_fn.yamlio.layout import line_start
+from krm_fn.yamlio.edits import DASH, FLOW, KEY, ROOT, Edits, Holder
+from krm_fn.yamlio.layout import Unspliceable, line_start
 from krm_fn.yamlio.nodes import ALIAS, MAP, SEQ
 from krm_fn.yamlio.styles import has_quoted_keys
 

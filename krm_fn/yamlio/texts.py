@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from krm_fn.value import Value
 from krm_fn.yamlio.compare import same
-from krm_fn.yamlio.edits import Unspliceable
 from krm_fn.yamlio.emit import Style, block, dump, flow
-from krm_fn.yamlio.layout import breaks, line_start, newline_of
-from krm_fn.yamlio.splice import respell
+from krm_fn.yamlio.layout import Unspliceable, breaks, line_start, newline_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,6 +72,8 @@ class Text:
 
     def respelled(self, item: int, new: Any, *, expand: bool = False) -> str:
         """The piece of an item, changed so that it reads as `new`; with `expand`, without aliases."""
+        from krm_fn.yamlio.splice import respell  # the plain reader makes most changes itself
+
         piece = self.pieces[item]
         anchors = None if expand else self.outer.get(item)
 

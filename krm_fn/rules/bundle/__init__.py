@@ -1,1 +1,41 @@
-"""Rules about the whole bundle."""
+"""Rules about the whole bundle.
+
+A rule here is asked in every run, and loading its module costs more than asking it. `NEEDS` says without loading it where a rule
+can have something to say at all; a rule that has no row is always asked.
+"""
+
+from __future__ import annotations
+
+from krm_fn.resource import kind_of, name_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from krm_fn.facts import BundleFacts
+
+
+def _uses_catalogue(facts: BundleFacts) -> bool:
+    found = (each for vm in facts.vms for each in (vm.resolution.instancetype, vm.resolution.preference))
+    return any(each is not None and each.origin == "catalogue" for each in found)
+
+
+def _may_differ(facts: BundleFacts) -> bool:
+    own = ("VirtualMachineClusterInstancetype", "VirtualMachineClusterPreference")
+    return facts.config.catalogue != "none" and any(facts.bundle.of_kind(kind) for kind in own)
+
+
+def _has_namesakes(facts: BundleFacts) -> bool:
+    entries = facts.bundle.entries
+    return len({(kind_of(each.obj), name_of(each.obj)) for each in entries}) < len(entries)
+
+
+NEEDS: dict[str, Callable[[BundleFacts], object]] = {
+    "deprecated_instancetype": _uses_catalogue,
+    "differing_catalogue_name": _may_differ,
+    "duplicate_object": _has_namesakes,
+    "ignored_configuration": lambda facts: facts.cluster.invalid,
+    "null_item": lambda facts: facts.bundle.nulls,
+    "removed_in_later_release": _uses_catalogue,
+    "unexpanded_vm": lambda facts: "unexpanded-vm" in facts.config.severity,
+}

@@ -7,10 +7,8 @@ Whatever else there is to change is left to that: a block of text, a list that g
 from __future__ import annotations
 
 from krm_fn.yamlio.compare import same
-from krm_fn.yamlio.edits import kept_block
-from krm_fn.yamlio.emit import Style, entry
-from krm_fn.yamlio.plain.lines import CLIPPED, OPEN, STRIPPED, NotPlain
-from krm_fn.yamlio.plain.tree import places
+from krm_fn.yamlio.emit import Style, entry, kept_block
+from krm_fn.yamlio.plain.lines import CLIPPED, OPEN, STRIPPED, NotPlain, places
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -24,6 +24,7 @@ STARTS = LETTERS | DIGITS | frozenset("/_.$(")
 MARKS = {"": (OPEN, None), "|": (CLIPPED, None), "|-": (STRIPPED, None), "{}": (EMPTY_MAP, None), "[]": (EMPTY_LIST, None)}
 
 _memo: dict[str, Token] = {}
+_places: dict[str, tuple[int, int, int, int]] = {}
 
 
 class NotPlain(Exception):  # noqa: N818
@@ -62,6 +63,21 @@ def _token(line: str) -> Token:
     if kind == OPEN and key is None:
         raise NotPlain
     return indent, dash, None if key is None else _key(key), value, kind
+
+
+def places(line: str) -> tuple[int, int, int, int]:
+    """The columns of a line where its key starts and ends and where its value starts, and the value's kind; see `token`."""
+    known = _places.get(line)
+    if known is None:
+        if len(_places) >= MEMO:
+            _places.clear()
+        indent, dash, key, _, kind = token(line)
+        start = end = indent + 2 if dash else indent
+        if key is not None:
+            end += len(split(line[start:])[0] or "")
+        value = end + 1 if kind == OPEN else end + 2 if key is not None else start
+        known = _places[line] = start, end, value, kind
+    return known
 
 
 def split(body: str) -> tuple[str | None, str]:

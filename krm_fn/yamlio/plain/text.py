@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from krm_fn.errors import InputError
+from krm_fn.yamlio.compare import same
 from krm_fn.yamlio.emit import Style
+from krm_fn.yamlio.layout import Unspliceable
 from krm_fn.yamlio.plain.changes import respelled
 from krm_fn.yamlio.plain.lines import NotPlain, read, read_laid_out
 from krm_fn.yamlio.plain.split import check, cut, regions
-from krm_fn.yamlio.plain.tree import tree
-from krm_fn.yamlio.texts import ENTRY, ListText, Piece, Top
+from krm_fn.yamlio.texts import ENTRY, ListText, Piece, Top, spliced
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from collections.abc import Sequence
 
     from krm_fn.yamlio.nodes import Node
     from krm_fn.yamlio.plain.lines import Layout
@@ -107,10 +110,27 @@ class PlainList(ListText):
             read(text)
         except NotPlain:
             return super().parse(text, piece)
+        from krm_fn.yamlio.plain.tree import tree  # most changes need none
+
         return tree(text)
 
     def tree_of(self, item: int, text: str) -> Node:
+        from krm_fn.yamlio.plain.tree import tree
+
         return super().parse(text, self.pieces[item]) if self.layouts[item] == ODD else tree(text)
+
+    def write(self, items: Sequence[Any], results: Sequence[Any] = ()) -> bytes:
+        if results or len(items) != len(self.items) or any(item is None for item in items):
+            return super().write(items, results)
+        edits = []
+        for number, (old, new) in enumerate(zip(self.items, items, strict=True)):
+            if new is not old and not same(new, old):
+                try:
+                    piece = self.pieces[number]
+                    edits.append((piece.start, piece.end, self.respelled(number, new).encode()))
+                except Unspliceable:
+                    return super().write(items)
+        return spliced(self.data, edits)
 
     def respelled(self, item: int, new: Any, *, expand: bool = False) -> str:
         layout = self.layouts[item]

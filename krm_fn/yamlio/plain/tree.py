@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import accumulate
 
 from krm_fn.yamlio.nodes import BLOCK_SCALAR, LEAF, MAP, SEQ, Node
-from krm_fn.yamlio.plain.lines import EMPTY_LIST, EMPTY_MAP, MEMO, OPEN, SCALAR, SKIPPED, block_end, split, token
+from krm_fn.yamlio.plain.lines import EMPTY_LIST, EMPTY_MAP, OPEN, SCALAR, SKIPPED, block_end, places, token
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,23 +77,6 @@ class Lines:
 
 
 NODES = {SCALAR: LEAF, EMPTY_MAP: MAP, EMPTY_LIST: SEQ}
-
-_places: dict[str, tuple[int, int, int, int]] = {}
-
-
-def places(line: str) -> tuple[int, int, int, int]:
-    """The columns of a line where its key starts and ends and where its value starts, and the value's kind; see `token`."""
-    known = _places.get(line)
-    if known is None:
-        if len(_places) >= MEMO:
-            _places.clear()
-        indent, dash, key, _, kind = token(line)
-        start = end = indent + 2 if dash else indent
-        if key is not None:
-            end += len(split(line[start:])[0] or "")
-        value = end + 1 if kind == OPEN else end + 2 if key is not None else start
-        known = _places[line] = start, end, value, kind
-    return known
 
 
 class Block(Node):
