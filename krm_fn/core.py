@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from krm_fn import config, ignores, modes, results, rules, schema
+from krm_fn import config, modes, results, rules, schema
 from krm_fn.bundle import Bundle
 from krm_fn.findings import Suppressed
 from krm_fn.gather import gather
+from krm_fn.resource import IGNORE, annotations_of
 from krm_fn.value import Value
 
 TYPE_CHECKING = False
@@ -78,6 +79,10 @@ def _judged(facts: BundleFacts, schemas: Sequence[Object]) -> Iterator[Finding]:
 
 def _silenced(found: list[Finding], facts: BundleFacts) -> tuple[list[Finding], tuple[Suppressed, ...]]:
     """The findings that count, what there is to say of ignores among them, and those that are ignored."""
+    if not any(annotations_of(entry.obj).get(IGNORE) is not None for entry in facts.bundle.entries):
+        return found, ()
+    from krm_fn import ignores  # only where there is one
+
     told = ignores.gather(facts)
     if not told.ignores and not told.misshapen:
         return found, ()

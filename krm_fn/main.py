@@ -25,7 +25,10 @@ def main() -> int:
     """The exit code of the program as it was called: 0 clean, 1 findings or unreadable input, 2 usage or config."""
     _signal.signal(_signal.SIGTERM, _terminate)  # as a container's first process we would not die of it otherwise
     arguments = sys.argv[1:]
-    return guarded(lambda: run(arguments))
+    code = guarded(lambda: run(arguments))
+    if not arguments:
+        _leave(code)
+    return code
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -69,10 +72,17 @@ def _explained(error: Exception) -> str:
     return f"internal error: {type(error).__name__} at {_origin(error.__traceback__)}; please report it"
 
 
+def _leave(code: int) -> None:
+    """End the process now: taking modules and values apart one by one costs a tenth of the time, and serves nobody."""
+    if sys.stderr is not None:
+        sys.stderr.flush()
+    os._exit(code)
+
+
 def _function() -> int:
+    gc.disable()  # plain trees hold no cycles; looking for them costs a tenth of the time
     from krm_fn.function import run as run_function
 
-    gc.disable()  # plain trees hold no cycles; looking for them costs a tenth of the time
     out = io.BytesIO()
     code = run_function(read_in(), out, sys.stderr or io.StringIO())
     write_out(out.getvalue())

@@ -196,7 +196,7 @@ def test_closed_streams_are_borne():
 def test_the_function_imports_nothing_heavy():
     script = (
         "import sys; before = set(sys.modules);"
-        "from krm_fn.main import main; sys.argv = ['x']; main();"
+        "from krm_fn.main import run; run([]);"
         "heavy = {'typing', 'json', 'pathlib', 'dataclasses', 'copy', 'logging', 'click', 'jsonschema', 'signal'};"
         "print(sorted(heavy & set(sys.modules) - before))"
     )

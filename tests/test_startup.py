@@ -35,8 +35,8 @@ HEAVY = {
 
 FUNCTION = """\
 sys.path.insert(0, sys.argv.pop())
-from krm_fn.main import main
-main()
+from krm_fn.main import run
+run([])
 """
 
 

@@ -1,12 +1,13 @@
 """Rules about the whole bundle.
 
-A rule here is asked in every run, and loading its module costs more than asking it. `NEEDS` says without loading it where a rule
-can have something to say at all; a rule that has no row is always asked.
+A rule here is asked in every run, and loading its module costs more than asking it. `NEEDS` says without loading it whether a
+rule can have something to say at all; a rule that has no row is always asked.
 """
 
 from __future__ import annotations
 
 from krm_fn.resource import kind_of, name_of
+from krm_fn.served import is_served
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,5 +38,6 @@ NEEDS: dict[str, Callable[[BundleFacts], object]] = {
     "ignored_configuration": lambda facts: facts.cluster.invalid,
     "null_item": lambda facts: facts.bundle.nulls,
     "removed_in_later_release": _uses_catalogue,
+    "unserved_api_version": lambda facts: not all(is_served(each.obj, facts.release) for each in facts.bundle.entries),
     "unexpanded_vm": lambda facts: "unexpanded-vm" in facts.config.severity,
 }

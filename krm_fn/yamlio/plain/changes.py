@@ -29,7 +29,7 @@ def respelled(text: str, old: Any, new: Any, style: Style) -> str:
     if not isinstance(old, dict) or not isinstance(new, dict):
         raise NotPlain
     changes = Changes(lines, style)
-    changes.of_map(old, new, 0, len(lines) - 1, 2, 0)
+    changes.of_map(old, new, 0, len(lines) - 1, 2, depth=0)
     return changes.apply()
 
 
@@ -54,7 +54,7 @@ class Changes:
         out += self.lines[at:]
         return "\n".join(out)
 
-    def of_map(self, old: dict[str, Any], new: dict[str, Any], first: int, last: int, column: int, depth: int) -> None:
+    def of_map(self, old: dict[str, Any], new: dict[str, Any], first: int, last: int, column: int, *, depth: int) -> None:
         """Change a map in block style on the lines from `first` to `last`."""
         at = first - 1
         kept = False
@@ -65,7 +65,7 @@ class Changes:
                 if now is value or same(value, now):
                     continue
                 at = self.line_of(key, at + 1, last, column, first)
-                self.of_entry(at, value, now, last, column, depth + 1)
+                self.of_entry(at, value, now, last, column, depth=depth + 1)
             else:
                 at = self.line_of(key, at + 1, last, column, first)
                 if self.indents[at] != column:
@@ -77,11 +77,11 @@ class Changes:
             added = {key: value for key, value in new.items() if key not in old}
             self.edits.append((last, last, -depth, kept_block(added, column, self.style)))
 
-    def of_entry(self, at: int, old: Any, new: Any, last: int, column: int, depth: int) -> None:
+    def of_entry(self, at: int, old: Any, new: Any, last: int, column: int, *, depth: int) -> None:
         """Change the value of the key on line `at`."""
         line = self.lines[at]
         if old and isinstance(old, dict) and isinstance(new, dict):
-            self.of_map(old, new, at + 1, self.end_of(at, last, column), self.indents[at + 1], depth)
+            self.of_map(old, new, at + 1, self.end_of(at, last, column), self.indents[at + 1], depth=depth)
         elif old and isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
             self.of_list(old, new, at + 1, self.end_of(at, last, column), depth)
         else:
@@ -105,7 +105,7 @@ class Changes:
                 continue
             if not (one and isinstance(one, dict) and isinstance(two, dict)):
                 raise NotPlain
-            self.of_map(one, two, starts[number], starts[number + 1], column + 2, depth + 1)
+            self.of_map(one, two, starts[number], starts[number + 1], column + 2, depth=depth + 1)
 
     def line_of(self, key: str, at: int, last: int, column: int, first: int) -> int:
         """The line of a key of a map, which is not before line `at`."""

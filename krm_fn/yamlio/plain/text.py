@@ -13,9 +13,8 @@ from krm_fn.yamlio.texts import ENTRY, ListText, Piece, Top, spliced
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from collections.abc import Sequence
+    from typing import Any
 
     from krm_fn.yamlio.nodes import Node
     from krm_fn.yamlio.plain.lines import Layout
