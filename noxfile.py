@@ -58,9 +58,10 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def examples(session: nox.Session) -> None:
-    """Render kustomization-examples and compare with what stands beside them."""
+    """Render kustomization-examples and compare with what stands beside them; `-s examples -- update` writes it anew."""
     install(session)
-    session.run("pytest", "tests/test_examples.py")
+    env = {"UPDATE_EXAMPLES": "1"} if "update" in session.posargs else {}
+    session.run("pytest", "tests/test_examples.py", "tests/hosts", "-k", "example or test_47", env=env)
 
 
 @nox.session

@@ -20,6 +20,7 @@ BUNDLE = ROOT / "kustomization-examples" / "quickstart" / "bundle"
 KUSTOMIZE = ("4.5.4", "5.6.0", "5.8.1", *(["on the PATH"] if shutil.which("kustomize") else []))
 
 IMAGE = "localhost/kubevirt-render:test"
+LATEST = "localhost/kubevirt-render:latest"  # the examples' name for it
 
 FUNCTION = f"""\
 #!/bin/sh
@@ -91,7 +92,7 @@ def image(podman: dict[str, str]) -> str:
     """The name of the image, built from the Dockerfile as it stands. Workers that build at once wait for each other."""
     authorities = "/etc/ssl/certs/ca-certificates.crt"
     trusting = ("-v", f"{authorities}:{authorities}:ro") if Path(authorities).exists() else ()
-    command = ("podman", "build", "--quiet", "--pull=never", "--network", "host", *trusting, "-t", IMAGE, ".")
+    command = ("podman", "build", "--quiet", "--pull=never", "--network", "host", *trusting, "-t", IMAGE, "-t", LATEST, ".")
     with (ROOT / ".hosts" / "podman" / "ready").open() as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         passed(run(*command, cwd=ROOT, environment=podman))

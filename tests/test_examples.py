@@ -1,13 +1,29 @@
-"""The bundles in kustomization-examples render to what stands beside them."""
+"""The bundles in kustomization-examples render to what stands beside them.
+
+A README's fence below `<!-- run: FILE -->` is run in its folder, and prints that file; `<!-- run: FILE, exit 1 -->` where it fails.
+`UPDATE_EXAMPLES=1` writes the files instead of comparing them.
+"""
 
 from __future__ import annotations
 
+import os
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-QUICKSTART = ROOT / "kustomization-examples" / "quickstart"
+import pytest
+from running import ROOT, run
+
+EXAMPLES = ROOT / "kustomization-examples"
+QUICKSTART = EXAMPLES / "quickstart"
+FENCE = re.compile(r"^<!-- run: (\S+?)(?:, exit (\d))? -->\n```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+RUNS = [
+    pytest.param(readme.parent, *match, id=f"{readme.parent.name}: {match[0]}, {match[2].split()[0]}")
+    for readme in sorted(EXAMPLES.glob("*/README.md"))
+    for match in FENCE.findall(readme.read_text())
+]
 START = "import sys; from krm_fn.main import main; sys.argv[0] = 'kubevirt-render'; sys.exit(main())"
 
 
@@ -48,3 +64,44 @@ def test_the_mistake_is_named_with_what_was_meant() -> None:
 def test_the_mistaken_vm_is_not_printed_half_done() -> None:
     ran = kubevirt_render("render", "kustomization-examples/quickstart/mistake")
     assert (ran.stdout, ran.returncode) == ("", 1)
+
+
+@pytest.fixture
+def hosts(request: pytest.FixtureRequest, environment: dict[str, str]) -> dict[str, str]:
+    """The environment with the newest kustomize, and with podman where the example runs the image."""
+    folder, _, _, script = (request.node.callspec.params[name] for name in ("folder", "file", "code", "script"))
+    found = environment
+    if folder.name == "container":
+        request.getfixturevalue("image")
+        found = request.getfixturevalue("podman")
+    path = f"{ROOT / '.hosts' / '5.8.1'}:{found['PATH']}"
+    for program in ("kustomize", "kubectl"):
+        if program in script and not shutil.which(program, path=path):
+            pytest.skip(f"no {program}: .ci/hosts fetches what can be had")
+    return {**found, "PATH": path}
+
+
+@pytest.mark.parametrize(("folder", "file", "code", "script"), RUNS)
+def test_what_a_readme_runs_prints_what_stands_beside_it(
+    folder: Path, file: str, code: str, script: str, tmp_path: Path, hosts: dict[str, str]
+) -> None:
+    copied = Path(shutil.copytree(EXAMPLES, tmp_path / "examples")) / folder.name
+    ran = run("bash", "-euo", "pipefail", "-c", script, cwd=copied, environment=hosts)
+    assert ran.returncode == int(code or 0), ran.stderr + ran.stdout
+    if os.environ.get("UPDATE_EXAMPLES"):
+        (folder / file).write_text(ran.stdout)
+    assert ran.stdout == (folder / file).read_text()
+
+
+def test_every_example_tells_what_it_shows_and_is_run() -> None:
+    elsewhere = {"argocd", "kpt"}  # tests/hosts/test_argocd.py plays a sidecar, test_checklist.py runs kpt
+    folders = {path.name for path in EXAMPLES.iterdir() if path.is_dir()} - {"quickstart", "one-vm"}
+    assert {param.values[0].name for param in RUNS} == folders - elsewhere
+    for name in sorted(folders):
+        lines = (EXAMPLES / name / "README.md").read_text().splitlines()
+        assert (lines[0].startswith("# "), len(lines) < 40) == (True, True)
+
+
+def test_the_two_clusters_get_different_vms() -> None:
+    folder = EXAMPLES / "multi-cluster"
+    assert (folder / "expected-north.yaml").read_text() != (folder / "expected-south.yaml").read_text()
