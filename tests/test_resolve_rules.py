@@ -36,6 +36,13 @@ def test_an_unknown_instancetype_is_corrected_to_the_likest():
     )
 
 
+def test_what_has_the_name_in_another_api_group_is_not_proposed():
+    other = cluster_instancetype() | {"apiVersion": "kubevirt.io/v1"}
+    assert said(vm({"name": "small"}), other)[2] == (
+        "VirtualMachineClusterInstancetype small is not found; add it to the bundle, or name one that exists"
+    )
+
+
 def test_a_message_stays_one_line_whatever_the_names_hold():
     _, _, message, _ = said(vm({"name": "no\nsuch"}))
     assert message.startswith("VirtualMachineClusterInstancetype no such is not found")

@@ -53,8 +53,8 @@ class Lookup:
     def names(self, kind: str, namespace: str) -> Sequence[str]:
         """The names that a reference in that namespace could have had, "" being the namespace of cluster kinds."""
         if (kind, namespace) not in self._names:
-            names = self._bundle.names(kind, namespace)
-            self._names[kind, namespace] = [name for name in names if not name.startswith(VM_REVISIONS)]
+            names = [name for name in self._bundle.names(kind, namespace) if not name.startswith(VM_REVISIONS)]
+            self._names[kind, namespace] = [name for name in names if self.find(kind, namespace, name)]
         return self._names[kind, namespace]
 
     def namespaces(self, kind: str, name: str) -> tuple[str, ...]:
