@@ -11,7 +11,7 @@ from krm_fn import releases
 from krm_fn.findings import UNSET
 from krm_fn.paths import dotted, get
 from krm_fn.schema.checking import check
-from krm_fn.schema.flaws import ELSEWHERE, MISSING, RANGE, TYPE, UNKNOWN, UNQUOTED, VALUE
+from krm_fn.schema.flaws import ELSEWHERE, MISSING, NULL, RANGE, TYPE, UNKNOWN, UNQUOTED, VALUE
 
 NEWEST = releases.NEWEST
 
@@ -122,10 +122,20 @@ def test_strange_fields_of_a_status_are_no_flaw() -> None:
     assert told(changed(VM, ("status", "anything"), 1)) == []
 
 
-def test_status_may_be_null_and_spec_may_not() -> None:
+def test_null_is_as_if_the_key_were_not_there() -> None:
     assert told(changed(VM, ("status",), None)) == []
-    assert told(changed(VM, ("spec",), None)) == [(TYPE, "spec", "admission")]
-    assert told(changed(PREFERENCE, ("spec",), None)) == [(TYPE, "spec", "")]
+    assert told(changed(VM, ("spec", "template", "spec", "schedulerName"), None)) == []
+    assert told(changed(VM, ("spec", "template", "spec", "volumes"), None)) == []
+    assert told(changed(VM, ("metadata", "annotations"), {"example.com/a": None})) == []
+    assert told(changed(VM, ("spec",), None)) == [(MISSING, "spec", "admission")]
+    assert told(changed(VM, (*DOMAIN, "devices"), None)) == [(MISSING, "spec.template.spec.domain.devices", "admission")]
+
+
+def test_null_is_a_flaw_where_an_empty_map_says_something_and_in_lists() -> None:
+    assert told(changed(VM, (*DOMAIN, "devices", "rng"), None)) == [(NULL, "spec.template.spec.domain.devices.rng", "")]
+    assert told(changed(VM, ("spec", "template", "spec", "tolerations"), [None])) == [
+        (TYPE, "spec.template.spec.tolerations[0]", "admission")
+    ]
 
 
 def test_a_field_of_a_later_release_names_the_releases_that_have_it() -> None:
@@ -168,9 +178,6 @@ def test_patch_releases_share_the_fields_of_their_minor_release() -> None:
         ((*DOMAIN, "cpu", "dedicatedCpuPlacement"), "true", "true or false", True),
         ((*DOMAIN, "cpu", "dedicatedCpuPlacement"), "yes", "true or false", UNSET),
         ((*DOMAIN, "cpu", "features"), {"name": "apic"}, "a list", [{"name": "apic"}]),
-        ((*DOMAIN, "devices", "rng"), None, "a map", {}),
-        ((*DOMAIN, "devices", "disks"), None, "a list", []),
-        ((*DOMAIN, "devices", "interfaces", 0, "masquerade"), None, "a map", {}),
         ((*DOMAIN, "devices", "disks", 0), "root", "a map", UNSET),
         (("metadata", "annotations", "example.com/a"), 1, "text", "1"),
         (("metadata", "labels", "app"), True, "text", "true"),

@@ -74,6 +74,7 @@ def told(obj: dict[str, Any], *crds: dict[str, Any]) -> list[tuple[str, str]]:
 GOOD: list[dict[str, Any]] = [
     {"size": 9, "ratio": 0.5, "mode": "Fast", "name": "abc"},
     {"ratio": 1, "on": None},
+    {"mode": None, "list": None, "labels": {"x": None}},
     {"amount": 4},
     {"amount": "4Gi"},
     {"list": ["a"], "labels": {"x": "y"}},
@@ -96,7 +97,6 @@ BAD: list[tuple[dict[str, Any], tuple[str, str]]] = [
     ({"size": "1"}, (TYPE, "spec.size")),
     ({"ratio": "1"}, (TYPE, "spec.ratio")),
     ({"mode": "fast"}, (VALUE, "spec.mode")),
-    ({"mode": None}, (TYPE, "spec.mode")),
     ({"name": "a1"}, (VALUE, "spec.name")),
     ({"name": "abc\n"}, (VALUE, "spec.name")),
     ({"amount": "4Ki"}, (VALUE, "spec.amount")),

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 UNKNOWN = "unknown"  # no release knows the field here
 ELSEWHERE = "elsewhere"  # another release knows it, the chosen one does not
 TYPE = "type"  # a value of another type than the field's
+NULL = "null"  # nothing, in the place of a map that says something even when it is empty
 UNQUOTED = "unquoted"  # a fraction as a quantity, which has to be text
 MISSING = "missing"  # a required field is not there
 RANGE = "range"  # a number beyond what the field holds

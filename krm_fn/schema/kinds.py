@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krm_fn.resource import group_of, kind_of, text
-from krm_fn.schema.flaws import ELSEWHERE, MISSING, RANGE, TYPE, UNKNOWN, UNQUOTED
+from krm_fn.schema.flaws import ELSEWHERE, MISSING, NULL, RANGE, TYPE, UNKNOWN, UNQUOTED
 from krm_fn.value import Value
 
 TYPE_CHECKING = False
@@ -99,7 +99,7 @@ def kind_known(obj: Object, release: Release) -> Kind | None:
 def refused(flaw: Flaw, row: Kind) -> bool:
     """True where the webhooks of the kind refuse an object for this flaw.
 
-    What they only decode, they refuse for wrong types, but for null, as Go does; nobody there minds an unquoted quantity.
+    What they only decode, they refuse for wrong types; nobody there minds an unquoted quantity, and null never comes there.
     upstream: pkg/util/webhooks/webhooks.go:ValidateSchema
     """
     top = flaw.path[0]
@@ -108,5 +108,5 @@ def refused(flaw: Flaw, row: Kind) -> bool:
     if row.strict and top in ("spec", "status"):
         # upstream takes these two for keywords of the schema itself, and lets a status hold anything
         passed = flaw.kind in (UNKNOWN, ELSEWHERE) and (top == "status" or flaw.path[-1] in ("$schema", "id"))
-        return not passed and flaw.kind != UNQUOTED
-    return flaw.kind in (TYPE, RANGE) and flaw.current is not None
+        return not passed and flaw.kind not in (UNQUOTED, NULL)
+    return flaw.kind in (TYPE, RANGE) and flaw.current is not None  # null in a list is nothing to Go

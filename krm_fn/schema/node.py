@@ -6,7 +6,7 @@ A valid object must cost little: the walk looks up each key once, and what a sca
 from __future__ import annotations
 
 from krm_fn.findings import UNSET
-from krm_fn.schema.flaws import ELSEWHERE, MISSING, TYPE, UNKNOWN, Flaw
+from krm_fn.schema.flaws import ELSEWHERE, MISSING, NULL, TYPE, UNKNOWN, Flaw
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -137,11 +137,25 @@ def _walk_map(value: dict[Any, Any], node: Node, path: Path, found: list[Flaw]) 
         place = fields.get(key) or node.values
         if place is None:
             found.append(_unknown(str(key), node, path))
+        elif below is None:
+            if _may_be_meant(place) and key not in node.required:
+                found.append(_wrong_type(None, place, (*path, str(key))).but(kind=NULL))
         elif type(below) not in place.plain:
             walk(below, place, (*path, str(key)), found)
     for name in node.required:
-        if name not in value:
+        if value.get(name) is None:
             _miss(name, node, path, found)
+
+
+def _may_be_meant(place: Node) -> bool:
+    """True where `{}` says more than nothing, so that a key without a value may be a slip.
+
+    The API server drops null from maps before anything looks at it, as if the key weren't there.
+    upstream: k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting/prune.go
+    """
+    if not place.of_map or place.nullable:
+        return False
+    return place.fields is not None and place.values is None and not place.required  # asking for the fields fills in the rest
 
 
 def _miss(name: str, node: Node, path: Path, found: list[Flaw]) -> None:

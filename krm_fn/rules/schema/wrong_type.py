@@ -1,11 +1,12 @@
 """A field holds a value of another type than the API has there.
 
-What it finds: text where an integer belongs, a number where text belongs, a map where a list belongs, null in the place of an
-empty map, and amounts that are none. Amounts may be written as text or as whole numbers; a fraction needs quotes. Ports and
-the like take both text and integers.
+What it finds: text where an integer belongs, a number where text belongs, a map where a list belongs, null in a list, and
+amounts that are none. Amounts may be written as text or as whole numbers; a fraction needs quotes. Ports and the like take
+both text and integers. A key with nothing behind it, which is null, is a warning where an empty map would say something, as
+in `rng: {}`; elsewhere it is as if the key weren't there.
 
-Why it matters: the API server refuses the object. YAML makes the mistake easy: `8` is a number, `"8"` is text, and a key with
-nothing behind it is null.
+Why it matters: the API server refuses the object. YAML makes the mistake easy: `8` is a number, and `"8"` is text. Null it
+drops without a word, and the device that was meant is missing.
 
 Fix: write the value as the message proposes it, else one of the type it names.
 
@@ -24,7 +25,7 @@ from __future__ import annotations
 from krm_fn.findings import UNSET
 from krm_fn.rules import Hit, rule
 from krm_fn.rules.schemas import field_of, shown
-from krm_fn.schema.flaws import TYPE, UNQUOTED
+from krm_fn.schema.flaws import NULL, TYPE, UNQUOTED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +38,15 @@ if TYPE_CHECKING:
 @rule(severity="error", upstream="pkg/util/openapi/openapi.go:Validate")
 def wrong_type(facts: ObjectFacts) -> Iterator[Hit]:
     for flaw in facts.flaws:
-        if flaw.kind in (TYPE, UNQUOTED):
+        if flaw.kind == NULL:
+            yield Hit(
+                message=f"{field_of(flaw)} holds null, which counts as absent; write {{}} where it is meant, else remove it",
+                path=flaw.path,
+                current=None,
+                proposed=flaw.proposed,
+                severity="warning",
+            )
+        elif flaw.kind in (TYPE, UNQUOTED):
             fix = "write " + (flaw.expected if flaw.proposed is UNSET else shown(flaw, flaw.proposed))
             expected = "" if flaw.proposed is UNSET else f" where {flaw.expected} belongs"
             yield Hit(
