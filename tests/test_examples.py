@@ -1,6 +1,6 @@
 """The bundles in kustomization-examples render to what stands beside them.
 
-A README's fence below `<!-- run: FILE -->` is run in its folder, and prints that file; `<!-- run: FILE, exit 1 -->` where it fails.
+A README's fence below `<!-- run: FILE -->` is run in its folder and prints that file; `<!-- run: FILE, exit 1 -->` if it fails.
 `UPDATE_EXAMPLES=1` writes the files instead of comparing them.
 """
 
@@ -83,7 +83,7 @@ def hosts(request: pytest.FixtureRequest, environment: dict[str, str]) -> dict[s
 
 @pytest.mark.parametrize(("folder", "file", "code", "script"), RUNS)
 def test_what_a_readme_runs_prints_what_stands_beside_it(
-    folder: Path, file: str, code: str, script: str, tmp_path: Path, hosts: dict[str, str]
+    *, folder: Path, file: str, code: str, script: str, tmp_path: Path, hosts: dict[str, str]
 ) -> None:
     copied = Path(shutil.copytree(EXAMPLES, tmp_path / "examples")) / folder.name
     ran = run("bash", "-euo", "pipefail", "-c", script, cwd=copied, environment=hosts)

@@ -1,0 +1,218 @@
+"""What docs/ci.md offers to pipelines, run as far as it runs without their servers."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+from running import ROOT, passed, run, tool
+
+from krm_fn import yamlio
+
+RECIPES = ROOT / "kustomization-examples" / "ci"
+CLUSTERS = ROOT / "kustomization-examples" / "multi-cluster"
+MISTAKE = ROOT / "kustomization-examples" / "quickstart" / "mistake" / "vm.yaml"
+ONE_VM = ROOT / "kustomization-examples" / "one-vm" / "vm.yaml"
+
+Environment = dict[str, str]
+
+
+def git(folder: Path, environment: Environment, *arguments: str) -> str:
+    return passed(run("git", *arguments, cwd=folder, environment=environment))
+
+
+@pytest.fixture
+def shell(environment: Environment) -> Environment:
+    """The environment of a runner: the command and a kustomize on the PATH."""
+    path = f"{environment['PATH']}:{ROOT / '.hosts' / '5.8.1'}"
+    if not shutil.which("kustomize", path=path):
+        pytest.skip("no kustomize: .ci/hosts fetches it")
+    return {**environment, "PATH": path}
+
+
+@pytest.fixture
+def repository(tmp_path: Path, shell: Environment) -> Path:
+    """A repository with two clusters and the script, pushed to one of its own."""
+    folder = tmp_path / "work"
+    shutil.copytree(CLUSTERS, folder)
+    shutil.copy(RECIPES / "render.sh", folder)
+    git(tmp_path, shell, "init", "-q", "--bare", "-b", "main", "remote.git")
+    for command in (
+        ("init", "-q", "-b", "main"),
+        ("add", "-A"),
+        ("commit", "-q", "-m", "vms"),
+        ("remote", "add", "origin", str(tmp_path / "remote.git")),
+        ("push", "-q", "-u", "origin", "main"),
+    ):
+        git(folder, shell, *command)
+    return folder
+
+
+def steps(workflow: str, job: str) -> dict[str, dict[str, Any]]:
+    """The steps of a workflow that run something, by name."""
+    found = yamlio.read_value((RECIPES / workflow).read_text())["jobs"][job]["steps"]
+    return {step["name"]: step for step in found if "run" in step}
+
+
+def test_rendered_manifests_are_written_for_every_cluster(repository: Path, shell: Environment) -> None:
+    passed(run("./render.sh", "clusters", "rendered", cwd=repository, environment=shell))
+    for name in ("north", "south"):
+        assert (repository / "rendered" / name / "vms.yaml").read_text() == (CLUSTERS / f"expected-{name}.yaml").read_text()
+    assert sorted(path.name for path in (repository / "rendered").rglob("*") if path.is_file()) == ["vms.yaml", "vms.yaml"]
+
+
+def test_a_mistake_leaves_the_rendered_manifests_as_they_were(repository: Path, shell: Environment) -> None:
+    passed(run("./render.sh", "clusters", "rendered", cwd=repository, environment=shell))
+    before = (repository / "rendered" / "north" / "vms.yaml").read_text()
+    (repository / "base" / "vm.yaml").write_text(MISTAKE.read_text())
+    ran = run("./render.sh", "clusters", "rendered", cwd=repository, environment=shell)
+    assert (ran.returncode != 0, "u1.smalll" in ran.stderr) == (True, True)
+    assert (repository / "rendered" / "north" / "vms.yaml").read_text() == before
+
+
+def test_a_function_that_was_left_out_is_found(repository: Path, shell: Environment) -> None:
+    script = repository / "render.sh"
+    script.write_text(script.read_text().replace(" --enable-exec", ""))
+    ran = run("./render.sh", "clusters", "rendered", cwd=repository, environment=shell)
+    assert (ran.returncode, "(unexpanded-vm)" in ran.stdout) == (1, True)
+    assert not (repository / "rendered" / "north" / "vms.yaml").exists()
+
+
+def test_fluxs_workflow_commits_what_changed_and_only_then(repository: Path, shell: Environment) -> None:
+    todo = steps("render-workflow.yml", "render")
+    for _ in range(2):
+        for name in ("Render", "Commit"):
+            passed(run("bash", "-e", "-o", "pipefail", "-c", todo[name]["run"], cwd=repository, environment=shell))
+    log = git(repository, shell, "log", "--format=%s", "origin/main").splitlines()
+    assert (len(log), re.fullmatch("rendered: [0-9a-f]+", log[0]) is not None) == (2, True)
+    shown = git(repository, shell, "show", "--format=", "--name-only", "origin/main").split()
+    assert shown == ["rendered/north/vms.yaml", "rendered/south/vms.yaml"]
+
+
+def test_flux_applies_a_folder_that_the_workflow_writes(repository: Path, shell: Environment) -> None:
+    passed(run("./render.sh", "clusters", "rendered", cwd=repository, environment=shell))
+    documents = yamlio.read_stream((RECIPES / "flux.yaml").read_bytes()).items
+    (applied,) = [document["spec"]["path"] for document in documents if document["kind"] == "Kustomization"]
+    assert (repository / applied).is_dir()
+
+
+@pytest.fixture
+def vms(tmp_path: Path) -> Path:
+    """A folder with a right VM and a wrong one."""
+    folder = tmp_path / "vms"
+    folder.mkdir()
+    shutil.copy(ONE_VM, folder / "right.yaml")
+    shutil.copy(MISTAKE, folder / "wrong.yaml")
+    return folder
+
+
+def test_gitlabs_job_writes_both_of_its_reports(vms: Path, environment: Environment) -> None:
+    job = yamlio.read_value((RECIPES / "gitlab-ci.yml").read_text())["kubevirt"]
+    ran = run("bash", "-e", "-c", "\n".join(job["script"]), cwd=vms, environment=environment)
+    assert ran.returncode == 1
+    (finding,) = json.loads((vms / job["artifacts"]["reports"]["codequality"]).read_text())
+    assert (finding["location"]["path"], finding["location"]["lines"]["begin"]) == ("wrong.yaml", 10)
+    junit = ET.parse(vms / job["artifacts"]["reports"]["junit"])
+    assert len(list(junit.iter("failure"))) == 1
+
+
+def action_step(name: str, **inputs: str) -> tuple[str, Environment]:
+    """A step of the action: its script, and the environment that the inputs become."""
+    action = yamlio.read_value((ROOT / "action.yml").read_text())
+    given = {key: inputs.get(key, row["default"]) for key, row in action["inputs"].items()}
+    (step,) = [step for step in action["runs"]["steps"] if step.get("name") == name]
+    filled = {
+        key: re.sub(r"\$\{\{ inputs\.(\w+) \}\}", lambda match: given[match[1]], text)
+        for key, text in step.get("env", {}).items()
+    }
+    return step["run"], filled
+
+
+@pytest.fixture(scope="session")
+def installed(tmp_path_factory: pytest.TempPathFactory, environment: Environment) -> Environment:
+    """A runner on which the action's own step has installed the command."""
+    folder = tmp_path_factory.mktemp("runner")
+    runner = {**environment, "GITHUB_ACTION_PATH": str(ROOT), "RUNNER_TEMP": str(folder)}
+    runner.pop("PYTHONPATH")
+    script, _ = action_step("Install")
+    ran = run("bash", "-e", "-o", "pipefail", "-c", script, cwd=folder, environment=runner)
+    if ran.returncode and re.search("NewConnectionError|Temporary failure|No matching distribution", ran.stderr):
+        pytest.skip("the package index can't be reached")
+    passed(ran)
+    return {**runner, "GITHUB_STEP_SUMMARY": str(folder / "summary.md")}
+
+
+def test_the_action_annotates_lines_and_fails(installed: Environment, vms: Path) -> None:
+    script, env = action_step(
+        "Check", arguments="--kubevirt-version=1.8\n--summary\n", sarif="out.sarif", paths="right.yaml\nwrong.yaml\n"
+    )
+    ran = run("bash", "-e", "-o", "pipefail", "-c", script, cwd=vms, environment={**installed, **env})
+    assert ran.returncode == 1, ran.stderr
+    assert ran.stdout.startswith("::error file=wrong.yaml,line=10,col=11,")
+    assert "u1.smalll" in Path(installed["GITHUB_STEP_SUMMARY"]).read_text()
+    assert json.loads((vms / "out.sarif").read_text())["runs"][0]["results"][0]["ruleId"] == "unresolved-instancetype"
+
+
+def test_the_action_looks_at_everything_unless_told(installed: Environment, vms: Path) -> None:
+    (vms / "wrong.yaml").unlink()
+    script, env = action_step("Check")
+    ran = run("bash", "-e", "-o", "pipefail", "-c", script, cwd=vms, environment={**installed, **env})
+    assert (ran.returncode, ran.stdout) == (0, "")
+
+
+def test_the_check_workflow_gives_the_action_inputs_that_it_has() -> None:
+    action = yamlio.read_value((ROOT / "action.yml").read_text())
+    workflow = yamlio.read_value((RECIPES / "check-workflow.yml").read_text())
+    (given,) = [step["with"] for step in workflow["jobs"]["kubevirt"]["steps"] if "kubevirt-render@" in step.get("uses", "")]
+    assert given.keys() <= action["inputs"].keys()
+
+
+@pytest.mark.parametrize("name", ["render-workflow.yml", "check-workflow.yml"])
+def test_zizmor_finds_nothing_in_the_workflows_that_are_offered(name: str, tmp_path: Path, environment: Environment) -> None:
+    workflows = tmp_path / ".github" / "workflows"
+    workflows.mkdir(parents=True)
+    shutil.copy(RECIPES / name, workflows)
+    # our own action stands there by its tag: its commit is known to users alone
+    text = (
+        (RECIPES / name)
+        .read_text()
+        .replace("kubevirt-render@v0.1.0 # better: the commit of that tag", f"kubevirt-render@{'0' * 40} # v0.1.0")
+    )
+    (workflows / name).write_text(text)
+    passed(run(tool("zizmor"), "--offline", "--no-progress", str(workflows / name), cwd=tmp_path, environment=environment))
+
+
+@pytest.mark.parametrize("hook", ["kubevirt-render-check", "kubevirt-render-expanded"])
+def test_pre_commit_runs_the_hooks_from_a_clone(hook: str, vms: Path, tmp_path: Path, environment: Environment) -> None:
+    pre_commit = tool("pre-commit")
+    clone = tmp_path / "clone"
+    git(tmp_path, environment, "clone", "-q", "--no-local", "--depth=1", f"file://{ROOT}", str(clone))
+    shutil.copy(ROOT / ".pre-commit-hooks.yaml", clone)  # as it stands, committed or not
+    git(clone, environment, "add", "-A")
+    git(clone, environment, "commit", "-q", "--allow-empty", "-m", "hooks")
+    for command in (("init", "-q"), ("add", "-A"), ("commit", "-q", "-m", "vms")):
+        git(vms, environment, *command)
+    home = {**environment, "PRE_COMMIT_HOME": str(tmp_path.parent / "pre-commit")}
+    home.pop("PYTHONPATH")
+    command = (pre_commit, "try-repo", str(clone), hook, "--all-files", "--color", "never")
+    wrong = run(*command, cwd=vms, environment=home)
+    assert wrong.returncode == 1
+    assert ("(unresolved-instancetype)" if hook.endswith("check") else "(unexpanded-vm)") in wrong.stdout
+    (vms / "wrong.yaml").unlink()
+    if hook.endswith("expanded"):
+        rendered = passed(run("kubevirt-render", "render", "right.yaml", cwd=vms, environment=environment))
+        (vms / "right.yaml").write_text(rendered)
+    git(vms, environment, "add", "-A")
+    right = run(*command, cwd=vms, environment=home)
+    assert right.returncode == 0, right.stdout
+
+
+def test_the_configuration_that_is_offered_names_hooks_that_there_are() -> None:
+    hooks = {hook["id"] for hook in yamlio.read_value((ROOT / ".pre-commit-hooks.yaml").read_text())}
+    (repo,) = yamlio.read_value((RECIPES / "pre-commit-config.yaml").read_text())["repos"]
+    assert {hook["id"] for hook in repo["hooks"]} <= hooks
