@@ -1,7 +1,8 @@
-"""Takes out of the base what installs packages, and compiles the standard library where the base did not. Run as root, once."""
+"""Takes out of the base what installs packages or raises privileges, and compiles the standard library. Run as root, once."""
 
 import compileall
 import shutil
+import stat
 import sys
 import sysconfig
 from pathlib import Path
@@ -19,4 +20,8 @@ for folder in folders:
 for folder in ("/usr/local/bin", "/usr/bin"):
     for found in Path(folder).glob("pip*"):
         found.unlink()
+for found in Path("/usr").rglob("*"):
+    mode = found.lstat().st_mode
+    if stat.S_ISREG(mode) and mode & (stat.S_ISUID | stat.S_ISGID):
+        found.chmod(stat.S_IMODE(mode) & ~(stat.S_ISUID | stat.S_ISGID))
 compileall.compile_dir(library, quiet=1, invalidation_mode=PycInvalidationMode.UNCHECKED_HASH)

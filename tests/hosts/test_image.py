@@ -154,6 +154,14 @@ def test_nothing_inside_may_be_written_by_the_function(container: Container) -> 
     assert container(*flags, arguments=arguments).stdout == "[]\n"
 
 
+def test_nothing_inside_raises_privileges(container: Container) -> None:
+    flags, arguments = python(
+        "import os; files = (os.path.join(p, f) for p, _, names in os.walk('/usr') for f in names);"
+        " print([file for file in files if os.lstat(file).st_mode & 0o6000])"
+    )
+    assert container(*flags, arguments=arguments).stdout == "[]\n"
+
+
 def test_it_starts_the_function_itself_as_nobody(inspected: dict[str, Any], container: Container) -> None:
     config = inspected["Config"]
     assert config["Entrypoint"] == ["python3", "-I", "-S", "-B", "/usr/local/bin/kubevirt-render"]
