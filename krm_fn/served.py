@@ -6,7 +6,7 @@ upstream: pkg/virt-operator/resource/generate/components/crds.go, staging/src/ku
 from __future__ import annotations
 
 from krm_fn.paths import get
-from krm_fn.resource import kind_of, text
+from krm_fn.resource import group_of, kind_of, text
 from krm_fn.value import Value
 
 TYPE_CHECKING = False
@@ -60,6 +60,10 @@ SUCCESSORS: dict[tuple[str, str], tuple[str, str] | None] = {
     (FLAVOR, "VirtualMachinePreference"): (INSTANCETYPE, "VirtualMachinePreference"),
     (FLAVOR, "VirtualMachineClusterPreference"): (INSTANCETYPE, "VirtualMachineClusterPreference"),
 }
+# The groups whose kinds are all listed here, those among them that nothing is rendered of, and where each kind belongs.
+GROUPS = (CORE, INSTANCETYPE, POOL, FLAVOR)
+OTHERS = frozenset(((CORE, "KubeVirt"),))
+HOMES = {kind: group for group, kind in KINDS}
 FIRST_API_VERSION = f"{CORE}/v1alpha1"
 
 
@@ -82,6 +86,15 @@ def is_served(obj: Object, release: Release) -> bool:
         return False
     rows = KINDS.get(key)
     return rows is None or any(row.version == version and release.within(since=row.since, until=row.until) for row in rows)
+
+
+def is_stray(obj: Object) -> bool:
+    """True for a kind that KubeVirt has in none of its releases, in a group of KubeVirt's; and for one of its kinds elsewhere."""
+    group, kind = group_of(obj), kind_of(obj)
+    if group not in GROUPS:
+        return kind in HOMES
+    key = group, kind.removesuffix("List")
+    return not (key in KINDS or key in SUCCESSORS or key in OTHERS)
 
 
 def present_form(obj: Object, release: Release) -> tuple[str, str] | None:

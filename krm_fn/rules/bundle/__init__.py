@@ -7,7 +7,7 @@ rule can have something to say at all; a rule that has no row is always asked.
 from __future__ import annotations
 
 from krm_fn.resource import kind_of, name_of
-from krm_fn.served import is_served
+from krm_fn.served import is_served, is_stray
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ NEEDS: dict[str, Callable[[BundleFacts], object]] = {
     "ignored_configuration": lambda facts: facts.cluster.invalid,
     "null_item": lambda facts: facts.bundle.nulls,
     "removed_in_later_release": _uses_catalogue,
+    "unknown_kind": lambda facts: any(is_stray(each.obj) for each in facts.bundle.entries),
     "unserved_api_version": lambda facts: not all(is_served(each.obj, facts.release) for each in facts.bundle.entries),
     "unexpanded_vm": lambda facts: "unexpanded-vm" in facts.config.severity,
 }
