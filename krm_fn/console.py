@@ -5,6 +5,10 @@ from __future__ import annotations
 import os
 import sys
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
 NAME = "kubevirt-render"
 TERMINATED = 128 + 15
 INTERRUPTED = 128 + 2
@@ -15,6 +19,13 @@ def fail(message: str, code: int = 1) -> int:
     if sys.stderr is not None:
         sys.stderr.write(f"{NAME}: error: {' '.join(message.split())}\n")
     return code
+
+
+def output() -> BinaryIO:
+    """Stdout, for bytes. Raises: BrokenPipeError where it is closed."""
+    if sys.stdout is None:
+        raise BrokenPipeError
+    return sys.stdout.buffer
 
 
 def write_out(data: bytes) -> None:

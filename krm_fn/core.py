@@ -54,7 +54,7 @@ def render(
     are CustomResourceDefinitions that stand beside those of the bundle.
     """
     facts = gather(Bundle(items, places), settings)
-    found, ignored = _silenced([_with_place(finding, facts.bundle) for finding in _judged(facts, schemas)], facts)
+    found, ignored = _silenced([with_place(finding, facts.bundle) for finding in _judged(facts, schemas)], facts)
     return Outcome(items=modes.leave(items, facts), findings=results.ordered(found), ignored=ignored)
 
 
@@ -93,12 +93,12 @@ def _silenced(found: list[Finding], facts: BundleFacts) -> tuple[list[Finding], 
     judged = rules.judge_bundle(told, facts.config.severity, "ignore")
     kept = [finding for finding in found if ignores.key(finding) not in why]
     return (
-        [*kept, *(_with_place(finding, facts.bundle) for finding in judged)],
+        [*kept, *(with_place(finding, facts.bundle) for finding in judged)],
         tuple(Suppressed(finding=each, by="ignore", reason=why[ignores.key(each)]) for each in results.ordered(ignored)),
     )
 
 
-def _with_place(finding: Finding, bundle: Bundle) -> Finding:
+def with_place(finding: Finding, bundle: Bundle) -> Finding:
     """The finding with the files of its places, those of its related ones in the message as well."""
     file, index = bundle.place(finding.item)
     related = tuple(_placed(each, bundle) for each in finding.related)

@@ -8,10 +8,9 @@ from krm_fn.errors import ConfigError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from typing import BinaryIO, TextIO
 
-    from krm_fn.findings import Finding
+LARGE = 4 << 20  # bytes: from here on the objects of a list are not held in memory all at once
 
 
 def run(data: bytes, out: BinaryIO, err: TextIO) -> int:
@@ -20,6 +19,12 @@ def run(data: bytes, out: BinaryIO, err: TextIO) -> int:
     A wrong config leaves the items as they came, with one result that names the key.
     Raises: InputError where `data` is no ResourceList; then nothing was written.
     """
+    if len(data) >= LARGE:
+        from krm_fn.large import run as run_large
+
+        code = run_large(data, out, err)
+        if code is not None:
+            return code
     listing = yamlio.read_resource_list(data)
     earlier = listing.head.get("results")
     try:
@@ -31,13 +36,8 @@ def run(data: bytes, out: BinaryIO, err: TextIO) -> int:
     outcome = core.render(listing.items, settings)
     said = results.merge(earlier, outcome.findings) if outcome.findings else []
     out.write(listing.write(outcome.items, said))
-    report(outcome.findings, err)
+    results.report(outcome.findings, err)
     return results.exit_code(outcome.findings, settings.fail_on)
-
-
-def report(findings: Iterable[Finding], err: TextIO) -> None:
-    """Write each finding as one line: kustomize shows its users nothing else."""
-    err.writelines(f"{NAME}: {results.line(finding)}\n" for finding in findings)
 
 
 def _config_result(error: ConfigError) -> dict[str, object]:

@@ -41,20 +41,17 @@ HALF_JUDGED_SINCE = (1, 6)
 
 def gather(bundle: Bundle, settings: Config) -> BundleFacts:
     """What there is to know of a bundle under a config."""
-    work = Work(
+    work = work_on(bundle, settings)
+    return work.facts(vms=tuple(work.vms()), instances=tuple(work.instances()) if work.has_presets else ())
+
+
+def work_on(bundle: Bundle, settings: Config) -> Work:
+    return Work(
         bundle=bundle,
         settings=settings,
         cluster=of_bundle(bundle, settings.configuration),
         has_presets=settings.presets != "ignore"
         and bool(bundle.of_kind("VirtualMachineInstancePreset") or bundle.of_kind("VirtualMachinePreset")),
-    )
-    return BundleFacts(
-        bundle=bundle,
-        config=settings,
-        cluster=work.cluster,
-        release=settings.release,
-        vms=tuple(work.vms()),
-        instances=tuple(work.instances()) if work.has_presets else (),
     )
 
 
@@ -76,12 +73,30 @@ class Work(Value):
 
     def vms(self) -> Iterator[VmFacts]:
         """The facts of every VM and of every pool's template, in the bundle's order."""
-        resolver = Resolver(bundle=self.bundle, release=self.settings.release, catalogue=self._catalogue())
-        for entry in self.bundle.entries:
-            prefix = holds_vm(entry)
-            if prefix is not None:
-                vm = get(entry.obj, prefix)
-                yield self._vm(entry, prefix, vm, resolver.resolve(vm, namespace=effective_namespace(entry.obj)))
+        resolver = self.resolver()
+        return (facts for entry in self.bundle.entries if (facts := self.vm(entry, resolver)))
+
+    def vm(self, entry: Entry, resolver: Resolver) -> VmFacts | None:
+        """The facts of the VM in an object, or of the template in a pool; None where it holds none."""
+        prefix = holds_vm(entry)
+        if prefix is None:
+            return None
+        vm = get(entry.obj, prefix)
+        return self._vm(entry, prefix, vm, resolver.resolve(vm, namespace=effective_namespace(entry.obj)))
+
+    def resolver(self) -> Resolver:
+        return Resolver(bundle=self.bundle, release=self.settings.release, catalogue=self._catalogue())
+
+    def facts(self, *, vms: tuple[VmFacts, ...], instances: tuple[InstanceFacts, ...] = ()) -> BundleFacts:
+        """What is known of the bundle when these are known."""
+        return BundleFacts(
+            bundle=self.bundle,
+            config=self.settings,
+            cluster=self.cluster,
+            release=self.settings.release,
+            vms=vms,
+            instances=instances,
+        )
 
     def instances(self) -> Iterator[InstanceFacts]:
         """The facts of the instances that stand for themselves, which presets reach directly, and of owners of templates."""

@@ -12,7 +12,7 @@ import io
 import os
 import sys
 
-from krm_fn.console import INTERRUPTED, TERMINATED, abandon_stdout, fail, read_in, write_out
+from krm_fn.console import INTERRUPTED, TERMINATED, abandon_stdout, fail, output, read_in, write_out
 from krm_fn.errors import RenderError
 
 TYPE_CHECKING = False
@@ -83,10 +83,7 @@ def _function() -> int:
     gc.disable()  # plain trees hold no cycles; looking for them costs a tenth of the time
     from krm_fn.function import run as run_function
 
-    out = io.BytesIO()
-    code = run_function(read_in(), out, sys.stderr or io.StringIO())
-    write_out(out.getvalue())
-    return code
+    return run_function(read_in(), output(), sys.stderr or io.StringIO())
 
 
 def _called_as_plugin(file: str) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from krm_fn import config, core, results, yamlio
 from krm_fn.errors import ConfigError
-from krm_fn.function import report
+from krm_fn.results import report
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

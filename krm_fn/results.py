@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from krm_fn.console import NAME
 from krm_fn.findings import SEVERITIES, UNSET
 from krm_fn.paths import as_list, dotted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any
+    from typing import Any, TextIO
 
     from krm_fn.findings import Finding, Related
     from krm_fn.paths import Path
@@ -95,6 +96,11 @@ def line(finding: Finding) -> str:
 def printable(line: str) -> str:
     """The line without what a terminal would take for commands."""
     return line if line.isprintable() else "".join(letter if letter.isprintable() else " " for letter in line)
+
+
+def report(findings: Iterable[Finding], err: TextIO) -> None:
+    """Write each finding as one line: kustomize shows its users nothing else."""
+    err.writelines(f"{NAME}: {line(finding)}\n" for finding in findings)
 
 
 def place(of: Finding | Related) -> str:

@@ -20,9 +20,9 @@ from krm_fn.cli import options, outputs
 from krm_fn.console import write_out
 from krm_fn.core import Outcome
 from krm_fn.errors import ConfigError, InputError, RenderError
-from krm_fn.function import report
 from krm_fn.paths import dotted
 from krm_fn.resource import ref_of
+from krm_fn.results import report
 from krm_fn.sources import NothingFoundError, Sources, files
 from krm_fn.yamlio import dump
 

@@ -14,7 +14,7 @@ from krm_fn.config_keys import NAMES, Config
 from krm_fn.console import write_out
 from krm_fn.core import Outcome
 from krm_fn.errors import UsageError
-from krm_fn.function import report
+from krm_fn.results import report
 
 
 @click.command()

@@ -12,7 +12,7 @@ from krm_fn.cli import inplace, options, outputs
 from krm_fn.cli.places import Places
 from krm_fn.console import write_out
 from krm_fn.errors import UsageError
-from krm_fn.function import report
+from krm_fn.results import report
 
 
 @click.command()

@@ -38,15 +38,16 @@ def replaced(items: Sequence[Any], changes: Iterable[tuple[Entry, Path, Object]]
     """
     changed = list(items)
     for entry, path, new in changes:
-        changed[entry.item] = _with(changed[entry.item], (*entry.path, *path), new)
+        changed[entry.item] = put_in(changed[entry.item], (*entry.path, *path), new)
     return changed
 
 
-def _with(value: Any, path: Path, new: Any) -> Any:
+def put_in(value: Any, path: Path, new: Any) -> Any:
+    """The value with another one at a path; what stands around it is copied along the way only."""
     if not path:
         return new
     around = value.copy()
-    around[path[0]] = _with(around[path[0]], path[1:], new)
+    around[path[0]] = put_in(around[path[0]], path[1:], new)
     return around
 
 

@@ -22,10 +22,10 @@ DOMAIN = ("spec", "template", "spec", "domain")
 
 
 def leave(items: Sequence[Any], facts: BundleFacts) -> list[Any]:
-    return replaced(items, _changes(facts))
+    return replaced(items, changes(facts))
 
 
-def _changes(facts: BundleFacts) -> Iterator[tuple[Entry, Path, Object]]:
+def changes(facts: BundleFacts) -> Iterator[tuple[Entry, Path, Object]]:
     for each in facts.vms:
         vm = referring(each, facts)
         if each.resolution.errors or each.rendered is None:

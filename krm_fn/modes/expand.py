@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 def leave(items: Sequence[Any], facts: BundleFacts) -> list[Any]:
-    return [*replaced(items, _changes(facts)), *_previews(facts)]
+    return [*replaced(items, changes(facts)), *_previews(facts)]
 
 
-def _changes(facts: BundleFacts) -> Iterator[tuple[Entry, Path, Object]]:
+def changes(facts: BundleFacts) -> Iterator[tuple[Entry, Path, Object]]:
     for each in facts.vms:
         vm = each.rendered
         if vm is not None and facts.config.provenance and each.expansion:

@@ -40,7 +40,7 @@ from krm_fn.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from krm_fn.bundle import Entry
@@ -162,21 +162,25 @@ def judge(
 
 
 def judge_bundle(
-    facts: BundleFacts | IgnoreFacts | BaselineFacts | MigrationFacts, severity: Mapping[str, str], family: str = "bundle"
+    facts: BundleFacts | IgnoreFacts | BaselineFacts | MigrationFacts,
+    severity: Mapping[str, str],
+    family: str = "bundle",
+    *,
+    silent: Container[str] = (),
 ) -> Iterator[Finding]:
-    """The findings of a family about the whole bundle."""
-    for declared in _asked(family, facts):
+    """The findings of a family about the whole bundle. Rules whose modules are `silent` have nothing to say, as is known."""
+    for declared in _asked(family, facts, silent):
         for hit in _hits(declared, facts, facts.release, severity):
             yield _finding(declared, hit, hit.about, severity)
 
 
-def _asked(family: str, facts: Any) -> Iterator[Rule]:
+def _asked(family: str, facts: Any, silent: Container[str]) -> Iterator[Rule]:
     """The rules of a family that can have something to say, by id; the others are not loaded."""
     package = f"{__name__}.{family}"
     __import__(package)
     needs = getattr(sys.modules[package], "NEEDS", {})
     for name in _modules(family):
-        if name not in needs or needs[name](facts):
+        if name not in silent and (name not in needs or needs[name](facts)):
             yield _declared(f"{package}.{name}", name)
 
 

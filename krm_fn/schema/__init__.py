@@ -84,10 +84,16 @@ def _whole(bundle: Bundle, release: Release, schemas: Objects) -> Iterator[tuple
 
 def _strangers(bundle: Bundle, release: Release) -> Iterator[tuple[Entry, tuple[Flaw, ...]]]:
     for entry in bundle.entries:
-        if kind_of(entry.obj) in READ and has_strange_key(entry.obj, release):
-            from krm_fn.schema.checking import of_other_releases  # only where there may be one
+        yield entry, strangers_in(entry, release)
 
-            yield entry, tuple(of_other_releases(entry.obj, release))
+
+def strangers_in(entry: Entry, release: Release) -> tuple[Flaw, ...]:
+    """The fields of other releases in an object that rendering reads."""
+    if kind_of(entry.obj) not in READ or not has_strange_key(entry.obj, release):
+        return ()
+    from krm_fn.schema.checking import of_other_releases  # only where there may be one
+
+    return tuple(of_other_releases(entry.obj, release))
 
 
 def has_strange_key(obj: Object, release: Release) -> bool:

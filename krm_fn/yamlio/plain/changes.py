@@ -12,6 +12,7 @@ from krm_fn.yamlio.plain.lines import CLIPPED, OPEN, STRIPPED, NotPlain, places
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     # Lines `start` to `end` give way to a text without its last line break, or to nothing; where two touch, deeper ones first.
@@ -25,34 +26,48 @@ def respelled(text: str, old: Any, new: Any, style: Style) -> str:
 
     Raises: NotPlain where this is not the place to do so.
     """
+    changed = Changes(text, style).flat(old, new)
+    return applied(text, changed)
+
+
+def applied(text: str, changed: Sequence[Any]) -> str:
+    """The text with the changes made that `Changes.flat` gave."""
     lines = text.split("\n")
-    if not isinstance(old, dict) or not isinstance(new, dict):
-        raise NotPlain
-    changes = Changes(lines, style)
-    changes.of_map(old, new, 0, len(lines) - 1, 2, depth=0)
-    return changes.apply()
+    out: list[str] = []
+    at = 0
+    for n in range(0, len(changed), 3):
+        start, end, new = changed[n : n + 3]
+        out += lines[at:start]
+        if new is not None:
+            out.append(new)
+        at = end
+    return "\n".join([*out, *lines[at:]])
 
 
 class Changes:
     """The changes of one item's lines."""
 
-    def __init__(self, lines: list[str], style: Style) -> None:
-        self.lines, self.style = lines, style
-        self.indents = [len(line) - len(body) if (body := line.lstrip(" ")) else INSIDE for line in lines]
+    def __init__(self, text: str, style: Style) -> None:
+        self.lines, self.style = text.split("\n"), style
+        self.indents = [len(line) - len(body) if (body := line.lstrip(" ")) else INSIDE for line in self.lines]
         self.edits: list[Edit] = []
 
-    def apply(self) -> str:
-        out: list[str] = []
+    def flat(self, old: Any, new: Any) -> tuple[Any, ...]:
+        """The changes in order: start, end and text of each, one after the other.
+
+        Raises: NotPlain.
+        """
+        if not isinstance(old, dict) or not isinstance(new, dict):
+            raise NotPlain
+        self.of_map(old, new, 0, len(self.lines) - 1, 2, depth=0)
+        found: list[Any] = []
         at = 0
         for start, end, _, text in sorted(self.edits, key=_by_place):
             if start < at:
                 raise NotPlain
-            out += self.lines[at:start]
-            if text is not None:
-                out.append(text)
+            found += (start, end, text)
             at = end
-        out += self.lines[at:]
-        return "\n".join(out)
+        return tuple(found)
 
     def of_map(self, old: dict[str, Any], new: dict[str, Any], first: int, last: int, column: int, *, depth: int) -> None:
         """Change a map in block style on the lines from `first` to `last`."""

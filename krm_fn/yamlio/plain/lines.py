@@ -24,6 +24,7 @@ STARTS = LETTERS | DIGITS | frozenset("/_.$(")
 MARKS = {"": (OPEN, None), "|": (CLIPPED, None), "|-": (STRIPPED, None), "{}": (EMPTY_MAP, None), "[]": (EMPTY_LIST, None)}
 
 _memo: dict[str, Token] = {}
+_heads: dict[str, tuple[int, bool, str | None]] = {}  # lines up to the colon of a plain key
 _places: dict[str, tuple[int, int, int, int]] = {}
 
 
@@ -45,6 +46,23 @@ def token(line: str) -> Token:
 
 
 def _token(line: str) -> Token:
+    """A line's token; where the line up to its value was seen before, as most were, only the value is looked at."""
+    head, colon, text = line.partition(": ")
+    seen = _heads.get(head)
+    if seen is None or not text or text[0] not in STARTS or text[-1] in " :" or " #" in text or ": " in text:
+        found = _read_token(line)
+        if colon and found[2] is not None and head.endswith(found[2]) and len(_heads) < MEMO:
+            _heads[head] = found[:3]
+        return found
+    if not line.isprintable():
+        raise NotPlain
+    try:
+        return *seen, resolve(text), SCALAR
+    except ValueError:
+        raise NotPlain from None
+
+
+def _read_token(line: str) -> Token:
     body = line.lstrip(" ")
     indent = len(line) - len(body)
     if not line.isprintable():

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krm_fn.yamlio.nodes import Node
+    from krm_fn.yamlio.plain.light import LightList
     from krm_fn.yamlio.plain.lines import Layout
 
 ODD = (-1, -1)  # in place of the layout of an item that libyaml had to read
@@ -27,6 +28,23 @@ def read_plain_list(data: bytes, file: str) -> ListText | None:
     try:
         return _read(data, file)
     except (NotPlain, InputError):  # libyaml words the error, and knows the line
+        return None
+
+
+def read_light_list(data: bytes) -> LightList | None:
+    """A large ResourceList in plain form, with light items; None where it isn't one, or may be not."""
+    from krm_fn.yamlio.plain.light import LightList
+
+    try:
+        found = regions(data)
+        check(data)
+        head: dict[str, Any] = {}
+        for key, start, end in found:
+            if key != "items":
+                head |= _region(data[start:end].decode())
+        start, end = next((start, end) for key, start, end in found if key == "items")
+        return LightList(data, head, start, end) if head.get("kind") == "ResourceList" else None
+    except (NotPlain, InputError, StopIteration):
         return None
 
 
@@ -45,7 +63,7 @@ def _read(data: bytes, file: str) -> ListText:
             line = data.count(b"\n", 0, starts[0]) + 1
             for begin, stop in zip(starts, [*starts[1:], end], strict=True):
                 text = data[begin:stop].decode()
-                value, layout = _item(text)
+                value, layout = read_item(text)
                 items.append(value)
                 layouts.append(layout)
                 pieces.append(Piece(start=begin, end=stop, line=line, form=ENTRY))
@@ -60,7 +78,7 @@ def _read(data: bytes, file: str) -> ListText:
     return PlainList(data, file, items, pieces, head=head, top=top, layouts=layouts)
 
 
-def _item(text: str) -> tuple[Any, Layout | None]:
+def read_item(text: str) -> tuple[Any, Layout | None]:
     """The value of an item's text, and how that is laid out: ODD where libyaml had to read it.
 
     Raises: NotPlain, and InputError, where it can't stand alone.

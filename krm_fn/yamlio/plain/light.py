@@ -1,0 +1,298 @@
+"""A large ResourceList in plain form, of which little is in memory beside its bytes.
+
+Its items are `Light`: apiVersion, kind, name and namespace, and the rest read again whenever somebody looks at it. Of a changed
+item the changes of its lines are kept; its text is made while the list is written.
+"""
+
+from __future__ import annotations
+
+from krm_fn.errors import InputError
+from krm_fn.yamlio.emit import Style
+from krm_fn.yamlio.plain.changes import Changes, applied
+from krm_fn.yamlio.plain.lines import NotPlain, token
+from krm_fn.yamlio.plain.split import cut
+from krm_fn.yamlio.plain.text import ODD, read_item
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from krm_fn.yamlio.plain.lines import Layout
+
+    # apiVersion, kind, name and namespace; None where there is none.
+    Head = tuple[str, str, str | None, str | None]
+    # Lines `start` to `end` of an item give way to a text: these three, change after change. Or its whole new text.
+    Settled = tuple[int | str | None, ...] | str
+
+PLACEHOLDER = b"- items: of the list\n"
+READ_LATER = "VirtualMachine"  # items of this kind are the most, and are all read once anyway
+KEPT = 4_000  # values
+WRITTEN_AT_ONCE = 1 << 20  # bytes
+PLACES = {"apiVersion": 0, "kind": 1}
+PLACES_IN_METADATA = {"name": 2, "namespace": 3}
+
+
+class Unreadable(Exception):  # noqa: N818
+    """An item that was left for later can't be read by itself: the list has to be read by libyaml."""
+
+
+class LightItems:
+    """The items of the region `start` to `end` of a list's bytes."""
+
+    def __init__(self, data: bytes, start: int, end: int) -> None:
+        self.data = data
+        self.starts = cut(data, start, end)
+        self.end = end
+        self.settled: dict[int, Settled] = {}
+        self._read: dict[int, tuple[Any, Layout | None]] = {}
+        self._last: tuple[int, tuple[Any, Layout | None]] = -1, (None, None)
+        self.items: list[Any] = [self._light(number) for number in range(len(self.starts))]
+
+    def text(self, number: int) -> str:
+        stop = self.starts[number + 1] if number + 1 < len(self.starts) else self.end
+        return self.data[self.starts[number] : stop].decode()
+
+    def _light(self, number: int) -> Any:
+        """What stands for an item. Whatever nobody may ever look at is read once here, to know that it can be."""
+        text = self.text(number)
+        head = head_of(text)
+        if head is None or head[1] != READ_LATER:
+            value, layout = read_item(text)
+            head = head_in(value)
+            if head is None or layout == ODD:
+                return value
+            if len(self._read) < KEPT:
+                self._read[number] = value, layout
+        return Light(self, number, head)
+
+    def read(self, number: int) -> tuple[Any, Layout | None]:
+        """The value of an item, and its layout. Raises: Unreadable."""
+        known = self._last[1] if self._last[0] == number else self._read.get(number)
+        if known is None:
+            try:
+                known = read_item(self.text(number))
+            except (NotPlain, InputError):
+                raise Unreadable from None
+            if head_in(known[0]) != self.items[number].head:
+                raise Unreadable
+            self._keep(number, known)
+        return known
+
+    def _keep(self, number: int, known: tuple[Any, Layout | None]) -> None:
+        """Keep a value for a while: a VM until the next one, for nobody refers to it; others until there are many."""
+        if known[0]["kind"] == READ_LATER:
+            self._last = number, known
+            return
+        if len(self._read) >= KEPT:
+            self._read.clear()
+        self._read[number] = known
+
+    def settle(self, number: int, new: Any) -> None:
+        """Keep how the item's text changes when it becomes `new`. Raises: Unreadable where only libyaml's road knows."""
+        text = self.text(number)
+        value, layout = self.read(number)
+        if layout is None or layout == ODD or not isinstance(new, dict):
+            self.settled[number] = respelled_alone(text, value, new)
+            return
+        try:
+            self.settled[number] = Changes(text, Style(step=layout[0], dash=layout[1])).flat(value, new)
+        except NotPlain:
+            self.settled[number] = respelled_alone(text, value, new)
+
+    def chunks(self) -> Iterator[bytes]:
+        """The text of all items, changes made, in pieces."""
+        out: list[str] = []
+        size, begin, view = 0, self.starts[0], memoryview(self.data)
+        for number in sorted(self.settled):
+            changed = self.settled[number]
+            if begin < self.starts[number]:
+                yield "".join(out).encode()
+                out, size = [], 0
+                yield view[begin : self.starts[number]]  # type: ignore[misc]
+            text = changed if isinstance(changed, str) else applied(self.text(number), changed)
+            out.append(text)
+            size += len(text)
+            begin = self.starts[number + 1] if number + 1 < len(self.starts) else self.end
+            if size >= WRITTEN_AT_ONCE:
+                yield "".join(out).encode()
+                out, size = [], 0
+        yield "".join(out).encode()
+        yield view[begin : self.end]  # type: ignore[misc]
+
+
+def respelled_alone(text: str, old: Any, new: Any) -> str:
+    """The text of an item changed by the general road. Raises: Unreadable where it can't be changed in place."""
+    from krm_fn.yamlio.layout import Unspliceable
+    from krm_fn.yamlio.plain.text import PlainList
+    from krm_fn.yamlio.texts import ENTRY, Piece, Top
+
+    data = text.encode()
+    piece = Piece(start=0, end=len(data), line=1, form=ENTRY)
+    top = Top(flow=False, column=0, keys=(("items", 0, 0, 0, 0),), end=len(data), form="block")
+    try:
+        return PlainList(data, "", [old], [piece], head={}, top=top, layouts=[read_item(text)[1]]).respelled(0, new)
+    except Unspliceable:
+        raise Unreadable from None
+
+
+def head_in(value: Any) -> Head | None:
+    """The head of a value, None where it has none of the usual form."""
+    meta = value.get("metadata") if isinstance(value, dict) else None
+    if not isinstance(meta, dict):
+        return None
+    head = value.get("apiVersion"), value.get("kind"), meta.get("name"), meta.get("namespace")
+    optional = all(part is None or isinstance(part, str) for part in head[2:])
+    return head if optional and isinstance(head[0], str) and isinstance(head[1], str) else None
+
+
+def head_of(text: str) -> Head | None:
+    """The head that an item's lines show; None where they show none. What they show is compared when the item is read."""
+    start = text.find("\n  metadata:\n")
+    end = text.find("\n  spec:\n", start)
+    if start < 0 or end < 0:
+        return None
+    found = (
+        _value(text, "  apiVersion", 0, start) or _value(text, "- apiVersion", 0, start),
+        _value(text, "  kind", 0, start),
+        _value(text, "    name", start, end),
+        _value(text, "    namespace", start, end),
+    )
+    return found if found[0] and found[1] else None  # type: ignore[return-value]
+
+
+def _value(text: str, key: str, start: int, end: int) -> str | None:
+    head = f"{key}: "
+    at = 0 if start == 0 and text.startswith(head) else text.find(f"\n{head}", start, end) + 1
+    if not at and not (start == 0 and text.startswith(head)):
+        return None
+    try:
+        value = token(text[at : text.index("\n", at)])[3]
+    except NotPlain:
+        return None
+    return value if isinstance(value, str) else None
+
+
+class Lazy(dict):  # type: ignore[type-arg]
+    """A map that is read when more of it is wanted than is at hand."""
+
+    __slots__ = ()
+
+    def whole(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def __getitem__(self, key: str) -> Any:
+        return self.whole()[key]
+
+    def get(self, key: str, default: Any = None) -> Any:
+        return self.whole().get(key, default)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self.whole()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.whole())
+
+    def __len__(self) -> int:
+        return len(self.whole())
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __eq__(self, other: object) -> bool:
+        return self.whole() == (other.whole() if isinstance(other, Lazy) else other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = None
+
+    def __repr__(self) -> str:
+        return repr(self.whole())
+
+    def keys(self) -> Any:
+        return self.whole().keys()
+
+    def values(self) -> Any:
+        return self.whole().values()
+
+    def items(self) -> Any:
+        return self.whole().items()
+
+    def copy(self) -> dict[str, Any]:
+        return self.whole().copy()
+
+
+class Light(Lazy):
+    """An item of a large list, to be looked at; nobody changes it."""
+
+    __slots__ = ("_items", "head", "number")
+
+    def __init__(self, items: LightItems, number: int, head: Head) -> None:
+        self._items, self.number, self.head = items, number, head
+
+    def whole(self) -> dict[str, Any]:
+        value: dict[str, Any] = self._items.read(self.number)[0]
+        return value
+
+    def get(self, key: str, default: Any = None) -> Any:
+        if key in PLACES:
+            return self.head[PLACES[key]]
+        return LightMetadata(self) if key == "metadata" else self.whole().get(key, default)
+
+
+class LightMetadata(Lazy):
+    """The metadata of a light item."""
+
+    __slots__ = ("_item",)
+
+    def __init__(self, item: Light) -> None:
+        self._item = item
+
+    def whole(self) -> dict[str, Any]:
+        value: dict[str, Any] = self._item.whole()["metadata"]
+        return value
+
+    def get(self, key: str, default: Any = None) -> Any:
+        if key in PLACES_IN_METADATA:
+            found = self._item.head[PLACES_IN_METADATA[key]]
+            return default if found is None else found
+        return self.whole().get(key, default)
+
+
+class LightList:
+    """A large ResourceList: `head` is its top-level map without the items, `items` are light."""
+
+    def __init__(self, data: bytes, head: dict[str, Any], start: int, end: int) -> None:
+        self.data, self.head, self.start, self.end = data, head, start, end
+        self._held = LightItems(data, start, end)
+        self.items = self._held.items
+        if read_item(self._held.text(len(self.items) - 1))[1] is None:
+            raise NotPlain  # there may be comments behind the last item, with which results have to deal
+
+    def whole(self, number: int) -> Any:
+        """The value of an item. Raises: Unreadable."""
+        item = self.items[number]
+        return item.whole() if isinstance(item, Light) else item
+
+    def mentions(self, word: str) -> bool:
+        """False where no key or value of the list is this word."""
+        return word.encode() in self.data or any(not isinstance(item, Light) for item in self.items)
+
+    def settle(self, number: int, new: Any) -> None:
+        """Let the item leave as `new`, which nobody needs to keep. Raises: Unreadable."""
+        self._held.settle(number, new)
+
+    def chunks(self, results: Sequence[Any] = ()) -> Iterator[bytes]:
+        """The list with what was settled, in pieces. `results`, where there are any, replace those of the input."""
+        before, _, behind = self._frame(results).partition(PLACEHOLDER)
+        yield before
+        yield from self._held.chunks()
+        yield behind
+
+    def _frame(self, results: Sequence[Any]) -> bytes:
+        """The list around its items, which a small one stands for."""
+        from krm_fn.yamlio import read_resource_list
+
+        frame = read_resource_list(self.data[: self.start] + b"items:\n" + PLACEHOLDER + self.data[self.end :])
+        return frame.write(frame.items, results)

@@ -1,0 +1,117 @@
+"""Large lists take a road of their own, which leads to the same bytes, messages and exit codes."""
+
+from __future__ import annotations
+
+import io
+import runpy
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mangling import mangled
+
+from krm_fn import function, large
+from krm_fn.errors import InputError
+
+ROOT = Path(__file__).resolve().parents[1]
+BENCH = runpy.run_path(str(ROOT / "bench" / "generate.py"))["bundle"](20).decode()
+HEAD, _, REST = BENCH.partition("items:\n")
+ITEMS = REST.partition("functionConfig:")[0]
+CONFIG = "functionConfig:" + REST.partition("functionConfig:")[2]
+A_LIST = """\
+- apiVersion: v1
+  kind: List
+  items:
+  - apiVersion: kubevirt.io/v1
+    kind: VirtualMachine
+    metadata:
+      name: inside
+      namespace: bench
+    spec:
+      instancetype:
+        name: size-0
+      template:
+        spec:
+          domain:
+            devices: {}
+"""
+VM = "- apiVersion: kubevirt.io/v1\n  kind: VirtualMachine\n  metadata:\n    name: odd\n    namespace: bench\n"
+SPEC = "  spec:\n    instancetype:\n      name: size-0\n    template:\n      spec:\n        domain:\n          devices: {}\n"
+ODD = {
+    "an object in a List": A_LIST,
+    "a name that leads nowhere": (VM + SPEC).replace("size-0", "size-00"),
+    "the builtin catalogue": (VM + SPEC).replace("size-0", "u1.medium"),
+    "a conflict": VM + SPEC.replace("devices: {}", "cpu:\n            cores: 2"),
+    "comments": VM + SPEC.replace("devices: {}", "devices: {} # none"),
+    "comments between lines": VM + SPEC.replace("      spec:", "      # above\n      spec:"),
+    "flow style": VM + SPEC.replace("devices: {}", "devices: {disks: []}"),
+    "a removed field": VM + SPEC.replace("devices: {}", "os: {}"),
+    "a field of another release": VM + SPEC.replace("devices: {}", "rebootPolicy: Terminate"),
+    "the same object twice": VM + SPEC + VM + SPEC.replace("{}", "{a: 1}"),
+    "a key twice": VM + SPEC + SPEC,
+    "broken YAML": VM + SPEC + "  a: 'b\n",
+    "an anchor": VM + SPEC.replace("{}", "&x {}") + "  a: *x\n",
+    "null": "- null\n",
+    "text": "- text\n",
+    "no name": "- apiVersion: kubevirt.io/v1\n  kind: VirtualMachine\n  metadata:\n    labels:\n      a: b\n" + SPEC,
+    "a name in the spec only": "- apiVersion: kubevirt.io/v1\n  kind: VirtualMachine\n  metadata:\n  status:\n    name: x\n"
+    + SPEC,
+    "an ignore": (VM + SPEC).replace("name: odd", "name: odd\n    annotations:\n      kubevirt-render.dev/ignore: 'a: b'"),
+    "a preset": "- apiVersion: kubevirt.io/v1\n  kind: VirtualMachineInstancePreset\n  metadata:\n    name: p\n",
+    "a pool": VM.replace("VirtualMachine", "VirtualMachinePool").replace("kubevirt.io/v1", "pool.kubevirt.io/v1beta1")
+    + "  spec:\n    virtualMachineTemplate:\n  "
+    + SPEC.replace("\n", "\n    ").rstrip()
+    + "\n",
+}
+CONFIGS = {
+    "expand": "",
+    "annotate": "  spec:\n    mode: annotate\n",
+    "validate": "  spec:\n    mode: validate\n",
+    "an old release": "  spec:\n    kubevirtVersion: '1.4'\n",
+    "provenance": "  spec:\n    provenance: true\n",
+    "wrong": "  spec:\n    mode: none\n",
+}
+
+
+def ran(data: bytes) -> tuple[int, bytes, str]:
+    out, err = io.BytesIO(), io.StringIO()
+    try:
+        return function.run(data, out, err), out.getvalue(), err.getvalue()
+    except InputError as error:
+        return -1, out.getvalue(), str(error)
+
+
+def agree(data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(function, "LARGE", 1 << 60)
+    usual = ran(data)
+    monkeypatch.setattr(function, "LARGE", 0)
+    assert ran(data) == usual
+
+
+@pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
+@pytest.mark.parametrize("odd", ODD.values(), ids=ODD)
+def test_a_large_list_is_rendered_as_a_small_one(odd: str, config: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    agree((HEAD + "items:\n" + odd + ITEMS + CONFIG + config).encode(), monkeypatch)
+    agree((HEAD + CONFIG + config + "items:\n" + ITEMS + odd).encode(), monkeypatch)
+
+
+def test_results_of_earlier_functions_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    results = "results:\n- message: earlier\n  severity: info\n"
+    for odd in ("", ODD["a name that leads nowhere"]):
+        agree((HEAD + "items:\n" + odd + ITEMS + CONFIG + results).encode(), monkeypatch)
+        agree((HEAD + results + "items:\n" + odd + ITEMS + CONFIG).encode(), monkeypatch)
+
+
+def test_a_large_list_takes_the_road_for_large_ones() -> None:
+    out = io.BytesIO()
+    assert large.run(BENCH.encode(), out, io.StringIO()) == 0
+    assert len(out.getvalue()) > len(BENCH)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.integers(0, 2**32))
+def test_mangled_lists_are_rendered_alike(seed: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        agree(mangled(Random(seed), BENCH).encode("utf-8", "surrogatepass"), patch)
