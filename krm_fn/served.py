@@ -89,7 +89,7 @@ def is_served(obj: Object, release: Release) -> bool:
 
 
 def is_stray(obj: Object) -> bool:
-    """True for a kind that KubeVirt has in none of its releases, in a group of KubeVirt's; and for one of its kinds elsewhere."""
+    """True for a kind in a group of KubeVirt's that none of its releases has there, and for one of its kinds elsewhere."""
     group, kind = group_of(obj), kind_of(obj)
     if group not in GROUPS:
         return kind in HOMES

@@ -1,9 +1,11 @@
 """An object's kind is one that KubeVirt has never had in that API group.
 
-What it finds: an object in a group of KubeVirt's (`kubevirt.io`, `instancetype.kubevirt.io`, `pool.kubevirt.io`) with a misspelt
-kind or one of another group, and one of KubeVirt's kinds in the core group, or in a group that is called much like one of its own.
+What it finds: an object in a group of KubeVirt's (`kubevirt.io`, `instancetype.kubevirt.io`, `pool.kubevirt.io`) with a
+misspelt kind or one of another group, and one of KubeVirt's kinds in the core group, or in a group that is called much like
+one of its own.
 
-Why it matters: it is taken for something else, so it is neither rendered nor found by what refers to it, and the cluster refuses it.
+Why it matters: it is taken for something else, so it is neither rendered nor found by what refers to it, and the cluster
+refuses it.
 
 Fix: correct the kind, or the group in `apiVersion`.
 
