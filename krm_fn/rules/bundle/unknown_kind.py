@@ -20,6 +20,7 @@ Example:
 from __future__ import annotations
 
 from krm_fn.findings import UNSET
+from krm_fn.paths import brief
 from krm_fn.resource import group_of, kind_of
 from krm_fn.rules import Hit, nearest, rule
 from krm_fn.served import GROUPS, HOMES, is_stray, present_form
@@ -47,18 +48,18 @@ def unknown_kind(facts: BundleFacts) -> Iterator[Hit]:
 
 
 def _misplaced(entry: Entry, kind: str, release: Release) -> Hit:
-    given = entry.obj["apiVersion"]
+    given = entry.obj.get("apiVersion")
     form = present_form({"apiVersion": HOMES[kind], "kind": kind}, release)
     proposed = form[0] if form else HOMES[kind]
-    message = f"KubeVirt has no {kind} of {given}; write {proposed}"
-    return Hit(message=message, path=("apiVersion",), current=given, proposed=proposed, about=entry)
+    fact = f"KubeVirt has no {kind} of {brief(given)}" if given else f"a {kind} needs an apiVersion"
+    return Hit(message=f"{fact}; write {proposed}", path=("apiVersion",), current=given, proposed=proposed, about=entry)
 
 
 def _misspelt(entry: Entry, kind: str) -> Hit:
     likely = nearest(kind, tuple(HOMES))
     fix = f"did you mean {likely[0]}" if likely else "correct it, or remove the object"
     return Hit(
-        message=f"KubeVirt has no {kind} of {entry.obj['apiVersion']}; {fix}",
+        message=f"KubeVirt has no {kind} of {brief(entry.obj['apiVersion'])}; {fix}",
         path=("kind",),
         current=kind,
         proposed=likely[0] if likely else UNSET,
