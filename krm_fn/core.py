@@ -11,7 +11,7 @@ from krm_fn.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
     from krm_fn.config import Config
@@ -54,8 +54,17 @@ def render(
     are CustomResourceDefinitions that stand beside those of the bundle.
     """
     facts = gather(Bundle(items, places), settings)
-    found, ignored = _silenced([with_place(finding, facts.bundle) for finding in _judged(facts, schemas)], facts)
+    found, ignored = _silenced([with_place(finding, facts.bundle) for finding in _told(facts, schemas)], facts)
     return Outcome(items=modes.leave(items, facts), findings=results.ordered(found), ignored=ignored)
+
+
+def _told(facts: BundleFacts, schemas: Sequence[Object]) -> Iterable[Finding]:
+    found = _judged(facts, schemas)
+    if facts.config.mode != "validate":
+        return found
+    from krm_fn import consequences  # rendering needs none of it
+
+    return consequences.mark(found, facts)
 
 
 def _judged(facts: BundleFacts, schemas: Sequence[Object]) -> Iterator[Finding]:
@@ -72,8 +81,10 @@ def _judged(facts: BundleFacts, schemas: Sequence[Object]) -> Iterator[Finding]:
     if whole:
         from krm_fn import webhooks  # a large part of the program, and rendering needs none of it
 
-        for refused in webhooks.examine(facts):
+        refusals = tuple(webhooks.examine(facts))
+        for refused in refusals:
             yield from rules.judge("admission", refused, severity)
+        facts = facts.but(faults=webhooks.faults(facts, refusals))
         yield from rules.judge_bundle(facts, severity, "lint")
 
 

@@ -161,8 +161,17 @@ class AdmissionFacts(Value):
         return bool(self.causes)
 
 
+class SourceFault(Value):
+    """Why no VM can use an instancetype of the bundle: `entry` it, `path` the place in it, `users` the VMs refused for it."""
+
+    entry: Entry
+    path: Path
+    message: str
+    users: tuple[Ref, ...]
+
+
 class BundleFacts(Value):
-    """All that is known of the whole bundle."""
+    """All that is known of the whole bundle. `faults` is known in mode `validate` only."""
 
     bundle: Bundle
     config: Config
@@ -170,3 +179,4 @@ class BundleFacts(Value):
     release: Release
     vms: tuple[VmFacts, ...] = ()
     instances: tuple[InstanceFacts, ...] = ()
+    faults: tuple[SourceFault, ...] = ()

@@ -48,6 +48,7 @@ class Finding(Value):
     the object's item in the bundle, -1 where the finding is about no item; `inside` leads from the item to the object (`()`, or
     `("items", 3)` in a List). `line` and `column` count from 1, 0 where not known: only the command knows the files' texts.
     `fingerprint` is the same wherever the object stands; the command makes it. `related` are other places it speaks of.
+    `follows`: it goes with a mistake that another finding names, so that people need not be told both.
     """
 
     rule: str
@@ -67,6 +68,7 @@ class Finding(Value):
     column: int = 0
     related: tuple[Related, ...] = ()
     fingerprint: str = ""
+    follows: bool = False
 
 
 class Suppressed(Value):

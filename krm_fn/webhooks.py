@@ -6,22 +6,28 @@ upstream: pkg/virt-api/webhooks/validating-webhook
 from __future__ import annotations
 
 from krm_fn.admission import admit_vm
+from krm_fn.admission.judged import judge
 from krm_fn.admission.objects import KINDS, admit_object
-from krm_fn.facts import AdmissionFacts
+from krm_fn.bundle import Bundle
+from krm_fn.facts import AdmissionFacts, Resolution, SourceFault
 from krm_fn.instance.defaults import set_webhook_defaults
-from krm_fn.paths import as_map, copy, get
-from krm_fn.resource import group_of, kind_of
+from krm_fn.paths import as_map, copy, get, is_set
+from krm_fn.resource import group_of, kind_of, ref_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from krm_fn.admission import Cause
     from krm_fn.bundle import Entry
-    from krm_fn.facts import BundleFacts, VmFacts
+    from krm_fn.facts import BundleFacts, Found, VmFacts
+    from krm_fn.paths import Path
     from krm_fn.resource import Object
 
 INSTANCE = ("kubevirt.io", "VirtualMachineInstance")
+DOMAIN: Path = ("spec", "template", "spec", "domain")
+# The least VM, which is refused for nothing but its instancetype.
+BARE: Object = {"spec": {"template": {"spec": {"domain": {"devices": {}}}}}}
 
 
 def examine(facts: BundleFacts) -> Iterator[AdmissionFacts]:
@@ -61,3 +67,53 @@ def _completed(instance: Object, facts: BundleFacts) -> Object:
         return instance
     set_webhook_defaults(spec, cluster=facts.cluster, release=facts.release)
     return {**instance, "spec": spec}
+
+
+def faults(facts: BundleFacts, refused: Iterable[AdmissionFacts]) -> tuple[SourceFault, ...]:
+    """What VMs are refused for, and any other VM would be, since it is in their instancetype."""
+    causes = {(each.entry.item, each.entry.path): each.causes for each in refused}
+    users: dict[tuple[int, Path], list[VmFacts]] = {}
+    for vm in facts.vms:
+        source = vm.resolution.instancetype
+        if source and source.entry and source.origin == "bundle" and (vm.entry.item, vm.entry.path) in causes:
+            users.setdefault((source.entry.item, source.entry.path), []).append(vm)
+    return tuple(fault for vms in users.values() for fault in _faults(vms, causes))
+
+
+def _faults(vms: list[VmFacts], causes: dict[tuple[int, Path], tuple[Cause, ...]]) -> Iterator[SourceFault]:
+    """The faults of the one instancetype that all the VMs use."""
+    refused: dict[tuple[Path, str], list[VmFacts]] = {}
+    for vm in vms:
+        for cause in causes[vm.entry.item, vm.entry.path]:
+            if cause.path[: len(DOMAIN)] == DOMAIN and not is_set(get(vm.vm, cause.path)):
+                refused.setdefault((cause.path, cause.message), []).append(vm)
+    source = vms[0].resolution.instancetype
+    if not refused or source is None or source.entry is None:
+        return
+    for cause in _of_bare(source, vms[0]):
+        users = refused.get((cause.path, cause.message))
+        if users:
+            path = (*source.root, *_origin(cause.path, source.spec))
+            names = tuple(ref_of(vm.entry.obj) for vm in users)
+            yield SourceFault(entry=source.entry, path=path, message=cause.message, users=names)
+
+
+def _of_bare(source: Found, vm: VmFacts) -> tuple[Cause, ...]:
+    """Why admission refuses the least VM that uses the instancetype, where it looks at its fields at all."""
+    resolution = Resolution(vm=BARE, instancetype=source)
+    judged = judge(resolution, namespace="default", bundle=Bundle([]), cluster=vm.cluster, release=vm.release)
+    return admit_vm(BARE, expanded=judged.vm, cluster=vm.cluster, release=vm.release) if judged.vm else ()
+
+
+def _origin(path: Path, spec: object) -> Path:
+    """The place in the instancetype's spec that wrote a place of the domain; the nearest around it where names differ."""
+    found: list[str] = []
+    for step in path[len(DOMAIN) :]:
+        here = as_map(spec)
+        key = next((key for key in here if str(key).lower() == str(step).lower()), None)
+        if key is not None:
+            found.append(key)
+            spec = here[key]
+        elif step != "devices":
+            break
+    return tuple(found)

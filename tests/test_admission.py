@@ -92,16 +92,26 @@ REFUSED: list[tuple[str, Changes, str, str]] = [
         "domain.memory.guest",
         "domain.resources.requests.memory",
     ),
-    ("a guest above its most", {"domain.memory": {"guest": "2Gi", "maxGuest": "1Gi"}}, "domain.memory.guest", ""),
-    ("a small hotpluggable guest", {"domain.memory": {"guest": "512Mi", "maxGuest": "1Gi"}}, "domain.memory.guest", ""),
+    (
+        "a guest above its most",
+        {"domain.memory": {"guest": "2Gi", "maxGuest": "1Gi"}},
+        "domain.memory.maxGuest",
+        "domain.memory.guest",
+    ),
+    (
+        "a small hotpluggable guest",
+        {"domain.memory": {"guest": "512Mi", "maxGuest": "1Gi"}},
+        "domain.memory.maxGuest",
+        "domain.memory.guest",
+    ),
     ("reserved overhead, its gate shut", {"domain.memory.reservedOverhead": {}}, "domain.memory.reservedOverhead", ""),
     # firmware
     ("an unknown machine type", {"domain.machine": {"type": "pc"}}, "domain.machine.type", ""),
     (
         "two bootloaders",
         {"domain.firmware": {"bootloader": {"bios": {}, "efi": {"secureBoot": False}}}},
+        "domain.firmware.bootloader.efi",
         "domain.firmware.bootloader",
-        "",
     ),
     (
         "secure boot without SMM",
@@ -149,7 +159,7 @@ REFUSED: list[tuple[str, Changes, str, str]] = [
     ),
     ("SEV without UEFI", {"domain.launchSecurity": {"sev": {}}}, "domain.launchSecurity.sev", "launchSecurity"),
     # disks
-    ("a disk that is a cdrom too", {"domain.devices.disks.0.cdrom": {}}, DISK, ""),
+    ("a disk that is a cdrom too", {"domain.devices.disks.0.cdrom": {}}, DISK + ".cdrom", DISK),
     ("an unknown bus", {"domain.devices.disks.0.disk.bus": "ide"}, DISK + ".disk.bus", ""),
     ("a virtio cdrom", {"domain.devices.disks.0": {"name": "root", "cdrom": {"bus": "virtio"}}}, DISK + ".cdrom.bus", ""),
     ("a read-only sata disk", {"domain.devices.disks.0.disk": {"bus": "sata", "readonly": True}}, DISK + ".disk.bus", ""),
@@ -324,7 +334,7 @@ REFUSED: list[tuple[str, Changes, str, str]] = [
         "",
     ),
     ("an interface without network", {"networks": [{"name": "b", "pod": {}}]}, NIC + ".name", ""),
-    ("an interface with two bindings", {"domain.devices.interfaces.0.bridge": {}}, NIC, ""),
+    ("an interface with two bindings", {"domain.devices.interfaces.0.bridge": {}}, NIC + ".bridge", NIC),
     ("an interface of unknown state", {"domain.devices.interfaces.0.state": "x"}, NIC + ".state", ""),
     ("an absent default interface", {"domain.devices.interfaces.0.state": "absent"}, NIC + ".state", ""),
     (
@@ -418,7 +428,12 @@ REFUSED: list[tuple[str, Changes, str, str]] = [
         "domain.ioThreads.count",
     ),
     # the rest of the spec
-    ("a probe of two kinds", {"readinessProbe": {"exec": {}, "guestAgentPing": {}}}, "readinessProbe", ""),
+    (
+        "a probe of two kinds",
+        {"readinessProbe": {"exec": {}, "guestAgentPing": {}}},
+        "readinessProbe.guestAgentPing",
+        "readinessProbe",
+    ),
     ("a probe of no kind", {"livenessProbe": {}}, "livenessProbe", ""),
     ("an unknown start strategy", {"startStrategy": "x"}, "startStrategy", ""),
     ("an unknown eviction strategy", {"evictionStrategy": "x"}, "evictionStrategy", ""),
@@ -585,7 +600,7 @@ def test_pinned_cpus_of_no_number_are_refused() -> None:
 def test_memory_that_may_grow_has_to_be_said() -> None:
     vm = changed({"domain.memory": {"maxGuest": "2Gi"}})
     (cause,) = admission.admit_vm(vm, expanded=vm, cluster=Cluster(), release=releases.NEWEST)
-    assert cause.path == ("spec", "template", "spec", "domain", "memory", "guest")
+    assert cause.path == ("spec", "template", "spec", "domain", "memory", "maxGuest")
 
 
 def test_amounts_are_remembered_for_a_while_only() -> None:

@@ -304,7 +304,7 @@ CASES: list[tuple[str, Changes, Changes, Places]] = [
             "domain.memory": {"guest": "1Gi", "maxGuest": "2Gi", "hugepages": {"pageSize": "2Mi"}},
         },
         {},
-        [("domain.memory.guest", "")],
+        [("domain.memory.maxGuest", "domain.memory.guest")],
     ),
     (
         "hotplug beside NUMA passthrough",
@@ -313,20 +313,20 @@ CASES: list[tuple[str, Changes, Changes, Places]] = [
             "domain.memory": {"guest": "1Gi", "maxGuest": "2Gi", "hugepages": {"pageSize": "2Mi"}},
         },
         {},
-        [("domain.memory.guest", "")],
+        [("domain.memory.maxGuest", "domain.memory.guest")],
     ),
     (
         "hotplug beside encryption",
         {**_encrypted("tdx"), "domain.memory": {"guest": "1Gi", "maxGuest": "2Gi"}},
         TDX,
-        [("domain.memory.guest", "")],
+        [("domain.memory.maxGuest", "domain.memory.guest")],
     ),
     *(
         (
             f"hotplug from {guest} to {most}",
             {"domain.memory": {"guest": guest, "maxGuest": most}},
             {},
-            [("domain.memory.guest", "")],
+            [("domain.memory.maxGuest", "domain.memory.guest")],
         )
         for guest, most in (("1025Mi", "2Gi"), ("1Gi", "2049Mi"), ("512Mi", "1Gi"))
     ),
@@ -334,7 +334,7 @@ CASES: list[tuple[str, Changes, Changes, Places]] = [
         "hotplug on arm64",
         {"architecture": "arm64", "domain.memory": {"guest": "1Gi", "maxGuest": "2Gi"}},
         {},
-        [("domain.memory.guest", "")],
+        [("domain.memory.maxGuest", "domain.memory.guest")],
     ),
     (
         "dedicated CPUs without memory",

@@ -125,12 +125,19 @@ def test_an_instance_without_its_defaults_is_judged_as_it_stands():
     assert ("spec.domain.cpu.features[0].policy", "") in _paths("VirtualMachineInstance", spec)
 
 
+SELECTED = "spec.selector.matchLabels.app"
+
+
 @pytest.mark.parametrize(
     ("kind", "spec", "expected"),
     [
         ("VirtualMachineInstanceReplicaSet", REPLICAS, []),
         ("VirtualMachineInstanceReplicaSet", {"selector": {}}, [("spec.template", "")]),
-        ("VirtualMachineInstanceReplicaSet", {**REPLICAS, "selector": {"matchLabels": {"app": "y"}}}, [("spec.selector", "")]),
+        (
+            "VirtualMachineInstanceReplicaSet",
+            {**REPLICAS, "selector": {"matchLabels": {"app": "y"}}},
+            [(SELECTED, "spec.selector")],
+        ),
         (
             "VirtualMachineInstanceReplicaSet",
             {**REPLICAS, "selector": {"matchExpressions": [{"key": "app", "operator": "Is"}]}},
@@ -158,7 +165,9 @@ def test_an_instance_without_its_defaults_is_judged_as_it_stands():
             (
                 "VirtualMachineInstanceReplicaSet",
                 {**REPLICAS, "selector": {"matchExpressions": [{"key": key, "operator": operator, "values": values}]}},
-                [] if takes else [("spec.selector", "")],
+                []
+                if takes
+                else [("spec.selector.matchExpressions[0]." + ("values" if values else "operator"), "spec.selector")],
             )
             for key, operator, values, takes in (
                 ("app", "In", ["x"], True),

@@ -21,7 +21,7 @@ DIFFERENCES: list[tuple[str, dict[str, Any], dict[str, Any], str, tuple[str, str
         {},
         "1.9",
         (NIC + ".binding", ""),
-        (NIC, ""),
+        (NIC + ".binding", NIC),
     ),
     (
         "a port without number",
@@ -142,7 +142,7 @@ DIFFERENCES: list[tuple[str, dict[str, Any], dict[str, Any], str, tuple[str, str
         {},
         "1.6",
         None,
-        ("domain.memory.guest", ""),
+        ("domain.memory.maxGuest", "domain.memory.guest"),
     ),
     (
         "an ACPI table from nowhere",

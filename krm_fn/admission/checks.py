@@ -32,7 +32,8 @@ class Check(Value):
     """One row. `at` is the field below the group's place; `refuses` the test; `message` may hold `{value}`.
 
     `lazy` rows are skipped where the field is absent or null. `named` is upstream's path below the group's spec where it isn't
-    the real one, with `{0}`, `{1}` for the indexes on the way; `absolute` the same without the spec's path before it.
+    the real one, with `{0}`, `{1}` for the indexes on the way; `absolute` the same without the spec's path before it. Where
+    several keys `among` these are set, the cause is at the last of them, and upstream's path is that of the map.
     """
 
     at: Path
@@ -41,6 +42,7 @@ class Check(Value):
     upstream: str
     reason: str = INVALID
     lazy: bool = True
+    among: tuple[str, ...] = ()
     named: str = ""
     absolute: str = ""
     since: Version = ()
@@ -105,6 +107,7 @@ def exclusive(keys: Sequence[str], *, upstream: str, message: str = "", **more: 
         at=(),
         refuses=lambda _value, item, _scope: count(item, keys) > 1,
         message=message or f"only one of {listing(keys)} can be set; keep one",
+        among=tuple(keys),
         upstream=upstream,
         **more,
     )
@@ -116,6 +119,7 @@ def exactly_one(keys: Sequence[str], *, upstream: str, message: str = "", **more
         at=(),
         refuses=lambda _value, item, _scope: count(item, keys) != 1,
         message=message or f"exactly one of {listing(keys)} must be set; set one",
+        among=tuple(keys),
         upstream=upstream,
         **more,
     )

@@ -68,6 +68,7 @@ CHECKS = (
         at=(),
         refuses=lambda _value, disk, _scope: count(disk, TARGETS) > 1,
         message="a disk is one of disk, lun and cdrom; keep one of them",
+        among=TARGETS,
         upstream=DISKS + "validateDeviceTarget",
     ),
     Check(

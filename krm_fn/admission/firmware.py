@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from krm_fn.admission.causes import Cause
     from krm_fn.admission.scope import Scope
+    from krm_fn.paths import Path
     from krm_fn.releases import Version
     from krm_fn.resource import Object
 
@@ -149,8 +150,11 @@ def secure_boot_without_smm(scope: Scope) -> Iterator[Cause]:
     exempt = scope.release.within(since=TDX_WITHOUT_SMM_SINCE)
     confidential = exempt and get(scope.domain, ("launchSecurity", "tdx")) is not None
     if _secure_boot(scope.domain) and not is_on(get(scope.domain, ("features", "smm"))) and not confidential:
-        at = (*FIRMWARE, "bootloader", "efi", "secureBoot")
-        yield scope.cause(at, "secure boot needs SMM; set features.smm, or secureBoot to false", named="domain")
+        at: Path = (*FIRMWARE, "bootloader", "efi", "secureBoot")
+        fix = "set features.smm, or secureBoot to false"
+        if get(scope.domain, ("features", "smm", "enabled")) is False:
+            at, fix = ("domain", "features", "smm", "enabled"), "remove enabled: false, or set secureBoot to false"
+        yield scope.cause(at, f"secure boot needs SMM; {fix}", named="domain")
 
 
 def _secure_boot(domain: Object) -> bool:

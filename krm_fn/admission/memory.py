@@ -134,7 +134,8 @@ def hotplug(scope: Scope) -> Iterator[Cause]:
     if rolls_out_live(scope):
         wrong = _hotplug_trouble(scope)
         if wrong:
-            yield scope.cause(GUEST, f"memory hotplug (memory.maxGuest) {wrong}")
+            at = ("domain", "memory", "maxGuest")  # upstream blames the guest's memory for all of it
+            yield scope.cause(at, f"memory hotplug (memory.maxGuest) {wrong}", named=".".join(GUEST))
 
 
 def _hotplug_trouble(scope: Scope) -> str:

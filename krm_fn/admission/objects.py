@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from krm_fn import admission
 from krm_fn.admission import disks, firmware, former, instances, interfaces, machines, memory, sizes, templates
-from krm_fn.admission.causes import REQUIRED, Cause
+from krm_fn.admission.causes import REQUIRED, Cause, shown
 from krm_fn.admission.checks import Check, Group, count, number, required
 from krm_fn.admission.plan import Plan
 from krm_fn.admission.scope import Scope
-from krm_fn.admission.selectors import Place, label_selector, takes
+from krm_fn.admission.selectors import Place, label_selector, missed
 from krm_fn.paths import as_map, get
 from krm_fn.resource import group_of, kind_of, labels_of
 
@@ -91,9 +91,12 @@ def _selector(obj: Object, labels: Object, upstream: str, scope: Scope) -> Itera
     faults = list(label_selector(selector, Place(scope, ("selector",), "selector")))
     for fault in faults:
         yield fault.but(upstream_path="spec.selector", upstream=upstream)
-    if not faults and not takes(as_map(selector), labels):
-        message = "the selector doesn't take the template's labels; change one of the two"
-        yield Cause(path=("spec", "selector"), message=message, upstream=upstream)
+    miss = None if faults else missed(as_map(selector), labels)
+    if miss:
+        place, key = miss
+        has = f"{key}: {shown(labels[key])}" if key in labels else f"no label {key}"
+        message = f"the selector doesn't take the template's labels, which have {has}; change one of the two"
+        yield Cause(path=("spec", "selector", *place), message=message, upstream_path="spec.selector", upstream=upstream)
 
 
 class _Request:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from krm_fn.admission.causes import shown
 from krm_fn.admission.checks import EACH
+from krm_fn.paths import dotted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,7 +94,8 @@ class Node:
         for steps, refuses, check in self.always:
             value = _reach(item, steps)
             if refuses(value, item, scope):
-                found.append(_word(check, at, value, scope))
+                cause = _word(check, at, value, scope)
+                found.append(_deeper(cause, check.among, item) if check.among else cause)
         keyed = self.keyed
         for key, value in item.items():
             if value is None or key not in keyed:
@@ -112,6 +114,14 @@ def _reach(value: Any, steps: Path) -> Any:
     for step in steps:
         value = value.get(step) if isinstance(value, dict) else None
     return value
+
+
+def _deeper(cause: Cause, keys: Sequence[str], item: Object) -> Cause:
+    """The cause at the last of the keys that are set, where there are several; upstream's path stays that of the map."""
+    present = [key for key in item if key in keys and item[key] is not None]
+    if len(present) < 2:
+        return cause
+    return cause.but(path=(*cause.path, present[-1]), upstream_path=cause.upstream_path or dotted(cause.path))
 
 
 def _word(check: Check, at: Path, value: Any, scope: Scope) -> Cause:

@@ -111,10 +111,16 @@ def topology_key(value: object, place: Place) -> Iterator[Cause]:
         yield place.below("topologyKey").cause(f"{word}; {KEY_FORM}")
 
 
-def takes(selector: Object, labels: Object) -> bool:
-    """True where the label selector takes an object of these labels."""
-    exact = all(labels.get(key) == value for key, value in as_map(selector.get("matchLabels")).items())
-    return exact and all(_takes(as_map(each), labels) for each in as_list(selector.get("matchExpressions")))
+def missed(selector: Object, labels: Object) -> tuple[Path, str] | None:
+    """The place in a selector that doesn't take an object of these labels, and the label's key; None where it takes it."""
+    for key, value in as_map(selector.get("matchLabels")).items():
+        if labels.get(key) != value:
+            return ("matchLabels", key), key
+    for index, each in enumerate(as_list(selector.get("matchExpressions"))):
+        if not _takes(as_map(each), labels):
+            last = "values" if as_list(as_map(each).get("values")) else "operator"
+            return ("matchExpressions", index, last), text(as_map(each).get("key"))
+    return None
 
 
 def _takes(requirement: Object, labels: Object) -> bool:

@@ -102,8 +102,9 @@ def check(
 def _report(found: Sources, outcome: Outcome, config: Config) -> Report:
     places = Places(found)
     silent = [each.finding for each in outcome.ignored]
-    marked = fingerprints.printed(places.located(finding) for finding in (*outcome.findings, *silent))
-    counted = len(outcome.findings)
+    told = [finding for finding in outcome.findings if not finding.follows]
+    marked = fingerprints.printed(places.located(finding) for finding in (*told, *silent))
+    counted = len(told)
     return Report(
         findings=tuple(marked[:counted]),
         suppressed=tuple(each.but(finding=finding) for finding, each in zip(marked[counted:], outcome.ignored, strict=True)),

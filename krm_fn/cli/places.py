@@ -8,16 +8,21 @@ from typing import TYPE_CHECKING
 
 from krm_fn import bundle, yamlio
 from krm_fn.errors import InputError
+from krm_fn.findings import Finding
 from krm_fn.resource import group_of, kind_of, name_of, previous_names
 
 if TYPE_CHECKING:
     from krm_fn.bundle import Entry
-    from krm_fn.findings import Finding, Related
+    from krm_fn.findings import Related
     from krm_fn.resource import Object
     from krm_fn.sources import Source, Sources
     from krm_fn.yamlio import StreamText
 
 
+# Whoever blames a reference means the name in it.
+MATCHERS = (("spec", "instancetype"), ("spec", "preference"))
+# Rules that blame a key, whatever its value.
+OF_KEYS = frozenset(("unknown-field", "field-of-another-release", "removed-field"))
 LINE_END = re.compile(r"\r\n?|\n")
 
 
@@ -46,14 +51,16 @@ class Places:
     def _place(self, of: Finding | Related) -> tuple[int, int]:
         if of.item < 0:
             return 0, 0
+        key = isinstance(of, Finding) and of.rule in OF_KEYS
+        path = (*of.path, "name") if of.path[-2:] in MATCHERS else of.path
         source, number = self._items[of.item]
         if of.file == source.file and not source.folder:
-            return source.text.place(number, (*of.inside, *of.path))
+            return source.text.place(number, (*of.inside, *path), key=key)
         made_of = self._opened(of.file) if of.file else None
         if made_of is None:
             return 0, 0
         entry = _origin(_object(source, number, of), of.index, made_of)
-        return made_of.place(entry.item, (*entry.path, *of.path)) if entry else (0, 0)
+        return made_of.place(entry.item, (*entry.path, *path), key=key) if entry else (0, 0)
 
     def _opened(self, file: str) -> StreamText | None:
         """The text of a file that annotations name, None where there is none to read."""

@@ -50,8 +50,11 @@ class Text:
         piece = self.pieces[item]
         return self.data[piece.start : piece.end].decode()
 
-    def place(self, item: int, path: Path = ()) -> tuple[int, int]:
-        """The line and column, from 1, of the value at `path`, or of its nearest ancestor; (0, 0) where neither is known."""
+    def place(self, item: int, path: Path = (), *, key: bool = False) -> tuple[int, int]:
+        """The line and column, from 1, of the value at `path`, or of its nearest ancestor; (0, 0) where neither is known.
+
+        With `key`, those of the last key in place of its value.
+        """
         if not 0 <= item < len(self.pieces):
             return 0, 0
         piece = self.pieces[item]
@@ -59,16 +62,20 @@ class Text:
             text = self.text_of(item)
             self._tree = item, text, self.parse(text, piece)
         _, text, node = self._tree
+        at = node.start
         for step in path:
             if step in node.entries:
-                node = node.entries[step][2]
+                key_start, _, node = node.entries[step]
+                at = key_start if key else node.start
             elif isinstance(step, int) and 0 <= step < len(node.nodes):
                 node = node.nodes[step]
+                at = node.start
             else:
+                at = node.start
                 break
-        start = line_start(text, node.start)
+        start = line_start(text, at)
         before = breaks(text, start)
-        return piece.line + before, node.start - start + 1 + (0 if before else piece.column)
+        return piece.line + before, at - start + 1 + (0 if before else piece.column)
 
     def respelled(self, item: int, new: Any, *, expand: bool = False) -> str:
         """The piece of an item, changed so that it reads as `new`; with `expand`, without aliases."""

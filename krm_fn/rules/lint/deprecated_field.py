@@ -167,6 +167,8 @@ def _hits(row: Deprecated, entry: Entry) -> Iterator[Hit]:
     for path, value in _values(entry.obj, row.place, ()):
         if row.values and not (isinstance(value, str) and value in row.values):
             continue
+        if path[-1] == "running" and is_set(get(entry.obj, (*path[:-1], "runStrategy"))):
+            continue  # KubeVirt refuses both together, and another rule tells
         proposed = row.values[value] if row.values else UNSET
         instead = proposed if row.values else row.instead
         fix = f"write {instead} instead" if instead else "delete it"

@@ -1,7 +1,7 @@
 """A stored instancetype or preference that no VM uses.
 
 What it finds: a ControllerRevision in the bundle that holds an instancetype or preference and that no VM of its namespace
-refers to. Revisions of other makers, such as `revision-start-vm-*`, are passed over.
+refers to. Revisions of other makers, such as `revision-start-vm-*`, are passed over, and what a misspelt reference may mean.
 
 Why it matters: it is a left-over of a VM that is gone or takes another one by now, and it misleads whoever reads the folder.
 
@@ -45,6 +45,7 @@ NAMED = tuple(
 @rule(severity="info")
 def unused_revision(facts: BundleFacts) -> Iterator[Hit]:
     used = {(effective_namespace(vm.entry.obj), text(get(vm.vm, path))) for vm in facts.vms for path in NAMED}
+    used.update(_meant(facts))
     for entry in facts.bundle.of_kind("ControllerRevision", "apps"):
         name = name_of(entry.obj)
         ours = not name.startswith(STARTED) and not isinstance(decode(entry.obj.get("data"), facts.release), str)
@@ -55,3 +56,11 @@ def unused_revision(facts: BundleFacts) -> Iterator[Hit]:
                 current=name,
                 about=entry,
             )
+
+
+def _meant(facts: BundleFacts) -> Iterator[tuple[str, str]]:
+    """Namespace and name of the revisions that are the likest to one that a VM misses: it may be a slip."""
+    for vm in facts.vms:
+        for error in vm.resolution.errors:
+            if error.reason == "revision-missing" and error.candidates:
+                yield effective_namespace(vm.entry.obj), error.candidates[0]

@@ -1,0 +1,75 @@
+"""Findings that follow from others: true, but gone with the mistake that the other one names.
+
+What is wrong with a VM by what its instancetype or preference says, where that is an error of its own; what is wrong with it
+because a reference leads nowhere; and what lacks a counterpart that only stands in the wrong place.
+"""
+
+from __future__ import annotations
+
+from krm_fn.paths import get, is_set
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from krm_fn.facts import BundleFacts, VmFacts
+    from krm_fn.findings import Finding
+    from krm_fn.paths import Path
+
+    Key = tuple[int, Path]  # item, and the place of the object in it
+
+DOMAIN: Path = ("spec", "template", "spec", "domain")
+# Rules that measure a VM by both its instancetype and its preference, and the parts of these that they look at.
+MEASURED = ("unmet-requirement", "indivisible-vcpus")
+SIZES = frozenset(("cpu", "memory", "requirements"))
+# The part of a domain that a part of an instancetype's spec goes to, where it has another name.
+PARTS = {"gpus": "devices", "hostDevices": "devices"}
+# Lists that need each other by name: where one isn't found because its key stands in a wrong place, the other lacks it.
+COUNTERPARTS = {"networks": ("interfaces",), "interfaces": ("networks",), "volumes": ("disks", "filesystems")}
+MISPLACED = "unknown-field"
+
+
+def mark(found: Iterable[Finding], facts: BundleFacts) -> list[Finding]:
+    """The same findings, those marked as `follows` that follow from another one of them."""
+    findings = list(found)
+    errors: dict[Key, list[Finding]] = {}
+    for finding in findings:
+        if finding.severity == "error":
+            errors.setdefault((finding.item, finding.inside), []).append(finding)
+    vms = {(vm.entry.item, vm.entry.path): vm for vm in facts.vms}
+    marked = []
+    for finding in findings:
+        key = finding.item, finding.inside
+        vm = vms.get(key)
+        follows = _lacks_counterpart(finding, errors.get(key, ())) or (vm is not None and _inherited(finding, vm, errors))
+        marked.append(finding.but(follows=True) if follows else finding)
+    return marked
+
+
+def _lacks_counterpart(finding: Finding, errors: Iterable[Finding]) -> bool:
+    if not finding.rule.startswith("refused-"):
+        return False
+    lost = {str(error.path[-1]) for error in errors if error.rule == MISPLACED}
+    return any(step in finding.path for name in lost for step in COUNTERPARTS.get(name, ()))
+
+
+def _inherited(finding: Finding, vm: VmFacts, errors: dict[Key, list[Finding]]) -> bool:
+    """True where the finding speaks of what comes from a source that has an error there, or can't be found."""
+    path = finding.path[len(vm.prefix) :]
+    wrong = set(_parts_in_error(vm, errors))
+    if finding.rule in MEASURED:
+        return path[-1:] != ("architecture",) and bool(vm.resolution.errors or wrong & SIZES)
+    if not finding.rule.startswith("refused-") or path[: len(DOMAIN)] != DOMAIN or path[len(DOMAIN) :][:1] == ():
+        return False
+    expanded = vm.expansion.vm if vm.expansion else None
+    own, given = get(vm.vm, path), get(expanded, path) if expanded else None
+    return path[len(DOMAIN)] in wrong and not is_set(own) and is_set(given)
+
+
+def _parts_in_error(vm: VmFacts, errors: dict[Key, list[Finding]]) -> Iterator[str]:
+    """The parts of the VM's domain that come from a part of an instancetype or preference with an error."""
+    for source in (vm.resolution.instancetype, vm.resolution.preference):
+        if source and source.entry:
+            for error in errors.get((source.entry.item, source.entry.path), ()):
+                inner = error.path[1:2] if error.path[:1] == ("spec",) else ()
+                yield from (PARTS.get(str(step), str(step)) for step in inner)

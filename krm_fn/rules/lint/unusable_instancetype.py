@@ -1,0 +1,55 @@
+"""No VM can use an instancetype.
+
+What it finds: an instancetype of the bundle for which KubeVirt refuses the VMs of the bundle that refer to it, and would refuse
+any: memory that the huge pages don't divide, a maxGuest below guest, CPU settings that exclude each other.
+
+Why it matters: KubeVirt takes the instancetype without a word, and refuses each VM that uses it, with the paths of the VM.
+
+Fix: repair the instancetype. The VMs need no change; `check` tells what they are refused for here, once.
+
+Example:
+
+    apiVersion: instancetype.kubevirt.io/v1beta1
+    kind: VirtualMachineInstancetype
+    metadata: {name: huge}
+    spec:
+      cpu: {guest: 1}
+      memory: {guest: 1500Mi, hugepages: {pageSize: 1Gi}}
+    ---
+    apiVersion: kubevirt.io/v1
+    kind: VirtualMachine
+    metadata: {name: web}
+    spec:
+      runStrategy: Always
+      instancetype: {kind: VirtualMachineInstancetype, name: huge}
+      template: {spec: {domain: {devices: {}}}}
+"""
+
+from __future__ import annotations
+
+from krm_fn.findings import UNSET
+from krm_fn.paths import get
+from krm_fn.rules import Hit, rule
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.facts import BundleFacts, SourceFault
+
+
+@rule(severity="error")
+def unusable_instancetype(facts: BundleFacts) -> Iterator[Hit]:
+    for fault in facts.faults:
+        value = get(fault.entry.obj, fault.path)
+        yield Hit(
+            message=f"{_users(fault)} refused for it: {fault.message}",
+            path=fault.path,
+            current=UNSET if isinstance(value, dict | list) else value,
+            about=fault.entry,
+        )
+
+
+def _users(fault: SourceFault) -> str:
+    more = len(fault.users) - 1
+    return f"{fault.users[0]} is" if not more else f"{fault.users[0]} and {more} more are"
