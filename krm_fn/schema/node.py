@@ -206,11 +206,7 @@ def _converted(value: Any, node: Node) -> Any:
 
 
 def _respelled(value: Any) -> list[Any]:
-    """What a scalar may have been meant to be: quotes put around it, or taken away."""
-    if type(value) is bool:
-        return [str(value).lower()]
-    if type(value) in (int, float):
-        return [str(value)]
+    """What quoted text may have been meant to be. What a number or a truth value was written as, `0777` or `yes`, is gone."""
     if value in ("true", "false"):
         return [value == "true"]
     digits = value.removeprefix("-") if isinstance(value, str) else ""

@@ -47,15 +47,22 @@ def wrong_type(facts: ObjectFacts) -> Iterator[Hit]:
                 severity="warning",
             )
         elif flaw.kind in (TYPE, UNQUOTED):
-            fix = "write " + (flaw.expected if flaw.proposed is UNSET else shown(flaw, flaw.proposed))
-            expected = "" if flaw.proposed is UNSET else f" where {flaw.expected} belongs"
             yield Hit(
-                message=f"{field_of(flaw)} holds {_found(flaw)}{expected}; {fix}",
+                message=f"{field_of(flaw)} holds {_found(flaw)}{_fix(flaw)}",
                 path=flaw.path,
                 current=flaw.current,
                 proposed=flaw.proposed,
                 upstream=flaw.upstream,
             )
+
+
+def _fix(flaw: Flaw) -> str:
+    """What belongs there, and what to do."""
+    if flaw.proposed is not UNSET:
+        return f" where {flaw.expected} belongs; write {shown(flaw, flaw.proposed)}"
+    if isinstance(flaw.current, bool | int | float) and flaw.expected.endswith("text"):
+        return f" where {flaw.expected} belongs; put it in quotes"
+    return f"; write {flaw.expected}"
 
 
 def _found(flaw: Flaw) -> str:
