@@ -1,4 +1,4 @@
-"""Writes what catalogues of functions ask for: image/metadata.yaml (kpt) and image/function-definition.yaml (KRM specification).
+"""Writes what catalogues ask for: image/metadata.yaml (kpt) and image/function-definition.yaml (the KRM specification).
 
 python scripts/make_metadata.py
 """

@@ -41,6 +41,7 @@ def call(data: str | bytes, *arguments: str, **env: str) -> Ran:
     """What the program makes of stdin."""
     sent = data.encode() if isinstance(data, str) else data
     environment = {**os.environ, "PYTHONPATH": str(ROOT), **env}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # what is installed is compiled
     return subprocess.run([*PROGRAM, *arguments], input=sent, env=environment, capture_output=True, check=False, timeout=60)
 
 
