@@ -76,9 +76,11 @@ class ListReader:
     def text(self, flow: bool, end: int) -> ListText:
         items = self.values.pop("items", None) or []
         first = self.keys[0][1] if self.keys else 0
-        column = first - (self.data.rfind(b"\n", 0, first) + 1)
+        column = first - self.line_of(first)
         if self.data[:first].rstrip(b" ").endswith(b"?") or len(self.keys) < len(self.values):
             self.form = "loose"
+        if not flow and any(self.data[self.line_of(start) : start] != b" " * column for _, start, *_ in self.keys):
+            self.form = "loose"  # a question mark stands before a key
         top = Top(flow=flow, column=column, keys=tuple(self.keys), end=end, form=self.form)
         text = ListText(self.data, self.file, items, self.pieces, head=self.values, top=top)
         text.memo = self.source.memo
