@@ -1,5 +1,5 @@
 # The KRM function and the command as one image: `docker build -t kubevirt-render .`
-# kustomize and kpt run it without arguments, network, root or a writable folder.
+# kustomize and kpt run it without arguments, network, root or a writable folder. BASE may be pinned: python:3.13-slim@sha256:…
 ARG BASE=python:3.13-slim
 
 FROM ${BASE} AS build
@@ -23,6 +23,7 @@ RUN python3 -m compileall -q -j 0 --invalidation-mode unchecked-hash /opt/kubevi
 # One layer, so that what was removed is gone. Debian's package list stays: scanners read it.
 FROM scratch
 COPY --from=root / /
+ARG BASE
 ARG VERSION=0.1.0
 ARG REVISION=unknown
 ARG SOURCE=https://kubevirt-render.dev
@@ -31,6 +32,7 @@ LABEL org.opencontainers.image.title="kubevirt-render" \
       org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.documentation="https://kubevirt-render.dev" \
       org.opencontainers.image.source="${SOURCE}" \
+      org.opencontainers.image.base.name="${BASE}" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}"
 ENV PATH=/usr/local/bin:/usr/bin:/bin LANG=C.UTF-8

@@ -187,6 +187,25 @@ def test_zizmor_finds_nothing_in_the_workflows_that_are_offered(name: str, tmp_p
     passed(run(tool("zizmor"), "--offline", "--no-progress", str(workflows / name), cwd=tmp_path, environment=environment))
 
 
+@pytest.mark.parametrize(
+    ("file", "schema"),
+    [
+        ("render-workflow.yml", "github-workflows"),
+        ("check-workflow.yml", "github-workflows"),
+        ("gitlab-ci.yml", "gitlab-ci"),
+    ],
+)
+def test_what_is_offered_is_of_its_servers_form(file: str, schema: str, environment: Environment) -> None:
+    command = (tool("check-jsonschema"), "--builtin-schema", f"vendor.{schema}", file)
+    passed(run(*command, cwd=RECIPES, environment=environment))
+
+
+def test_pre_commit_takes_the_hooks_and_the_configuration(environment: Environment) -> None:
+    pre_commit = tool("pre-commit")
+    passed(run(pre_commit, "validate-manifest", ".pre-commit-hooks.yaml", cwd=ROOT, environment=environment))
+    passed(run(pre_commit, "validate-config", "pre-commit-config.yaml", cwd=RECIPES, environment=environment))
+
+
 @pytest.mark.parametrize("hook", ["kubevirt-render-check", "kubevirt-render-expanded"])
 def test_pre_commit_runs_the_hooks_from_a_clone(hook: str, vms: Path, tmp_path: Path, environment: Environment) -> None:
     pre_commit = tool("pre-commit")

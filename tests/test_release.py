@@ -105,6 +105,15 @@ def test_zizmor_finds_nothing_in_the_workflows_and_the_action() -> None:
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_workflows_and_the_action_are_of_githubs_form(path: Path) -> None:
+    schema = "vendor.github-actions" if path.name == "action.yml" else "vendor.github-workflows"
+    ran = subprocess.run(
+        [tool("check-jsonschema"), "--builtin-schema", schema, path], capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
 def release() -> dict[str, Any]:
     return dict(yamlio.read_value((ROOT / ".github/workflows/release.yml").read_text()))
 

@@ -103,6 +103,15 @@ def test_the_whole_command_is_inside(container: Container) -> None:
     assert container(*flags, "--entrypoint", "kubevirt-render", arguments=("--version",)).returncode == 0
 
 
+def test_it_is_argo_cds_sidecar_too(container: Container) -> None:
+    example = ROOT / "kustomization-examples" / "argocd"
+    mounted = ("-v", f"{example / 'app'}:/app:ro", "--workdir", "/app", "--entrypoint", "kubevirt-render")
+    argo_cd = ("-e", "ARGOCD_APP_NAME=shop", "-e", "ARGOCD_APP_NAMESPACE=shop")
+    flags = ("--kubevirt-version", "1.9", "--defaults", "pinned")
+    ran = container("--user", "999", *mounted, *argo_cd, arguments=("argocd", "generate", *flags))
+    assert (ran.stdout, ran.stderr, ran.returncode) == ((example / "expected.yaml").read_text(), "", 0)
+
+
 def test_a_wrong_config_is_named(container: Container) -> None:
     config = "functionConfig:\n  apiVersion: v1\n  kind: ConfigMap\n  metadata: {name: a}\n  data: {mood: expand}\n"
     ran = container("--user", "nobody", stdin=RESOURCE_LIST + config)
@@ -176,7 +185,17 @@ def test_its_labels_say_what_it_is(inspected: dict[str, Any]) -> None:
         for key, value in inspected["Labels"].items()
         if key.startswith("org.opencontainers")
     }
-    assert sorted(labels) == ["description", "documentation", "licenses", "revision", "source", "title", "version"]
+    assert sorted(labels) == [
+        "base.name",
+        "description",
+        "documentation",
+        "licenses",
+        "revision",
+        "source",
+        "title",
+        "version",
+    ]
+    assert labels["base.name"] == "python:3.13-slim"
     assert (labels["title"], labels["licenses"], labels["version"]) == ("kubevirt-render", "Apache-2.0", __version__)
 
 
