@@ -15,7 +15,7 @@ __version__ = "0.1.0"
 def process(resource_list: Object) -> Object:
     """A ResourceList out of a ResourceList: VMs rendered, `results` filled, the argument left as it was.
 
-    Raises: errors.ConfigError where the functionConfig is wrong.
+    Raises: errors.ConfigError where the functionConfig is wrong, errors.InputError where `items` is no list.
     """
     from krm_fn.core import process as run  # `import krm_fn` alone must stay cheap
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from krm_fn import config, modes, results, rules, schema
 from krm_fn.bundle import Bundle
+from krm_fn.errors import InputError
 from krm_fn.findings import Suppressed
 from krm_fn.gather import gather
 from krm_fn.resource import IGNORE, annotations_of
@@ -34,10 +35,13 @@ class Outcome(Value):
 def process(resource_list: Object) -> Object:
     """The ResourceList with its VMs rendered and `results` filled. The argument is left as it was.
 
-    Raises: ConfigError where the functionConfig is wrong.
+    Raises: ConfigError where the functionConfig is wrong, InputError where `items` is no list.
     """
     settings = config.read(resource_list.get("functionConfig"))
-    outcome = render(resource_list.get("items") or [], settings)
+    items = resource_list.get("items")
+    if items is not None and not isinstance(items, list | tuple):
+        raise InputError("items is no list")
+    outcome = render(items or [], settings)
     return {
         **resource_list,
         "items": [item for item in outcome.items if item is not None],

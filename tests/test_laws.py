@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import krm_fn
 from krm_fn import function, yamlio
+from krm_fn.errors import InputError
 
 LOCAL = Path(__file__).resolve().parents[1] / "fixtures" / "parity"
 NAMES = sorted(
@@ -40,6 +41,12 @@ def test_processing_twice_changes_nothing_more(name, spec):
     for given_list in lists(name, **spec):
         once = krm_fn.process(given_list)
         assert krm_fn.process(once)["items"] == once["items"]
+
+
+@pytest.mark.parametrize("items", ["text", {"a": 1}, 7, True])
+def test_items_that_are_no_list_are_refused(items):
+    with pytest.raises(InputError, match="items is no list"):
+        krm_fn.process({"items": items})
 
 
 @pytest.mark.parametrize("name", NAMES)
