@@ -20,6 +20,9 @@ class Unset:
     def __repr__(self) -> str:
         return "UNSET"
 
+    def __reduce__(self) -> str:
+        return "UNSET"  # the same one in whatever process reads it
+
 
 UNSET = Unset()
 

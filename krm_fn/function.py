@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import BinaryIO, TextIO
 
-LARGE = 4 << 20  # bytes: from here on the objects of a list are not held in memory all at once
+LARGE = 1 << 20  # bytes: from here on the objects of a list are not held in memory all at once
 
 
 def run(data: bytes, out: BinaryIO, err: TextIO) -> int:

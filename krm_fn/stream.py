@@ -5,11 +5,13 @@ It says and changes what `core.render` does. What needs all objects at once (pre
 
 from __future__ import annotations
 
+import os
 import sys
 
 from krm_fn import core, modes, results, rules, schema
-from krm_fn.bundle import Bundle
+from krm_fn.bundle import Bundle, Entry
 from krm_fn.gather import Work, work_on
+from krm_fn.paths import get
 from krm_fn.removed import TEMPLATES, VMS, removed_fields
 from krm_fn.resource import IGNORE, kind_of
 from krm_fn.schema import READ, ObjectFacts
@@ -17,17 +19,23 @@ from krm_fn.served import is_served
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
-    from krm_fn.bundle import Entry
     from krm_fn.config import Config
     from krm_fn.facts import VmFacts
     from krm_fn.findings import Finding
     from krm_fn.paths import Path
     from krm_fn.resolve import Resolver
     from krm_fn.resource import Object
-    from krm_fn.yamlio.plain.light import LightList
+    from krm_fn.yamlio.plain.light import LightList, Settled
 
+    Report = tuple[
+        list[Finding], list[Finding], list[tuple[int, VmFacts]], list[tuple[int, Path, Object]], bool, dict[int, Settled]
+    ]
+
+NOTHING: Object = {}
+SIGKILL = 9  # the module `signal` makes enums, which takes longer than some runs
 MODES = ("expand", "annotate")
 # Nothing of the run looks into objects of other kinds.
 LOOKED_INTO = READ | {kind for _, kind in (*TEMPLATES, *VMS)}
@@ -49,11 +57,70 @@ def render(listing: LightList, settings: Config) -> tuple[Finding, ...] | None:
     run = Run(listing, settings)
     if run.work.has_presets:
         return None
-    for light in run.work.bundle.entries:
-        if kind_of(light.obj) in LOOKED_INTO:
-            run.pass_through(light)
+    numbers = [number for number, entry in enumerate(run.entries) if kind_of(entry.obj) in LOOKED_INTO]
+    share(run, numbers, processes())
     run.settle_inside()
     return run.findings()
+
+
+def processes() -> int:
+    """How many processes share the work."""
+    return min(2, len(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") and hasattr(os, "fork") else 1
+
+
+def share(run: Run, numbers: list[int], count: int) -> None:
+    """Pass through the objects of these numbers; a second process, where there is one, takes those behind half of the VMs."""
+    vms = [number for number in numbers if kind_of(run.entries[number].obj) == "VirtualMachine"]
+    middle = numbers.index(vms[len(vms) // 2]) if count > 1 and vms else len(numbers)
+    other = Child(run, numbers[middle:]) if numbers[middle:] else None
+    try:
+        for number in numbers[:middle]:
+            run.pass_through(number)
+    except BaseException:
+        if other:
+            other.end()
+        raise
+    if other and not other.join(run):
+        for number in numbers[middle:]:
+            run.pass_through(number)
+
+
+class Child:
+    """Another process that passes through some objects, and the pipe on which it says what came of it."""
+
+    def __init__(self, run: Run, numbers: list[int]) -> None:
+        source, target = os.pipe()
+        self.pid = os.fork()
+        self.source = source
+        if self.pid:
+            os.close(target)
+            return
+        try:
+            for number in numbers:
+                run.pass_through(number)
+            from pickle import dumps
+
+            with os.fdopen(target, "wb") as out:
+                out.write(dumps(run.report()))
+        finally:  # whatever happens, this process ends here; where it said nothing, the other does its work
+            os._exit(0)
+
+    def end(self) -> None:
+        os.kill(self.pid, SIGKILL)
+        os.waitpid(self.pid, 0)
+        os.close(self.source)
+
+    def join(self, run: Run) -> bool:
+        """True where the child said what it found, which the run then knows too."""
+        with os.fdopen(self.source, "rb") as source:
+            said = source.read()
+        os.waitpid(self.pid, 0)
+        if not said:
+            return False
+        from pickle import loads
+
+        run.take(loads(said))  # noqa: S301  our own process wrote it
+        return True
 
 
 class Run:
@@ -62,19 +129,20 @@ class Run:
     def __init__(self, listing: LightList, settings: Config) -> None:
         self.listing, self.settings = listing, settings
         self.work: Work = work_on(Bundle(listing.items), settings)
+        self.entries = self.work.bundle.entries
         self.resolver: Resolver = self.work.resolver()
         self.of_schemas: list[Finding] = []
         self.of_vms: list[Finding] = []
-        self.catalogued: list[VmFacts] = []
+        self.catalogued: list[tuple[int, VmFacts]] = []
         self.removed = False
-        self.inside: list[tuple[Entry, Path, Object]] = []
+        self.inside: list[tuple[int, Path, Object]] = []
         name = f"{modes.__name__}.{settings.mode}"
         __import__(name)
         self.mode: Any = sys.modules[name]
 
-    def pass_through(self, light: Entry) -> None:
+    def pass_through(self, number: int) -> None:
         """Say and change what there is to of one object."""
-        release, severity = self.settings.release, self.settings.severity
+        light, release, severity = self.entries[number], self.settings.release, self.settings.severity
         entry = light.but(obj=light.obj.whole()) if hasattr(light.obj, "whole") else light
         flaws = schema.strangers_in(entry, release)
         if flaws:
@@ -88,33 +156,53 @@ class Run:
             self.of_vms += rules.judge("vm", facts, severity)
         for changed, path, new in self.mode.changes(self.work.facts(vms=(facts,))):
             if changed.path:
-                self.inside.append((light, (*changed.path, *path), new))
+                self.inside.append((number, (*changed.path, *path), new))
             else:
                 self.listing.settle(changed.item, modes.put_in(entry.obj, path, new))
-        self.keep(light, facts)
+        self.keep(number, facts)
 
-    def keep(self, light: Entry, facts: VmFacts) -> None:
-        """Keep what the bundle's rules may ask for: the VMs that use the catalogue."""
+    def keep(self, number: int, facts: VmFacts) -> None:
+        """Keep what the bundle's rules may ask for: which VMs use the catalogue."""
         found = (facts.resolution.instancetype, facts.resolution.preference)
-        if any(each is not None and each.origin == "catalogue" for each in found):
-            vm = facts.vm if facts.prefix else light.obj
-            resolution = facts.resolution.but(vm=vm)
-            self.catalogued.append(
-                facts.but(entry=light, vm=vm, resolution=resolution, admitted=vm, expansion=None, rendered=None)
-            )
+        instancetype, preference = (each if each and each.origin == "catalogue" else None for each in found)
+        if instancetype or preference:
+            resolution = facts.resolution.but(vm=NOTHING, instancetype=instancetype, preference=preference)
+            entry = Entry(obj=NOTHING, item=-1)
+            kept = facts.but(entry=entry, vm=NOTHING, resolution=resolution, admitted=NOTHING, expansion=None, rendered=None)
+            self.catalogued.append((number, kept))
+
+    def of_catalogue(self) -> Iterator[VmFacts]:
+        """The facts of the VMs that use the catalogue, as far as they were kept, with the VMs themselves."""
+        for number, facts in self.catalogued:
+            entry = self.entries[number]
+            yield facts.but(entry=entry, vm=get(entry.obj, facts.prefix))
+
+    def report(self) -> Report:
+        return self.of_schemas, self.of_vms, self.catalogued, self.inside, self.removed, self.listing.settled
+
+    def take(self, report: Report) -> None:
+        """Know what another process reported, which passed through objects behind all of ours."""
+        schemas, vms, catalogued, inside, removed, settled = report
+        self.of_schemas += schemas
+        self.of_vms += vms
+        self.catalogued += catalogued
+        self.inside += inside
+        self.removed = self.removed or removed
+        self.listing.settled.update(settled)
 
     def settle_inside(self) -> None:
         """Settle the changes of objects that stand in Lists."""
         lists: dict[int, Any] = {}
-        for entry, path, new in self.inside:
-            given = lists[entry.item] if entry.item in lists else self.listing.whole(entry.item)
-            lists[entry.item] = modes.put_in(given, path, new)
+        for number, path, new in self.inside:
+            item = self.entries[number].item
+            given = lists[item] if item in lists else self.listing.whole(item)
+            lists[item] = modes.put_in(given, path, new)
         for number, new in lists.items():
             self.listing.settle(number, new)
 
     def findings(self) -> tuple[Finding, ...]:
         bundle = self.work.bundle
-        facts = self.work.facts(vms=tuple(self.catalogued))
+        facts = self.work.facts(vms=tuple(self.of_catalogue()))
         of_bundle = rules.judge_bundle(facts, self.settings.severity, silent=() if self.removed else REMOVED)
         found = (*self.of_schemas, *self.of_vms, *of_bundle)
         return results.ordered(core.with_place(each, bundle) for each in found)

@@ -27,8 +27,13 @@ def _may_differ(facts: BundleFacts) -> bool:
 
 
 def _has_namesakes(facts: BundleFacts) -> bool:
-    entries = facts.bundle.entries
-    return len({(kind_of(each.obj), name_of(each.obj)) for each in entries}) < len(entries)
+    names: dict[str, set[str]] = {}
+    for each in facts.bundle.entries:
+        of_kind, name = names.setdefault(kind_of(each.obj), set()), name_of(each.obj)
+        if name in of_kind:
+            return True
+        of_kind.add(name)
+    return False
 
 
 NEEDS: dict[str, Callable[[BundleFacts], object]] = {

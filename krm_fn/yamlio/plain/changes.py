@@ -6,6 +6,8 @@ Whatever else there is to change is left to that: a block of text, a list that g
 
 from __future__ import annotations
 
+from sys import intern
+
 from krm_fn.yamlio.compare import same
 from krm_fn.yamlio.emit import Style, entry, kept_block
 from krm_fn.yamlio.plain.lines import CLIPPED, OPEN, STRIPPED, NotPlain, places
@@ -104,9 +106,9 @@ class Changes:
             if kind in (OPEN, CLIPPED, STRIPPED):
                 raise NotPlain
             inline, *below = entry("", new, column, self.style)
-            self.edits.append((at, at + 1, -depth, line[: end + 1] + inline))
+            self.edits.append((at, at + 1, -depth, intern(line[: end + 1] + inline)))  # many VMs get the same
             if below:
-                self.edits.append((at + 1, at + 1, -depth, "\n".join(below)))
+                self.edits.append((at + 1, at + 1, -depth, intern("\n".join(below))))
 
     def of_list(self, old: list[Any], new: list[Any], first: int, last: int, depth: int) -> None:
         """Change entries of a list in block style, each in its place."""

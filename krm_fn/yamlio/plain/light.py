@@ -27,10 +27,8 @@ if TYPE_CHECKING:
 
 PLACEHOLDER = b"- items: of the list\n"
 READ_LATER = "VirtualMachine"  # items of this kind are the most, and are all read once anyway
-KEPT = 4_000  # values
+KEPT = 2_500  # values
 WRITTEN_AT_ONCE = 1 << 20  # bytes
-PLACES = {"apiVersion": 0, "kind": 1}
-PLACES_IN_METADATA = {"name": 2, "namespace": 3}
 
 
 class Unreadable(Exception):  # noqa: N818
@@ -45,6 +43,7 @@ class LightItems:
         self.starts = cut(data, start, end)
         self.end = end
         self.settled: dict[int, Settled] = {}
+        self._alike: dict[Settled, Settled] = {}
         self._read: dict[int, tuple[Any, Layout | None]] = {}
         self._last: tuple[int, tuple[Any, Layout | None]] = -1, (None, None)
         self.items: list[Any] = [self._light(number) for number in range(len(self.starts))]
@@ -96,7 +95,8 @@ class LightItems:
             self.settled[number] = respelled_alone(text, value, new)
             return
         try:
-            self.settled[number] = Changes(text, Style(step=layout[0], dash=layout[1])).flat(value, new)
+            changed = Changes(text, Style(step=layout[0], dash=layout[1])).flat(value, new)
+            self.settled[number] = self._alike.setdefault(changed, changed)
         except NotPlain:
             self.settled[number] = respelled_alone(text, value, new)
 
@@ -226,18 +226,25 @@ class Lazy(dict):  # type: ignore[type-arg]
 class Light(Lazy):
     """An item of a large list, to be looked at; nobody changes it."""
 
-    __slots__ = ("_items", "head", "number")
+    __slots__ = ("_items", "_number", "api_version", "kind", "name", "namespace")
 
     def __init__(self, items: LightItems, number: int, head: Head) -> None:
-        self._items, self.number, self.head = items, number, head
+        self._items, self._number = items, number
+        self.api_version, self.kind, self.name, self.namespace = head
+
+    @property
+    def head(self) -> Head:
+        return self.api_version, self.kind, self.name, self.namespace
 
     def whole(self) -> dict[str, Any]:
-        value: dict[str, Any] = self._items.read(self.number)[0]
+        value: dict[str, Any] = self._items.read(self._number)[0]
         return value
 
     def get(self, key: str, default: Any = None) -> Any:
-        if key in PLACES:
-            return self.head[PLACES[key]]
+        if key == "kind":
+            return self.kind
+        if key == "apiVersion":
+            return self.api_version
         return LightMetadata(self) if key == "metadata" else self.whole().get(key, default)
 
 
@@ -254,8 +261,8 @@ class LightMetadata(Lazy):
         return value
 
     def get(self, key: str, default: Any = None) -> Any:
-        if key in PLACES_IN_METADATA:
-            found = self._item.head[PLACES_IN_METADATA[key]]
+        if key in ("name", "namespace"):
+            found = self._item.name if key == "name" else self._item.namespace
             return default if found is None else found
         return self.whole().get(key, default)
 
@@ -269,6 +276,11 @@ class LightList:
         self.items = self._held.items
         if read_item(self._held.text(len(self.items) - 1))[1] is None:
             raise NotPlain  # there may be comments behind the last item, with which results have to deal
+
+    @property
+    def settled(self) -> dict[int, Settled]:
+        """How items leave, by number."""
+        return self._held.settled
 
     def whole(self, number: int) -> Any:
         """The value of an item. Raises: Unreadable."""
