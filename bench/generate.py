@@ -1,8 +1,8 @@
 """Bundles of any size, as kustomize would send them: `python bench/generate.py 1000 >bundle.yaml`.
 
-Of n resources, 70 % are VMs of about 80 lines with cloud-init in literal blocks; every one refers to an instancetype and a
-preference of the bundle, every twentieth through a ControllerRevision. The rest are instancetypes, preferences, DataVolumes and
-ControllerRevisions. The same number gives the same bytes.
+Of n resources, 70 % are VMs of about 80 lines with cloud-init in literal blocks. Every one of them (with a second number: one
+in so many, 0 for none) refers to an instancetype and a preference of the bundle, every twentieth through a ControllerRevision.
+The rest are instancetypes, preferences, DataVolumes and ControllerRevisions. The same numbers give the same bytes.
 """
 
 from __future__ import annotations
@@ -40,13 +40,7 @@ VM = """\
           resources:
             requests:
               storage: 30Gi
-    instancetype:
-      kind: VirtualMachineClusterInstancetype
-      name: size-{size}{revision}
-    preference:
-      kind: VirtualMachineClusterPreference
-      name: preference-{preference}
-    runStrategy: Always
+{references}    runStrategy: Always
     template:
       metadata:
         labels:
@@ -84,6 +78,15 @@ VM = """\
               - [systemctl, enable, --now, qemu-guest-agent]
               - echo "ready: vm-{number:06}" >/etc/motd
           name: cloud-init
+"""
+
+REFERENCES = """\
+    instancetype:
+      kind: VirtualMachineClusterInstancetype
+      name: size-{size}{revision}
+    preference:
+      kind: VirtualMachineClusterPreference
+      name: preference-{preference}
 """
 
 INSTANCETYPE = """\
@@ -196,10 +199,17 @@ REVISION = """\
       name: size-{size}
       uid: 6b1c9f0e-0000-4000-8000-{number:012}
     spec:
+      annotations:
+        example.com/size: size-{size}
       cpu:
-        guest: 2
+        guest: {cpus}
+        maxSockets: 32
+      ioThreadsPolicy: auto
       memory:
-        guest: 4Gi
+        guest: {memory}Gi
+        overcommitPercent: 10
+      nodeSelector:
+        example.com/pool: general
   kind: ControllerRevision
   metadata:
     annotations:
@@ -249,18 +259,21 @@ def wire(index: int, *, group: str, version: str, kind: str, name: str) -> str:
     return WIRE.format(id=index + 1, index=index, group=group, version=version, kind=kind, name=name)
 
 
-def vm(index: int, number: int, held: dict[str, int]) -> str:
-    """VM `number`, which refers to what the bundle holds: `held` counts the sizes, preferences and revisions."""
+def vm(index: int, number: int, held: dict[str, int], *, refers: bool) -> str:
+    """VM `number`, which may refer to what the bundle holds: `held` counts the sizes, preferences and revisions."""
     revised = number % 20 == 0 and held["revision"] > 0
     which = number // 20 % held["revision"] if revised else 0
+    references = REFERENCES.format(
+        size=which % held["size"] if revised else number % held["size"],
+        revision=f"\n      revisionName: revision-{which}" if revised else "",
+        preference=number % held["preference"],
+    )
     return VM.format(
         wire=wire(index, group="kubevirt.io", version="v1", kind="VirtualMachine", name=f"vm-{number:06}"),
         number=number,
         team=number % 12,
         mac=":".join(f"{number >> shift & 255:02x}" for shift in (16, 8, 0)),
-        size=which % held["size"] if revised else number % held["size"],
-        revision=f"\n      revisionName: revision-{which}" if revised else "",
-        preference=number % held["preference"],
+        references=references if refers else "",
     )
 
 
@@ -275,13 +288,15 @@ def other(index: int, what: str, number: int, held: dict[str, int]) -> str:
         return PREFERENCE.format(wire=notes, number=number)
     if what == "revision":
         notes = wire(index, group="apps", version="v1", kind="ControllerRevision", name=f"revision-{number}")
-        return REVISION.format(wire=notes, number=number, size=number % held["size"])
+        size = number % held["size"]
+        cpus = 2 ** (size % 4)
+        return REVISION.format(wire=notes, number=number, size=size, cpus=cpus, memory=4 * cpus)
     notes = wire(index, group="cdi.kubevirt.io", version="v1beta1", kind="DataVolume", name=f"data-{number}")
     return DATA_VOLUME.format(wire=notes, number=number)
 
 
-def items(count: int) -> Iterator[str]:
-    """The items of a bundle of `count` resources, 10 at least; 7 of 10 are VMs."""
+def items(count: int, every: int) -> Iterator[str]:
+    """The items of a bundle of `count` resources, 10 at least; 7 of 10 are VMs, of which one in `every` refers to something."""
     apart = [OTHERS[number % len(OTHERS)] for number in range(count - count * 7 // 10)]
     held = {what: apart.count(what) for what in OTHERS}
     made = dict.fromkeys(OTHERS, 0)
@@ -289,14 +304,14 @@ def items(count: int) -> Iterator[str]:
         yield other(index, what, made[what], held)
         made[what] += 1
     for number in range(count - len(apart)):
-        yield vm(len(apart) + number, number, held)
+        yield vm(len(apart) + number, number, held, refers=every > 0 and number % every == 0)
 
 
-def bundle(count: int) -> bytes:
-    """A ResourceList of `count` resources, as bytes."""
+def bundle(count: int, every: int = 1, config: str = "") -> bytes:
+    """A ResourceList of `count` resources, as bytes. `config` are lines of the function config's spec."""
     head = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n"
-    return (head + "".join(items(count)) + CONFIG).encode()
+    return (head + "".join(items(count, every)) + CONFIG + config).encode()
 
 
 if __name__ == "__main__":
-    sys.stdout.buffer.write(bundle(int(sys.argv[1])))
+    sys.stdout.buffer.write(bundle(int(sys.argv[1]), every=int(sys.argv[2]) if sys.argv[2:] else 1))

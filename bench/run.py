@@ -1,19 +1,18 @@
 """What rendering costs, as ratios: every figure is the median of pairs that ran one after the other.
 
-    python bench/run.py                       1,000 resources, and starting up
-    python bench/run.py --sizes 20 10000      other sizes
-    python bench/run.py --sizes 100000 --alone    without the YAML round trip beside it, which takes minutes there
+    python bench/run.py               all sizes: an hour or two, most of it PyYAML's
+    python bench/run.py --short       20 and 1,000 resources, 3 pairs of each: a minute
+    python bench/run.py --write       and write docs/benchmarks.md with its plot (needs matplotlib)
 
-Two comparisons, each of whole processes that read the same bytes on stdin:
-
-    render    the function, all VMs rendered, against PyYAML's C loader and C dumper alone (yaml.load, yaml.dump)
-    start     the console script with 20 resources, against `python -c pass`
+All are whole processes that read the same bytes on stdin. Beside the function stands a YAML round trip alone: PyYAML's C loader
+and C dumper. Beyond `--most` resources, where that takes minutes, the function runs by itself.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -23,18 +22,26 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
-GENERATE = Path(__file__).with_name("generate.py")
+ROOT = Path(__file__).resolve().parents[1]
 ROUND_TRIP = (
     "import sys, yaml; yaml.dump(yaml.load(sys.stdin.buffer, Loader=yaml.CSafeLoader), sys.stdout, Dumper=yaml.CSafeDumper)"
 )
-PLAIN = [sys.executable, "-c", ROUND_TRIP]
-NOTHING = [sys.executable, "-c", "pass"]
+ALONE = "import sys; from krm_fn import main, stream; stream.processes = lambda: 1; sys.argv = ['']; main.main()"
+IMAGE = f"import sys; sys.path.insert(0, {str(ROOT)!r}); sys.argv = ['']; from krm_fn.main import main; sys.exit(main())"
+PYTHON = sys.executable
+COMMANDS = {
+    "round trip": [PYTHON, "-c", ROUND_TRIP],
+    "one process": [PYTHON, "-c", ALONE],
+    "image": [PYTHON, "-I", "-S", "-c", IMAGE],
+    "python -c pass": [PYTHON, "-c", "pass"],
+}
+SIZES = (20, 1000, 10_000, 100_000)
+# How many VMs refer to something: one in so many.
+TOUCHED = {"all": 1, "one in ten": 10, "none": 0}
+VALIDATE = "  spec:\n    mode: validate\n"
 
 # pip compiles what it installs; an editable install is compiled by its first run, unless the environment forbids it.
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-
-# What the project wants to hold: time and memory of `render`, time of `start`.
-TARGET_RENDER, TARGET_START = 0.6, 5.0
 
 
 class Cost(NamedTuple):
@@ -45,106 +52,225 @@ class Cost(NamedTuple):
     peak: float
 
 
+class Row(NamedTuple):
+    """A line of the table: the medians of both sides, and of the ratios of their pairs."""
+
+    what: str
+    resources: int
+    own: Cost
+    other: Cost | None
+    ratio: Cost | None
+
+
 def function() -> list[str]:
     """The console script beside this interpreter, else the one on the PATH."""
-    beside = Path(sys.executable).with_name("kubevirt-render")
+    beside = Path(PYTHON).with_name("kubevirt-render")
     found = str(beside) if beside.exists() else shutil.which("kubevirt-render")
     if not found:
         sys.exit("kubevirt-render is not installed here: pip install -e .")
     return [found]
 
 
-def measure(command: list[str], source: Path, output: Path) -> Cost:
-    """What the command cost, reading `source` and writing `output`.
+def measure(command: list[str], source: Path) -> Cost:
+    """What the command cost, reading `source`. Findings are no failure: `validate` has some.
 
     This process stays small (no bundle is read here), because Linux counts a parent's memory into the child's peak.
     """
-    with source.open("rb") as stdin, output.open("wb") as stdout:
+    with source.open("rb") as stdin:
         began = time.perf_counter()
-        child = subprocess.Popen(command, stdin=stdin, stdout=stdout, env=ENVIRONMENT)
+        child = subprocess.Popen(
+            command, stdin=stdin, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=ENVIRONMENT, cwd=ROOT
+        )
         _, status, used = os.wait4(child.pid, 0)
         wall = time.perf_counter() - began
     child.returncode = os.waitstatus_to_exitcode(status)
-    if child.returncode:
+    if child.returncode not in (0, 1):
         sys.exit(f"{' '.join(command)} failed with exit code {child.returncode}")
     return Cost(wall=wall, cpu=used.ru_utime + used.ru_stime, peak=used.ru_maxrss / 1024)
 
 
-def pairs(one: list[str], other: list[str], *, source: Path, output: Path, rounds: int) -> tuple[list[Cost], list[Cost]]:
-    """`rounds` costs of each command, taken in turn after one run of each that isn't counted."""
-    for command in (one, other):
-        measure(command, source, output)
-    both = [(measure(one, source, output), measure(other, source, output)) for _ in range(rounds)]
-    return [pair[0] for pair in both], [pair[1] for pair in both]
+def middle(costs: list[Cost]) -> Cost:
+    return Cost(*(median(values) for values in zip(*costs, strict=True)))
 
 
-def ratio(ones: list[Cost], others: list[Cost], field: str) -> float:
-    """The median of the pairs' ratios."""
-    return median(getattr(one, field) / getattr(other, field) for one, other in zip(ones, others, strict=True))
-
-
-def middle(costs: list[Cost]) -> str:
-    wall, cpu, peak = (median(getattr(cost, field) for cost in costs) for field in Cost._fields)
-    return f"{wall * 1000:,.0f} ms wall, {cpu * 1000:,.0f} ms CPU, {peak:,.1f} MiB"
-
-
-def make(count: int, folder: Path) -> Path:
-    """A file with a bundle of `count` resources."""
-    path = folder / f"{count}.yaml"
-    with path.open("wb") as out:
-        subprocess.run([sys.executable, GENERATE, str(count)], stdout=out, check=True)
-    return path
-
-
-def left_as_reference(output: Path) -> int:
-    """How many VMs of a rendered bundle still refer to an instancetype."""
-    with output.open("rb") as lines:
-        return sum(line.rstrip() == b"    instancetype:" for line in lines)
-
-
-def render(count: int, folder: Path, *, rounds: int, alone: bool) -> None:
-    """Print what rendering `count` resources costs."""
-    source, output = make(count, folder), folder / "out.yaml"
-    size = source.stat().st_size
-    print(f"render {count:,} resources, {size / 1e6:,.1f} MB, {count * 7 // 10:,} VMs rendered")
-    measure(function(), source, output)
-    if left := left_as_reference(output):
-        sys.exit(f"{left} VMs were left unrendered")
-    if alone:
-        own = [measure(function(), source, output) for _ in range(rounds)]
+def compare(what: str, resources: int, own: tuple[list[str], Path], other: tuple[list[str], Path] | None, rounds: int) -> Row:
+    """Both sides in turn, after one run of each that isn't counted where runs are short."""
+    sides = [own] if other is None else [own, other]
+    if resources <= 1000:
+        for command, source in sides:
+            measure(command, source)
+    taken = [[measure(command, source) for command, source in sides] for _ in range(rounds)]
+    mine = [pair[0] for pair in taken]
+    if other is None:
+        row = Row(what, resources, middle(mine), None, None)
     else:
-        own, plain = pairs(function(), PLAIN, source=source, output=output, rounds=rounds)
-    wall = median(cost.wall for cost in own)
-    print(f"  function    {middle(own)}; {count / wall:,.0f} resources/s, {size / 1e6 / wall:,.1f} MB/s")
-    if not alone:
-        print(f"  round trip  {middle(plain)}")
-        figures = ", ".join(f"{field} {ratio(own, plain, field):.2f}" for field in Cost._fields)
-        print(f"  ratio       {figures}   (wanted: {TARGET_RENDER} at most)")
+        ratios = [Cost(*(a / b for a, b in zip(*pair, strict=True))) for pair in taken]
+        row = Row(what, resources, middle(mine), middle([pair[1] for pair in taken]), middle(ratios))
+    print(line(row), flush=True)
+    return row
 
 
-def start(folder: Path, *, rounds: int) -> None:
-    """Print what starting up costs."""
-    source, output = make(20, folder), folder / "out.yaml"
-    own, nothing = pairs(function(), NOTHING, source=source, output=output, rounds=rounds)
-    print("start with 20 resources")
-    print(f"  function    {middle(own)}")
-    print(f"  python      {middle(nothing)}")
-    figures = ", ".join(f"{field} {ratio(own, nothing, field):.2f}" for field in ("wall", "cpu"))
-    print(f"  ratio       {figures}   (wanted: {TARGET_START:g} at most)")
+def line(row: Row) -> str:
+    """The row as Markdown."""
+
+    def shown(cost: Cost | None) -> str:
+        return "| | " if cost is None else f"| {cost.wall * 1000:,.0f} ms | {cost.peak:,.0f} MiB "
+
+    ratio = "| | |" if row.ratio is None else f"| {row.ratio.wall:.3f} | {row.ratio.peak:.3f} |"
+    return f"| {row.what} | {row.resources:,} {shown(row.own)}{shown(row.other)}{ratio}"
+
+
+class Files:
+    """The bundles, made when they are first asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def make(self, count: int, every: int = 1, config: str = "", newline: str = "\n") -> Path:
+        path = self.folder / f"{count}-{every}-{len(config)}-{len(newline)}.yaml"
+        if not path.exists():
+            code = (
+                f"import sys; sys.path.insert(0, {str(ROOT / 'bench')!r}); from generate import bundle; "
+                f"sys.stdout.buffer.write(bundle({count}, {every}, {config!r}).replace(b'\\n', {newline.encode()!r}))"
+            )
+            with path.open("wb") as out:
+                subprocess.run([PYTHON, "-c", code], stdout=out, check=True)
+        return path
+
+
+def starts(files: Files, rounds: int) -> list[Row]:
+    """What starting up costs, against `python -c pass`."""
+    source = files.make(20)
+    nothing = COMMANDS["python -c pass"], source
+    return [
+        compare("console script", 20, (function(), source), nothing, rounds),
+        compare("as in the image", 20, (COMMANDS["image"], source), nothing, rounds),
+    ]
+
+
+def renders(files: Files, told: argparse.Namespace) -> list[Row]:
+    """What rendering costs, against the round trip."""
+    found = []
+    for count in (size for size in told.sizes if size > 20):
+        rounds = max(1, told.rounds * 1000 // max(count, 1000)) if count > 1000 else told.rounds
+        for touched, every in TOUCHED.items():
+            source = files.make(count, every)
+            trip = (COMMANDS["round trip"], source) if count <= told.most else None
+            found.append(compare(f"{touched} VMs rendered", count, (function(), source), trip, rounds))
+            if count > 1000:
+                found.append(compare(f"{touched}, one process", count, (COMMANDS["one process"], source), None, rounds))
+    return found
+
+
+def others(files: Files, rounds: int) -> list[Row]:
+    """What libyaml's road costs against the round trip, and `validate` against `expand`."""
+    source, validated = files.make(1000, newline="\r\n"), files.make(1000, config=VALIDATE)
+    return [
+        compare("CRLF: libyaml's road", 1000, (function(), source), (COMMANDS["round trip"], source), rounds),
+        compare("validate against expand", 1000, (function(), validated), (function(), files.make(1000)), rounds),
+    ]
+
+
+PAGE = """\
+# Benchmarks
+
+What the function costs beside what YAML alone costs. The figures are medians of whole processes that ran in turn and read the
+same bytes; ratios are the medians of the pairs' ratios, and hold on other machines where times don't. Run them with
+`python bench/run.py`; `--write` writes this page.
+
+The bundles are as kustomize sends them: 7 of 10 resources are VMs of about 80 lines that refer to an instancetype and a
+preference, the rest instancetypes, preferences, ControllerRevisions and DataVolumes. 1,000 resources are 1.9 MB. The round trip
+is PyYAML's C loader and C dumper, `yaml.dump(yaml.load(…))`, without any work between them. From 1 MB on a second process
+shares the work; lines with *one process* show what one needs alone.
+
+Made with {machine}.
+
+{plot}## Starting
+
+Against `python -c pass`, 20 resources.
+
+{head}
+{starts}
+
+## Rendering
+
+Against the round trip.
+
+{head}
+{renders}
+
+## Other roads
+
+What is not in the form that kustomize and kpt write goes through libyaml. `validate` asks all rules, and is held against
+`expand`.
+
+{head}
+{others}
+"""
+HEAD = "| what | resources | time | memory | beside it: time | memory | ratio of times | of memory |\n" + "|---" * 8 + "|"
+
+
+def write(found: dict[str, list[Row]]) -> None:
+    """Write the page and its plot."""
+    plot = draw(found["renders"], ROOT / "docs" / "benchmarks.svg")
+    machine = f"Python {platform.python_version()} on {platform.system()} {platform.machine()}, {os.cpu_count()} CPUs"
+    texts = {name: "\n".join(map(line, rows)) for name, rows in found.items()}
+    page = PAGE.format(
+        machine=machine, head=HEAD, plot="![Time and memory by size](benchmarks.svg)\n\n" if plot else "", **texts
+    )
+    (ROOT / "docs" / "benchmarks.md").write_text(page)
+
+
+def draw(rows: list[Row], path: Path) -> bool:
+    """True where the plot of time and memory against size was drawn."""
+    try:
+        from matplotlib import pyplot as plt
+    except ImportError:
+        print("no plot: matplotlib is not installed", file=sys.stderr)
+        return False
+    plt.rcParams["svg.hashsalt"] = "kubevirt-render"
+    figure, (times, peaks) = plt.subplots(1, 2, figsize=(9, 3.6))
+    curves: dict[str, list[tuple[int, Cost]]] = {}
+    for row in rows:
+        if row.what.endswith("rendered"):
+            curves.setdefault(row.what, []).append((row.resources, row.own))
+            if row.other and row.what.startswith("all"):
+                curves.setdefault("YAML round trip", []).append((row.resources, row.other))
+    for label, points in curves.items():
+        style = "--" if label.startswith("YAML") else "-"
+        times.plot([size for size, _ in points], [cost.wall for _, cost in points], style, marker="o", label=label)
+        peaks.plot([size for size, _ in points], [cost.peak for _, cost in points], style, marker="o", label=label)
+    for axes, title in ((times, "seconds"), (peaks, "MiB at most")):
+        axes.set(xscale="log", yscale="log", xlabel="resources", title=title)
+        axes.grid(alpha=0.3)
+    times.legend(fontsize=8)
+    figure.tight_layout()
+    figure.savefig(path, metadata={"Date": None})
+    return True
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sizes", type=int, nargs="+", default=[1000], metavar="N", help="resources; 1000 unless told")
-    parser.add_argument("--rounds", type=int, default=9, help="pairs of a size; 9 unless told")
-    parser.add_argument("--short", action="store_true", help="3 pairs, for a quick look")
-    parser.add_argument("--alone", action="store_true", help="only the function, nothing beside it")
+    parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES), metavar="N", help="numbers of resources")
+    parser.add_argument("--rounds", type=int, default=9, help="pairs of a size; 9 unless told, fewer of large ones")
+    parser.add_argument(
+        "--most", type=int, default=10_000, metavar="N", help="beyond, no round trip stands beside the function"
+    )
+    parser.add_argument("--short", action="store_true", help="20 and 1,000 resources, 3 pairs, for a quick look")
+    parser.add_argument("--write", action="store_true", help="write docs/benchmarks.md")
     told = parser.parse_args()
-    rounds = 3 if told.short else told.rounds
+    if told.short:
+        told.sizes, told.rounds = [20, 1000], 3
+    print(HEAD)
     with tempfile.TemporaryDirectory() as name:
-        for count in told.sizes:
-            render(count, Path(name), rounds=rounds, alone=told.alone)
-        start(Path(name), rounds=rounds * 5)
+        files = Files(Path(name))
+        found = {
+            "starts": starts(files, told.rounds * 5),
+            "renders": renders(files, told),
+            "others": others(files, told.rounds),
+        }
+    if told.write:
+        write(found)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ MEMO = 20_000  # lines; those of large inputs are mostly alike, but their names 
 LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 DIGITS = frozenset("0123456789")
 IN_KEY = LETTERS | DIGITS | frozenset("._/-")
+QUOTES = frozenset("'\"")
 STARTS = LETTERS | DIGITS | frozenset("/_.$(")
 MARKS = {"": (OPEN, None), "|": (CLIPPED, None), "|-": (STRIPPED, None), "{}": (EMPTY_MAP, None), "[]": (EMPTY_LIST, None)}
 
@@ -49,6 +50,8 @@ def _token(line: str) -> Token:
     """A line's token; where the line up to its value was seen before, as most were, only the value is looked at."""
     head, colon, text = line.partition(": ")
     seen = _heads.get(head)
+    if seen is not None and text[:1] in QUOTES and line.isprintable():
+        return *seen, _quoted(text), SCALAR
     if seen is None or not text or text[0] not in STARTS or text[-1] in " :" or " #" in text or ": " in text:
         found = _read_token(line)
         if colon and found[2] is not None and head.endswith(found[2]) and len(_heads) < MEMO:
