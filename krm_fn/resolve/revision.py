@@ -6,7 +6,6 @@ upstream: pkg/instancetype/compatibility/compatibility.go
 from __future__ import annotations
 
 from krm_fn.paths import as_map
-from krm_fn.resolve import alpha
 from krm_fn.resolve.matcher import API_VERSION, GROUP, INSTANCETYPE, MATCHERS, PREFERENCE, Matcher
 from krm_fn.resource import kind_of, name_of
 from krm_fn.value import Value
@@ -35,16 +34,18 @@ class Payload(Value):
 
 
 class Form(Value):
-    """One stored form: the apiVersion of a full object, "" for a lone spec; `tables` are its fields, () where all are taken."""
+    """One stored form: the apiVersion of a full object, "" for a lone spec; `tables` name its fields in `alpha`, () where all
+    are taken.
+    """
 
     api_version: str
     until: Version = ()
-    tables: tuple[tuple[Matcher, Object], ...] = ()
+    tables: tuple[tuple[Matcher, str], ...] = ()
 
 
 # The order of the tables is upstream's: a lone spec that fits a preference is one, so an empty one always is.
-V1ALPHA1 = ((PREFERENCE, alpha.PREFERENCE), (INSTANCETYPE, alpha.INSTANCETYPE))
-V1ALPHA2 = ((PREFERENCE, alpha.PREFERENCE_V1ALPHA2), (INSTANCETYPE, alpha.INSTANCETYPE))
+V1ALPHA1 = ((PREFERENCE, "PREFERENCE"), (INSTANCETYPE, "INSTANCETYPE"))
+V1ALPHA2 = ((PREFERENCE, "PREFERENCE_V1ALPHA2"), (INSTANCETYPE, "INSTANCETYPE"))
 LONE_SPEC = Form(api_version="", until=(1, 7), tables=V1ALPHA1)
 OBJECTS = (
     Form(api_version=f"{GROUP}/v1alpha1", until=(1, 7), tables=V1ALPHA1),
@@ -75,9 +76,11 @@ def decode(data: Any, release: Release) -> Payload | str:
 def _decode_lone_spec(data: Object, release: Release) -> Payload | str:
     """KubeVirt 0.55 to 0.57 stored the spec alone, as base64; of its apiVersion no release since 1.0 takes notice."""
     spec = _parsed(data["spec"]) if isinstance(data.get("apiVersion"), str | None) else UNDECODABLE
+    from krm_fn.resolve import alpha  # only where a form so old is met
+
     for matcher, table in LONE_SPEC.tables:
         try:
-            read = {} if spec is None else alpha.read(spec, table, release, strict=True)
+            read = {} if spec is None else alpha.read(spec, getattr(alpha, table), release, strict=True)
         except alpha.Misfit:
             continue
         if not release.within(until=LONE_SPEC.until):
@@ -115,8 +118,10 @@ def _read_spec(spec: Any, form: Form, matcher: Matcher, release: Release) -> Obj
     table = dict(form.tables).get(matcher)
     if table is None:
         return as_map(spec)
+    from krm_fn.resolve import alpha
+
     try:
-        return _converted(alpha.read(as_map(spec), table, release, strict=False), matcher)
+        return _converted(alpha.read(as_map(spec), getattr(alpha, table), release, strict=False), matcher)
     except alpha.Misfit:
         return None
 
