@@ -11,7 +11,7 @@ from krm_fn.findings import UNSET
 from krm_fn.paths import as_map, copy, drop, get, is_set, put
 from krm_fn.presets.era import era_of, group_version_of, release_for
 from krm_fn.presets.facts import Applied, Disagreement, InvalidSelector, OrderMatters, PresetConflict
-from krm_fn.presets.merge import DOMAIN, clashes, domain_of, fills_differently, merge, offers
+from krm_fn.presets.merge import DOMAIN, clashes, domain_of, fills_differently, merge, offered, offers
 from krm_fn.presets.selector import MAX_NAME, matches, problems
 from krm_fn.resource import annotations_of, labels_of, metadata, name_of
 
@@ -34,6 +34,8 @@ KIND = "VirtualMachineInstancePreset"
 APPLIED_PREFIX = "virtualmachinepreset.kubevirt.io/"
 
 _FIRMWARE = (*DOMAIN, "firmware")
+# One disagreement stops the instance; more than these help nobody, and there may be as many as pairs of presets.
+MOST_DISAGREEMENTS = 10
 _DRAWN = "<drawn when the VM is created>"
 
 
@@ -162,12 +164,32 @@ def _invalid(presets: Sequence[Entry]) -> Iterator[InvalidSelector]:
 
 
 def _disagreements(matching: Sequence[Entry], release: Release) -> Iterator[Disagreement]:
-    """The pairs of presets that clash, whether or not the instance sets the part itself."""
+    """The pairs of presets that clash, whether or not the instance sets the part itself; the first of many."""
+    if _agree(matching, release):
+        return
+    told = 0
     for number, later in enumerate(matching):
         for earlier in matching[:number]:
             clashing = tuple(clashes(domain_of(later.obj), domain_of(earlier.obj), release))
-            if clashing:
+            if clashing and told < MOST_DISAGREEMENTS:
+                told += 1
                 yield Disagreement(preset=later, other=earlier, clashes=clashing)
+            if told == MOST_DISAGREEMENTS:
+                return
+
+
+def _agree(matching: Sequence[Entry], release: Release) -> bool:
+    """True where no two of the presets clash. One pass is enough: what equals the first equals all that equal it."""
+    first: Object = {}
+    for entry in matching:
+        preset = domain_of(entry.obj)
+        if any(clashes(preset, first, release)):
+            return False
+        for section in sections(release):
+            value, held = offered(preset, section), get(first, section.path)
+            if value is not UNSET and (section.amounts or held is None):
+                put(first, section.path, {**value, **as_map(held)} if section.amounts else value)
+    return True
 
 
 def _order(matching: Sequence[Entry], domain: Object, release: Release) -> Iterator[OrderMatters]:
