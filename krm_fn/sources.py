@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from krm_fn.yamlio import ListText, StreamText
 
     Note = Callable[[str], None]
+    Repair = Callable[[bytes, str], bytes]
 
 SUFFIXES = (".yaml", ".yml", ".json")
 STDIN = "-"
@@ -86,20 +87,30 @@ class Sources(Value):
         return [place for source in self.sources for place in source.places]
 
 
-def read(paths: Sequence[str], *, kustomizations: Sequence[str] = (), note: Note = lambda _: None) -> Sources:
+def read(
+    paths: Sequence[str], *, kustomizations: Sequence[str] = (), note: Note = lambda _: None, repair: Repair | None = None
+) -> Sources:
     """What stands at the paths: files, folders (all YAML and JSON files below them, sorted) or `-` for stdin.
 
-    `kustomizations` are folders that are built first; `note` is told what is left alone.
-    Raises: InputError where something can't be read, and where there is no object at all.
+    `kustomizations` are folders that are built first; `note` is told what is left alone. `repair` gets the text and the name of
+    a file that can't be read, and gives what is to be read in its place.
+    Raises: InputError where something can't be read, and where all could be read and there is no object.
     """
     texts = [*((data, file, "") for data, file in _texts(paths)), *((_built(folder), "", folder) for folder in kustomizations)]
     function_config: object = None
+    repaired = False
     sources = []
     for data, file, folder in texts:
-        found, config = _parsed(data, file, note)
+        try:
+            found, config = _parsed(data, file, note)
+        except InputError:
+            if not (file and repair):
+                raise
+            found, config = _parsed(repair(data, file), file, note)
+            found, repaired = found.but(data=data), True
         sources.append(found.but(folder=folder))
         function_config = config if function_config is None else function_config
-    if not any(source.objects for source in sources):
+    if not repaired and not any(source.objects for source in sources):
         raise NothingFoundError("no Kubernetes object found" + _where([*paths, *kustomizations]))
     return Sources(sources=tuple(sources), function_config=function_config)
 

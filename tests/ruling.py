@@ -4,7 +4,7 @@ import inspect
 from pathlib import Path
 
 from krm_fn import config, core, rules, yamlio
-from krm_fn.cli import baseline, fingerprints
+from krm_fn.cli import baseline, fingerprints, salvage
 from krm_fn.cli.rules import parts
 from krm_fn.config_checks import all_rules
 from krm_fn.migrate import migrate
@@ -35,11 +35,13 @@ def documents(text):
 
 
 def judged(rule, text):
-    """All findings in a text: those of the objects, of the baseline in it and, for a rule about that, of migrating them."""
-    items, known = documents(text)
+    """All findings in a text: of documents, objects, the baseline in it and, for a rule about that, of migrating them."""
+    readable, lost = salvage.salvage(text.encode(), "")
+    items, known = documents(readable.decode())
     spec = {"apiVersion": "kubevirt-render.dev/v1alpha1", "kind": "RenderVirtualMachines", "spec": spec_of(rule)}
     settings = config.read(spec)
-    found = core.render(items, settings).findings
+    unread = salvage.findings(lost, settings.severity, settings.release)
+    found = (*unread, *core.render(items, settings).findings)
     if all_rules()[rule].family == "migration":
         return migrate(items, settings.release)[1]
     if known is None:

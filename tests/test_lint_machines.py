@@ -121,7 +121,6 @@ def test_two_that_write_are_told_at_the_second():
     "other",
     [
         writer("b", strategy="Halted"),
-        writer("b", strategy="Manual"),
         writer("b", namespace="lab"),
         writer("b", {"disk": {"readonly": True}}),
         writer("b", {"cdrom": {"bus": "sata"}}),
@@ -132,6 +131,13 @@ def test_two_that_write_are_told_at_the_second():
 )
 def test_who_does_not_run_or_does_not_write_clashes_with_nobody(other):
     assert in_two(writer("a"), other) == []
+
+
+def test_one_that_is_started_by_hand_is_an_info():
+    by_hand = writer("b", strategy="Manual")
+    assert in_two(by_hand, writer("a")) == [("info", "b")]
+    assert in_two(by_hand, writer("c", strategy="Manual")) == [("info", "c")]
+    assert in_two(by_hand, writer("c", strategy="Halted")) == []
 
 
 def test_running_true_runs():

@@ -14,6 +14,7 @@ from krm_fn import bundle, core, results, rules
 from krm_fn.cli import baseline, fingerprints, options
 from krm_fn.cli.formats import FORMATS, Report, Subject, written
 from krm_fn.cli.places import Places
+from krm_fn.cli.salvage import certain, findings, salvage
 from krm_fn.cli.schemas import read_schemas, schemas_option
 from krm_fn.console import write_out
 from krm_fn.errors import UsageError
@@ -22,10 +23,11 @@ from krm_fn.resource import ref_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from krm_fn.cli.salvage import Lost
     from krm_fn.config import Config
     from krm_fn.core import Outcome
     from krm_fn.findings import Finding
-    from krm_fn.sources import Sources
+    from krm_fn.sources import Repair, Sources
 
 # Silent unless it is asked for.
 UNEXPANDED = "unexpanded-vm"
@@ -84,29 +86,46 @@ def check(
         raise UsageError("--update-baseline needs --baseline FILE")
     known = baseline.read(baseline_file, may_lack=update_baseline) if baseline_file else None
     day = _today(today) if known else ""
-    found = options.read_sources(paths, kustomizations, verbose=verbose)
+    lost: list[Lost] = []
+    found = options.read_sources(paths, kustomizations, verbose=verbose, repair=_repair(lost))
     config = options.settings(found, config_file, flags, near=(*paths, *kustomizations), verbose=verbose)
     config = config.but(mode="validate")
     if expanded:
         config = config.but(severity={UNEXPANDED: "error", **config.severity})
     outcome = core.render(found.items, config, places=found.places, schemas=read_schemas(schemas))
-    report = _report(found, outcome, config).but(summary=summary)
+    report = _report(found, outcome, config, lost).but(summary=summary)
     if known is not None:
         if update_baseline:
             known = _written(known, report.findings)
         report = _without_known(report, known, config, day)
     _write(targets, report, color)
-    return results.exit_code(report.findings, config.fail_on)
+    return 1 if lost else results.exit_code(report.findings, config.fail_on)
 
 
-def _report(found: Sources, outcome: Outcome, config: Config) -> Report:
+def _repair(lost: list[Lost]) -> Repair:
+    """What makes a text readable by emptying documents; it notes them in `lost`."""
+
+    def repair(data: bytes, file: str) -> bytes:
+        data, found = salvage(data, file)
+        lost.extend(found)
+        return data
+
+    return repair
+
+
+def _report(found: Sources, outcome: Outcome, config: Config, lost: list[Lost]) -> Report:
+    """Raises: InputError for a document that can't be read where the config forbids to tell of it."""
     places = Places(found)
+    unread = list(findings(lost, config.severity, config.release))
+    if lost and not unread:
+        raise lost[0].error
     silent = [each.finding for each in outcome.ignored]
-    told = [finding for finding in outcome.findings if not finding.follows]
-    marked = fingerprints.printed(places.located(finding) for finding in (*told, *silent))
-    counted = len(told)
+    told = [finding for finding in outcome.findings if not finding.follows and certain(finding, lost)]
+    located = [places.located(finding) for finding in (*told, *silent)]
+    marked = fingerprints.printed((*unread, *located))
+    counted = len(unread) + len(told)
     return Report(
-        findings=tuple(marked[:counted]),
+        findings=results.ordered(marked[:counted]) if unread else tuple(marked[:counted]),
         suppressed=tuple(each.but(finding=finding) for finding, each in zip(marked[counted:], outcome.ignored, strict=True)),
         subjects=tuple(_subjects(found)),
         files=tuple(dict.fromkeys(file for file, _ in found.places)),

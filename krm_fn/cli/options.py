@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from krm_fn.config import Config
     from krm_fn.config_keys import Key
-    from krm_fn.sources import Sources
+    from krm_fn.sources import Repair, Sources
 
     Decorator = Callable[[Any], Any]
 
@@ -82,11 +82,16 @@ def source_options(command: Any) -> Any:
     return click.argument("paths", nargs=-1, metavar="[PATH]...")(command)
 
 
-def read_sources(paths: tuple[str, ...], kustomizations: tuple[str, ...], *, verbose: bool) -> Sources:
-    """What the command was told to read. Raises: UsageError where that is nothing; InputError."""
+def read_sources(
+    paths: tuple[str, ...], kustomizations: tuple[str, ...], *, verbose: bool, repair: Repair | None = None
+) -> Sources:
+    """What the command was told to read. Raises: UsageError where that is nothing; InputError.
+
+    `repair` as in `sources.read`.
+    """
     if not paths and not kustomizations:
         raise UsageError("nothing to read; name files or folders, -k DIR, or - for stdin")
-    return sources.read(paths, kustomizations=kustomizations, note=note if verbose else lambda _: None)
+    return sources.read(paths, kustomizations=kustomizations, note=note if verbose else lambda _: None, repair=repair)
 
 
 def note(text: str) -> None:

@@ -25,6 +25,7 @@ The function bears the module's name; the id is the same name with dashes. Famil
     lint     facts of the whole bundle, in mode `validate` only: what KubeVirt's webhooks don't see
     ignore   facts of the annotations that silence rules, judged when all other families have spoken
     baseline facts of the command's list of known findings
+    input    facts of the documents that the command couldn't read
     migration facts of what `migrate` rewrites, and of nothing else
 """
 
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 
     from krm_fn.bundle import Entry
     from krm_fn.cli.baseline import BaselineFacts
+    from krm_fn.cli.salvage import InputFacts
     from krm_fn.facts import AdmissionFacts, BundleFacts, VmFacts
     from krm_fn.ignores import IgnoreFacts
     from krm_fn.migrate.facts import MigrationFacts
@@ -57,7 +59,7 @@ if TYPE_CHECKING:
 # Values in messages are cut to this length: the message must stay a line, and `currentValue` has the whole.
 LONGEST_SHOWN = 60
 # Families that no annotation silences: they judge what silences others, or a rewriting that is asked for once.
-UNSILENCED = ("ignore", "baseline", "migration")
+UNSILENCED = ("ignore", "baseline", "input", "migration")
 
 
 class Hit(Value):
@@ -162,7 +164,7 @@ def judge(
 
 
 def judge_bundle(
-    facts: BundleFacts | IgnoreFacts | BaselineFacts | MigrationFacts,
+    facts: BundleFacts | IgnoreFacts | BaselineFacts | InputFacts | MigrationFacts,
     severity: Mapping[str, str],
     family: str = "bundle",
     *,
@@ -186,7 +188,15 @@ def _asked(family: str, facts: Any, silent: Container[str]) -> Iterator[Rule]:
 
 def _hits(
     declared: Rule,
-    facts: VmFacts | PresetFacts | ObjectFacts | AdmissionFacts | BundleFacts | IgnoreFacts | BaselineFacts | MigrationFacts,
+    facts: VmFacts
+    | PresetFacts
+    | ObjectFacts
+    | AdmissionFacts
+    | BundleFacts
+    | IgnoreFacts
+    | BaselineFacts
+    | InputFacts
+    | MigrationFacts,
     release: Release,
     severity: Mapping[str, str],
 ) -> Iterable[Hit]:

@@ -46,7 +46,8 @@ RUNNING = ("Always", "RerunOnFailure", "Once")
 class Machine(Value):
     """One of them: `spec` is the instance spec, at `path` from the object's root; `copies` is how many machines it makes.
 
-    `starts` is true where the cluster starts it by itself. `vm` is the VM's spec, {} where there is none.
+    `starts` is true where the cluster starts it by itself, `by_hand` where only people do. `vm` is the VM's spec, {} where
+    there is none.
     """
 
     entry: Entry
@@ -55,6 +56,7 @@ class Machine(Value):
     path: Path
     copies: int
     starts: bool
+    by_hand: bool = False
     vm: Object = {}  # noqa: RUF012  nobody writes into a Value
 
     def __str__(self) -> str:
@@ -74,6 +76,7 @@ def machines(bundle: Bundle) -> Iterator[Machine]:
                 path=path,
                 copies=_replicas(entry.obj) if owner.copied else 1,
                 starts=_starts(vm) if owner.vm else True,
+                by_hand=vm.get("runStrategy") == "Manual",
                 vm=vm,
             )
 

@@ -1,9 +1,10 @@
-"""Every place in which a VM, a DataVolume or a DataSource names another object of the cluster."""
+"""Every place in which a VM, a DataVolume, a snapshot or the like names another object of the cluster."""
 
 from __future__ import annotations
 
 from krm_fn.bundle import effective_namespace
 from krm_fn.paths import as_map, get
+from krm_fn.resource import text
 from krm_fn.value import Value
 
 TYPE_CHECKING = False
@@ -23,11 +24,13 @@ class Row(Value):
     """A place that holds a name: `kind` is that of the object it names, in the owner's namespace.
 
     `qualified`: the name may be `namespace/name`. `elsewhere`: a `namespace` beside it names another namespace. `beside`: a
-    `kind` stands beside it and has to be this one, since other kinds may be named there.
+    `kind` stands beside it and has to be this one, since other kinds may be named there; `among`, in place of `kind`, are
+    those of them that are looked for.
     """
 
     place: Path
-    kind: str
+    kind: str = ""
+    among: tuple[str, ...] = ()
     qualified: bool = False
     elsewhere: bool = False
     beside: bool = False
@@ -82,6 +85,11 @@ DATA_VOLUME = (
     Row(place=("source", "vddk", "secretRef"), kind="Secret"),
 )
 
+# Who names a VM. What it makes of one need not be there: the targets of restores and clones.
+_SOURCE: Path = ("spec", "source", "name")
+_VM = Row(place=_SOURCE, among=("VirtualMachine",))
+_VM_OR_SNAPSHOT = Row(place=_SOURCE, among=("VirtualMachine", "VirtualMachineSnapshot"))
+
 
 def _below(prefix: Path, rows: tuple[Row, ...]) -> tuple[Row, ...]:
     return tuple(row.but(place=(*prefix, *row.place)) for row in rows)
@@ -98,6 +106,13 @@ OWNERS: dict[tuple[str, str], tuple[Row, ...]] = {
     ("kubevirt.io", "VirtualMachineInstanceReplicaSet"): _below(("spec", "template", "spec"), INSTANCE),
     ("cdi.kubevirt.io", "DataVolume"): _below(("spec",), DATA_VOLUME),
     ("cdi.kubevirt.io", "DataSource"): _below(("spec",), SOURCES),
+    ("snapshot.kubevirt.io", "VirtualMachineSnapshot"): (_VM,),
+    ("snapshot.kubevirt.io", "VirtualMachineRestore"): (
+        Row(place=("spec", "virtualMachineSnapshotName"), kind="VirtualMachineSnapshot"),
+    ),
+    ("export.kubevirt.io", "VirtualMachineExport"): (_VM_OR_SNAPSHOT,),
+    ("clone.kubevirt.io", "VirtualMachineClone"): (_VM_OR_SNAPSHOT,),
+    ("kubevirt.io", "VirtualMachineInstanceMigration"): (Row(place=("spec", "vmiName"), kind="VirtualMachineInstance"),),
 }
 
 # Where a pool says that it appends a number to the names of one kind, so that none is the name of an object.
@@ -132,7 +147,8 @@ def _mention(entry: Entry, path: Path, row: Row, parent: Any) -> Mention | None:
     if not isinstance(written, str) or not written or _numbered(entry.obj, row.kind):
         return None
     around = as_map(parent)
-    if row.beside and around.get("kind") != row.kind:
+    kind = row.kind or text(around.get("kind"))
+    if (row.beside and around.get("kind") != kind) or (row.among and kind not in row.among):
         return None
     namespace, name = effective_namespace(entry.obj), written
     if row.qualified and "/" in written:
@@ -140,7 +156,7 @@ def _mention(entry: Entry, path: Path, row: Row, parent: Any) -> Mention | None:
     elif row.elsewhere and isinstance(around.get("namespace"), str):
         namespace = around["namespace"] or namespace
     optional = around.get("optional") is True
-    return Mention(owner=entry, path=path, written=written, kind=row.kind, namespace=namespace, name=name, optional=optional)
+    return Mention(owner=entry, path=path, written=written, kind=kind, namespace=namespace, name=name, optional=optional)
 
 
 def _numbered(obj: Object, kind: str) -> bool:

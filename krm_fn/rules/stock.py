@@ -27,6 +27,9 @@ API_VERSIONS = {
     "NetworkAttachmentDefinition": "k8s.cni.cncf.io/v1",
     "ResourceClaim": "resource.k8s.io/v1",
     "ResourceClaimTemplate": "resource.k8s.io/v1",
+    "VirtualMachine": "kubevirt.io/v1",
+    "VirtualMachineInstance": "kubevirt.io/v1",
+    "VirtualMachineSnapshot": "snapshot.kubevirt.io/v1beta1",
 }
 GROUPS = {kind: version.rpartition("/")[0] for kind, version in API_VERSIONS.items()}
 
@@ -56,6 +59,12 @@ MAKERS = (
     # CDI removes a DataVolume that is done, and what named it takes the claim.
     Maker(kind="PersistentVolumeClaim", group="", makes="DataVolume"),
     Maker(kind="DataImportCron", group="cdi.kubevirt.io", makes="DataSource", names=(("spec", "managedDataSource"),)),
+    Maker(kind="VirtualMachine", group="kubevirt.io", makes="VirtualMachineInstance"),
+    *(
+        Maker(kind=kind, group=group, makes=made, names=(("spec", "target", "name"),))
+        for kind, group in (("VirtualMachineRestore", "snapshot.kubevirt.io"), ("VirtualMachineClone", "clone.kubevirt.io"))
+        for made in ("VirtualMachine", "VirtualMachineInstance")
+    ),
     Maker(kind="SealedSecret", group="bitnami.com", makes="Secret", names=(("spec", "template", "metadata", "name"), NAME)),
     Maker(kind="ExternalSecret", group="external-secrets.io", makes="Secret", names=(("spec", "target", "name"), NAME)),
     Maker(kind="Certificate", group="cert-manager.io", makes="Secret", names=(("spec", "secretName"),)),
@@ -79,6 +88,10 @@ TEMPLATES: tuple[tuple[str, str, Path], ...] = (
 )
 FROM_TEMPLATES = ("DataVolume", "PersistentVolumeClaim")
 
+# What makes machines under names of its own: the owner's, a dash, and a number or letters.
+MACHINES = ("VirtualMachine", "VirtualMachineInstance")
+COPIERS = (("VirtualMachinePool", "pool.kubevirt.io"), ("VirtualMachineInstanceReplicaSet", "kubevirt.io"))
+
 # kustomize appends `-` and ten of these to the names of generated Secrets and ConfigMaps.
 HASHED = ("Secret", "ConfigMap")
 HASH_LETTERS = frozenset("2456789bcdfghkmt")
@@ -98,7 +111,15 @@ class Stock:
     def has(self, kind: str, namespace: str, name: str) -> bool:
         """True where the object is there, or comes with what is there."""
         names = self._of(kind)
-        return (kind, name) in GIVEN or name in names.get(namespace, ()) or name in names.get(EVERYWHERE, ())
+        there = (kind, name) in GIVEN or name in names.get(namespace, ()) or name in names.get(EVERYWHERE, ())
+        return there or self._copied(kind, namespace, name)
+
+    def _copied(self, kind: str, namespace: str, name: str) -> bool:
+        """True for a machine that a pool or a replica set of the bundle makes: its name goes on after a dash."""
+        owners = ((owner, group) for owner, group in COPIERS if kind in MACHINES)
+        copied = (entry.obj for owner, group in owners for entry in self._bundle.of_kind(owner, group))
+        base = name.rpartition("-")[0]
+        return any((effective_namespace(obj), name_of(obj)) == (namespace, base) for obj in copied)
 
     def any(self, kind: str, namespace: str) -> bool:
         """True where some object of the kind is in the namespace."""

@@ -1,10 +1,10 @@
-"""Two running machines write to one disk.
+"""Two machines write to one disk.
 
 What it finds: a PersistentVolumeClaim or DataVolume that two machines of a namespace use at the same time, both for writing:
-VMs that the cluster starts by itself, instances, and the copies that a pool or a replica set makes of one template. It is
-fine where one of the two is read-only (`readOnly`, `readonly`, a CD-ROM), where both disks are `shareable`, or where the
-access modes in the bundle have ReadWriteMany, as cluster file systems want it.
-Volumes that virtiofs shares are passed over.
+VMs that the cluster starts by itself, instances, and the copies that a pool or a replica set makes of one template. Where one
+of them is started by hand only (`Manual`), it is an info. It is fine where one of the two is read-only (`readOnly`,
+`readonly`, a CD-ROM), where both disks are `shareable`, or where the access modes in the bundle have ReadWriteMany, as
+cluster file systems want it. Volumes that virtiofs shares are passed over.
 
 Why it matters: with luck the second machine doesn't start, because its pod can't attach the volume or QEMU finds the disk
 locked. On block storage without locks both run, and destroy the file system. KubeVirt looks at one VM at a time.
@@ -72,7 +72,8 @@ class Use(Value):
 
 @rule(severity="warning")
 def disk_in_two_machines(facts: BundleFacts) -> Iterator[Hit]:
-    running = [machine for machine in machines(facts.bundle) if machine.starts]
+    running = [machine for machine in machines(facts.bundle) if machine.starts or machine.by_hand]
+    running.sort(key=lambda machine: machine.by_hand)
     users: dict[tuple[str, str], list[Use]] = {}
     for machine in running:
         for use in _writes(machine):
@@ -104,6 +105,7 @@ def _hit(use: Use, fact: str, other: Use | None) -> Hit:
         path=use.path,
         current=use.name,
         about=use.machine.entry,
+        severity="info" if use.machine.by_hand or (other and other.machine.by_hand) else "",
         related=also(other.machine.entry, other.path) if other else (),
     )
 

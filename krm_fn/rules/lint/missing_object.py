@@ -1,10 +1,11 @@
-"""A VM names an object that the bundle lacks.
+"""An object names another that the bundle lacks.
 
 What it finds: a PersistentVolumeClaim, DataVolume, DataSource, VolumeSnapshot, Secret, ConfigMap, ServiceAccount,
-NetworkAttachmentDefinition or ResourceClaim that a VM, an instance, a pool, a replica set or a DataVolume names and that the
-bundle neither holds nor makes: dataVolumeTemplates, DataVolumes, SealedSecrets, ExternalSecrets and the like count for what
-they make, `optional` sources for nothing. Each object is told once, at the first place that names it. Where the bundle holds
-others of the kind in that namespace, so that this one is missed, it is a warning.
+NetworkAttachmentDefinition or ResourceClaim that a VM, an instance, a pool, a replica set or a DataVolume names, or a VM or its
+snapshot that a snapshot, restore, export, clone or migration names, and that the bundle neither holds nor makes:
+dataVolumeTemplates, DataVolumes, SealedSecrets, ExternalSecrets and the like count for what they make, `optional` sources for
+nothing. Each object is told once, at the first place that names it. Where the bundle holds others of the kind in that
+namespace, so that this one is missed, it is a warning.
 
 Why it matters: KubeVirt admits the VM and waits: it stays in `Provisioning` or `Scheduling`, or its pod in
 `ContainerCreating`, until the object is there. Often it is only a slip in the name or in the namespace.
@@ -44,6 +45,9 @@ if TYPE_CHECKING:
     from krm_fn.facts import BundleFacts
     from krm_fn.rules.mentions import Mention
 
+# What is often applied long before those that name it: told only where the bundle holds others, or another of that name.
+SEPARATE = ("VirtualMachine", "VirtualMachineInstance", "VirtualMachineSnapshot")
+
 
 @rule(severity="info")
 def missing_object(facts: BundleFacts) -> Iterator[Hit]:
@@ -54,8 +58,9 @@ def missing_object(facts: BundleFacts) -> Iterator[Hit]:
         # a name of before kustomize's changes is told by the rule former-name
         if not mention.optional and not stock.has(*wanted) and not stock.now(*wanted):
             missing.setdefault(wanted, []).append(mention)
-    for found in missing.values():
-        yield _hit(found[0], len(found) - 1, stock)
+    for (kind, namespace, name), found in missing.items():
+        if kind not in SEPARATE or stock.any(kind, namespace) or stock.namespaces(kind, name):
+            yield _hit(found[0], len(found) - 1, stock)
 
 
 def _hit(mention: Mention, others: int, stock: Stock) -> Hit:

@@ -1,0 +1,93 @@
+"""A DataVolume has two sources, none, or no size.
+
+What it finds: a DataVolume with both `source` and `sourceRef`, with a source of two kinds or of none, with both `pvc` and
+`storage` or neither, with nothing that fills it, or without a size where it is made empty (`blank`, `upload`); in a template
+for DataVolumes `source` beside `sourceRef`. What KubeVirt itself refuses of such templates is told by
+[refused-data-volume-template](refused-data-volume-template.md).
+
+Why it matters: CDI refuses the DataVolume. One that is in a VM's template is made only after the VM was taken, and the VM waits
+for it forever.
+
+Fix: keep the one source that is meant, and one of `storage` and `pvc`.
+
+Example:
+
+    apiVersion: cdi.kubevirt.io/v1beta1
+    kind: DataVolume
+    metadata: {name: root}
+    spec:
+      source: {blank: {}}
+      sourceRef: {kind: DataSource, name: fedora}
+      storage: {resources: {requests: {storage: 10Gi}}}
+"""
+
+from __future__ import annotations
+
+from krm_fn.paths import as_list, as_map, get
+from krm_fn.rules import Hit, rule
+from krm_fn.rules.stock import TEMPLATES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.bundle import Entry
+    from krm_fn.facts import BundleFacts
+    from krm_fn.paths import Path
+    from krm_fn.resource import Object
+
+KINDS = ("http", "s3", "gcs", "registry", "pvc", "upload", "blank", "imageio", "vddk", "snapshot")
+FILLERS = ("source", "sourceRef")
+CLAIMS = ("storage", "pvc")
+SIZE: Path = ("resources", "requests", "storage")
+# What is empty has no size of its own.
+EMPTY = ("blank", "upload")
+
+
+@rule(severity="error")
+def contradictory_data_volume(facts: BundleFacts) -> Iterator[Hit]:
+    for entry in facts.bundle.of_kind("DataVolume", "cdi.kubevirt.io"):
+        spec = entry.obj.get("spec")
+        if isinstance(spec, dict):
+            yield from _hits(entry, spec)
+    for kind, group, place in TEMPLATES:
+        for entry in facts.bundle.of_kind(kind, group):
+            for index, template in enumerate(as_list(get(entry.obj, place))):
+                yield from _two(entry, as_map(as_map(template).get("spec")), (*place, index, "spec"), FILLERS)
+
+
+def _hits(entry: Entry, spec: Object) -> Iterator[Hit]:
+    at: Path = ("spec",)
+    claim = as_map(next((spec[key] for key in CLAIMS if spec.get(key) is not None), None))
+    filled = any(claim.get(key) is not None for key in ("dataSource", "dataSourceRef"))
+    yield from _two(entry, spec, at, FILLERS)
+    yield from _two(entry, spec, at, CLAIMS)
+    if not _given(spec, CLAIMS):
+        yield Hit(message="the DataVolume asks for no storage; set storage", path=at, about=entry)
+    sources = _given(spec, FILLERS)
+    if not sources and not filled:
+        yield Hit(
+            message="nothing fills the DataVolume; set source or sourceRef, blank: {} for an empty disk", path=at, about=entry
+        )
+    source = spec.get("source")
+    if isinstance(source, dict):
+        yield from _two(entry, source, (*at, "source"), KINDS)
+        if not _given(source, KINDS):
+            yield Hit(message=f"the source is of no kind; set one of {', '.join(KINDS)}", path=(*at, "source"), about=entry)
+        elif _given(source, EMPTY) and _given(spec, CLAIMS) and get(claim, SIZE) is None and not filled:
+            name = _given(spec, CLAIMS)[0]
+            message = f"the size is missing, and what is empty has none; set {name}.resources.requests.storage"
+            yield Hit(message=message, path=(*at, name), about=entry)
+
+
+def _two(entry: Entry, around: Object, at: Path, keys: tuple[str, ...]) -> Iterator[Hit]:
+    """A hit at the last of the keys that are set, where they are several."""
+    found = _given(around, keys)
+    if len(found) > 1:
+        message = f"{' and '.join(found)} exclude each other; keep the one that is meant"
+        yield Hit(message=message, path=(*at, found[-1]), about=entry)
+
+
+def _given(around: Object, keys: tuple[str, ...]) -> list[str]:
+    """The keys that are set, in the order in which they stand there."""
+    return [key for key in around if key in keys and around[key] is not None]

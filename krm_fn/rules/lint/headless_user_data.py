@@ -1,0 +1,108 @@
+"""Cloud-init takes the user data for something else than cloud-config.
+
+What it finds: user data in a VM, an instance, a pool or a replica set that is plainly cloud-config (a YAML map with keys such
+as `users` or `packages`) and doesn't begin with the line `#cloud-config`: there is none, or one like `# cloud-config`.
+
+Why it matters: cloud-init goes by the first line. Without it the data is of an unknown kind: the guest boots, says so in a log
+that nobody can read without an account, and has neither user nor key.
+
+Fix: let the data begin with `#cloud-config`, without a blank and before all else.
+
+Example:
+
+    apiVersion: kubevirt.io/v1
+    kind: VirtualMachine
+    metadata: {name: web}
+    spec:
+      runStrategy: Always
+      template:
+        spec:
+          domain: {memory: {guest: 1Gi}, devices: {}}
+          volumes:
+          - name: init
+            cloudInitNoCloud:
+              userData: |
+                packages: [nginx]
+"""
+
+from __future__ import annotations
+
+import binascii
+
+from krm_fn.paths import as_list, as_map, get
+from krm_fn.rules import Hit, rule
+from krm_fn.rules.machines import machines
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.facts import BundleFacts
+
+SOURCES = ("cloudInitNoCloud", "cloudInitConfigDrive")
+HEADER = "#cloud-config"
+# Top-level keys of cloud-config that nothing else has; one of them at the start of a line tells what the data is.
+KEYS = frozenset(
+    (
+        "apt",
+        "bootcmd",
+        "chpasswd",
+        "disable_root",
+        "fqdn",
+        "growpart",
+        "hostname",
+        "mounts",
+        "ntp",
+        "package_update",
+        "package_upgrade",
+        "packages",
+        "password",
+        "runcmd",
+        "ssh_authorized_keys",
+        "ssh_pwauth",
+        "timezone",
+        "user",
+        "users",
+        "write_files",
+        "yum_repos",
+    )
+)
+
+
+@rule(severity="warning")
+def headless_user_data(facts: BundleFacts) -> Iterator[Hit]:
+    for machine in machines(facts.bundle):
+        for index, volume in enumerate(as_list(machine.spec.get("volumes"))):
+            for source in SOURCES:
+                for key in ("userData", "userDataBase64"):
+                    text = _read(get(volume, (source, key)), encoded=key != "userData") if as_map(volume) else ""
+                    if _lacks_header(text):
+                        yield Hit(
+                            message=f"the user data is cloud-config, but doesn't begin so; let its first line be {HEADER}",
+                            path=(*machine.path, "volumes", index, source, key),
+                            about=machine.entry,
+                        )
+
+
+def _read(data: object, *, encoded: bool) -> str:
+    if not isinstance(data, str) or not encoded:
+        return data if isinstance(data, str) else ""
+    try:
+        return binascii.a2b_base64(data).decode()
+    except (binascii.Error, ValueError):
+        return ""
+
+
+def _lacks_header(text: str) -> bool:
+    """True for cloud-config whose header is missing or misspelt. Case and white space before it don't count."""
+    lines = text.lstrip().splitlines()
+    first = lines[0].lower() if lines else ""
+    if first.startswith(HEADER):
+        return False
+    bare = "".join(letter for letter in first if letter.isalnum())
+    if first.startswith("#") and bare == "cloudconfig":
+        return True
+    foreign = first.startswith(
+        ("#!", "## template:", "#include", "#cloud-", "#part-", "#ps1", "<", "{", "content-type", "mime-")
+    )
+    return not foreign and any(line.partition(":")[0] in KEYS and ":" in line for line in lines)

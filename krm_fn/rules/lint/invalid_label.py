@@ -1,0 +1,67 @@
+"""A label has a key or a value that Kubernetes refuses.
+
+What it finds: labels of any object of the bundle, and of the templates in VMs, pools and replica sets, whose key is no name of
+at most 63 letters, digits and `-_.` (perhaps after a DNS subdomain and a slash), or whose value has other letters than these,
+more than 63 of them, or anything else than a letter or digit at its ends.
+
+Why it matters: the API server refuses the object. Labels of a template it takes: KubeVirt then can't make the instance, and the
+VM never starts.
+
+Fix: spell the label with the letters that are allowed; put longer text into an annotation.
+
+Example:
+
+    apiVersion: kubevirt.io/v1
+    kind: VirtualMachine
+    metadata: {name: web}
+    spec:
+      runStrategy: Always
+      template:
+        metadata: {labels: {site: New York}}
+        spec: {domain: {memory: {guest: 1Gi}, devices: {}}}
+"""
+
+from __future__ import annotations
+
+from krm_fn.admission.formats import is_label_value, is_qualified_name
+from krm_fn.paths import as_map, get
+from krm_fn.resource import group_of, kind_of
+from krm_fn.rules import Hit, rule, show
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.bundle import Entry
+    from krm_fn.facts import BundleFacts
+    from krm_fn.paths import Path
+
+LABELS: Path = ("metadata", "labels")
+# Where else labels stand, by group and kind.
+TEMPLATES: dict[tuple[str, str], tuple[Path, ...]] = {
+    ("kubevirt.io", "VirtualMachine"): (("spec", "template", *LABELS),),
+    ("kubevirt.io", "VirtualMachineInstanceReplicaSet"): (("spec", "template", *LABELS),),
+    ("pool.kubevirt.io", "VirtualMachinePool"): (
+        ("spec", "virtualMachineTemplate", *LABELS),
+        ("spec", "virtualMachineTemplate", "spec", "template", *LABELS),
+    ),
+}
+KEY_FORM = "use at most 63 letters, digits and '-_.', perhaps after a DNS subdomain and a slash"
+VALUE_FORM = "use at most 63 letters, digits and '-_.', with a letter or digit at both ends"
+
+
+@rule(severity="error")
+def invalid_label(facts: BundleFacts) -> Iterator[Hit]:
+    for entry in facts.bundle.entries:
+        for place in (LABELS, *TEMPLATES.get((group_of(entry.obj), kind_of(entry.obj)), ())):
+            yield from _hits(entry, place)
+
+
+def _hits(entry: Entry, place: Path) -> Iterator[Hit]:
+    for key, value in as_map(get(entry.obj, place)).items():
+        path = (*place, str(key))
+        if not is_qualified_name(key):
+            yield Hit(message=f"label key {show(key)} is malformed; {KEY_FORM}", path=path, about=entry)
+        elif isinstance(value, str) and not is_label_value(value):
+            message = f"label value {show(value)} is malformed; {VALUE_FORM}"
+            yield Hit(message=message, path=path, current=value, about=entry)

@@ -1,0 +1,61 @@
+"""A KubeVirt object lists a feature gate that the release doesn't know.
+
+What it finds: a name in `featureGates` or `disabledFeatureGates` that is no gate of the release: a slip, or a gate of a later
+release.
+
+Why it matters: KubeVirt passes over a name it doesn't know, without a word. The feature stays as it is by default, and VMs that
+need it are refused.
+
+Fix: spell the gate as the release does; the message names the nearest one. Capitals count.
+
+Example:
+
+    apiVersion: kubevirt.io/v1
+    kind: KubeVirt
+    metadata: {name: kubevirt, namespace: kubevirt}
+    spec: {configuration: {developerConfiguration: {featureGates: [HostDevice]}}}
+"""
+
+from __future__ import annotations
+
+from krm_fn.admission.gates import GATES, state
+from krm_fn.findings import UNSET
+from krm_fn.paths import as_list, get
+from krm_fn.rules import Hit, nearest, rule, show
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.bundle import Entry
+    from krm_fn.facts import BundleFacts
+    from krm_fn.paths import Path
+    from krm_fn.releases import Release
+
+SETTINGS: Path = ("spec", "configuration", "developerConfiguration")
+LISTS = ("featureGates", "disabledFeatureGates")
+
+
+@rule(severity="warning")
+def unknown_feature_gate(facts: BundleFacts) -> Iterator[Hit]:
+    for entry in facts.bundle.of_kind("KubeVirt", "kubevirt.io"):
+        for key in LISTS:
+            for index, gate in enumerate(as_list(get(entry.obj, (*SETTINGS, key)))):
+                if isinstance(gate, str) and not state(gate, facts.release):
+                    yield _hit(entry, (*SETTINGS, key, index), gate, facts.release)
+
+
+def _hit(entry: Entry, path: Path, gate: str, release: Release) -> Hit:
+    likely = nearest(gate, [name for name in GATES if state(name, release)])
+    if gate in GATES:
+        (_, since), *_ = GATES[gate]
+        fix = f"remove it, or wait for KubeVirt {'.'.join(map(str, since))}"
+    else:
+        fix = f"did you mean {likely[0]}" if likely else "remove it"
+    return Hit(
+        message=f"KubeVirt {release} knows no feature gate {show(gate)}; {fix}",
+        path=path,
+        current=gate,
+        proposed=likely[0] if likely and gate not in GATES else UNSET,
+        about=entry,
+    )

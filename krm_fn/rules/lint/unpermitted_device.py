@@ -1,0 +1,81 @@
+"""A VM asks for a device that the cluster gives to no VM.
+
+What it finds: the `deviceName` of a GPU or host device, in a VM, an instance, a pool, a replica set or an instancetype, that is
+no resource of the `permittedHostDevices` which the bundle's KubeVirt object (or the config's `configuration`) lists. Clusters
+that list none are passed over.
+
+Why it matters: KubeVirt takes the VM. Its pod asks for a resource that no node offers, and stays pending.
+
+Fix: name a permitted device; the message names the nearest. Or add the device to `permittedHostDevices`.
+
+Example:
+
+    apiVersion: kubevirt.io/v1
+    kind: KubeVirt
+    metadata: {name: kubevirt, namespace: kubevirt}
+    spec:
+      configuration:
+        permittedHostDevices:
+          pciHostDevices: [{pciVendorSelector: "10DE:1EB8", resourceName: nvidia.com/T4}]
+    ---
+    apiVersion: instancetype.kubevirt.io/v1beta1
+    kind: VirtualMachineClusterInstancetype
+    metadata: {name: gpu}
+    spec:
+      cpu: {guest: 4}
+      memory: {guest: 8Gi}
+      gpus: [{name: gpu1, deviceName: nvidia.com/A10}]
+"""
+
+from __future__ import annotations
+
+from krm_fn.findings import UNSET
+from krm_fn.paths import as_list, as_map, get
+from krm_fn.rules import Hit, nearest, rule, show
+from krm_fn.rules.machines import OWNERS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.bundle import Entry
+    from krm_fn.facts import BundleFacts
+    from krm_fn.paths import Path
+
+LISTS = ("gpus", "hostDevices")
+# The kinds that hold such lists, and where.
+PLACES: tuple[tuple[str, str, Path], ...] = (
+    *((owner.kind, owner.group, (*owner.template, "spec", "domain", "devices")) for owner in OWNERS),
+    ("VirtualMachineInstancetype", "instancetype.kubevirt.io", ("spec",)),
+    ("VirtualMachineClusterInstancetype", "instancetype.kubevirt.io", ("spec",)),
+)
+# The lists of permittedHostDevices, with the key that names the resource.
+PERMITTED = (("pciHostDevices", "resourceName"), ("mediatedDevices", "resourceName"), ("usb", "resourceName"))
+
+
+@rule(severity="warning")
+def unpermitted_device(facts: BundleFacts) -> Iterator[Hit]:
+    setting = as_map(facts.cluster.setting("permittedHostDevices"))
+    permitted = [as_map(each).get(key) for name, key in PERMITTED for each in as_list(setting.get(name))]
+    known = [name for name in permitted if isinstance(name, str)]
+    if not known:
+        return
+    for kind, group, place in PLACES:
+        for entry in facts.bundle.of_kind(kind, group):
+            for key in LISTS:
+                yield from _hits(entry, (*place, key), known)
+
+
+def _hits(entry: Entry, place: Path, known: list[str]) -> Iterator[Hit]:
+    for index, device in enumerate(as_list(get(entry.obj, place))):
+        name = as_map(device).get("deviceName")
+        if isinstance(name, str) and name and name not in known:
+            likely = nearest(name, known)
+            fix = f"use {likely[0]}" if likely else "use one that is"
+            yield Hit(
+                message=f"device {show(name)} is not among the cluster's permittedHostDevices; {fix}, or add it there",
+                path=(*place, index, "deviceName"),
+                current=name,
+                proposed=likely[0] if likely else UNSET,
+                about=entry,
+            )

@@ -1,0 +1,76 @@
+"""`check` of files of which a document can't be read: the others are judged, and nothing is made of what is missing."""
+
+import pytest
+from checking import CONFLICT, SIZE, check, write
+
+from krm_fn.cli.salvage import salvage
+
+TWICE = "kind: ConfigMap\nkind: Secret\n"
+TAB = "kind: ConfigMap\nmetadata:\n\tname: web\n"
+OPEN = 'kind: "ConfigMap\n'
+FINE = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: fine}\n"
+
+
+def lines(text):
+    return [(each.error.line, each.text.decode()) for each in salvage(text.encode(), "a.yaml")[1]]
+
+
+def test_a_text_that_can_be_read_is_left_as_it_is():
+    assert salvage(f"{FINE}---\n{FINE}".encode(), "a.yaml") == (f"{FINE}---\n{FINE}".encode(), ())
+
+
+@pytest.mark.parametrize(("broken", "line"), [(TWICE, 2), (TAB, 3), (OPEN, 2)])
+def test_the_first_document_is_emptied_and_the_second_stays_in_its_lines(broken, line):
+    data, (lost,) = salvage(f"{broken}---\n{FINE}".encode(), "a.yaml")
+    assert (lost.error.line, lost.text.decode()) == (line, broken)
+    assert data == ("\n" * broken.count("\n") + f"---\n{FINE}").encode()
+
+
+@pytest.mark.parametrize(("broken", "line"), [(TWICE, 7), (TAB, 8), (OPEN, 7)])
+def test_the_same_behind_a_mark(broken, line):
+    text = f"---\n{FINE}---\n{broken}---\n{FINE}"
+    data, (lost,) = salvage(text.encode(), "a.yaml")
+    assert (lost.error.line, lost.text.decode()) == (line, f"---\n{broken}")
+    assert data.decode().count("fine") == 2
+
+
+def test_all_documents_that_cannot_be_read_are_told():
+    assert [line for line, _ in lines(f"{TWICE}---\n{FINE}---\n{TAB}---\n{OPEN}---\n{FINE}")] == [2, 10, 13]
+
+
+@pytest.mark.parametrize("data", [b"\xff\xfe\x00", b"{", b"a: b: c", b"--- [", b"%YAML 9\n---\na", b"a: *b", b"\x00"])
+def test_no_bytes_keep_it_from_ending(data):
+    left, lost = salvage(data, "a.yaml")
+    assert salvage(left, "a.yaml") == (left, ())
+    assert lost
+
+
+def test_the_others_are_judged(tmp_path):
+    write(tmp_path, size=SIZE, vm=f"{TAB}---\n{CONFLICT}")
+    code, out, err = check(".", cwd=tmp_path)
+    first, second = out.splitlines()
+    assert (code, err) == (1, "")
+    assert first == "error: vm.yaml:3:1: a tab stands where indentation belongs; indent with spaces (unreadable-document)"
+    assert second.startswith("error: vm.yaml:16:22: VirtualMachine shop/web: spec.template.spec.domain.cpu.cores: ")
+
+
+def test_what_the_lost_document_may_hold_is_not_missed(tmp_path):
+    write(tmp_path, size=SIZE + "  cpu: {}\n", vm=CONFLICT)
+    assert [line.rpartition(" ")[2] for line in check(".", cwd=tmp_path)[1].splitlines()] == ["(unreadable-document)"]
+    write(tmp_path, size=TAB)
+    rules = [line.rpartition(" ")[2] for line in check(".", cwd=tmp_path)[1].splitlines()]
+    assert rules == ["(unreadable-document)", "(unresolved-instancetype)"]
+
+
+def test_it_fails_whatever_else_may(tmp_path):
+    write(tmp_path, vm=TAB)
+    assert check(".", "--fail-on", "never", cwd=tmp_path)[0] == 1
+    code, out, err = check(".", "--severity", "unreadable-document=off", cwd=tmp_path)
+    assert (code, out) == (1, "")
+    assert "vm.yaml:3:1: a tab" in err
+
+
+def test_stdin_is_one_document_with_what_follows(tmp_path):
+    code, out, err = check("-", cwd=tmp_path, stdin=f"{FINE}---\n{TAB}")
+    assert (code, out) == (1, "")
+    assert "stdin:7:1: a tab" in err
