@@ -11,6 +11,7 @@ bytes. Whatever it isn't sure of it leaves to libyaml: an item, or with `None` f
     a key       letters, digits and `._/-`, starting with a letter, that is no YAML 1.1 boolean or null; or quoted
     a value     on its line: a plain scalar that starts with a letter, a digit or one of `/_.$(+-`, without `: ` and ` #`; a
                 quoted one without escapes; `{}`, `[]`; or a block of text behind `|` or `|-` that starts with no empty line
+    an item     at most 8 MiB
     a level     at most 100 of them; lists at the column of their key or deeper
 
 So no anchors, aliases, merges, tags, flow collections, folded text, quoted text over several lines, explicit keys, documents

@@ -17,6 +17,7 @@ SCALAR, OPEN, EMPTY_MAP, EMPTY_LIST, CLIPPED, STRIPPED, SKIPPED = range(7)
 DEEPEST = 100
 LONGEST_KEY = 1000  # as in emit: YAML readers look 1,024 characters ahead for a colon
 MEMO = 20_000  # lines; those of large inputs are mostly alike, but their names are not
+LONGEST_KEPT = 300  # characters of a line
 LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 DIGITS = frozenset("0123456789")
 IN_KEY = LETTERS | DIGITS | frozenset("._/-")
@@ -40,9 +41,11 @@ def token(line: str) -> Token:
     """
     known = _memo.get(line)
     if known is None:
+        known = _token(line)
         if len(_memo) >= MEMO:
             _memo.clear()
-        known = _memo[line] = _token(line)
+        if len(line) < LONGEST_KEPT:
+            _memo[line] = known
     return known
 
 

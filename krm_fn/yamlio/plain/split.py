@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 KEYS = (b"apiVersion", b"kind", b"items", b"functionConfig", b"results")
 CONTROLS = bytes(set(range(0x20)) - {0x09, 0x0A}) + b"\x7f"
 BLOCK = 1 << 20
+LARGEST_ITEM = 8 << 20  # bytes; libyaml reads larger ones in less memory
 
 
 def regions(data: bytes) -> list[Region]:
@@ -75,4 +76,6 @@ def cut(data: bytes, start: int, end: int) -> list[int]:
     while at >= 0:
         found.append(at + 1)
         at = data.find(b"\n- ", at + 1, end)
+    if any(stop - begin > LARGEST_ITEM for begin, stop in zip(found, [*found[1:], end], strict=True)):
+        raise NotPlain
     return found
