@@ -107,5 +107,6 @@ def _dotted() -> Schema:
 
 
 def _versions() -> str:
-    minors = "|".join(rf"{major}\.{minor}" for major, minor in NEWEST_PATCH)
-    return rf"^(v?({minors})(\.(0|[1-9][0-9]{{0,3}}))?)?$"
+    patches = {minor: "|".join(map(str, range(newest + 1))) for minor, newest in NEWEST_PATCH.items()}
+    known = "|".join(rf"{major}\.{minor}(\.({patches[major, minor]}))?" for major, minor in NEWEST_PATCH)
+    return rf"^(v?({known}))?$"

@@ -38,7 +38,10 @@ def parse(text: str) -> Release:
     major, minor = int(parts[0]), int(parts[1])
     if (major, minor) not in NEWEST_PATCH:
         raise ConfigError(f"KubeVirt {text} is not known; expected one of {known}, or a patch release of one")
-    patch = int(parts[2]) if len(parts) == 3 else NEWEST_PATCH[major, minor]
+    newest = NEWEST_PATCH[major, minor]
+    patch = int(parts[2]) if len(parts) == 3 else newest
+    if patch > newest:
+        raise ConfigError(f"KubeVirt {text} is not known; the newest {major}.{minor} that is known is {major}.{minor}.{newest}")
     return Release(version=(major, minor, patch))
 
 

@@ -197,9 +197,19 @@ def test_read_value_takes_one_document() -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"a: 1\n", "f.yaml:1:1: the input has no kind; expected a ResourceList"),
-        (b"kind: List\nitems: []\n", "f.yaml:1:7: the input has kind 'List'; expected a ResourceList"),
-        (b"kind: [1]\n", "f.yaml:1:7: the input has a kind that is no text; expected a ResourceList"),
+        (
+            b"a: 1\n",
+            "f.yaml:1:1: the input has no kind; expected a ResourceList (plain manifests go to `kubevirt-render render -`)",
+        ),
+        (
+            b"kind: List\nitems: []\n",
+            "f.yaml:1:7: the input has kind 'List'; expected a ResourceList (plain manifests go to `kubevirt-render render -`)",
+        ),
+        (
+            b"kind: [1]\n",
+            "f.yaml:1:7: the input has a kind that is no text; expected a ResourceList "
+            "(plain manifests go to `kubevirt-render render -`)",
+        ),
         (b"- a\n", "f.yaml:1:1: the input is a list; expected one ResourceList"),
         (b"# c\nhello\n", "f.yaml:2:1: the input is no map; expected one ResourceList"),
         (b"kind: ResourceList\nitems: {a: 1}\n", "f.yaml:2:8: items is no list"),

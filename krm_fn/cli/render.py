@@ -6,6 +6,7 @@ import sys
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from krm_fn import core, results
 from krm_fn.cli import inplace, options, outputs
@@ -44,6 +45,8 @@ def render(
     which carries the findings as results; --in-place still writes what could be rendered. Input that can't be read
     stops it before anything is written.
     """
+    if in_place and click.get_current_context().get_parameter_source("output") is not ParameterSource.DEFAULT:
+        raise UsageError("--in-place keeps each file's own form; drop -o, or drop --in-place")
     if in_place and ("-" in paths or kustomizations):
         raise UsageError("--in-place needs files; what comes from stdin or a build has no file to go to")
     found = options.read_sources(paths, kustomizations, verbose=verbose)

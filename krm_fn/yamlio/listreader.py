@@ -182,9 +182,14 @@ class ListReader:
         if kind == "ResourceList":
             return
         if "kind" not in self.values:
-            raise self.source.fail("the input has no kind; expected a ResourceList", root)
+            raise self.source.fail(
+                "the input has no kind; expected a ResourceList (plain manifests go to `kubevirt-render render -`)", root
+            )
         found = f"kind {kind!r}" if isinstance(kind, str) else "a kind that is no text"
-        raise self.source.fail(f"the input has {found}; expected a ResourceList", self.kind_event or root)
+        raise self.source.fail(
+            f"the input has {found}; expected a ResourceList (plain manifests go to `kubevirt-render render -`)",
+            self.kind_event or root,
+        )
 
     def end_of_stream(self) -> None:
         """Read on to the end of the stream; empty documents behind the list are cut off.
