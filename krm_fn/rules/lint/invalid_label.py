@@ -2,7 +2,8 @@
 
 What it finds: labels of any object of the bundle, and of the templates in VMs, pools and replica sets, whose key is no name of
 at most 63 letters, digits and `-_.` (perhaps after a DNS subdomain and a slash), or whose value has other letters than these,
-more than 63 of them, or anything else than a letter or digit at its ends.
+more than 63 of them, or anything else than a letter or digit at its ends. Placeholders that a later step fills in are passed
+over.
 
 Why it matters: the API server refuses the object. Labels of a template it takes: KubeVirt then can't make the instance, and the
 VM never starts.
@@ -27,6 +28,7 @@ from krm_fn.admission.formats import is_label_value, is_qualified_name
 from krm_fn.paths import as_map, get
 from krm_fn.resource import group_of, kind_of
 from krm_fn.rules import Hit, rule, show
+from krm_fn.rules.labels import is_filled_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,6 +62,8 @@ def invalid_label(facts: BundleFacts) -> Iterator[Hit]:
 def _hits(entry: Entry, place: Path) -> Iterator[Hit]:
     for key, value in as_map(get(entry.obj, place)).items():
         path = (*place, str(key))
+        if is_filled_in(key) or is_filled_in(value):
+            continue
         if not is_qualified_name(key):
             yield Hit(message=f"label key {show(key)} is malformed; {KEY_FORM}", path=path, about=entry)
         elif isinstance(value, str) and not is_label_value(value):

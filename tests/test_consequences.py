@@ -1,0 +1,73 @@
+"""What follows from another finding: KRM results have it, `check` leaves it out."""
+
+from typing import Any
+
+from krm_fn import config, core
+from krm_fn.findings import Finding
+
+SPEC = {"mode": "validate"}
+SETTINGS = config.read({"apiVersion": "kubevirt-render.dev/v1alpha1", "kind": "RenderVirtualMachines", "spec": SPEC})
+
+
+def vm(name: str = "web", *, spec: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+    template = {"spec": {"domain": {"devices": {}}, **(spec or {})}}
+    return {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachine",
+        "metadata": {"name": name},
+        "spec": {"runStrategy": "Always", "template": template, **more},
+    }
+
+
+def size(**spec: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "instancetype.kubevirt.io/v1beta1",
+        "kind": "VirtualMachineClusterInstancetype",
+        "metadata": {"name": "own"},
+        "spec": {"cpu": {"guest": 1}, "memory": {"guest": "1500Mi", "hugepages": {"pageSize": "1Gi"}}, **spec},
+    }
+
+
+def told(*items: Any) -> list[Finding]:
+    return [each for each in core.render(items, SETTINGS).findings if each.severity == "error"]
+
+
+def rules(found: list[Finding], *, follows: bool) -> list[str]:
+    return sorted(each.rule for each in found if each.follows is follows)
+
+
+def test_what_vms_inherit_follows_from_the_error_in_their_instancetype() -> None:
+    found = told(size(), vm("a", instancetype={"name": "own"}), vm("b", instancetype={"name": "own"}))
+    assert rules(found, follows=True) == ["refused-memory", "refused-memory"]
+    (root,) = [each for each in found if not each.follows]
+    assert (root.rule, root.path) == ("unusable-instancetype", ("spec", "memory", "guest"))
+    assert root.message.startswith("VirtualMachine a and 1 more are refused for it: ")
+
+
+def test_what_a_vm_says_itself_follows_from_nothing() -> None:
+    own = {"domain": {"memory": {"guest": "1500Mi", "hugepages": {"pageSize": "1Gi"}}, "devices": {}}}
+    assert rules(told(vm(spec=own)), follows=False) == ["refused-memory"]
+
+
+def test_an_error_in_another_part_of_the_instancetype_hides_nothing() -> None:
+    found = told(size(hostDevice=[]), vm(spec={"hostname": "a_b"}, instancetype={"name": "own"}))
+    assert rules(found, follows=False) == ["refused-name", "unknown-field", "unusable-instancetype"]
+
+
+def test_a_requirement_cannot_be_measured_where_the_instancetype_is_not_found() -> None:
+    found = told(vm(instancetype={"name": "u1.smalll"}, preference={"name": "windows.11"}))
+    assert rules(found, follows=False) == ["unresolved-instancetype"]
+    assert set(rules(found, follows=True)) == {"unmet-requirement"}
+
+
+def test_an_interface_lacks_a_network_since_networks_is_misplaced() -> None:
+    domain = {
+        "memory": {"guest": "1Gi"},
+        "devices": {"interfaces": [{"name": "default", "masquerade": {}}]},
+        "networks": [{"name": "default", "pod": {}}],
+    }
+    found = told(vm(spec={"domain": domain}))
+    assert rules(found, follows=False) == ["unknown-field"]
+    assert set(rules(found, follows=True)) == {"refused-network"}
+    del domain["networks"]
+    assert set(rules(told(vm(spec={"domain": domain})), follows=False)) == {"refused-network"}
