@@ -37,7 +37,7 @@ COMMANDS = {
 }
 SIZES = (20, 1000, 10_000, 100_000)
 # How many VMs refer to something: one in so many.
-TOUCHED = {"all": 1, "one in ten": 10, "none": 0}
+TOUCHED = {"all": 1, "one in ten": 10, "no": 0}
 VALIDATE = "  spec:\n    mode: validate\n"
 
 # pip compiles what it installs; an editable install is compiled by its first run, unless the environment forbids it.
