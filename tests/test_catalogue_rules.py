@@ -27,9 +27,7 @@ def vm_facts(text, name, *, matcher="instancetype", kind=INSTANCETYPE, origin="c
     found = Found(spec={}, ref=Ref(api_version=API, kind=kind, name=name), origin=origin)
     entry = Entry(obj={"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "metadata": {"name": "vm"}}, item=0)
     resolution = Resolution(vm=vm, **{matcher: found})
-    return VmFacts(
-        entry=entry, vm=vm, admitted=vm, release=release(text), cluster=None, resolution=resolution, prefix=prefix
-    )
+    return VmFacts(entry=entry, vm=vm, admitted=vm, release=release(text), cluster=None, resolution=resolution, prefix=prefix)
 
 
 def judged(rule, text="1.9.0", *, vms=(), items=(), **config):

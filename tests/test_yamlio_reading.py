@@ -207,8 +207,10 @@ def test_read_value_takes_one_document() -> None:
         ),
         (
             b"kind: [1]\n",
-            "f.yaml:1:7: the input has a kind that is no text; expected a ResourceList "
-            "(plain manifests go to `kubevirt-render render -`)",
+            (
+                "f.yaml:1:7: the input has a kind that is no text; expected a ResourceList "
+                "(plain manifests go to `kubevirt-render render -`)"
+            ),
         ),
         (b"- a\n", "f.yaml:1:1: the input is a list; expected one ResourceList"),
         (b"# c\nhello\n", "f.yaml:2:1: the input is no map; expected one ResourceList"),
