@@ -7,12 +7,17 @@ from xml.etree import ElementTree as ET
 
 import jsonschema
 import pytest
+import xmlschema
 from checking import CONFLICT, IGNORED, SIZE, check, write
+from sarif_pydantic import Sarif
 
 from krm_fn import yamlio
 from krm_fn.cli.formats import FORMATS
 
-SCHEMAS = Path(__file__).parent / "schemas"
+ROOT = Path(__file__).resolve().parents[1]
+SCHEMAS = ROOT / "tests" / "schemas"
+PLANTED = ROOT / "fixtures" / "planted" / "first"
+JUNIT = ROOT / ".hosts" / "junit-10.xsd"
 RULES_URL = "https://kubevirt-render.dev/rules/"
 
 
@@ -232,6 +237,35 @@ ATTRIBUTES = {
     "skipped": ({"message"}, set()),
     "system-out": (set(), set()),
 }
+
+
+def planted(tmp_path, name):
+    """The form of what is found in a large bundle with many kinds of mistakes."""
+    code, out, _ = check("-o", name, str(PLANTED), cwd=tmp_path)
+    assert code == 1
+    return out
+
+
+def test_sarif_reads_as_another_model_of_the_format_knows_it(tmp_path):
+    given = json.loads(planted(tmp_path, "sarif"))
+    read = Sarif.model_validate(given)
+    assert len(read.runs[0].results) > 20
+    assert keys_of(given) - keys_of(json.loads(read.model_dump_json(by_alias=True, exclude_none=True))) == set()
+
+
+def keys_of(value, path=()):
+    """Every path of keys in a value, list entries taken together."""
+    if isinstance(value, list):
+        return {found for item in value for found in keys_of(item, path)}
+    if not isinstance(value, dict):
+        return {path}
+    return {found for key, item in value.items() for found in keys_of(item, (*path, key))}
+
+
+def test_junit_is_valid_against_its_published_schema(tmp_path):
+    if not JUNIT.exists():
+        pytest.skip("JUnit's schema is not in .hosts; .ci/hosts gets it")
+    assert list(xmlschema.XMLSchema(JUNIT).iter_errors(planted(tmp_path, "junit"))) == []
 
 
 def test_junit_has_only_what_the_common_schema_knows(folder):
