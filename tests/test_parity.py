@@ -129,3 +129,14 @@ def same_instance(instance, answer):
     }
     labels = instance["metadata"].get("labels", {})
     return instance["spec"] == answer["spec"] and theirs == answer["annotations"] and labels == answer["labels"]
+
+
+def test_every_pair_of_the_builtin_catalogue_renders_as_with_its_objects_in_the_bundle():
+    wrong = []
+    for case in cases("matrix-v1.9.0"):
+        (given,) = of_kind("VirtualMachine", case["items"]).values()
+        out = krm_fn.process(resource_list({**case, "items": [given]}, catalogue="builtin"))
+        (answer,) = case["expect"].values()
+        if out["items"] != [expected_vm(answer["expanded"], given)]:
+            wrong.append(case["id"])
+    assert wrong == []
