@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from krm_fn.findings import UNSET
 from krm_fn.paths import as_map, is_set
+from krm_fn.rules import Hit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from typing import Any
 
+    from krm_fn.catalogue import Catalogue
     from krm_fn.facts import BundleFacts, VmFacts
     from krm_fn.paths import Path
 
@@ -26,6 +29,21 @@ def uses(facts: BundleFacts) -> Uses:
             if entry is not None and entry.origin == "catalogue":
                 found.setdefault((entry.ref.kind, entry.ref.name), []).append((vm, matcher))
     return found
+
+
+def hits(facts: BundleFacts, word: Callable[[Catalogue, str, str], str]) -> Iterator[Hit]:
+    """A hit for each matcher that leads to a builtin entry of which `word(catalogue, kind, name)` has something to say."""
+    found = uses(facts)
+    if not found:
+        return
+    from krm_fn import catalogue  # only where a VM refers to it
+
+    builtin = catalogue.of(facts.release)
+    for (kind, name), users in found.items():
+        message = word(builtin, kind, name)
+        for vm, matcher in users if message else ():
+            path, current = place(vm, matcher)
+            yield Hit(message=message, path=path, current=current, about=vm.entry)
 
 
 def place(vm: VmFacts, matcher: str) -> tuple[Path, Any]:

@@ -22,31 +22,26 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.rules import Hit, rule
-from krm_fn.rules.builtin import WORDS, place, uses
+from krm_fn.rules import rule
+from krm_fn.rules.builtin import WORDS, hits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from krm_fn.catalogue import Catalogue
     from krm_fn.facts import BundleFacts
+    from krm_fn.rules import Hit
 
 
 @rule(severity="warning")
 def deprecated_instancetype(facts: BundleFacts) -> Iterator[Hit]:
-    found = uses(facts)
-    if not found:
-        return
-    from krm_fn import catalogue  # only where a VM refers to it
-
-    builtin = catalogue.of(facts.release)
-    for (kind, name), users in found.items():
+    def word(builtin: Catalogue, kind: str, name: str) -> str:
         if not builtin.deprecated(kind, name):
-            continue
-        message = (
+            return ""
+        return (
             f"the builtin {WORDS[kind]} {name} is deprecated in KubeVirt {facts.release}; "
             "choose another, or keep a copy of it in the bundle under a name of your own"
         )
-        for vm, matcher in users:
-            path, current = place(vm, matcher)
-            yield Hit(message=message, path=path, current=current, about=vm.entry)
+
+    yield from hits(facts, word)

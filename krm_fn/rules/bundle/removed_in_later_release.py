@@ -22,32 +22,28 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.rules import Hit, rule
-from krm_fn.rules.builtin import WORDS, dotted, place, uses
+from krm_fn.rules import rule
+from krm_fn.rules.builtin import WORDS, dotted, hits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from krm_fn.catalogue import Catalogue
     from krm_fn.facts import BundleFacts
+    from krm_fn.rules import Hit
 
 
 @rule(severity="info")
 def removed_in_later_release(facts: BundleFacts) -> Iterator[Hit]:
-    found = uses(facts)
-    if not found:
-        return
-    from krm_fn import catalogue  # only where a VM refers to it
+    yield from hits(facts, _word)
 
-    builtin = catalogue.of(facts.release)
-    for (kind, name), users in found.items():
-        gone = builtin.removed_in(kind, name)
-        if not gone:
-            continue
-        message = (
-            f"KubeVirt {dotted(gone)} no longer deploys the builtin {WORDS[kind]} {name}; "
-            "before the upgrade choose another, or keep a copy of it in the bundle under a name of your own"
-        )
-        for vm, matcher in users:
-            path, current = place(vm, matcher)
-            yield Hit(message=message, path=path, current=current, about=vm.entry)
+
+def _word(builtin: Catalogue, kind: str, name: str) -> str:
+    gone = builtin.removed_in(kind, name)
+    if not gone:
+        return ""
+    return (
+        f"KubeVirt {dotted(gone)} no longer deploys the builtin {WORDS[kind]} {name}; "
+        "before the upgrade choose another, or keep a copy of it in the bundle under a name of your own"
+    )

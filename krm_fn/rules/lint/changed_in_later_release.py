@@ -26,8 +26,8 @@ Example:
 from __future__ import annotations
 
 from krm_fn.paths import dotted, leaves
-from krm_fn.rules import Hit, rule, show
-from krm_fn.rules.builtin import WORDS, place, uses
+from krm_fn.rules import rule, show
+from krm_fn.rules.builtin import WORDS, hits
 from krm_fn.rules.builtin import dotted as version_text
 
 TYPE_CHECKING = False
@@ -37,30 +37,27 @@ if TYPE_CHECKING:
     from krm_fn.catalogue import Catalogue, Run
     from krm_fn.facts import BundleFacts
     from krm_fn.resource import Object
+    from krm_fn.rules import Hit
 
 SHOWN = 3
 
 
 @rule(severity="info")
 def changed_in_later_release(facts: BundleFacts) -> Iterator[Hit]:
-    found = uses(facts)
-    if not found:
-        return
-    from krm_fn import catalogue  # only where a VM refers to it
+    yield from hits(facts, _word)
 
-    builtin = catalogue.of(facts.release)
-    for (kind, name), users in found.items():
-        now, later = builtin.run(kind, name), _next(builtin, catalogue.history(kind, name))
-        if now is None or later is None:
-            continue
-        told = _told(catalogue.spec_of(now), catalogue.spec_of(later))
-        message = (
-            f"KubeVirt {version_text(later.first)} deploys the builtin {WORDS[kind]} {name} with another spec: {told}; "
-            "compare before the upgrade, or keep a copy of it in the bundle under a name of your own"
-        )
-        for vm, matcher in users:
-            path, current = place(vm, matcher)
-            yield Hit(message=message, path=path, current=current, about=vm.entry)
+
+def _word(builtin: Catalogue, kind: str, name: str) -> str:
+    from krm_fn import catalogue  # it is loaded by now
+
+    now, later = builtin.run(kind, name), _next(builtin, catalogue.history(kind, name))
+    if now is None or later is None:
+        return ""
+    told = _told(catalogue.spec_of(now), catalogue.spec_of(later))
+    return (
+        f"KubeVirt {version_text(later.first)} deploys the builtin {WORDS[kind]} {name} with another spec: {told}; "
+        "compare before the upgrade, or keep a copy of it in the bundle under a name of your own"
+    )
 
 
 def _next(builtin: Catalogue, history: tuple[Run, ...]) -> Run | None:
