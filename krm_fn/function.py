@@ -42,4 +42,4 @@ def run(data: bytes, out: BinaryIO, err: TextIO) -> int:
 
 def _config_result(error: ConfigError) -> dict[str, object]:
     message = f"functionConfig {error.path}: {error.message}" if error.path else f"functionConfig: {error.message}"
-    return {"message": message, "severity": "error", "tags": {"rule": "invalid-config", "doc": results.DOCS + "invalid-config"}}
+    return {"message": message, "severity": "error", "tags": {"rule": "invalid-config"}}

@@ -87,7 +87,10 @@ def test_version():
     ("arguments", "line"),
     [
         (["rendr"], "'rendr' is no command; did you mean render"),
-        (["xyz"], "'xyz' is no command; expected one of render, check, migrate, catalogue, rules, argocd, "),
+        (
+            ["xyz"],
+            ("'xyz' is no command; expected one of render, check, migrate, catalogue, rules, argocd, install-plugin, schema"),
+        ),
         (
             [str(ROOT / "pyproject.toml")],
             f"'{ROOT}/pyproject.toml' is no command; to render it: `kubevirt-render render {ROOT}/pyproject.toml`",

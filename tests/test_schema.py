@@ -256,6 +256,13 @@ def test_a_word_that_is_none_of_the_fields_is_told_with_those_that_are() -> None
     assert (flaw.kind, flaw.current, flaw.known) == (VALUE, "noSchedule", ("NoExecute", "NoSchedule", "PreferNoSchedule"))
 
 
+def test_a_pull_policy_is_one_of_three_words() -> None:
+    disk = {"name": "root", "containerDisk": {"image": "example.com/linux:1", "imagePullPolicy": "Allways"}}
+    (flaw,) = flaws(changed(VM, (*SPEC, "volumes"), [disk]))
+    assert (flaw.kind, flaw.current, flaw.known) == (VALUE, "Allways", ("Always", "IfNotPresent", "Never"))
+    assert flaw.upstream == "admission"
+
+
 def test_words_may_differ_between_releases() -> None:
     mode = changed(VM, ("spec", "dataVolumeTemplates", 0, "spec", "storage", "volumeMode"), "FromStorageProfile")
     assert [kind for kind, _, _ in told(mode, "1.4")] == [VALUE]

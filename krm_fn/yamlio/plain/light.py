@@ -179,7 +179,8 @@ class Lazy(dict):  # type: ignore[type-arg]
     __slots__ = ()
 
     def whole(self) -> dict[str, Any]:
-        raise NotImplementedError
+        """The map as it was written; each kind of view says how it is read."""
+        raise TypeError(f"{type(self).__name__} can't be read")
 
     def __getitem__(self, key: str) -> Any:
         return self.whole()[key]
