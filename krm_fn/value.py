@@ -30,21 +30,30 @@ class Value:
     """
 
     _fields: tuple[str, ...] = ()
-    _required: tuple[str, ...] = ()
+    _required: frozenset[str] = frozenset()
+    _accepted: set[tuple[str, ...]]  # the combinations of fields that were found to be right
 
     def __init_subclass__(cls) -> None:
         own = [name for name in cls.__dict__.get("__annotations__", ()) if not name.startswith("_")]
         cls._fields = (*cls._fields, *own)
-        cls._required = tuple(name for name in cls._fields if not hasattr(cls, name))
+        cls._required = frozenset(name for name in cls._fields if not hasattr(cls, name))
+        cls._accepted = set()
 
     def __init__(self, **given: Any) -> None:
-        for name in self._required:
-            if name not in given:
-                raise TypeError(f"{type(self).__name__} lacks {name}")
+        names = tuple(given)
+        if names not in self._accepted:
+            self._accept(names)
         for name, value in given.items():
+            put(self, name, value)  # not into __dict__, which would make one: half the memory and faster to read
+
+    def _accept(self, names: tuple[str, ...]) -> None:
+        for name in self._fields:
+            if name in self._required and name not in names:
+                raise TypeError(f"{type(self).__name__} lacks {name}")
+        for name in names:
             if name not in self._fields:
                 raise TypeError(f"{type(self).__name__} has no field {name}")
-            put(self, name, value)  # not into __dict__, which would make one: half the memory and faster to read
+        self._accepted.add(names)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"{type(self).__name__} is immutable")
