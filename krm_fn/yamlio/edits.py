@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 KEY, DASH, FLOW, ROOT = "key", "dash", "flow", "root"
 Holder = tuple[str, int, int]
 
-# In a text with one of these, lines and columns may not be what they seem: tabs, other line breaks, explicit keys.
-EXOTIC = "\t\r\x85\u2028\u2029?"
+EXPLICIT_KEYS = ("? ", "?\r", "?\n")
 
 
 class Edits:
@@ -42,8 +41,7 @@ class Edits:
         self.depth = 0
         # True while every edit puts whole lines between lines of block style, or a scalar in place of one: reading the
         # text back would cost as much as everything else together, and has nothing to find. Any other edit clears it.
-        exotic = any(char in text for char in EXOTIC)
-        self.simple = root.simple and not (root.flow or inside or exotic) and text.endswith("\n")
+        self.simple = root.simple and not (root.flow or inside or is_exotic(text)) and text.endswith("\n")
         self._style: Style | None = None
 
     def apply(self) -> str:
@@ -236,6 +234,15 @@ class Edits:
         if at < 0:
             raise Unspliceable("a list entry without a dash")
         return at
+
+
+def is_exotic(text: str) -> bool:
+    """True where lines and columns may not be what they seem: tabs, breaks other than LF and CRLF, explicit keys."""
+    return (
+        any(char in text for char in "\t\x85\u2028\u2029")
+        or ("\r" in text and text.count("\r") != text.count("\r\n"))
+        or ("?" in text and any(mark in text for mark in EXPLICIT_KEYS))
+    )
 
 
 def _by_place(edit: tuple[int, int, int, str]) -> tuple[int, int, int]:

@@ -15,7 +15,8 @@ from krm_fn.yamlio.events import (
     start_of,
 )
 from krm_fn.yamlio.layout import breaks, dash_before, line_start
-from krm_fn.yamlio.reader import MERGE, OUTSIDE, Source, check_again, merge, read_node
+from krm_fn.yamlio.nodes import MERGE
+from krm_fn.yamlio.reader import OUTSIDE, Source, check_again, merge, read_node
 from krm_fn.yamlio.texts import ENTRY, EXACT, ListText, Piece, Top
 
 TYPE_CHECKING = False

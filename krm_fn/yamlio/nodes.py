@@ -12,11 +12,13 @@ if TYPE_CHECKING:
 
 LEAF, BLOCK_SCALAR, ALIAS, MAP, SEQ = range(5)
 
+MERGE: Any = object()  # the key `<<`
+
 
 class Node:
     """One node. `start` includes its anchor and tag; `entries` are by key, a merge's under MERGE.
 
-    `simple`, on a root, says that nothing in the tree has an anchor or tag, is an alias, or keeps empty lines (`|+`).
+    `simple`, on a root, says that nothing in the tree has a tag, is an alias, or keeps empty lines (`|+`).
     """
 
     __slots__ = ("end", "entries", "flow", "kind", "nodes", "simple", "start")

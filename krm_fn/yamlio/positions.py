@@ -44,8 +44,6 @@ def _node(source: Source, event: Any, text: str) -> Node:  # noqa: C901, PLR0912
     simple = True
     while True:
         kind = event.__class__
-        if kind is not MappingEndEvent and kind is not SequenceEndEvent and event.anchor is not None:
-            simple = False  # an anchor or an alias
         if kind is ScalarEvent:
             start, end = event.start_mark.index, event.end_mark.index
             if key_start < 0:
@@ -61,7 +59,7 @@ def _node(source: Source, event: Any, text: str) -> Node:  # noqa: C901, PLR0912
                 simple = False
             if event.style in BLOCK_STYLES:
                 node = Node(BLOCK_SCALAR, start, _block_end(text, start, end, event.value))
-                simple = simple and "+" not in text[start : start + 3]
+                simple = simple and "+" not in text[start:end].split("\n", 1)[0]
             else:
                 if start == end and into is not None and into.kind == MAP and text[start - 1] != ":":
                     # A `? key` without a value: libyaml places it behind the comments that follow
@@ -87,6 +85,7 @@ def _node(source: Source, event: Any, text: str) -> Node:  # noqa: C901, PLR0912
                 node.end = node.nodes[-1].end
             into, key, key_start, key_end = stack.pop()
         else:
+            simple = False
             start, end = event.start_mark.index, event.end_mark.index
             if key_start < 0:
                 key, key_start, key_end = f"*{event.anchor}", start, end

@@ -17,6 +17,7 @@ from krm_fn.yamlio.events import (
     SequenceStartEvent,
     place_of,
 )
+from krm_fn.yamlio.nodes import MERGE
 from krm_fn.yamlio.scalars import key_text, resolve, resolve_tagged, resolve_typed
 
 TYPE_CHECKING = False
@@ -31,7 +32,6 @@ BYTES_PER_ALIASED_NODE = 4
 OUTSIDE = -1  # the home of what stands in no item
 
 NO_KEY: Any = object()  # a map waits for its next key
-MERGE: Any = object()  # the key `<<`
 
 
 class Memo:
