@@ -21,10 +21,16 @@ if TYPE_CHECKING:
     Edit = tuple[int, int, int, str | None]
     # What differs between two maps or lists, by the old one's keys or indexes; what is no map in it is another value.
     Difference = dict[Any, Any]
+    # Where a map's first key, a list's first line or a key starts; where the lines of all of it end; its column; its depth.
+    Place = tuple[int, int, int, int]
 
+# Differences of other kinds, told by what they are, not by what they hold: another value; no value; a key that is new.
 OTHER: Difference = {}
 GONE: Difference = {}
+ADDED: Difference = {}
 ABSENT = object()
+# What stands behind the colon of a key whose value is on the lines below.
+BELOW = ("\n", " |\n", " |-\n")
 
 
 def respelled(text: str, old: Any, new: Any, style: Style) -> str:
@@ -59,7 +65,7 @@ def difference(old: Any, new: Any) -> Difference | None:
                 below = GONE if now is ABSENT else difference(value, now)
                 if below is not None:
                     found[key] = below
-        return found or (None if len(old) == len(new) else {ABSENT: OTHER})
+        return found or (None if len(old) == len(new) else {ABSENT: ADDED})
     if old.__class__ is list and new.__class__ is list and len(old) == len(new):
         for number, value in enumerate(old):
             if value is not new[number]:
@@ -87,7 +93,7 @@ class Changes:
             raise NotPlain
         differing = difference(old, new)
         if differing is not None:
-            self.of_map(differing, old, new, self.column, len(self.text), self.column, depth=0)
+            self.of_map(differing, old, new, (self.column, len(self.text), self.column, 0))
         found: list[Any] = []
         at = line = 0
         for start, end, _, text in sorted(self.edits, key=_by_place):
@@ -99,38 +105,35 @@ class Changes:
             at = end
         return tuple(found)
 
-    def of_map(
-        self, differing: Difference, old: dict[str, Any], new: dict[str, Any], begin: int, end: int, column: int, *, depth: int
-    ) -> None:
-        """Change a map in block style, whose first key stands at `begin`; its last line ends before `end`."""
-        at, keys = begin, list(old)
-        kept = False
-        for number, key in enumerate(keys):
-            below = differing.get(key)
-            if below is not GONE:
-                kept = True
-            if below is None:
+    def of_map(self, differing: Difference, old: dict[str, Any], new: dict[str, Any], place: Place) -> None:
+        """Change a map in block style."""
+        at, end, column, depth = place
+        begin, keys, gone = at, list(old), 0
+        for key, below in differing.items():
+            if below is ADDED:
                 continue
-            at = self.place_of(key, at, end, column) if number else begin
+            number = keys.index(key)
+            at = self.line_of(key, at, end, column) + column if number else begin
+            if not number and not self.text.startswith(f"{key}:", begin):
+                raise NotPlain  # it is quoted
             behind = self.line_of(keys[number + 1], at, end, column) if number + 1 < len(keys) else end
             if below is GONE:
+                gone += 1
                 self.edits.append((self.line_start(at, column), behind, -depth, None))
             else:
-                self.of_entry(key, below, old[key], new[key], at, behind, column, depth=depth + 1)
-        if not kept:
+                self.of_entry(below, old[key], new[key], at + len(key) + 1, (at, behind, column, depth + 1))
+        if gone == len(keys):
             raise NotPlain
-        if len(new) > len(old) or any(key not in old for key in new):
+        if len(new) > len(old) - gone:
             added = {key: value for key, value in new.items() if key not in old}
             self.edits.append((end, end, -depth, kept_block(added, column, self.style)))
 
-    def of_entry(
-        self, key: str, below: Difference, old: Any, new: Any, at: int, end: int, column: int, *, depth: int
-    ) -> None:
-        """Change the value of the key at `at`, whose lines end before `end`."""
+    def of_entry(self, below: Difference, old: Any, new: Any, colon: int, place: Place) -> None:
+        """Change the value of a key, behind whose colon `colon` is; the key starts where `place` says."""
+        at, end, column, depth = place
         next_line = self.text.index("\n", at) + 1
         if below is OTHER:
-            colon = at + len(key) + 1
-            if self.text[colon:next_line] in ("\n", " |\n", " |-\n") or self.text[at:colon] != f"{key}:":
+            if self.text[colon:next_line] in BELOW:
                 raise NotPlain
             line = self.text.rfind("\n", 0, at) + 1
             inline, *lines = entry("", new, column, self.style)
@@ -139,14 +142,13 @@ class Changes:
                 self.edits.append((next_line, next_line, -depth, intern("\n".join(lines))))
         elif isinstance(old, dict):
             inner = column + self.style.step
-            self.of_map(below, old, new, next_line + inner, end, inner, depth=depth)
+            self.of_map(below, old, new, (next_line + inner, end, inner, depth))
         else:
-            self.of_list(below, old, new, next_line, end, column + self.style.dash, depth=depth)
+            self.of_list(below, old, new, (next_line, end, column + self.style.dash, depth))
 
-    def of_list(
-        self, differing: Difference, old: list[Any], new: list[Any], begin: int, end: int, column: int, *, depth: int
-    ) -> None:
-        """Change entries of a list in block style on the lines from `begin` on, each in its place."""
+    def of_list(self, differing: Difference, old: list[Any], new: list[Any], place: Place) -> None:
+        """Change entries of a list in block style, each in its place."""
+        begin, end, column, depth = place
         dash = "\n" + " " * column + "- "
         starts = [begin]
         while (at := self.text.find(dash, starts[-1], end)) >= 0:
@@ -158,7 +160,7 @@ class Changes:
             if below is OTHER or not isinstance(old[number], dict):
                 raise NotPlain
             first = starts[number] + column + 2
-            self.of_map(below, old[number], new[number], first, starts[number + 1], column + 2, depth=depth + 1)
+            self.of_map(below, old[number], new[number], (first, starts[number + 1], column + 2, depth + 1))
 
     def line_of(self, key: str, at: int, end: int, column: int) -> int:
         """Where the line of a key of a map starts, which is not its first one and stands behind `at`."""
@@ -166,9 +168,6 @@ class Changes:
         if found < 0:
             raise NotPlain
         return found + 1
-
-    def place_of(self, key: str, at: int, end: int, column: int) -> int:
-        return self.line_of(key, at, end, column) + column
 
     def line_start(self, at: int, column: int) -> int:
         """Where the line of a key starts that can go with it."""
