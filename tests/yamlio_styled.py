@@ -222,9 +222,9 @@ def in_flow(rng: Random, items: list[Any]) -> bytes:
     return f"kind: ResourceList\nitems: [{inside}{closing}{styled.comment()}\n{tail}".encode()
 
 
-def streamed(rng: Random, items: list[Any]) -> bytes:
+def streamed(rng: Random, items: list[Any], *, tame: bool = False) -> bytes:
     """The items as documents of a stream; None may be an empty one."""
-    styled = Styled(rng)
+    styled = Styled(rng, tame=tame)
     out: list[str] = []
     for i, item in enumerate(items):
         styled.anchors = []
@@ -238,6 +238,6 @@ def streamed(rng: Random, items: list[Any]) -> bytes:
             out.append(styled.inline(item))
         elif rng.random() < 0.5:
             out.append("# nothing")
-        if rng.random() < 0.1:
+        if styled.wild(0.1):
             out.append("...")
     return ("\n".join(out) + "\n").encode()

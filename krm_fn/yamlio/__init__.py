@@ -46,7 +46,12 @@ def read_stream(data: bytes, *, file: str = "") -> StreamText:
 
     Raises: InputError with line and column for broken YAML and for input made to exhaust the reader.
     """
-    from krm_fn.yamlio.documents import read_documents
+    from krm_fn.yamlio.streams import read_plain_stream
+
+    text = read_plain_stream(data, file)
+    if text is not None:
+        return text
+    from krm_fn.yamlio.documents import read_documents  # as above
 
     return read_documents(data, file=file)
 

@@ -120,6 +120,24 @@ def read_single(text: str) -> Any:
     return texts.items[0] if texts.items else None
 
 
+def read_alone(text: str, memo: Memo) -> Any:
+    """The value of a document that stands in a stream with others, None for an empty one.
+
+    Raises: InputError where it can't be read so: it isn't one document, or has aliases, which the whole stream counts.
+    """
+    source = Source(text, memo=memo)
+    try:
+        source.get()
+        source.get()
+        value = read_node(source, source.get())[0]
+        source.get()
+        if source.aliased or source.get().__class__ is not StreamEndEvent:
+            raise InputError("this document has to be read with those around it")
+    except YAMLError as error:
+        raise translate(error, text.encode(), "") from None
+    return value
+
+
 def _read_documents(data: bytes, file: str) -> StreamText:
     source, offset = Source(data, file=file), Offsets(data)
     items: list[Any] = []

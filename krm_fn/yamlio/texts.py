@@ -60,7 +60,7 @@ class Text:
         piece = self.pieces[item]
         if self._tree is None or self._tree[0] != item:
             text = self.text_of(item)
-            self._tree = item, text, self.parse(text, piece)
+            self._tree = item, text, self.tree_of(item, text)
         _, text, node = self._tree
         at = node.start
         for step in path:

@@ -1,0 +1,155 @@
+"""A stream of documents in plain form: what it holds, and how it is written back.
+
+What `plain` reads of a list's items, it reads of documents too. Of a stream that can be cut at its marks, libyaml reads those
+documents alone that are in another form. Values, places and written bytes are those that libyaml gives of the whole.
+"""
+
+from __future__ import annotations
+
+from krm_fn.errors import InputError
+from krm_fn.yamlio.emit import Style
+from krm_fn.yamlio.plain.changes import Changes, applied
+from krm_fn.yamlio.plain.lines import NotPlain, read_laid_out
+from krm_fn.yamlio.plain.split import LARGEST_ITEM, check
+from krm_fn.yamlio.texts import Piece, StreamText
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from krm_fn.yamlio.nodes import Node
+    from krm_fn.yamlio.plain.lines import Layout
+
+BOM = b"\xef\xbb\xbf"
+MARK = b"---"
+ODD = (-1, -1)  # in place of the layout of a document that libyaml had to read
+
+
+def read_plain_stream(data: bytes, file: str) -> PlainStream | None:
+    """The text of a stream; None where it can't be cut at its marks, or where a document can't be read by itself."""
+    try:
+        return _read(_prepared(data), file)
+    except (NotPlain, InputError):  # libyaml words the error, and knows the line
+        return None
+
+
+def _prepared(data: bytes) -> bytes:
+    """The input as `documents.prepared` gives it. Raises: NotPlain where libyaml has to look at its end."""
+    data = data.removeprefix(BOM)
+    if not data.endswith(b"\n"):
+        if b"|" in data or b">" in data:
+            raise NotPlain  # a block of text at the end must not gain a line break
+        data += b"\n"
+    check(data)
+    return data
+
+
+def _read(data: bytes, file: str) -> PlainStream:
+    text = PlainStream(data, file, [], [])
+    line = 1
+    for start, head, end in _cut(data):
+        if end - start > LARGEST_ITEM:
+            raise NotPlain
+        text.add(Piece(start=start, end=end, line=line), head)
+        line += data.count(b"\n", start, end)
+    return text
+
+
+def _cut(data: bytes) -> Iterator[tuple[int, int, int]]:
+    """Start, end of the mark, and end of each document. Comments before the first mark belong to its document."""
+    marks = list(_marks(data))
+    if not says_nothing(data[: marks[0][0]] if marks else data):
+        marks = [(0, 0), *marks]
+    if not marks:
+        raise NotPlain
+    ends = [start for start, _ in marks[1:]] + [len(data)]
+    for number, ((start, head), end) in enumerate(zip(marks, ends, strict=True)):
+        yield start if number else 0, head, end
+
+
+def _marks(data: bytes) -> Iterator[tuple[int, int]]:
+    """Start and end of the lines that are marks. Raises: NotPlain where more than a comment stands behind one."""
+    starts = [0] if data.startswith(MARK) else []
+    at = data.find(b"\n" + MARK)
+    while at >= 0:
+        starts.append(at + 1)
+        at = data.find(b"\n" + MARK, at + 1)
+    for start in starts:
+        end = data.index(b"\n", start) + 1
+        behind = data[start + len(MARK) : end - 1]
+        if behind[:1] not in (b"", b" "):
+            continue  # a scalar that starts with three dashes; a tab is left to libyaml with the document
+        if behind.strip(b" ")[:1] not in (b"", b"#"):
+            raise NotPlain
+        yield start, end
+
+
+def says_nothing(data: bytes) -> bool:
+    """True where there are only comments and empty lines."""
+    return all(line.lstrip(b" ")[:1] in (b"", b"#") for line in data.split(b"\n"))
+
+
+class PlainStream(StreamText):
+    """The text of a stream. Of each document: its layout, and what of its text is no comment, mark or empty line around it."""
+
+    def __init__(self, data: bytes, file: str, items: list[Any], pieces: list[Piece]) -> None:
+        super().__init__(data, file, items, pieces)
+        self.layouts: list[Layout | None] = []
+        self.spans: list[tuple[int, int]] = []
+
+    def add(self, piece: Piece, head: int) -> None:
+        """Read the document of a piece, whose mark ends at `head`. Raises: NotPlain, InputError."""
+        text = self.data[piece.start : piece.end].decode()
+        start, end = _span(text, len(self.data[piece.start : head].decode()))
+        value, layout = self.read(text[start:end], text[start:])
+        self.items.append(value)
+        self.layouts.append(layout)
+        self.spans.append((start, end))
+        self.pieces.append(piece)
+
+    def read(self, said: str, whole: str) -> tuple[Any, Layout | None]:
+        """The value of a document, and its layout; `whole` has the empty lines behind it, too."""
+        if not said:
+            return None, ODD
+        try:
+            value, layout = read_laid_out(said)
+        except NotPlain:
+            from krm_fn.yamlio.documents import read_alone
+            from krm_fn.yamlio.reader import Memo
+
+            self.memo = self.memo or Memo()
+            return read_alone(whole, self.memo), ODD
+        if not isinstance(value, dict):
+            return value, ODD
+        return value, None if said.startswith(" ") else layout
+
+    def tree_of(self, item: int, text: str) -> Node:
+        if self.layouts[item] == ODD:
+            return super().tree_of(item, text)
+        from krm_fn.yamlio.plain.tree import tree
+
+        start, _ = self.spans[item]
+        return tree(text[:start].replace("---", "#--") + text[start:])  # the reader of lines knows no marks
+
+    def respelled(self, item: int, new: Any, *, expand: bool = False) -> str:
+        layout = self.layouts[item]
+        if layout and layout != ODD and not expand:
+            text, (start, end) = self.text_of(item), self.spans[item]
+            said = text[start:end]
+            try:
+                changed = Changes(said, Style(step=layout[0], dash=layout[1]), column=0).flat(self.items[item], new)
+                return text[:start] + applied(said, changed) + text[end:]
+            except NotPlain:
+                pass
+        return super().respelled(item, new, expand=expand)
+
+
+def _span(text: str, start: int) -> tuple[int, int]:
+    """Where the first line from `start` on that says something starts, and the last one ends: no empty line follows it."""
+    while start < len(text):
+        behind = text.index("\n", start) + 1
+        if text[start:behind].lstrip(" ")[:1] not in ("\n", "#"):
+            return start, len(text.rstrip("\n")) + 1
+        start = behind
+    return start, start
