@@ -5,7 +5,6 @@ It says and changes what `core.render` does. What needs all objects at once (pre
 
 from __future__ import annotations
 
-import os
 import sys
 
 from krm_fn import core, modes, results, rules, schema
@@ -16,10 +15,11 @@ from krm_fn.removed import TEMPLATES, VMS, removed_fields
 from krm_fn.resource import IGNORE, kind_of
 from krm_fn.schema import READ, ObjectFacts
 from krm_fn.served import is_served
+from krm_fn.sharing import Child, processes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
     from krm_fn.config import Config
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     ]
 
 NOTHING: Object = {}
-SIGKILL = 9  # the module `signal` makes enums, which takes longer than some runs
 MODES = ("expand", "annotate")
 # Nothing of the run looks into objects of other kinds.
 LOOKED_INTO = READ | {kind for _, kind in (*TEMPLATES, *VMS)}
@@ -63,64 +62,22 @@ def render(listing: LightList, settings: Config) -> tuple[Finding, ...] | None:
     return run.findings()
 
 
-def processes() -> int:
-    """How many processes share the work."""
-    return min(2, len(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") and hasattr(os, "fork") else 1
-
-
 def share(run: Run, numbers: list[int], count: int) -> None:
     """Pass through the objects of these numbers; a second process, where there is one, takes those behind half of the VMs."""
     vms = [number for number in numbers if kind_of(run.entries[number].obj) == "VirtualMachine"]
     middle = numbers.index(vms[len(vms) // 2]) if count > 1 and vms else len(numbers)
-    other = Child(run, numbers[middle:]) if numbers[middle:] else None
+    own, others = numbers[:middle], numbers[middle:]
+    child = Child(lambda: run.reported(others)) if others else None
     try:
-        for number in numbers[:middle]:
-            run.pass_through(number)
+        run.pass_all(own)
     except BaseException:
-        if other:
-            other.end()
+        if child:
+            child.end()
         raise
-    if other and not other.join(run):
-        for number in numbers[middle:]:
-            run.pass_through(number)
-
-
-class Child:
-    """Another process that passes through some objects, and the pipe on which it says what came of it."""
-
-    def __init__(self, run: Run, numbers: list[int]) -> None:
-        source, target = os.pipe()
-        self.pid = os.fork()
-        self.source = source
-        if self.pid:
-            os.close(target)
-            return
-        try:
-            for number in numbers:
-                run.pass_through(number)
-            from pickle import dumps
-
-            with os.fdopen(target, "wb") as out:
-                out.write(dumps(run.report()))
-        finally:  # whatever happens, this process ends here; where it said nothing, the other does its work
-            os._exit(0)
-
-    def end(self) -> None:
-        os.kill(self.pid, SIGKILL)
-        os.waitpid(self.pid, 0)
-        os.close(self.source)
-
-    def join(self, run: Run) -> bool:
-        """True where the child said what it found, which the run then knows too."""
-        with os.fdopen(self.source, "rb") as source:
-            said = source.read()
-        os.waitpid(self.pid, 0)
-        if not said:
-            return False
-        from pickle import loads
-
-        run.take(loads(said))  # noqa: S301  our own process wrote it
-        return True
+    if child and (report := child.join()):
+        run.take(report)
+    else:
+        run.pass_all(others)
 
 
 class Run:
@@ -177,7 +134,13 @@ class Run:
             entry = self.entries[number]
             yield facts.but(entry=entry, vm=get(entry.obj, facts.prefix))
 
-    def report(self) -> Report:
+    def pass_all(self, numbers: Iterable[int]) -> None:
+        for number in numbers:
+            self.pass_through(number)
+
+    def reported(self, numbers: Iterable[int]) -> Report:
+        """What there is to say once it has passed through these."""
+        self.pass_all(numbers)
         return self.of_schemas, self.of_vms, self.catalogued, self.inside, self.removed, self.listing.settled
 
     def take(self, report: Report) -> None:
