@@ -10,7 +10,7 @@ from krm_fn.errors import InputError
 from krm_fn.yamlio.emit import Style
 from krm_fn.yamlio.plain.changes import Changes, applied
 from krm_fn.yamlio.plain.lines import NotPlain, read_laid_out
-from krm_fn.yamlio.plain.split import LARGEST_ITEM, check
+from krm_fn.yamlio.plain.split import LARGEST_ITEM, check, check_characters
 from krm_fn.yamlio.texts import Piece, StreamText
 
 TYPE_CHECKING = False
@@ -115,7 +115,8 @@ class PlainStream(StreamText):
         try:
             value, layout = read_laid_out(said)
         except NotPlain:
-            from krm_fn.yamlio.documents import read_alone
+            check_characters(body)
+        from krm_fn.yamlio.documents import read_alone
             from krm_fn.yamlio.reader import Memo
 
             self.memo = self.memo or Memo()

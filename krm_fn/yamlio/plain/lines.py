@@ -16,7 +16,7 @@ SCALAR, OPEN, EMPTY_MAP, EMPTY_LIST, CLIPPED, STRIPPED, SKIPPED = range(7)
 
 DEEPEST = 100
 LONGEST_KEY = 1000  # as in emit: YAML readers look 1,024 characters ahead for a colon
-MEMO = 20_000  # lines; those of large inputs are mostly alike, but their names are not
+MEMO = 5_000  # lines; those of large inputs are mostly alike, but their names are not
 LONGEST_KEPT = 300  # characters of a line
 LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 DIGITS = frozenset("0123456789")
@@ -41,7 +41,7 @@ def token(line: str) -> Token:
     """
     known = _memo.get(line)
     if known is None:
-        known = _token(line)
+        known = once(line)
         if len(_memo) >= MEMO:
             _memo.clear()
         if len(line) < LONGEST_KEPT:
@@ -49,8 +49,11 @@ def token(line: str) -> Token:
     return known
 
 
-def _token(line: str) -> Token:
-    """A line's token; where the line up to its value was seen before, as most were, only the value is looked at."""
+def once(line: str) -> Token:
+    """As `token`, of a line that will hardly be seen again.
+
+    Where the line up to its value was seen before, as most were, only the value is looked at.
+    """
     head, colon, text = line.partition(": ")
     seen = _heads.get(head)
     if seen is not None and text[:1] in QUOTES and line.isprintable():

@@ -6,61 +6,71 @@ from krm_fn.yamlio.plain.lines import NotPlain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     # A top-level key, where it starts, and where its lines end.
     Region = tuple[str, int, int]
 
 KEYS = (b"apiVersion", b"kind", b"items", b"functionConfig", b"results")
-CONTROLS = bytes(set(range(0x20)) - {0x09, 0x0A}) + b"\x7f"
+CONTROLS = dict.fromkeys([*range(0x09), *range(0x0B, 0x20), 0x7F, 0x85, 0x2028, 0x2029, 0xFEFF])
+LONGEST_KEY = 16  # bytes, with its colon
 BLOCK = 1 << 20
 LARGEST_ITEM = 8 << 20  # bytes; libyaml reads larger ones in less memory
 
 
 def regions(data: bytes) -> list[Region]:
-    """The top-level keys of a list in plain form, in order.
+    """The top-level keys of a list in plain form, in order. One that stands twice is left among the lines of another.
 
     Raises: NotPlain.
     """
-    starts = sorted(at for key in KEYS for at in _starts(data, key))
-    if not data.endswith(b"\n") or not starts or starts[0] != 0:
+    starts = _leading(data)
+    if not starts or not data.endswith(b"\n"):
         raise NotPlain
-    found = []
-    for start, end in zip(starts, [*starts[1:], len(data)], strict=True):
-        found.append((data[start : data.index(b":", start)].decode(), start, end))
-    if len({key for key, _, _ in found}) != len(found):
+    found = {_key(data, at) for at in starts}
+    if len(found) < len(starts):
         raise NotPlain
-    return found
+    starts += [at + 1 for key in KEYS if key not in found and (at := data.find(b"\n" + key + b":", starts[-1])) >= 0]
+    starts.sort()
+    return [(_key(data, start).decode(), start, end) for start, end in zip(starts, [*starts[1:], len(data)], strict=True)]
 
 
-def _starts(data: bytes, key: bytes) -> Iterator[int]:
-    if data.startswith(key + b":"):
-        yield 0
-    at = data.find(b"\n" + key + b":")
-    while at >= 0:
-        yield at + 1
-        at = data.find(b"\n" + key + b":", at + 1)
+def _leading(data: bytes) -> list[int]:
+    """Where the top-level keys up to `items` start, which are found line by line; what follows has to be searched for."""
+    starts: list[int] = []
+    at = 0
+    while at < len(data) and _key(data, at) in KEYS:
+        starts.append(at)
+        if _key(data, at) == b"items":
+            break
+        at = data.find(b"\n", at) + 1 or len(data)
+        while data[at : at + 1] in (b" ", b"#", b"\n"):
+            at = data.find(b"\n", at) + 1 or len(data)
+    return starts
+
+
+def _key(data: bytes, at: int) -> bytes:
+    return data[at : at + LONGEST_KEY].partition(b":")[0]
 
 
 def check(data: bytes) -> None:
-    """Raises: NotPlain where a character or a line of the input, in whatever item, has no place in the plain form."""
+    """Raises: NotPlain where the input is no UTF-8."""
     at = 0
     while at < len(data):
         end = data.find(b"\n", at + BLOCK) + 1 or len(data)
-        _check_block(data[at:end])
+        block = data[at:end]
+        try:
+            if not block.isascii():
+                block.decode()
+        except UnicodeDecodeError:
+            raise NotPlain from None
         at = end
 
 
-def _check_block(block: bytes) -> None:
-    if len(block.translate(None, CONTROLS)) != len(block):
+def check_characters(text: str) -> None:
+    """Raises: NotPlain where the text holds a character that has no place in the plain form, whoever reads the rest of it.
+
+    What is read line by line needs no such look: every line is looked at there.
+    """
+    if text.translate(CONTROLS) != text:
         raise NotPlain
-    if not block.isascii():
-        try:
-            text = block.decode()
-        except UnicodeDecodeError:
-            raise NotPlain from None
-        if any(char in text for char in "\x85\u2028\u2029\ufeff"):
-            raise NotPlain
 
 
 def cut(data: bytes, start: int, end: int) -> list[int]:

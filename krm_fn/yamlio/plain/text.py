@@ -8,7 +8,7 @@ from krm_fn.yamlio.emit import Style
 from krm_fn.yamlio.layout import Unspliceable
 from krm_fn.yamlio.plain.changes import respelled
 from krm_fn.yamlio.plain.lines import NotPlain, read, read_laid_out
-from krm_fn.yamlio.plain.split import check, cut, regions
+from krm_fn.yamlio.plain.split import check, check_characters, cut, regions
 from krm_fn.yamlio.texts import ENTRY, ListText, Piece, Top, spliced
 
 TYPE_CHECKING = False
@@ -89,6 +89,7 @@ def read_item(text: str) -> tuple[Any, Layout | None]:
     except NotPlain:
         if " &" in text or " *" in text or "\n%" in text or "\n..." in text or "\n---" in text:
             raise
+        check_characters(text)
         entries = by_libyaml(text)
     if not isinstance(entries, list) or len(entries) != 1:
         raise NotPlain
@@ -102,6 +103,7 @@ def _region(text: str) -> dict[str, Any]:
     except NotPlain:
         if " &" in text or " *" in text:
             raise
+        check_characters(text)
         value = by_libyaml(text)
     if not isinstance(value, dict) or len(value) != 1:
         raise NotPlain
