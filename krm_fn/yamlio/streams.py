@@ -115,8 +115,8 @@ class PlainStream(StreamText):
         try:
             value, layout = read_laid_out(said)
         except NotPlain:
-            check_characters(body)
-        from krm_fn.yamlio.documents import read_alone
+            check_characters(whole)
+            from krm_fn.yamlio.documents import read_alone
             from krm_fn.yamlio.reader import Memo
 
             self.memo = self.memo or Memo()
