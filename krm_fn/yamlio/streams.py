@@ -42,6 +42,7 @@ def _prepared(data: bytes) -> bytes:
             raise NotPlain  # a block of text at the end must not gain a line break
         data += b"\n"
     check(data)
+    check_characters(data.decode())
     return data
 
 
@@ -115,7 +116,6 @@ class PlainStream(StreamText):
         try:
             value, layout = read_laid_out(said)
         except NotPlain:
-            check_characters(whole)
             from krm_fn.yamlio.documents import read_alone
             from krm_fn.yamlio.reader import Memo
 
