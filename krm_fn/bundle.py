@@ -11,7 +11,7 @@ from krm_fn.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from krm_fn.paths import Path
     from krm_fn.resource import Object
@@ -76,9 +76,8 @@ class Bundle:
         self._by_kind: dict[str, list[Entry]] = {}
         for entry in self.entries:
             self._by_kind.setdefault(kind_of(entry.obj), []).append(entry)
-        self._names: dict[tuple[str, str], dict[str, Entry]] = {}
-        self._previous: dict[tuple[str, str], dict[str, Entry]] = {}
-        self._built: set[str] = set()
+        self._names: dict[str, dict[str, dict[str, Entry]]] = {}
+        self._previous: dict[str, dict[str, dict[str, Entry]]] = {}
 
     def place(self, item: int) -> tuple[str, int]:
         """File and index within it of an item; ("", 0) where nobody knows, and for an item that is none (-1)."""
@@ -93,28 +92,37 @@ class Bundle:
 
     def find(self, kind: str, namespace: str, name: str) -> Entry | None:
         """The object by its name, else by a name that kustomize has since prefixed; the first of two alike."""
-        names, previous = self._index(kind, namespace)
-        return names.get(name) or previous.get(name)
+        return self._index(kind, namespace).get(name) or self._previous_index(kind, namespace).get(name)
 
     def names(self, kind: str, namespace: str) -> Sequence[str]:
         """The names of a kind's objects in a namespace, in order."""
-        return tuple(self._index(kind, namespace)[0])
+        return tuple(self._index(kind, namespace))
 
     def namespaces(self, kind: str, name: str) -> Sequence[str]:
         """The namespaces in which an object of that kind and name stands, in order."""
         return tuple(dict.fromkeys(effective_namespace(e.obj) for e in self.of_kind(kind) if name_of(e.obj) == name))
 
-    def _index(self, kind: str, namespace: str) -> tuple[dict[str, Entry], dict[str, Entry]]:
-        key = kind, namespace
-        if kind not in self._built:
-            self._built.add(kind)
-            self._build(kind)
-        return self._names.setdefault(key, {}), self._previous.setdefault(key, {})
+    def _index(self, kind: str, namespace: str) -> dict[str, Entry]:
+        if kind not in self._names:
+            self._names[kind] = self._built(kind, _present_names)
+        return self._names[kind].get(namespace, {})
 
-    def _build(self, kind: str) -> None:
+    def _previous_index(self, kind: str, namespace: str) -> dict[str, Entry]:
+        """Built only where a name leads nowhere: the names stand deep in the objects."""
+        if kind not in self._previous:
+            self._previous[kind] = self._built(kind, previous_names)
+        return self._previous[kind].get(namespace, {})
+
+    def _built(self, kind: str, names: Callable[[Object], Sequence[str]]) -> dict[str, dict[str, Entry]]:
+        """The objects of a kind by namespace and name, the first of two alike."""
         cluster = is_cluster_kind(kind)
+        built: dict[str, dict[str, Entry]] = {}
         for entry in self.of_kind(kind):
-            key = kind, "" if cluster else effective_namespace(entry.obj)
-            self._names.setdefault(key, {}).setdefault(name_of(entry.obj), entry)
-            for name in previous_names(entry.obj):
-                self._previous.setdefault(key, {}).setdefault(name, entry)
+            index = built.setdefault("" if cluster else effective_namespace(entry.obj), {})
+            for name in names(entry.obj):
+                index.setdefault(name, entry)
+        return built
+
+
+def _present_names(obj: Object) -> tuple[str]:
+    return (name_of(obj),)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from krm_fn import config, results, stream, yamlio
 from krm_fn.errors import ConfigError
+from krm_fn.unread import uses_of
+from krm_fn.yamlio.plain.light import Unreadable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,12 +17,11 @@ def run(data: bytes, out: BinaryIO, err: TextIO) -> int | None:
     listing = yamlio.read_light_list(data)
     if listing is None:
         return None
-    from krm_fn.yamlio.plain.light import Unreadable
-
     try:
         settings = config.read(listing.head.get("functionConfig"))
-        if not stream.fits(listing, settings):
+        if not stream.fits(settings):
             return None
+        listing.load(uses_of)
         findings = stream.render(listing, settings)
         if findings is None:
             return None

@@ -16,6 +16,7 @@ from krm_fn.resource import IGNORE, kind_of
 from krm_fn.schema import READ, ObjectFacts
 from krm_fn.served import is_served
 from krm_fn.sharing import Child, processes
+from krm_fn.yamlio.plain.light import Light
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,33 +29,40 @@ if TYPE_CHECKING:
     from krm_fn.paths import Path
     from krm_fn.resolve import Resolver
     from krm_fn.resource import Object
-    from krm_fn.yamlio.plain.light import LightList, Settled
+    from krm_fn.yamlio.plain.alike import Difference, Settled, Shape, Twin
+    from krm_fn.yamlio.plain.light import LightList, Names
 
     Report = tuple[
-        list[Finding], list[Finding], list[tuple[int, VmFacts]], list[tuple[int, Path, Object]], bool, dict[int, Settled]
+        list[Finding],
+        list[Finding],
+        list[tuple[int, VmFacts]],
+        list[tuple[int, Path, Object]],
+        bool,
+        dict[int, Settled | str],
+        list[tuple[int, Names | None]],
     ]
 
 NOTHING: Object = {}
 MODES = ("expand", "annotate")
+OUTCOMES = 20_000  # that are remembered
 # Nothing of the run looks into objects of other kinds.
 LOOKED_INTO = READ | {kind for _, kind in (*TEMPLATES, *VMS)}
 # The rule that looks at every object: the run has done so when it is asked.
 REMOVED = frozenset(("removed_field",))
 
 
-def fits(listing: LightList, settings: Config) -> bool:
+def fits(settings: Config) -> bool:
     """True where nothing is asked for that needs all objects at once."""
-    simple = settings.mode in MODES and settings.instances != "include" and "unexpanded-vm" not in settings.severity
-    return simple and not listing.mentions(IGNORE)
+    return settings.mode in MODES and settings.instances != "include" and "unexpanded-vm" not in settings.severity
 
 
 def render(listing: LightList, settings: Config) -> tuple[Finding, ...] | None:
-    """The findings in order; what changes is settled in the list. None where there are presets, which need all objects.
+    """The findings in order; what changes is settled in the list. None where presets or ignores need all objects.
 
     Raises: Unreadable.
     """
     run = Run(listing, settings)
-    if run.work.has_presets:
+    if run.work.has_presets or listing.mentions(IGNORE):
         return None
     numbers = [number for number, entry in enumerate(run.entries) if kind_of(entry.obj) in LOOKED_INTO]
     share(run, numbers, processes())
@@ -93,14 +101,58 @@ class Run:
         self.catalogued: list[tuple[int, VmFacts]] = []
         self.removed = False
         self.inside: list[tuple[int, Path, Object]] = []
+        self.flawless: set[Shape | None] = set()
+        self.outcomes: dict[tuple[Shape, Difference], tuple[Settled, VmFacts | None]] = {}
         name = f"{modes.__name__}.{settings.mode}"
         __import__(name)
         self.mode: Any = sys.modules[name]
 
     def pass_through(self, number: int) -> None:
         """Say and change what there is to of one object."""
-        light, release, severity = self.entries[number], self.settings.release, self.settings.severity
-        entry = light.but(obj=light.obj.whole()) if hasattr(light.obj, "whole") else light
+        entry = self.entries[number]
+        if not isinstance(entry.obj, Light):
+            self.examine(number, entry)
+        elif entry.obj.kind == "VirtualMachine":
+            self.pass_vm(number, entry)
+        else:
+            shape, said = self.listing.shape(entry.item), self.said
+            if shape not in self.flawless:
+                self.examine(number, entry)
+                if shape and self.said == said:
+                    self.flawless.add(shape)
+
+    def pass_vm(self, number: int, entry: Entry) -> None:
+        """As `pass_through`, of a VM: where it is like one that nothing was said of, what became of that becomes of it."""
+        twin = self.listing.twin(entry.item) if self.settings.defaults != "pinned" else None
+        known = self.outcomes.get((twin.shape, twin.differing)) if twin else None
+        said = self.said
+        if twin and known:
+            self.repeat(number, twin, *known)
+            return
+        facts = self.examine(number, entry)
+        if facts and self.said == said and not facts.troubled and facts.resolution.vm is facts.vm:
+            self.remember(entry.item, facts, twin)
+
+    def remember(self, item: int, facts: VmFacts, twin: Twin | None) -> None:
+        """Remember what became of a VM, for those that are like it."""
+        changes = self.listing.settled.get(item, ())
+        twin = twin or self.listing.learn(item)
+        lifted = twin.lifted(changes) if twin and not isinstance(changes, str) else None
+        if twin and lifted is not None:
+            if len(self.outcomes) >= OUTCOMES:
+                self.outcomes.clear()
+            self.outcomes[twin.shape, twin.differing] = lifted, of_catalogue(facts)
+
+    def repeat(self, number: int, twin: Twin, lifted: Settled, kept: VmFacts | None) -> None:
+        if lifted:
+            self.listing.settle_as(self.entries[number].item, twin, lifted)
+        if kept:
+            self.catalogued.append((number, kept))
+
+    def examine(self, number: int, light: Entry) -> VmFacts | None:
+        """Say and change what there is to of one object; the facts of the VM in it, where it holds one."""
+        release, severity = self.settings.release, self.settings.severity
+        entry = light.but(obj=light.obj.whole()) if isinstance(light.obj, Light) else light
         flaws = schema.strangers_in(entry, release)
         if flaws:
             self.of_schemas += rules.judge("schema", ObjectFacts(entry=entry, release=release, flaws=flaws), severity)
@@ -108,7 +160,7 @@ class Run:
             self.removed = any(True for _ in removed_fields(entry.obj))
         facts = self.work.vm(entry, self.resolver)
         if facts is None:
-            return
+            return None
         if facts.troubled:
             self.of_vms += rules.judge("vm", facts, severity)
         for changed, path, new in self.mode.changes(self.work.facts(vms=(facts,))):
@@ -116,19 +168,17 @@ class Run:
                 self.inside.append((number, (*changed.path, *path), new))
             else:
                 self.listing.settle(changed.item, modes.put_in(entry.obj, path, new))
-        self.keep(number, facts)
-
-    def keep(self, number: int, facts: VmFacts) -> None:
-        """Keep what the bundle's rules may ask for: which VMs use the catalogue."""
-        found = (facts.resolution.instancetype, facts.resolution.preference)
-        instancetype, preference = (each if each and each.origin == "catalogue" else None for each in found)
-        if instancetype or preference:
-            resolution = facts.resolution.but(vm=NOTHING, instancetype=instancetype, preference=preference)
-            entry = Entry(obj=NOTHING, item=-1)
-            kept = facts.but(entry=entry, vm=NOTHING, resolution=resolution, admitted=NOTHING, expansion=None, rendered=None)
+        kept = of_catalogue(facts)
+        if kept:
             self.catalogued.append((number, kept))
+        return facts
 
-    def of_catalogue(self) -> Iterator[VmFacts]:
+    @property
+    def said(self) -> tuple[int, int, bool]:
+        """How much was said so far."""
+        return len(self.of_schemas), len(self.of_vms), self.removed
+
+    def using_catalogue(self) -> Iterator[VmFacts]:
         """The facts of the VMs that use the catalogue, as far as they were kept, with the VMs themselves."""
         for number, facts in self.catalogued:
             entry = self.entries[number]
@@ -141,17 +191,21 @@ class Run:
     def reported(self, numbers: Iterable[int]) -> Report:
         """What there is to say once it has passed through these."""
         self.pass_all(numbers)
-        return self.of_schemas, self.of_vms, self.catalogued, self.inside, self.removed, self.listing.settled
+        names = [(number, light.names) for number in numbers if isinstance(light := self.entries[number].obj, Light)]
+        return self.of_schemas, self.of_vms, self.catalogued, self.inside, self.removed, self.listing.settled, names
 
     def take(self, report: Report) -> None:
         """Know what another process reported, which passed through objects behind all of ours."""
-        schemas, vms, catalogued, inside, removed, settled = report
+        schemas, vms, catalogued, inside, removed, settled, names = report
         self.of_schemas += schemas
         self.of_vms += vms
         self.catalogued += catalogued
         self.inside += inside
         self.removed = self.removed or removed
         self.listing.settled.update(settled)
+        for number, known in names:
+            light: Any = self.entries[number].obj
+            light.names = known
 
     def settle_inside(self) -> None:
         """Settle the changes of objects that stand in Lists."""
@@ -165,7 +219,18 @@ class Run:
 
     def findings(self) -> tuple[Finding, ...]:
         bundle = self.work.bundle
-        facts = self.work.facts(vms=tuple(self.of_catalogue()))
+        facts = self.work.facts(vms=tuple(self.using_catalogue()))
         of_bundle = rules.judge_bundle(facts, self.settings.severity, silent=() if self.removed else REMOVED)
         found = (*self.of_schemas, *self.of_vms, *of_bundle)
         return results.ordered(core.with_place(each, bundle) for each in found)
+
+
+def of_catalogue(facts: VmFacts) -> VmFacts | None:
+    """What the bundle's rules may ask of a VM that uses the catalogue; None of any other."""
+    found = (facts.resolution.instancetype, facts.resolution.preference)
+    instancetype, preference = (each if each and each.origin == "catalogue" else None for each in found)
+    if not (instancetype or preference):
+        return None
+    resolution = facts.resolution.but(vm=NOTHING, instancetype=instancetype, preference=preference)
+    entry = Entry(obj=NOTHING, item=-1)
+    return facts.but(entry=entry, vm=NOTHING, resolution=resolution, admitted=NOTHING, expansion=None, rendered=None)

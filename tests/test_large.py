@@ -14,6 +14,8 @@ from mangling import mangled
 
 from krm_fn import function, large
 from krm_fn.errors import InputError
+from krm_fn.yamlio.plain import light
+from krm_fn.yamlio.plain.text import read_item
 
 ROOT = Path(__file__).resolve().parents[1]
 BENCH = runpy.run_path(str(ROOT / "bench" / "generate.py"))["bundle"](20).decode()
@@ -108,6 +110,72 @@ def test_a_large_list_takes_the_road_for_large_ones() -> None:
     out = io.BytesIO()
     assert large.run(BENCH.encode(), out, io.StringIO()) == 0
     assert len(out.getvalue()) > len(BENCH)
+
+
+SCALARS = (
+    "5",
+    "'5'",
+    '"x y"',
+    "a: b",
+    "null",
+    "~",
+    "yes",
+    "web-1",
+    "x #y",
+    "'it''s'",
+    "[]",
+    "{}",
+    "|",
+    "é",
+    "a b",
+    "x:",
+    "1Gi",
+    "\\",
+)
+
+
+def fleet(rng: Random, vm: str) -> str:
+    """VMs of which each differs from the first in the values of some lines, and in the length of its texts."""
+    made = []
+    for _ in range(rng.randint(2, 8)):
+        lines = []
+        for line in vm.splitlines():
+            key, colon, _ = line.partition(": ")
+            if colon and rng.random() < 0.03:
+                lines.append(f"{key}: {rng.choice(SCALARS)}")
+            elif line.startswith(" " * 14) and not colon and rng.random() < 0.1:
+                lines += [line, rng.choice(["", " " * 14 + "more", " " * 12 + "less", " " * 16 + "deeper ", line])]
+            elif rng.random() < 0.001:
+                lines.append(mangled(rng, line))
+            else:
+                lines.append(line)
+        made.append("\n".join(lines) + "\n")
+    return "".join(made)
+
+
+VMS = ["- apiVersion: kubevirt.io/v1\n" + text for text in ITEMS.split("- apiVersion: kubevirt.io/v1\n")[1:]]
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.integers(0, 2**32), st.sampled_from(list(CONFIGS)))
+def test_vms_that_are_like_another_are_rendered_as_by_themselves(seed: int, config: str) -> None:
+    rng = Random(seed)
+    vms = "".join(fleet(rng, vm) for vm in rng.sample(VMS, 3))
+    with pytest.MonkeyPatch.context() as patch:
+        agree((HEAD + "items:\n" + ITEMS + vms + CONFIG + CONFIGS[config]).encode(), patch)
+
+
+def test_of_vms_that_are_alike_one_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+
+    def counted(text: str) -> object:
+        read.append(text)
+        return read_item(text)
+
+    monkeypatch.setattr(light, "read_item", counted)
+    data = runpy.run_path(str(ROOT / "bench" / "generate.py"))["bundle"](300)
+    assert large.run(data, io.BytesIO(), io.StringIO()) == 0
+    assert len(read) < 120
 
 
 @settings(max_examples=150, deadline=None)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from krm_fn.errors import InputError
 from krm_fn.yamlio.emit import Style
+from krm_fn.yamlio.plain.alike import Shapes
 from krm_fn.yamlio.plain.changes import Changes, applied
 from krm_fn.yamlio.plain.lines import NotPlain, token
 from krm_fn.yamlio.plain.split import cut
@@ -18,14 +19,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
+    from krm_fn.yamlio.plain.alike import Settled, Shape, Twin, UsesOf
     from krm_fn.yamlio.plain.lines import Layout
 
-    # apiVersion, kind, name and namespace; None where there is none.
+    # Name and namespace, None where there is none; apiVersion and kind before them.
+    Names = Sequence[str | None]
     Head = tuple[str, str, str | None, str | None]
-    # Lines `start` to `end` of an item give way to a text: these three, change after change. Or its whole new text.
-    Settled = tuple[int | str | None, ...] | str
 
 PLACEHOLDER = b"- items: of the list\n"
+FIRST, KIND, API_VERSION = b"- apiVersion: ", b"\n  kind: ", b"\n  apiVersion: "
 READ_LATER = "VirtualMachine"  # items of this kind are the most, and are all read once anyway
 KEPT = 2_500  # values
 WRITTEN_AT_ONCE = 1 << 20  # bytes
@@ -36,34 +38,75 @@ class Unreadable(Exception):  # noqa: N818
 
 
 class LightItems:
-    """The items of the region `start` to `end` of a list's bytes."""
+    """The items of the region `start` to `end` of a list's bytes. `uses` says what the values of an object's kind are for."""
 
-    def __init__(self, data: bytes, start: int, end: int) -> None:
+    def __init__(self, data: bytes, start: int, end: int, uses: UsesOf) -> None:
         self.data = data
         self.starts = cut(data, start, end)
         self.end = end
-        self.settled: dict[int, Settled] = {}
-        self._alike: dict[Settled, Settled] = {}
+        self.settled: dict[int, Settled | str] = {}
+        self.shapes = Shapes(uses)
+        self.twins: dict[int, Shape] = {}  # of the items that nobody read, for they are like another
+        self._same: dict[Settled, Settled] = {}
         self._read: dict[int, tuple[Any, Layout | None]] = {}
         self._last: tuple[int, tuple[Any, Layout | None]] = -1, (None, None)
         self.items: list[Any] = [self._light(number) for number in range(len(self.starts))]
 
+    def span(self, number: int) -> tuple[int, int]:
+        return self.starts[number], self.starts[number + 1] if number + 1 < len(self.starts) else self.end
+
     def text(self, number: int) -> str:
-        stop = self.starts[number + 1] if number + 1 < len(self.starts) else self.end
-        return self.data[self.starts[number] : stop].decode()
+        start, end = self.span(number)
+        return self.data[start:end].decode()
 
     def _light(self, number: int) -> Any:
         """What stands for an item. Whatever nobody may ever look at is read once here, to know that it can be."""
+        api_version, kind = self._type(number)
+        if kind == READ_LATER:
+            return Light(self, number, api_version, kind)
         text = self.text(number)
-        head = head_of(text)
-        if head is None or head[1] != READ_LATER:
-            value, layout = read_item(text)
-            head = head_in(value)
-            if head is None or layout == ODD:
-                return value
-            if len(self._read) < KEPT:
-                self._read[number] = value, layout
-        return Light(self, number, head)
+        twin = self.shapes.find(kind, text)
+        if twin:
+            self.twins[number] = twin.shape
+            return Light(self, number, api_version, kind, twin.names)
+        value, layout = known = read_item(text)
+        head = head_in(value)
+        if head is None or layout == ODD:
+            return value
+        if len(self._read) < KEPT:
+            self._read[number] = known
+        if layout and head[:2] == (api_version, kind):
+            shape = self.shapes.learn(kind, text)
+            if shape:
+                self.twins[number] = shape
+        return Light(self, number, *head[:2], head[2:])
+
+    def _type(self, number: int) -> tuple[str, str]:
+        """The apiVersion and kind that an item's lines show, "" where they show none; they are compared when it is read."""
+        start, end = self.span(number)
+        next_line = self.data.find(b"\n", start, end)
+        kind = next_line if self.data.startswith(KIND, next_line) else self.data.find(KIND, start, end)
+        if kind < 0:
+            return "", ""
+        if self.data.startswith(FIRST, start):
+            return self._text_at(start), self._text_at(kind + 1)
+        api_version = self.data.find(API_VERSION, start, end)
+        return self._text_at(api_version + 1) if api_version >= 0 else "", self._text_at(kind + 1)
+
+    def _text_at(self, start: int) -> str:
+        """The value of the line that starts there, where it is a string, else ""."""
+        try:
+            value = token(self.data[start : self.data.index(b"\n", start)].decode())[3]
+        except NotPlain:
+            return ""
+        return value if isinstance(value, str) else ""
+
+    def names(self, number: int) -> Names:
+        """Name and namespace of an item. Raises: Unreadable."""
+        twin = self.shapes.find(self.items[number].kind, self.text(number))
+        if twin:
+            return twin.names
+        return head_in(self.read(number)[0])[2:]  # type: ignore[index]  # what has none is not light
 
     def read(self, number: int) -> tuple[Any, Layout | None]:
         """The value of an item, and its layout. Raises: Unreadable."""
@@ -73,8 +116,7 @@ class LightItems:
                 known = read_item(self.text(number))
             except (NotPlain, InputError):
                 raise Unreadable from None
-            if head_in(known[0]) != self.items[number].head:
-                raise Unreadable
+            self.items[number].stands_for(known[0])
             self._keep(number, known)
         return known
 
@@ -87,6 +129,26 @@ class LightItems:
             self._read.clear()
         self._read[number] = known
 
+    def twin(self, number: int) -> Twin | None:
+        """How an item differs from another of its shape, where one is known."""
+        light = self.items[number]
+        twin = self.shapes.find(light.kind, self.text(number))
+        if twin:
+            light.names = twin.names
+        return twin
+
+    def learn(self, number: int) -> Twin | None:
+        """Learn the shape of an item that was read, where it has one that others may have too."""
+        layout = self.read(number)[1]
+        text = self.text(number)
+        shape = self.shapes.learn(self.items[number].kind, text) if layout and layout != ODD else None
+        return shape.fit(text) if shape else None
+
+    def settle_as(self, number: int, twin: Twin, lifted: Settled) -> None:
+        """Let an item change as its twin did."""
+        changes = twin.lowered(lifted)
+        self.settled[number] = self._same.setdefault(changes, changes)
+
     def settle(self, number: int, new: Any) -> None:
         """Keep how the item's text changes when it becomes `new`. Raises: Unreadable where only libyaml's road knows."""
         text = self.text(number)
@@ -96,7 +158,7 @@ class LightItems:
             return
         try:
             changed = Changes(text, Style(step=layout[0], dash=layout[1])).flat(value, new)
-            self.settled[number] = self._alike.setdefault(changed, changed)
+            self.settled[number] = self._same.setdefault(changed, changed)
         except NotPlain:
             self.settled[number] = respelled_alone(text, value, new)
 
@@ -144,33 +206,6 @@ def head_in(value: Any) -> Head | None:
     head = value.get("apiVersion"), value.get("kind"), meta.get("name"), meta.get("namespace")
     optional = all(part is None or isinstance(part, str) for part in head[2:])
     return head if optional and isinstance(head[0], str) and isinstance(head[1], str) else None
-
-
-def head_of(text: str) -> Head | None:
-    """The head that an item's lines show; None where they show none. What they show is compared when the item is read."""
-    start = text.find("\n  metadata:\n")
-    end = text.find("\n  spec:\n", start)
-    if start < 0 or end < 0:
-        return None
-    found = (
-        _value(text, "  apiVersion", 0, start) or _value(text, "- apiVersion", 0, start),
-        _value(text, "  kind", 0, start),
-        _value(text, "    name", start, end),
-        _value(text, "    namespace", start, end),
-    )
-    return found if found[0] and found[1] else None  # type: ignore[return-value]
-
-
-def _value(text: str, key: str, start: int, end: int) -> str | None:
-    head = f"{key}: "
-    at = 0 if start == 0 and text.startswith(head) else text.find(f"\n{head}", start, end) + 1
-    if not at and not (start == 0 and text.startswith(head)):
-        return None
-    try:
-        value = token(text[at : text.index("\n", at)])[3]
-    except NotPlain:
-        return None
-    return value if isinstance(value, str) else None
 
 
 class Lazy(dict):  # type: ignore[type-arg]
@@ -227,15 +262,23 @@ class Lazy(dict):  # type: ignore[type-arg]
 class Light(Lazy):
     """An item of a large list, to be looked at; nobody changes it."""
 
-    __slots__ = ("_items", "_number", "api_version", "kind", "name", "namespace")
+    __slots__ = ("_items", "_number", "api_version", "kind", "names")
 
-    def __init__(self, items: LightItems, number: int, head: Head) -> None:
-        self._items, self._number = items, number
-        self.api_version, self.kind, self.name, self.namespace = head
+    def __init__(self, items: LightItems, number: int, api_version: str, kind: str, names: Names | None = None) -> None:
+        self._items, self._number, self.api_version, self.kind, self.names = items, number, api_version, kind, names
 
-    @property
-    def head(self) -> Head:
-        return self.api_version, self.kind, self.name, self.namespace
+    def name(self, which: int) -> str | None:
+        """The name (0) or the namespace (1). Raises: Unreadable."""
+        if self.names is None:
+            self.names = self._items.names(self._number)
+        return self.names[which]
+
+    def stands_for(self, value: Any) -> None:
+        """Hold what the item's lines showed against what was read of it. Raises: Unreadable where they differ."""
+        head = head_in(value)
+        if head is None or head[:2] != (self.api_version, self.kind) or self.names not in (None, head[2:]):
+            raise Unreadable
+        self.names = head[2:]
 
     def whole(self) -> dict[str, Any]:
         value: dict[str, Any] = self._items.read(self._number)[0]
@@ -263,7 +306,7 @@ class LightMetadata(Lazy):
 
     def get(self, key: str, default: Any = None) -> Any:
         if key in ("name", "namespace"):
-            found = self._item.name if key == "name" else self._item.namespace
+            found = self._item.name(0 if key == "name" else 1)
             return default if found is None else found
         return self.whole().get(key, default)
 
@@ -273,13 +316,36 @@ class LightList:
 
     def __init__(self, data: bytes, head: dict[str, Any], start: int, end: int) -> None:
         self.data, self.head, self.start, self.end = data, head, start, end
-        self._held = LightItems(data, start, end)
+
+    def load(self, uses: UsesOf) -> None:
+        """Cut the items, and read what nobody may look at later. Raises: Unreadable."""
+        try:
+            self._held = LightItems(self.data, self.start, self.end, uses)
+            last = read_item(self._held.text(len(self._held.items) - 1))[1]
+        except (NotPlain, InputError):
+            raise Unreadable from None
         self.items = self._held.items
-        if read_item(self._held.text(len(self.items) - 1))[1] is None:
-            raise NotPlain  # there may be comments behind the last item, with which results have to deal
+        if last is None:
+            raise Unreadable  # there may be comments behind the last item, with which results have to deal
+
+    def shape(self, number: int) -> Shape | None:
+        """The shape of an item that nobody has to read, or of the first one of that shape."""
+        return self._held.twins.get(number)
+
+    def twin(self, number: int) -> Twin | None:
+        """How an item differs from another of its shape, None where none is known."""
+        return self._held.twin(number)
+
+    def learn(self, number: int) -> Twin | None:
+        """Learn the shape of an item that was read; None where it has none that others may have. Raises: Unreadable."""
+        return self._held.learn(number)
+
+    def settle_as(self, number: int, twin: Twin, lifted: Settled) -> None:
+        """Let an item change as its twin did."""
+        self._held.settle_as(number, twin, lifted)
 
     @property
-    def settled(self) -> dict[int, Settled]:
+    def settled(self) -> dict[int, Settled | str]:
         """How items leave, by number."""
         return self._held.settled
 

@@ -71,6 +71,15 @@ def once(line: str) -> Token:
         raise NotPlain from None
 
 
+def is_text(value: str) -> bool:
+    """True where what stands as a value is a string at first sight; False where it may be one, too."""
+    first, last = value[:1], value[-1:]
+    if first in LETTERS:
+        return last != ":" and " " not in value and value not in WORDS and value.isprintable()
+    inner = value[1:-1]
+    return first in QUOTES and first == last and first not in inner and "\\" not in inner and value.isprintable()
+
+
 def _read_token(line: str) -> Token:
     body = line.lstrip(" ")
     indent = len(line) - len(body)

@@ -32,7 +32,7 @@ def read_plain_list(data: bytes, file: str) -> ListText | None:
 
 
 def read_light_list(data: bytes) -> LightList | None:
-    """A large ResourceList in plain form, with light items; None where it isn't one, or may be not."""
+    """A large ResourceList in plain form, its items not yet cut; None where it isn't one, or may be not."""
     from krm_fn.yamlio.plain.light import LightList
 
     try:
