@@ -6,7 +6,7 @@ Nothing here copies or changes an object. `kind: List` objects are looked into: 
 from __future__ import annotations
 
 from krm_fn.paths import as_list
-from krm_fn.resource import group_of, kind_of, name_of, namespace_of, place_of, previous_names
+from krm_fn.resource import group_of, kind_of, name_of, namespace_of, place_of, previous_names, text
 from krm_fn.value import Value
 
 TYPE_CHECKING = False
@@ -74,8 +74,12 @@ class Bundle:
         self.entries = tuple(entries(items))
         self.nulls = tuple(number for number, item in enumerate(items) if item is None)
         self._by_kind: dict[str, list[Entry]] = {}
+        types: dict[tuple[str, str], Entry] = {}
         for entry in self.entries:
-            self._by_kind.setdefault(kind_of(entry.obj), []).append(entry)
+            kind = kind_of(entry.obj)
+            types.setdefault((text(entry.obj.get("apiVersion")), kind), entry)
+            self._by_kind.setdefault(kind, []).append(entry)
+        self.types = tuple(types.values())  # the first object of each apiVersion and kind
         self._names: dict[str, dict[str, dict[str, Entry]]] = {}
         self._previous: dict[str, dict[str, dict[str, Entry]]] = {}
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from krm_fn.paths import Path
     from krm_fn.resolve import Resolver
     from krm_fn.resource import Object
-    from krm_fn.yamlio.plain.alike import Difference, Settled, Shape, Twin
+    from krm_fn.yamlio.plain.alike import Difference, Pattern, Settled, Shape, Twin
     from krm_fn.yamlio.plain.light import LightList, Names
 
     Report = tuple[
@@ -102,7 +102,7 @@ class Run:
         self.removed = False
         self.inside: list[tuple[int, Path, Object]] = []
         self.flawless: set[Shape | None] = set()
-        self.outcomes: dict[tuple[Shape, Difference], tuple[Settled, VmFacts | None]] = {}
+        self.outcomes: dict[tuple[Shape, Difference], tuple[Pattern, VmFacts | None]] = {}
         name = f"{modes.__name__}.{settings.mode}"
         __import__(name)
         self.mode: Any = sys.modules[name]
@@ -127,7 +127,11 @@ class Run:
         known = self.outcomes.get((twin.shape, twin.differing)) if twin else None
         said = self.said
         if twin and known:
-            self.repeat(number, twin, *known)
+            pattern, catalogued = known
+            if pattern.changes:
+                self.listing.settle_as(entry.item, pattern.of(twin))
+            if catalogued:
+                self.catalogued.append((number, catalogued))
             return
         facts = self.examine(number, entry)
         if facts and self.said == said and not facts.troubled and facts.resolution.vm is facts.vm:
@@ -137,17 +141,11 @@ class Run:
         """Remember what became of a VM, for those that are like it."""
         changes = self.listing.settled.get(item, ())
         twin = twin or self.listing.learn(item)
-        lifted = twin.lifted(changes) if twin and not isinstance(changes, str) else None
-        if twin and lifted is not None:
+        pattern = twin.pattern(changes) if twin and not isinstance(changes, str) else None
+        if twin and pattern:
             if len(self.outcomes) >= OUTCOMES:
                 self.outcomes.clear()
-            self.outcomes[twin.shape, twin.differing] = lifted, of_catalogue(facts)
-
-    def repeat(self, number: int, twin: Twin, lifted: Settled, kept: VmFacts | None) -> None:
-        if lifted:
-            self.listing.settle_as(self.entries[number].item, twin, lifted)
-        if kept:
-            self.catalogued.append((number, kept))
+            self.outcomes[twin.shape, twin.differing] = pattern, of_catalogue(facts)
 
     def examine(self, number: int, light: Entry) -> VmFacts | None:
         """Say and change what there is to of one object; the facts of the VM in it, where it holds one."""

@@ -43,7 +43,7 @@ NEEDS: dict[str, Callable[[BundleFacts], object]] = {
     "ignored_configuration": lambda facts: facts.cluster.invalid,
     "null_item": lambda facts: facts.bundle.nulls,
     "removed_in_later_release": _uses_catalogue,
-    "unknown_kind": lambda facts: any(is_stray(each.obj) for each in facts.bundle.entries),
-    "unserved_api_version": lambda facts: not all(is_served(each.obj, facts.release) for each in facts.bundle.entries),
+    "unknown_kind": lambda facts: any(is_stray(each.obj) for each in facts.bundle.types),
+    "unserved_api_version": lambda facts: not all(is_served(each.obj, facts.release) for each in facts.bundle.types),
     "unexpanded_vm": lambda facts: "unexpanded-vm" in facts.config.severity,
 }

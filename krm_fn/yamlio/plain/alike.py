@@ -99,7 +99,7 @@ class Shape:
                 end = literal(lines, at, line.column, line.kind)[1]
                 self.blocks.append(Block(line, lines[at:end], len(self.texts), use))
                 at = end
-        self.named = [named.get(path, -1) for path in NAMES]
+        self.named = [(named[path], once(self.texts[named[path]])[3]) if path in named else None for path in NAMES]
         stops = [0, *(block.stop for block in self.blocks), len(self.texts)]
         self.pieces = [self.texts[start:stop] for start, stop in pairwise(stops)]
 
@@ -122,10 +122,17 @@ class Shape:
             if at != len(lines) - 1 or lines[at]:
                 return None
             twin = Twin(self, tuple(differing), lengths)
-            twin.names = tuple(once(lines[twin.line(number)])[3] if number >= 0 else None for number in self.named)
+            twin.names = tuple([self._name(named, lines, twin) for named in self.named])
         except NotPlain:
             return None
         return twin
+
+    def _name(self, named: tuple[int, Any] | None, lines: list[str], twin: Twin) -> Any:
+        """The value of the line that says a name, None where there is none. Raises: NotPlain."""
+        if named is None:
+            return None
+        line = lines[twin.line(named[0])]
+        return named[1] if line == self.texts[named[0]] else once(line)[3]
 
     def _fits(self, found: list[str], piece: list[str], first: int, differing: list[int | str]) -> bool:
         """Raises: NotPlain."""
@@ -207,11 +214,8 @@ class Twin:
         self.shape, self.differing, self.lengths = shape, differing, lengths
         self.names: tuple[Any, ...] = ()
 
-    def lifted(self, changes: Settled) -> Settled | None:
-        """Changes of this text's lines by the numbers that lines have without blocks of text.
-
-        None where they would change or take away what differs from text to text.
-        """
+    def pattern(self, changes: Settled) -> Pattern | None:
+        """Changes of this text's lines, for its twins; None where they change or take away what differs from text to text."""
         blocks: list[tuple[int, int]] = []
         for block, length in zip(self.shape.blocks, self.lengths, strict=True):
             blocks.append((block.stop + sum(length for _, length in blocks), length))
@@ -221,17 +225,7 @@ class Twin:
             if start < 0 or end < 0 or not self.shape.binds(start, end):
                 return None
             lifted += start, end, changes[n + 2]
-        return tuple(lifted)
-
-    def lowered(self, lifted: Settled) -> Settled:
-        """Changes as `lifted` gives them of another twin, by the numbers of this text's lines."""
-        if not self.shape.blocks:
-            return lifted
-        lowered: list[Any] = []
-        for n in range(0, len(lifted), 3):
-            start, end, text = lifted[n : n + 3]
-            lowered += self.line(start), self.line(end), text
-        return tuple(lowered)
+        return Pattern(changes, self.lengths, lifted)
 
     def line(self, number: Any) -> int:
         """The number of a line that is counted without blocks of text before it."""
@@ -240,6 +234,24 @@ class Twin:
             if block.stop <= number:
                 line += length
         return line
+
+
+class Pattern:
+    """Changes of one text, and what they are without its blocks of text, which have so many lines."""
+
+    __slots__ = ("changes", "lengths", "lifted")
+
+    def __init__(self, changes: Settled, lengths: Sequence[int], lifted: Sequence[Any]) -> None:
+        self.changes, self.lengths, self.lifted = changes, lengths, lifted
+
+    def of(self, twin: Twin) -> Settled:
+        """The same changes by the numbers of another text's lines."""
+        if twin.lengths == self.lengths:
+            return self.changes
+        changes = list(self.lifted)
+        for n in range(0, len(changes), 3):
+            changes[n : n + 2] = twin.line(changes[n]), twin.line(changes[n + 1])
+        return tuple(changes)
 
 
 def _without(blocks: list[tuple[int, int]], at: Any) -> int:

@@ -144,9 +144,8 @@ class LightItems:
         shape = self.shapes.learn(self.items[number].kind, text) if layout and layout != ODD else None
         return shape.fit(text) if shape else None
 
-    def settle_as(self, number: int, twin: Twin, lifted: Settled) -> None:
-        """Let an item change as its twin did."""
-        changes = twin.lowered(lifted)
+    def settle_as(self, number: int, changes: Settled) -> None:
+        """Let an item's lines change as its twin's did."""
         self.settled[number] = self._same.setdefault(changes, changes)
 
     def settle(self, number: int, new: Any) -> None:
@@ -340,9 +339,9 @@ class LightList:
         """Learn the shape of an item that was read; None where it has none that others may have. Raises: Unreadable."""
         return self._held.learn(number)
 
-    def settle_as(self, number: int, twin: Twin, lifted: Settled) -> None:
-        """Let an item change as its twin did."""
-        self._held.settle_as(number, twin, lifted)
+    def settle_as(self, number: int, changes: Settled) -> None:
+        """Let an item's lines change as its twin's did."""
+        self._held.settle_as(number, changes)
 
     @property
     def settled(self) -> dict[int, Settled | str]:

@@ -74,7 +74,7 @@ def once(line: str) -> Token:
 def is_text(value: str) -> bool:
     """True where what stands as a value is a string at first sight; False where it may be one, too."""
     first, last = value[:1], value[-1:]
-    if first in LETTERS:
+    if first in LETTERS or (first in DIGITS and ":" in value):
         return last != ":" and " " not in value and value not in WORDS and value.isprintable()
     inner = value[1:-1]
     return first in QUOTES and first == last and first not in inner and "\\" not in inner and value.isprintable()
