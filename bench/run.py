@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[1]
 ROUND_TRIP = (
     "import sys, yaml; yaml.dump(yaml.load(sys.stdin.buffer, Loader=yaml.CSafeLoader), sys.stdout, Dumper=yaml.CSafeDumper)"
 )
-ALONE = "import sys; from krm_fn import main, stream; stream.processes = lambda: 1; sys.argv = ['']; main.main()"
+ALONE = "import sys; from krm_fn import main, sharing; sharing.processes = lambda: 1; sys.argv = ['']; main.main()"
 IMAGE = f"import sys; sys.path.insert(0, {str(ROOT)!r}); sys.argv = ['']; from krm_fn.main import main; sys.exit(main())"
 PYTHON = sys.executable
 COMMANDS = {

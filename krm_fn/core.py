@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from krm_fn.config import Config
     from krm_fn.facts import BundleFacts
-    from krm_fn.findings import Finding, Related
+    from krm_fn.findings import Finding
     from krm_fn.resource import Object
 
 
@@ -58,7 +58,7 @@ def render(
     are CustomResourceDefinitions that stand beside those of the bundle.
     """
     facts = gather(Bundle(items, places), settings)
-    found, ignored = _silenced([with_place(finding, facts.bundle) for finding in _told(facts, schemas)], facts)
+    found, ignored = _silenced([results.placed(finding, facts.bundle) for finding in _told(facts, schemas)], facts)
     return Outcome(items=modes.leave(items, facts), findings=results.ordered(found), ignored=ignored)
 
 
@@ -108,22 +108,6 @@ def _silenced(found: list[Finding], facts: BundleFacts) -> tuple[list[Finding], 
     judged = rules.judge_bundle(told, facts.config.severity, "ignore")
     kept = [finding for finding in found if ignores.key(finding) not in why]
     return (
-        [*kept, *(with_place(finding, facts.bundle) for finding in judged)],
+        [*kept, *(results.placed(finding, facts.bundle) for finding in judged)],
         tuple(Suppressed(finding=each, by="ignore", reason=why[ignores.key(each)]) for each in results.ordered(ignored)),
     )
-
-
-def with_place(finding: Finding, bundle: Bundle) -> Finding:
-    """The finding with the files of its places, those of its related ones in the message as well."""
-    file, index = bundle.place(finding.item)
-    related = tuple(_placed(each, bundle) for each in finding.related)
-    others = {each.file: None for each in related if each.file not in ("", file) and each.file not in finding.message}
-    if not (file or others):
-        return finding
-    message = f"{finding.message} (see {', '.join(others)})" if others else finding.message
-    return finding.but(file=file, index=index, related=related, message=message)
-
-
-def _placed(related: Related, bundle: Bundle) -> Related:
-    file, index = bundle.place(related.item)
-    return related.but(file=file, index=index)

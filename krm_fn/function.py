@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from krm_fn import config, core, results, yamlio
-from krm_fn.console import NAME
+from krm_fn import config, stream
 from krm_fn.errors import ConfigError
+from krm_fn.unread import uses_of
+from krm_fn.yamlio.plain.light import Unreadable, read_light_list
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import BinaryIO, TextIO
 
-LARGE = 1 << 20  # bytes: from here on the objects of a list are not held in memory all at once
+SHARED = 1 << 20  # bytes: from here on a second process shares the work
 
 
 def run(data: bytes, out: BinaryIO, err: TextIO) -> int:
@@ -19,27 +20,37 @@ def run(data: bytes, out: BinaryIO, err: TextIO) -> int:
     A wrong config leaves the items as they came, with one result that names the key.
     Raises: InputError where `data` is no ResourceList; then nothing was written.
     """
-    if len(data) >= LARGE:
-        from krm_fn.large import run as run_large
+    code = _run_through(data, out, err)
+    if code is None:
+        from krm_fn import whole  # needs a good part of the program that others do without
 
-        code = run_large(data, out, err)
-        if code is not None:
-            return code
-    listing = yamlio.read_resource_list(data)
-    earlier = listing.head.get("results")
+        code = whole.run(data, out, err)
+    return code
+
+
+def _run_through(data: bytes, out: BinaryIO, err: TextIO) -> int | None:
+    """The exit code of a run object after object, in little more memory than the input needs.
+
+    None, and nothing written, where the list is none that can be rendered so, or wrong: the other road says why.
+    """
+    listing = read_light_list(data)
+    if listing is None:
+        return None
     try:
         settings = config.read(listing.head.get("functionConfig"))
-    except ConfigError as error:
-        out.write(listing.write(listing.items, [*(earlier or []), _config_result(error)]))
-        err.write(f"{NAME}: error: {error}\n")
-        return error.exit_code
-    outcome = core.render(listing.items, settings)
-    said = results.merge(earlier, outcome.findings) if outcome.findings else []
-    out.write(listing.write(outcome.items, said))
-    results.report(outcome.findings, err)
-    return results.exit_code(outcome.findings, settings.fail_on)
+        if not stream.fits(settings):
+            return None
+        listing.load(uses_of)
+        findings = stream.render(listing, settings, shared=len(data) >= SHARED)
+    except (ConfigError, Unreadable):
+        return None
+    if findings is None:
+        return None
+    if not findings:
+        out.writelines(listing.chunks())
+        return 0
+    from krm_fn import results
 
-
-def _config_result(error: ConfigError) -> dict[str, object]:
-    message = f"functionConfig {error.path}: {error.message}" if error.path else f"functionConfig: {error.message}"
-    return {"message": message, "severity": "error", "tags": {"rule": "invalid-config"}}
+    out.writelines(listing.chunks(results.merge(listing.head.get("results"), findings)))
+    results.report(findings, err)
+    return results.exit_code(findings, settings.fail_on)

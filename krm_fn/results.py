@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any, TextIO
 
+    from krm_fn.bundle import Bundle
     from krm_fn.findings import Finding, Related
     from krm_fn.paths import Path
     from krm_fn.resource import Object
@@ -51,6 +52,22 @@ def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 def _key(finding: Finding) -> tuple[int, str, int, int, str, str]:
     inside = dotted(finding.inside) if finding.inside else ""
     return SEVERITIES.index(finding.severity), finding.file, finding.index, finding.item, inside, dotted(finding.path)
+
+
+def placed(finding: Finding, bundle: Bundle) -> Finding:
+    """The finding with the files of its places, those of its related ones in the message as well."""
+    file, index = bundle.place(finding.item)
+    related = tuple(_related_placed(each, bundle) for each in finding.related)
+    others = {each.file: None for each in related if each.file not in ("", file) and each.file not in finding.message}
+    if not (file or others):
+        return finding
+    message = f"{finding.message} (see {', '.join(others)})" if others else finding.message
+    return finding.but(file=file, index=index, related=related, message=message)
+
+
+def _related_placed(related: Related, bundle: Bundle) -> Related:
+    file, index = bundle.place(related.item)
+    return related.but(file=file, index=index)
 
 
 def to_krm(finding: Finding) -> Object:

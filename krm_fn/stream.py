@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from krm_fn import core, modes, results, rules, schema
+from krm_fn import modes, rules, schema
 from krm_fn.bundle import Bundle, Entry
 from krm_fn.gather import Work, work_on
 from krm_fn.paths import get
@@ -15,7 +15,6 @@ from krm_fn.removed import TEMPLATES, VMS, removed_fields
 from krm_fn.resource import IGNORE, kind_of
 from krm_fn.schema import READ, ObjectFacts
 from krm_fn.served import is_served
-from krm_fn.sharing import Child, processes
 from krm_fn.yamlio.plain.light import Light
 
 TYPE_CHECKING = False
@@ -56,24 +55,29 @@ def fits(settings: Config) -> bool:
     return settings.mode in MODES and settings.instances != "include" and "unexpanded-vm" not in settings.severity
 
 
-def render(listing: LightList, settings: Config) -> tuple[Finding, ...] | None:
+def render(listing: LightList, settings: Config, *, shared: bool) -> tuple[Finding, ...] | None:
     """The findings in order; what changes is settled in the list. None where presets or ignores need all objects.
 
-    Raises: Unreadable.
+    `shared`: a second process may do a part of it. Raises: Unreadable.
     """
     run = Run(listing, settings)
     if run.work.has_presets or listing.mentions(IGNORE):
         return None
     numbers = [number for number, entry in enumerate(run.entries) if kind_of(entry.obj) in LOOKED_INTO]
-    share(run, numbers, processes())
+    if shared:
+        share(run, numbers)
+    else:
+        run.pass_all(numbers)
     run.settle_inside()
     return run.findings()
 
 
-def share(run: Run, numbers: list[int], count: int) -> None:
+def share(run: Run, numbers: list[int]) -> None:
     """Pass through the objects of these numbers; a second process, where there is one, takes those behind half of the VMs."""
+    from krm_fn.sharing import Child, processes  # small lists do without
+
     vms = [number for number in numbers if kind_of(run.entries[number].obj) == "VirtualMachine"]
-    middle = numbers.index(vms[len(vms) // 2]) if count > 1 and vms else len(numbers)
+    middle = numbers.index(vms[len(vms) // 2]) if processes() > 1 and vms else len(numbers)
     own, others = numbers[:middle], numbers[middle:]
     child = Child(lambda: run.reported(others)) if others else None
     try:
@@ -220,7 +224,11 @@ class Run:
         facts = self.work.facts(vms=tuple(self.using_catalogue()))
         of_bundle = rules.judge_bundle(facts, self.settings.severity, silent=() if self.removed else REMOVED)
         found = (*self.of_schemas, *self.of_vms, *of_bundle)
-        return results.ordered(core.with_place(each, bundle) for each in found)
+        if not found:
+            return ()
+        from krm_fn import results
+
+        return results.ordered(results.placed(each, bundle) for each in found)
 
 
 def of_catalogue(facts: VmFacts) -> VmFacts | None:

@@ -1,9 +1,10 @@
-"""Large lists take a road of their own, which leads to the same bytes, messages and exit codes."""
+"""Most lists are rendered object after object, which leads to the same bytes, messages and exit codes as all at once."""
 
 from __future__ import annotations
 
 import io
 import runpy
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
@@ -12,10 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mangling import mangled
 
-from krm_fn import function, large
+from krm_fn import function, whole
 from krm_fn.errors import InputError
 from krm_fn.yamlio.plain import light
-from krm_fn.yamlio.plain.text import read_item
+from krm_fn.yamlio.plain.items import read_item
+
+Run = Callable[[bytes, io.BytesIO, io.StringIO], int]
 
 ROOT = Path(__file__).resolve().parents[1]
 BENCH = runpy.run_path(str(ROOT / "bench" / "generate.py"))["bundle"](20).decode()
@@ -77,24 +80,25 @@ CONFIGS = {
 }
 
 
-def ran(data: bytes) -> tuple[int, bytes, str]:
+def ran(run: Run, data: bytes) -> tuple[int, bytes, str]:
     out, err = io.BytesIO(), io.StringIO()
     try:
-        return function.run(data, out, err), out.getvalue(), err.getvalue()
+        return run(data, out, err), out.getvalue(), err.getvalue()
     except InputError as error:
         return -1, out.getvalue(), str(error)
 
 
 def agree(data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(function, "LARGE", 1 << 60)
-    usual = ran(data)
-    monkeypatch.setattr(function, "LARGE", 0)
-    assert ran(data) == usual
+    """Object after object, in one process and in two, a list is rendered as all at once."""
+    usual = ran(whole.run, data)
+    for shared in (1 << 60, 0):
+        monkeypatch.setattr(function, "SHARED", shared)
+        assert ran(function.run, data) == usual
 
 
 @pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
 @pytest.mark.parametrize("odd", ODD.values(), ids=ODD)
-def test_a_large_list_is_rendered_as_a_small_one(odd: str, config: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_object_after_object_is_rendered_as_all_at_once(odd: str, config: str, monkeypatch: pytest.MonkeyPatch) -> None:
     agree((HEAD + "items:\n" + odd + ITEMS + CONFIG + config).encode(), monkeypatch)
     agree((HEAD + CONFIG + config + "items:\n" + ITEMS + odd).encode(), monkeypatch)
 
@@ -106,9 +110,10 @@ def test_results_of_earlier_functions_stay(monkeypatch: pytest.MonkeyPatch) -> N
         agree((HEAD + results + "items:\n" + odd + ITEMS + CONFIG).encode(), monkeypatch)
 
 
-def test_a_large_list_takes_the_road_for_large_ones() -> None:
+def test_what_kustomize_writes_is_rendered_object_after_object(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(whole, "run")
     out = io.BytesIO()
-    assert large.run(BENCH.encode(), out, io.StringIO()) == 0
+    assert function.run(BENCH.encode(), out, io.StringIO()) == 0
     assert len(out.getvalue()) > len(BENCH)
 
 
@@ -174,7 +179,7 @@ def test_of_vms_that_are_alike_one_is_read(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(light, "read_item", counted)
     data = runpy.run_path(str(ROOT / "bench" / "generate.py"))["bundle"](300)
-    assert large.run(data, io.BytesIO(), io.StringIO()) == 0
+    assert function.run(data, io.BytesIO(), io.StringIO()) == 0
     assert len(read) < 120
 
 

@@ -6,16 +6,27 @@ An item that is the very object that was read leaves byte for byte; in a changed
 
 from __future__ import annotations
 
-from krm_fn.yamlio.emit import dump
-from krm_fn.yamlio.texts import ListText, StreamText
-
-__all__ = ["ListText", "StreamText", "dump", "read_light_list", "read_resource_list", "read_stream", "read_value"]
+__all__ = ["ListText", "StreamText", "dump", "read_resource_list", "read_stream", "read_value"]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from krm_fn.yamlio.plain.light import LightList
+    from krm_fn.yamlio.emit import dump
+    from krm_fn.yamlio.texts import ListText, StreamText
+
+
+def __getattr__(name: str) -> Any:
+    """What is loaded when it is first asked for: most lists are rendered without."""
+    if name == "dump":
+        from krm_fn.yamlio.emit import dump
+
+        return dump
+    if name in __all__:
+        from krm_fn.yamlio import texts
+
+        return getattr(texts, name)
+    raise AttributeError(f"module {__name__} has no {name}")
 
 
 def read_resource_list(data: bytes, *, file: str = "") -> ListText:
@@ -32,13 +43,6 @@ def read_resource_list(data: bytes, *, file: str = "") -> ListText:
     from krm_fn.yamlio.documents import read_list  # libyaml's road, which costs more to load than a small list to read
 
     return read_list(data, file=file)
-
-
-def read_light_list(data: bytes) -> LightList | None:
-    """The text of a large ResourceList, of which little is in memory beside `data`; None where it can't be read so."""
-    from krm_fn.yamlio.plain.text import read_light_list as read_light
-
-    return read_light(data)
 
 
 def read_stream(data: bytes, *, file: str = "") -> StreamText:

@@ -10,9 +10,9 @@ from krm_fn.errors import InputError
 from krm_fn.yamlio.emit import Style
 from krm_fn.yamlio.plain.alike import Shapes
 from krm_fn.yamlio.plain.changes import Changes, applied
+from krm_fn.yamlio.plain.items import ODD, read_item, read_region
 from krm_fn.yamlio.plain.lines import NotPlain, token
-from krm_fn.yamlio.plain.split import cut
-from krm_fn.yamlio.plain.text import ODD, read_item
+from krm_fn.yamlio.plain.split import check, cut, regions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,11 +30,26 @@ PLACEHOLDER = b"- items: of the list\n"
 FIRST, KIND, API_VERSION = b"- apiVersion: ", b"\n  kind: ", b"\n  apiVersion: "
 READ_LATER = "VirtualMachine"  # items of this kind are the most, and are all read once anyway
 KEPT = 2_500  # values
-WRITTEN_AT_ONCE = 1 << 20  # bytes
+WRITTEN_AT_ONCE = 1 << 16  # bytes
 
 
 class Unreadable(Exception):  # noqa: N818
     """An item that was left for later can't be read by itself: the list has to be read by libyaml."""
+
+
+def read_light_list(data: bytes) -> LightList | None:
+    """A large ResourceList in plain form, its items not yet cut; None where it isn't one, or may be not."""
+    try:
+        found = regions(data)
+        check(data)
+        head: dict[str, Any] = {}
+        for key, start, end in found:
+            if key != "items":
+                head |= read_region(data[start:end].decode())
+        start, end = next((start, end) for key, start, end in found if key == "items")
+        return LightList(data, head, start, end) if head.get("kind") == "ResourceList" else None
+    except (NotPlain, InputError, StopIteration):
+        return None
 
 
 class LightItems:
@@ -363,7 +378,9 @@ class LightList:
 
     def chunks(self, results: Sequence[Any] = ()) -> Iterator[bytes]:
         """The list with what was settled, in pieces. `results`, where there are any, replace those of the input."""
-        before, _, behind = self._frame(results).partition(PLACEHOLDER)
+        before, behind = self.data[: self._held.starts[0]], self.data[self.end :]
+        if results:
+            before, _, behind = self._frame(results).partition(PLACEHOLDER)
         yield before
         yield from self._held.chunks()
         yield behind

@@ -16,7 +16,7 @@ SCALAR, OPEN, EMPTY_MAP, EMPTY_LIST, CLIPPED, STRIPPED, SKIPPED = range(7)
 
 DEEPEST = 100
 LONGEST_KEY = 1000  # as in emit: YAML readers look 1,024 characters ahead for a colon
-MEMO = 5_000  # lines; those of large inputs are mostly alike, but their names are not
+MEMO = 2_000  # lines; those of large inputs are mostly alike, but their names are not
 LONGEST_KEPT = 300  # characters of a line
 LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 DIGITS = frozenset("0123456789")

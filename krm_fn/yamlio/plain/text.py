@@ -7,8 +7,9 @@ from krm_fn.yamlio.compare import same
 from krm_fn.yamlio.emit import Style
 from krm_fn.yamlio.layout import Unspliceable
 from krm_fn.yamlio.plain.changes import respelled
-from krm_fn.yamlio.plain.lines import NotPlain, read, read_laid_out
-from krm_fn.yamlio.plain.split import check, check_characters, cut, regions
+from krm_fn.yamlio.plain.items import ODD, read_item, read_region
+from krm_fn.yamlio.plain.lines import NotPlain, read
+from krm_fn.yamlio.plain.split import check, cut, regions
 from krm_fn.yamlio.texts import ENTRY, ListText, Piece, Top, spliced
 
 TYPE_CHECKING = False
@@ -17,10 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krm_fn.yamlio.nodes import Node
-    from krm_fn.yamlio.plain.light import LightList
     from krm_fn.yamlio.plain.lines import Layout
-
-ODD = (-1, -1)  # in place of the layout of an item that libyaml had to read
 
 
 def read_plain_list(data: bytes, file: str) -> ListText | None:
@@ -28,23 +26,6 @@ def read_plain_list(data: bytes, file: str) -> ListText | None:
     try:
         return _read(data, file)
     except (NotPlain, InputError):  # libyaml words the error, and knows the line
-        return None
-
-
-def read_light_list(data: bytes) -> LightList | None:
-    """A large ResourceList in plain form, its items not yet cut; None where it isn't one, or may be not."""
-    from krm_fn.yamlio.plain.light import LightList
-
-    try:
-        found = regions(data)
-        check(data)
-        head: dict[str, Any] = {}
-        for key, start, end in found:
-            if key != "items":
-                head |= _region(data[start:end].decode())
-        start, end = next((start, end) for key, start, end in found if key == "items")
-        return LightList(data, head, start, end) if head.get("kind") == "ResourceList" else None
-    except (NotPlain, InputError, StopIteration):
         return None
 
 
@@ -70,51 +51,12 @@ def _read(data: bytes, file: str) -> ListText:
                 line += text.count("\n")
             place = starts[0]
         else:
-            head |= _region(data[start:end].decode())
+            head |= read_region(data[start:end].decode())
         keys.append((key, start, start + len(key), place, end))
     if head.get("kind") != "ResourceList" or not items:
         raise NotPlain
     top = Top(flow=False, column=0, keys=tuple(keys), end=len(data), form="block")
     return PlainList(data, file, items, pieces, head=head, top=top, layouts=layouts)
-
-
-def read_item(text: str) -> tuple[Any, Layout | None]:
-    """The value of an item's text, and how that is laid out: ODD where libyaml had to read it.
-
-    Raises: NotPlain, and InputError, where it can't stand alone.
-    """
-    layout: Layout | None = ODD
-    try:
-        entries, layout = read_laid_out(text)
-    except NotPlain:
-        if " &" in text or " *" in text or "\n%" in text or "\n..." in text or "\n---" in text:
-            raise
-        check_characters(text)
-        entries = by_libyaml(text)
-    if not isinstance(entries, list) or len(entries) != 1:
-        raise NotPlain
-    return entries[0], layout
-
-
-def _region(text: str) -> dict[str, Any]:
-    """The value of a top-level key with its lines."""
-    try:
-        value: dict[str, Any] = read(text)
-    except NotPlain:
-        if " &" in text or " *" in text:
-            raise
-        check_characters(text)
-        value = by_libyaml(text)
-    if not isinstance(value, dict) or len(value) != 1:
-        raise NotPlain
-    return value
-
-
-def by_libyaml(text: str) -> Any:
-    """The value of a text that is not plain. Raises: NotPlain where it is no single document."""
-    from krm_fn.yamlio.documents import read_single
-
-    return read_single(text)
 
 
 class PlainList(ListText):

@@ -1,0 +1,36 @@
+"""The KRM function for a list whose objects are all needed at once, or that libyaml has to read."""
+
+from __future__ import annotations
+
+from krm_fn import config, core, results, yamlio
+from krm_fn.console import NAME
+from krm_fn.errors import ConfigError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import BinaryIO, TextIO
+
+
+def run(data: bytes, out: BinaryIO, err: TextIO) -> int:
+    """The exit code; what is written is what `krm_fn.function.run` says.
+
+    Raises: InputError where `data` is no ResourceList; then nothing was written.
+    """
+    listing = yamlio.read_resource_list(data)
+    earlier = listing.head.get("results")
+    try:
+        settings = config.read(listing.head.get("functionConfig"))
+    except ConfigError as error:
+        out.write(listing.write(listing.items, [*(earlier or []), _config_result(error)]))
+        err.write(f"{NAME}: error: {error}\n")
+        return error.exit_code
+    outcome = core.render(listing.items, settings)
+    said = results.merge(earlier, outcome.findings) if outcome.findings else []
+    out.write(listing.write(outcome.items, said))
+    results.report(outcome.findings, err)
+    return results.exit_code(outcome.findings, settings.fail_on)
+
+
+def _config_result(error: ConfigError) -> dict[str, object]:
+    message = f"functionConfig {error.path}: {error.message}" if error.path else f"functionConfig: {error.message}"
+    return {"message": message, "severity": "error", "tags": {"rule": "invalid-config"}}

@@ -1,0 +1,53 @@
+"""The parts of a list in plain form: an item, or a top-level key with its value; what isn't plain in them libyaml reads."""
+
+from __future__ import annotations
+
+from krm_fn.yamlio.plain.lines import NotPlain, read, read_laid_out
+from krm_fn.yamlio.plain.split import check_characters
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from krm_fn.yamlio.plain.lines import Layout
+
+ODD = (-1, -1)  # in place of the layout of an item that libyaml had to read
+
+
+def read_item(text: str) -> tuple[Any, Layout | None]:
+    """The value of an item's text, and how that is laid out: ODD where libyaml had to read it.
+
+    Raises: NotPlain, and InputError, where it can't stand alone.
+    """
+    layout: Layout | None = ODD
+    try:
+        entries, layout = read_laid_out(text)
+    except NotPlain:
+        if " &" in text or " *" in text or "\n%" in text or "\n..." in text or "\n---" in text:
+            raise
+        check_characters(text)
+        entries = by_libyaml(text)
+    if not isinstance(entries, list) or len(entries) != 1:
+        raise NotPlain
+    return entries[0], layout
+
+
+def read_region(text: str) -> dict[str, Any]:
+    """The value of a top-level key with its lines."""
+    try:
+        value: dict[str, Any] = read(text)
+    except NotPlain:
+        if " &" in text or " *" in text:
+            raise
+        check_characters(text)
+        value = by_libyaml(text)
+    if not isinstance(value, dict) or len(value) != 1:
+        raise NotPlain
+    return value
+
+
+def by_libyaml(text: str) -> Any:
+    """The value of a text that is not plain. Raises: NotPlain where it is no single document."""
+    from krm_fn.yamlio.documents import read_single
+
+    return read_single(text)
