@@ -9,8 +9,9 @@ bytes. Whatever it isn't sure of it leaves to libyaml: an item, or with `None` f
     a line      `key: value`, `key:`, `- value`, `- key: value`, `- key:`, with one space behind dash and colon; comments and
                 empty lines between them; nothing behind a value, no tab, only printable characters
     a key       letters, digits and `._/-`, starting with a letter, that is no YAML 1.1 boolean or null; or quoted
-    a value     on its line: a plain scalar that starts with a letter, a digit or one of `/_.$(+-`, without `: ` and ` #`; a
-                quoted one without escapes; `{}`, `[]`; or a block of text behind `|` or `|-` that starts with no empty line
+    a value     on its line: a plain scalar that starts with a letter, a digit, a sign before a digit or one of `/_.$(`, without
+                `: ` and ` #`; a quoted one without escapes; `{}`, `[]`; or a block of text behind `|` or `|-` that starts with
+                no empty line
     an item     at most 8 MiB
     a level     at most 100 of them; lists at the column of their key or deeper
 

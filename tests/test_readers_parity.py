@@ -1,0 +1,147 @@
+"""The measured bundles, written as kustomize writes them, through both readers of YAML: both lead to the same."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import test_presets_parity as presets
+from test_parity import LOCAL, SHARED, note_if_sampled, resource_list
+from test_parity import cases as bundles
+
+from krm_fn import config, core, results
+from krm_fn.yamlio.compare import same
+from krm_fn.yamlio.documents import read_list
+from krm_fn.yamlio.emit import quoted, scalar_text
+from krm_fn.yamlio.plain.text import ODD, PlainList, read_plain_list
+from krm_fn.yamlio.scalars import resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.yamlio import ListText
+
+PRESETS = "presets"
+FILES = (*sorted({path.name.partition(".jsonl")[0] for folder in (SHARED, LOCAL) for path in folder.glob("*.gz")}), PRESETS)
+
+# What Go's writer quotes though YAML 1.2 readers need no quotes: former booleans, numbers with colons, dates, a merge.
+FORMER = re.compile(
+    r"[yYnN]|[yY]es|YES|[nN]o|NO|[oO]n|ON|[oO]ff|OFF|[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?|\d{4}-\d\d?-.*|<<"
+)
+INDICATORS = ("- ", "? ", ": ", "---", "...", *"#,[]{}&*!|>'\"%@` ")
+NOT_PLAIN = re.compile(r": | #|[ :]$|^[-?:]$")
+
+
+def cases(name: str) -> Iterator[dict[str, Any]]:
+    yield from bundles_of_presets() if name == PRESETS else bundles(name)
+
+
+def bundles_of_presets() -> Iterator[dict[str, Any]]:
+    """The cases about presets, which have a form of their own; the rest of them varies releases that can't be asked for."""
+    for case in {param.values[0]["case"]: param.values[0] for param in presets.cases()}.values():
+        vm = case["vm"]
+        template = {
+            "metadata": {"labels": vm["labels"], "annotations": vm.get("annotations", {})},
+            "spec": {"domain": vm["domain"]},
+        }
+        machine = {
+            "apiVersion": "kubevirt.io/v1alpha3",
+            "kind": "VirtualMachine",
+            "metadata": {"name": "vm"},
+            "spec": {"running": True, "template": template},
+        }
+        items = [*map(presets.preset_of, case["presets"]), machine]
+        yield {"id": case["case"], "kubevirt": "1.9", "items": items}
+
+
+def kustomized(case: dict[str, Any]) -> bytes:
+    """The bundle of a case as kustomize hands it to a function."""
+    head = {"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList"}
+    return "".join(f"{line}\n" for line in entries({**head, **resource_list(case)}, "")).encode()
+
+
+def entries(value: dict[str, Any] | list[Any], margin: str) -> Iterator[str]:
+    """The lines of a map or list, by the rules of Go's writer."""
+    for key, item in value.items() if isinstance(value, dict) else ((None, item) for item in value):
+        head = "-" if key is None else f"{scalar(key, margin)}:"
+        if not (item and isinstance(item, dict | list)):
+            yield f"{margin}{head} {scalar(item, margin)}"
+        elif key is None:
+            first, *rest = entries(item, margin + "  ")
+            yield f"{margin}- {first.removeprefix(margin + '  ')}"
+            yield from rest
+        else:
+            yield margin + head
+            yield from entries(item, margin if isinstance(item, list) else margin + "  ")
+
+
+def scalar(value: Any, margin: str) -> str:
+    if not isinstance(value, str):
+        return scalar_text(value)
+    if not value.replace("\n", "").isprintable() or value.endswith(" "):
+        return quoted(value)
+    if "\n" in value:
+        indent = "2" if value[0] in " \n" else ""
+        chomp = "+" if value.endswith("\n\n") else "" if value.endswith("\n") else "-"
+        lines = value.removesuffix("\n").split("\n")
+        return "\n".join([f"|{indent}{chomp}", *(f"{margin}  {line}" if line else "" for line in lines)])
+    if not is_text(value) or FORMER.fullmatch(value):
+        return quoted(value)
+    if value.startswith(INDICATORS) or NOT_PLAIN.search(value):
+        return "'" + value.replace("'", "''") + "'"
+    return value
+
+
+def is_text(value: str) -> bool:
+    try:
+        return isinstance(resolve(value), str)
+    except ValueError:
+        return False
+
+
+def outcome_of(text: ListText) -> tuple[list[Any], Any, bytes]:
+    """The items and findings that a text leads to, and the bytes that are written of it."""
+    outcome = core.render(text.items, config.read(text.head["functionConfig"]))
+    said = results.merge(None, outcome.findings) if outcome.findings else []
+    return outcome.items, outcome.findings, text.write(outcome.items, said)
+
+
+def differing(case: dict[str, Any], plain: ListText, data: bytes) -> Iterator[str]:
+    """In what libyaml's reading differs from the plain one."""
+    whole, with_carriage_returns = read_list(data), read_list(data.replace(b"\n", b"\r\n"))
+    if not same(plain.items, case["items"]):
+        yield "plain values"
+    for text, name in ((whole, "whole"), (with_carriage_returns, "CRLF")):
+        if repr(text.items) != repr(plain.items) or repr(text.head) != repr(plain.head):
+            yield f"{name} values"
+    items, findings, written = outcome_of(plain)
+    others = outcome_of(whole)
+    if repr(others[0]) != repr(items):
+        yield "rendered values"
+    if others[1] != findings:
+        yield "findings"
+    if others[2] != written:
+        yield "bytes"
+    said = results.merge(None, findings) if findings else []
+    if with_carriage_returns.write(items, said) != written.replace(b"\n", b"\r\n"):
+        yield "CRLF bytes"
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_both_readers_lead_to_the_same(name: str, record_property: Any) -> None:
+    if name != PRESETS:
+        note_if_sampled(record_property, name)
+    wrong: list[tuple[str, list[str]]] = []
+    count = left = 0
+    for case in cases(name):
+        data = kustomized(case)
+        plain = read_plain_list(data, "")
+        assert isinstance(plain, PlainList), case["id"]
+        count += len(plain.items)
+        left += plain.layouts.count(ODD)
+        found = list(differing(case, plain, data))
+        wrong += [(case["id"], found)] if found else []
+    assert not wrong
+    record_property("figure", f"{name}: the plain reader takes {count - left} of {count} items")
+    assert left <= count / 30
