@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import os
-
 from krm_fn.config_keys import LEVELS, SWITCHES
 from krm_fn.errors import ConfigError, InputError
 from krm_fn.paths import dotted, put
@@ -47,10 +45,11 @@ def child(path: str, name: object) -> str:
 
 def all_rules() -> dict[str, Rule]:
     """All rules by their ids, sorted; loads their modules."""
+    from os import listdir  # as below
+
     from krm_fn import rules
 
-    folder = os.path.dirname(rules.__file__)  # noqa: PTH120  pathlib is too heavy here
-    families = [name for name in os.listdir(folder) if "." not in name and not name.startswith("_")]  # noqa: PTH208
+    families = [name for name in listdir(rules.__path__[0]) if "." not in name and not name.startswith("_")]  # noqa: PTH208
     found = {rule.id: rule for family in families for rule in rules.load(family)}
     return dict(sorted(found.items()))
 

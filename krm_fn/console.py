@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
 TYPE_CHECKING = False
@@ -44,6 +43,8 @@ def read_in() -> bytes:
 def abandon_stdout() -> None:
     """Let the interpreter flush into nothing when it ends; it would complain about the closed pipe."""
     if sys.stdout is not None:
+        import os
+
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, sys.stdout.fileno())
         os.close(null)

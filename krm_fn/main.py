@@ -9,11 +9,16 @@ from __future__ import annotations
 import _signal  # type: ignore[import-not-found]  # `signal` itself makes enums, which costs as much as rendering
 import gc
 import io
-import os
 import sys
 
+from krm_fn import compiled
 from krm_fn.console import INTERRUPTED, TERMINATED, abandon_stdout, fail, output, read_in, write_out
 from krm_fn.errors import RenderError
+
+try:
+    from posix import _exit
+except ImportError:
+    from os import _exit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +29,7 @@ if TYPE_CHECKING:
 def main() -> int:
     """The exit code of the program as it was called: 0 clean, 1 findings or unreadable input, 2 usage or config."""
     _signal.signal(_signal.SIGTERM, _terminate)  # as a container's first process we would not die of it otherwise
+    compiled.install()
     arguments = sys.argv[1:]
     code = guarded(lambda: run(arguments))
     if not arguments:
@@ -76,7 +82,7 @@ def _leave(code: int) -> None:
     """End the process now: taking modules and values apart one by one costs a tenth of the time, and serves nobody."""
     if sys.stderr is not None:
         sys.stderr.flush()
-    os._exit(code)
+    _exit(code)
 
 
 def _function() -> int:
@@ -88,6 +94,8 @@ def _function() -> int:
 
 def _called_as_plugin(file: str) -> bool:
     """True where kustomize calls the program in its older way, with a config's file as first argument."""
+    import os  # costs more than it does here, where a container's entry point has not loaded it
+
     called = any(name.startswith("KUSTOMIZE_PLUGIN_CONFIG_") for name in os.environ)
     return called and os.path.isfile(file)  # noqa: PTH113  pathlib is too heavy here
 

@@ -1,4 +1,4 @@
-"""Make `krm_fn/catalogue/builtin.txt` from the facts about each release's catalogue.
+"""Make `krm_fn/catalogue/builtin.txt` and `krm_fn/builtin.py` from the facts about each release's catalogue.
 
     python scripts/make_catalogue.py FACTS.json
 
@@ -14,8 +14,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-FILE = Path(__file__).resolve().parents[1] / "krm_fn" / "catalogue" / "builtin.txt"
+PACKAGE = Path(__file__).resolve().parents[1] / "krm_fn"
+FILE, NAMES_FILE = PACKAGE / "catalogue" / "builtin.txt", PACKAGE / "builtin.py"
 HEAD = "# What each KubeVirt release deploys. Made by scripts/make_catalogue.py; __init__.py tells the form. Do not edit."
+
+NAMES_HEAD = '''\
+"""The names that any release's builtin catalogue has, apart from the catalogue: few runs have to look into that.
+
+Made by `scripts/make_catalogue.py`. Do not edit.
+"""
+
+from __future__ import annotations
+
+NAMES = frozenset(
+    ('''
 
 # A top-level field with fewer leaves is written out in each line that has it, so that it can be read and searched for there.
 LEAVES_OF_A_PART = 3
@@ -32,6 +44,12 @@ def make(facts: dict[str, Any]) -> str:
     for kind, names in facts["kinds"].items():
         lines += [f"[{kind}]", *(run_line(name, run, order[-1], parts) for name in sorted(names) for run in names[name])]
     return "\n".join(lines) + "\n"
+
+
+def make_names(facts: dict[str, Any]) -> str:
+    """The text of the module with the names."""
+    names = sorted({name for names in facts["kinds"].values() for name in names})
+    return "\n".join([NAMES_HEAD, *(f'        "{name}",' for name in names), "    )", ")\n"])
 
 
 def run_line(name: str, run: dict[str, Any], newest: str, parts: Section) -> str:
@@ -97,8 +115,9 @@ def in_order(line: str) -> tuple[str, int]:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Make the builtin catalogue's file.")
     parser.add_argument("facts", type=Path)
-    facts = parser.parse_args().facts
-    FILE.write_text(make(json.loads(facts.read_text(encoding="utf-8"))), encoding="utf-8")
+    facts = json.loads(parser.parse_args().facts.read_text(encoding="utf-8"))
+    FILE.write_text(make(facts), encoding="utf-8")
+    NAMES_FILE.write_text(make_names(facts), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from krm_fn import catalogue
+from krm_fn.builtin import NAMES
 from krm_fn.catalogue import INSTANCETYPE, PREFERENCE
 from krm_fn.releases import NEWEST, Release
 
@@ -90,6 +91,15 @@ def expected(text, kind):
         for run in runs
         if order.index(run["releases"][0]) <= at <= order.index(run["releases"][1])
     }
+
+
+def test_the_names_are_those_of_all_releases():
+    assert frozenset(catalogue.names(INSTANCETYPE)) | frozenset(catalogue.names(PREFERENCE)) == NAMES
+
+
+@needs_facts
+def test_the_names_are_made_from_the_facts():
+    assert (ROOT / "krm_fn" / "builtin.py").read_text() == generator().make_names(facts())
 
 
 # What each release deploys

@@ -13,8 +13,6 @@ A leaf is `key:key:…=value`; a key of digits is the index in a list; a value i
 
 from __future__ import annotations
 
-import os
-
 from krm_fn.value import Value
 
 TYPE_CHECKING = False
@@ -31,7 +29,7 @@ INSTANCETYPE = "VirtualMachineClusterInstancetype"
 PREFERENCE = "VirtualMachineClusterPreference"
 KINDS = (INSTANCETYPE, PREFERENCE)
 
-_FILE = os.path.join(os.path.dirname(__file__), "builtin.txt")  # noqa: PTH118, PTH120  pathlib is too heavy here
+_FILE = f"{__path__[0]}/builtin.txt"
 
 
 class Run(Value):

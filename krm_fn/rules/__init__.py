@@ -31,7 +31,6 @@ The function bears the module's name; the id is the same name with dashes. Famil
 
 from __future__ import annotations
 
-import os
 import sys
 
 from krm_fn.findings import UNSET, Finding, Related
@@ -134,13 +133,17 @@ def load(family: str) -> tuple[Rule, ...]:
 
 
 def _modules(family: str) -> list[str]:
-    folder = os.path.join(os.path.dirname(__file__), family)  # noqa: PTH118, PTH120  pathlib is too heavy here
-    return sorted({name.partition(".")[0] for name in os.listdir(folder)} - {"__init__", "__pycache__"})  # noqa: PTH208
+    from os import listdir  # which rendering does without where nothing is wrong
+
+    folder = f"{__path__[0]}/{family}"
+    return sorted({name.partition(".")[0] for name in listdir(folder)} - {"__init__", "__pycache__"})  # noqa: PTH208
 
 
 def ids() -> dict[str, str]:
     """The id of every rule with its family; loads none of them."""
-    here = os.listdir(os.path.dirname(__file__))  # noqa: PTH120, PTH208
+    from os import listdir
+
+    here = listdir(__path__[0])  # noqa: PTH208
     families = sorted(name for name in here if "." not in name and not name.startswith("_"))
     return {module.replace("_", "-"): family for family in families for module in _modules(family)}
 
@@ -180,9 +183,9 @@ def _asked(family: str, facts: Any, silent: Container[str]) -> Iterator[Rule]:
     """The rules of a family that can have something to say, by id; the others are not loaded."""
     package = f"{__name__}.{family}"
     __import__(package)
-    needs = getattr(sys.modules[package], "NEEDS", {})
-    for name in _modules(family):
-        if name not in silent and (name not in needs or needs[name](facts)):
+    needs = getattr(sys.modules[package], "NEEDS", None)
+    for name in _modules(family) if needs is None else needs:
+        if name not in silent and (needs is None or needs[name](facts)):
             yield _declared(f"{package}.{name}", name)
 
 

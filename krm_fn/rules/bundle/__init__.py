@@ -1,11 +1,12 @@
 """Rules about the whole bundle.
 
-A rule here is asked in every run, and loading its module costs more than asking it. `NEEDS` says without loading it whether a
-rule can have something to say at all; a rule that has no row is always asked.
+A rule here is asked in every run, and loading its module costs more than asking it. `NEEDS` says of each, without loading it,
+whether it can have something to say at all.
 """
 
 from __future__ import annotations
 
+from krm_fn.builtin import NAMES
 from krm_fn.resource import kind_of, name_of
 from krm_fn.served import is_served, is_stray
 
@@ -22,8 +23,10 @@ def _uses_catalogue(facts: BundleFacts) -> bool:
 
 
 def _may_differ(facts: BundleFacts) -> bool:
-    own = ("VirtualMachineClusterInstancetype", "VirtualMachineClusterPreference")
-    return facts.config.catalogue != "none" and any(facts.bundle.of_kind(kind) for kind in own)
+    if facts.config.catalogue == "none":
+        return False
+    kinds = ("VirtualMachineClusterInstancetype", "VirtualMachineClusterPreference")
+    return any(name_of(each.obj) in NAMES for kind in kinds for each in facts.bundle.of_kind(kind))
 
 
 def _has_namesakes(facts: BundleFacts) -> bool:
@@ -42,6 +45,7 @@ NEEDS: dict[str, Callable[[BundleFacts], object]] = {
     "duplicate_object": _has_namesakes,
     "ignored_configuration": lambda facts: facts.cluster.invalid,
     "null_item": lambda facts: facts.bundle.nulls,
+    "removed_field": lambda facts: facts.config.mode != "validate",  # there `unknown-field` speaks of them
     "removed_in_later_release": _uses_catalogue,
     "unknown_kind": lambda facts: any(is_stray(each.obj) for each in facts.bundle.types),
     "unserved_api_version": lambda facts: not all(is_served(each.obj, facts.release) for each in facts.bundle.types),

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
 @rule(severity="warning")
 def removed_field(facts: BundleFacts) -> Iterator[Hit]:
-    if facts.config.mode == "validate":  # then `unknown-field` speaks of them
-        return
     for entry in facts.bundle.entries:
         for path, value, row in removed_fields(entry.obj) if is_served(entry.obj, facts.release) else ():
             fix = f"write {row.instead}, as `kubevirt-render migrate` does where it can"

@@ -1,0 +1,91 @@
+"""Loading the package's own modules from their compiled files at once, where Python would look around first.
+
+A run of the function loads some fifty modules, and half of what that costs is Python's search for each of them: folders listed,
+paths joined, files asked for that aren't there. Here a module is where it has to be: beside the others, compiled in
+`__pycache__`. A file that isn't there, or wasn't made from the source beside it, is left to Python's own search.
+"""
+
+from __future__ import annotations
+
+import marshal
+import sys
+from _io import FileIO  # `io` has no way to read without asking the system four times
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from importlib.machinery import ModuleSpec
+    from types import CodeType
+
+try:
+    from posix import stat
+except ImportError:
+    from os import stat
+
+PACKAGE = __package__ or "krm_fn"
+SUFFIX = f".{sys.implementation.cache_tag}.pyc"
+HEAD = 16  # bytes before the code: magic number, flags, the source's time and size
+Spec = type(sys.__spec__)  # importing importlib.machinery would cost what is saved here
+Loader = type(__loader__)  # type: ignore[name-defined]  # every module has one
+
+
+def install() -> None:
+    """Load what of the package is not loaded yet in this way. Does nothing where compiled files have another place or form."""
+    magic = _head(__spec__)
+    if magic and not sys.pycache_prefix and not sys.flags.optimize:
+        sys.meta_path.insert(0, Finder(magic))
+
+
+def _head(spec: ModuleSpec | None) -> bytes:
+    """The first bytes that compiled files have here, as this module's has them; none where it has no such file."""
+    if spec is None or not spec.cached:
+        return b""
+    try:
+        with FileIO(spec.cached) as file:
+            head: bytes = file.read(8)
+    except OSError:
+        return b""
+    return head if head[4:] == bytes(4) else b""
+
+
+class Finder:
+    """Finds modules in the packages of this one; see `importlib.abc.MetaPathFinder`."""
+
+    def __init__(self, magic: bytes) -> None:
+        self.magic = magic
+
+    def find_spec(self, name: str, path: Sequence[str] | None = None, _: object = None) -> ModuleSpec | None:
+        if not path or not name.startswith(PACKAGE):
+            return None
+        folder, stem = path[0], name.rpartition(".")[2]
+        return self.spec(name, folder, stem) or self.spec(name, f"{folder}/{stem}", "__init__")
+
+    def spec(self, name: str, folder: str, stem: str) -> ModuleSpec | None:
+        """The spec of a module by its file in a folder, None where it can't be loaded in this way."""
+        source, cached = f"{folder}/{stem}.py", f"{folder}/__pycache__/{stem}{SUFFIX}"
+        try:
+            with FileIO(cached) as file:
+                data = file.readall()
+            about = stat(source)  # noqa: PTH116  pathlib is too heavy here
+        except OSError:
+            return None
+        made_from = int(about.st_mtime).to_bytes(8, "little")[:4] + about.st_size.to_bytes(8, "little")[:4]
+        if data[:HEAD] != self.magic + made_from:
+            return None
+        code = marshal.loads(memoryview(data)[HEAD:])  # noqa: S302  as Python itself does
+        spec = Spec(name, Ready(name, source, code), origin=source, is_package=stem == "__init__")
+        if spec.submodule_search_locations is not None:
+            spec.submodule_search_locations.append(folder)
+        spec.has_location, spec.cached = True, cached
+        return spec
+
+
+class Ready(Loader):  # type: ignore[misc, valid-type]
+    """The usual loader, with the code at hand."""
+
+    def __init__(self, name: str, source: str, code: CodeType) -> None:
+        super().__init__(name, source)
+        self.code = code
+
+    def get_code(self, _: str) -> CodeType:
+        return self.code

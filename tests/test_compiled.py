@@ -1,0 +1,90 @@
+"""Modules load from their compiled files, and from nothing that wasn't made from the source beside it."""
+
+import os
+import runpy
+import shutil
+import subprocess
+import sys
+from importlib.util import MAGIC_NUMBER
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+BUNDLE = runpy.run_path(str(ROOT / "bench" / "generate.py"))["bundle"](20)
+PROGRAM = """\
+import sys
+sys.path.insert(0, sys.argv.pop())
+from krm_fn import compiled
+from krm_fn.main import run
+compiled.install()
+run([])
+ready = [name for name, module in sys.modules.items() if type(module.__loader__).__name__ == "Ready"]
+sys.stderr.write(" ".join(ready) + "\\n" + sys.modules["krm_fn.releases"].__doc__)
+"""
+
+
+@pytest.fixture
+def package(tmp_path):
+    """A copy of the package, compiled."""
+    shutil.copytree(ROOT / "krm_fn", tmp_path / "krm_fn", ignore=shutil.ignore_patterns("__pycache__"))
+    subprocess.run([sys.executable, "-m", "compileall", "-q", str(tmp_path / "krm_fn")], check=True, env=environment())
+    return tmp_path
+
+
+def environment(**given):
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    return {**kept, "PYTHONDONTWRITEBYTECODE": "1", **given}
+
+
+def ran(folder, *options, **variables):
+    """What a run writes, the modules that were loaded from compiled files, and the docstring of one of them."""
+    command = [sys.executable, *options, "-c", PROGRAM, str(folder)]
+    done = subprocess.run(command, input=BUNDLE, capture_output=True, check=True, env=environment(**variables), cwd="/")
+    loaded, _, doc = done.stderr.decode().partition("\n")
+    return done.stdout, set(loaded.split()), doc
+
+
+def test_what_a_run_needs_comes_from_compiled_files(package):
+    _, loaded, _ = ran(package)
+    assert {"krm_fn.stream", "krm_fn.fields", "krm_fn.fields.verbs", "krm_fn.yamlio.plain.alike"} <= loaded
+
+
+def test_what_was_changed_since_is_read_anew(package):
+    before, _, doc = ran(package)
+    source = package / "krm_fn" / "releases.py"
+    source.write_text(source.read_text().replace('"""', '"""Changed. ', 1))
+    after, loaded, changed = ran(package)
+    assert (before, f"Changed. {doc}") == (after, changed)
+    assert "krm_fn.releases" not in loaded
+    assert "krm_fn.stream" in loaded
+
+
+@pytest.mark.parametrize("head", [b"", b"\0\0\0\0", b"%s\1\0\0\0" % MAGIC_NUMBER], ids=["empty", "other magic", "by hash"])
+def test_files_of_another_form_are_left_to_python(package, head):
+    wanted = ran(package)[0]
+    for file in (package / "krm_fn").rglob("releases.*.pyc"):
+        file.write_bytes(head and head + file.read_bytes()[len(head) :])
+    found, loaded, _ = ran(package)
+    assert found == wanted
+    assert "krm_fn.releases" not in loaded
+
+
+def test_without_compiled_files_all_is_left_to_python(package):
+    wanted = ran(package)[0]
+    for folder in list((package / "krm_fn").rglob("__pycache__")):
+        shutil.rmtree(folder)
+    assert ran(package)[:2] == (wanted, set())
+
+
+@pytest.mark.parametrize(("options", "variables"), [(["-O"], {}), ([], {"PYTHONPYCACHEPREFIX": "/nowhere"})])
+def test_where_compiled_files_have_other_names_all_is_left_to_python(package, options, variables):
+    assert ran(package, *options, **variables)[:2] == (ran(package)[0], set())
+
+
+def test_an_unknown_module_is_not_found(package):
+    program = f"import sys; sys.path.insert(0, {str(package)!r})\nfrom krm_fn import compiled; compiled.install()\n"
+    done = subprocess.run(
+        [sys.executable, "-c", program + "import krm_fn.nothing"], capture_output=True, text=True, check=False
+    )
+    assert "ModuleNotFoundError: No module named 'krm_fn.nothing'" in done.stderr
