@@ -1,7 +1,8 @@
-"""The measured bundles, written as kustomize writes them, through both readers of YAML: both lead to the same."""
+"""The measured bundles, written as kustomize writes them, through both readers and the function: all lead to the same."""
 
 from __future__ import annotations
 
+import io
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import test_presets_parity as presets
 from test_parity import LOCAL, SHARED, note_if_sampled, resource_list
 from test_parity import cases as bundles
 
-from krm_fn import config, core, results
+from krm_fn import config, core, function, results
 from krm_fn.yamlio.compare import same
 from krm_fn.yamlio.documents import read_list
 from krm_fn.yamlio.emit import quoted, scalar_text
@@ -108,7 +109,7 @@ def outcome_of(text: ListText) -> tuple[list[Any], Any, bytes]:
 
 
 def differing(case: dict[str, Any], plain: ListText, data: bytes) -> Iterator[str]:
-    """In what libyaml's reading differs from the plain one."""
+    """In what libyaml's reading, or the function, differs from the plain one."""
     whole, with_carriage_returns = read_list(data), read_list(data.replace(b"\n", b"\r\n"))
     if not same(plain.items, case["items"]):
         yield "plain values"
@@ -123,6 +124,10 @@ def differing(case: dict[str, Any], plain: ListText, data: bytes) -> Iterator[st
         yield "findings"
     if others[2] != written:
         yield "bytes"
+    out = io.BytesIO()
+    function.run(data, out, io.StringIO())
+    if out.getvalue() != written:
+        yield "the function's bytes"
     said = results.merge(None, findings) if findings else []
     if with_carriage_returns.write(items, said) != written.replace(b"\n", b"\r\n"):
         yield "CRLF bytes"
