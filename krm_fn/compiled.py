@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import marshal
 import sys
+from _frozen_importlib import ModuleSpec  # what importlib.machinery has, which would cost what is saved here
+from _frozen_importlib_external import MAGIC_NUMBER, SourceFileLoader
 from _io import FileIO  # `io` has no way to read without asking the system four times
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from importlib.machinery import ModuleSpec
     from types import CodeType
 
 try:
@@ -25,34 +26,17 @@ except ImportError:
 PACKAGE = __package__ or "krm_fn"
 SUFFIX = f".{sys.implementation.cache_tag}.pyc"
 HEAD = 16  # bytes before the code: magic number, flags, the source's time and size
-Spec = type(sys.__spec__)  # importing importlib.machinery would cost what is saved here
-Loader = type(__loader__)  # type: ignore[name-defined]  # every module has one
+BY_TIME, UNCHECKED = MAGIC_NUMBER + bytes(4), MAGIC_NUMBER + b"\1\0\0\0"
 
 
 def install() -> None:
-    """Load what of the package is not loaded yet in this way. Does nothing where compiled files have another place or form."""
-    magic = _head(__spec__)
-    if magic and not sys.pycache_prefix and not sys.flags.optimize:
-        sys.meta_path.insert(0, Finder(magic))
-
-
-def _head(spec: ModuleSpec | None) -> bytes:
-    """The first bytes that compiled files have here, as this module's has them; none where it has no such file."""
-    if spec is None or not spec.cached:
-        return b""
-    try:
-        with FileIO(spec.cached) as file:
-            head: bytes = file.read(8)
-    except OSError:
-        return b""
-    return head if head[4:] == bytes(4) else b""
+    """Load what of the package is not loaded yet in this way. Does nothing where compiled files have other names or places."""
+    if not sys.pycache_prefix and not sys.flags.optimize:
+        sys.meta_path.insert(0, Finder())
 
 
 class Finder:
     """Finds modules in the packages of this one; see `importlib.abc.MetaPathFinder`."""
-
-    def __init__(self, magic: bytes) -> None:
-        self.magic = magic
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, _: object = None) -> ModuleSpec | None:
         if not path or not name.startswith(PACKAGE):
@@ -66,21 +50,22 @@ class Finder:
         try:
             with FileIO(cached) as file:
                 data = file.readall()
-            about = stat(source)  # noqa: PTH116  pathlib is too heavy here
+            about = None if data.startswith(UNCHECKED) else stat(source)  # noqa: PTH116  pathlib is too heavy here
         except OSError:
             return None
-        made_from = int(about.st_mtime).to_bytes(8, "little")[:4] + about.st_size.to_bytes(8, "little")[:4]
-        if data[:HEAD] != self.magic + made_from:
-            return None
+        if about:
+            made_from = int(about.st_mtime).to_bytes(8, "little")[:4] + about.st_size.to_bytes(8, "little")[:4]
+            if data[:HEAD] != BY_TIME + made_from:
+                return None
         code = marshal.loads(memoryview(data)[HEAD:])  # noqa: S302  as Python itself does
-        spec = Spec(name, Ready(name, source, code), origin=source, is_package=stem == "__init__")
+        spec = ModuleSpec(name, Ready(name, source, code), origin=source, is_package=stem == "__init__")
         if spec.submodule_search_locations is not None:
             spec.submodule_search_locations.append(folder)
         spec.has_location, spec.cached = True, cached
         return spec
 
 
-class Ready(Loader):  # type: ignore[misc, valid-type]
+class Ready(SourceFileLoader):
     """The usual loader, with the code at hand."""
 
     def __init__(self, name: str, source: str, code: CodeType) -> None:

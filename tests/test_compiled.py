@@ -60,7 +60,7 @@ def test_what_was_changed_since_is_read_anew(package):
     assert "krm_fn.stream" in loaded
 
 
-@pytest.mark.parametrize("head", [b"", b"\0\0\0\0", b"%s\1\0\0\0" % MAGIC_NUMBER], ids=["empty", "other magic", "by hash"])
+@pytest.mark.parametrize("head", [b"", b"\0\0\0\0", b"%s\3\0\0\0" % MAGIC_NUMBER], ids=["empty", "other magic", "by hash"])
 def test_files_of_another_form_are_left_to_python(package, head):
     wanted = ran(package)[0]
     for file in (package / "krm_fn").rglob("releases.*.pyc"):
@@ -68,6 +68,14 @@ def test_files_of_another_form_are_left_to_python(package, head):
     found, loaded, _ = ran(package)
     assert found == wanted
     assert "krm_fn.releases" not in loaded
+
+
+def test_files_that_are_not_to_be_checked_are_not(package):
+    again = [sys.executable, "-m", "compileall", "-q", "-f", "--invalidation-mode", "unchecked-hash", str(package / "krm_fn")]
+    subprocess.run(again, check=True, env=environment())
+    for source in (package / "krm_fn").rglob("*.py"):
+        os.utime(source, (1, 1))
+    assert "krm_fn.releases" in ran(package)[1]
 
 
 def test_without_compiled_files_all_is_left_to_python(package):
