@@ -15,26 +15,29 @@ if TYPE_CHECKING:
     from krm_fn.paths import Path
     from krm_fn.yamlio.plain.alike import Uses
 
-KEY = ""  # in the rows, any key of a map
+KEY = ""  # at the end of a row, any key of a map
 SPEC = ("spec", "template", "spec")
 VOLUME = (*SPEC, "volumes", EACH)
 
 # Texts of a VM.
-OF_VMS: tuple[Path, ...] = (
-    ("metadata", "name"),
-    ("metadata", "labels", KEY),
-    ("metadata", "annotations", KEY),
-    ("spec", "dataVolumeTemplates", EACH, "metadata", "name"),
-    ("spec", "template", "metadata", "labels", KEY),
-    (*SPEC, "hostname"),
-    (*SPEC, "domain", "devices", "interfaces", EACH, "macAddress"),
-    (*VOLUME, "dataVolume", "name"),
-    (*VOLUME, "persistentVolumeClaim", "claimName"),
-    (*VOLUME, "cloudInitNoCloud", "userData"),
-    (*VOLUME, "cloudInitNoCloud", "networkData"),
-    (*VOLUME, "cloudInitConfigDrive", "userData"),
-    (*VOLUME, "cloudInitConfigDrive", "networkData"),
+OF_VMS: frozenset[Path] = frozenset(
+    (
+        ("metadata", "name"),
+        ("metadata", "labels", KEY),
+        ("metadata", "annotations", KEY),
+        ("spec", "dataVolumeTemplates", EACH, "metadata", "name"),
+        ("spec", "template", "metadata", "labels", KEY),
+        (*SPEC, "hostname"),
+        (*SPEC, "domain", "devices", "interfaces", EACH, "macAddress"),
+        (*VOLUME, "dataVolume", "name"),
+        (*VOLUME, "persistentVolumeClaim", "claimName"),
+        (*VOLUME, "cloudInitNoCloud", "userData"),
+        (*VOLUME, "cloudInitNoCloud", "networkData"),
+        (*VOLUME, "cloudInitConfigDrive", "userData"),
+        (*VOLUME, "cloudInitConfigDrive", "networkData"),
+    )
 )
+
 HOLDERS = {kind for _, kind in (*TEMPLATES, *VMS)}
 
 
@@ -46,13 +49,10 @@ def uses_of(kind: str) -> Uses | None:
 
 
 def _of_vm(path: Path) -> int:
-    return TEXT if any(_is(path, row) for row in OF_VMS) and not str(path[-1]).startswith(PREFIX) else BOUND
+    named = path in OF_VMS or ((*path[:-1], KEY) in OF_VMS and not str(path[-1]).startswith(PREFIX))
+    return TEXT if named else BOUND
 
 
 def _of_other(path: Path) -> int:
     """Of what holds no VM only the keys are looked at, until a VM refers to it; then it is read."""
     return BOUND if len(path) == 1 else TEXT if path in NAMES else ANY
-
-
-def _is(path: Path, row: Path) -> bool:
-    return len(path) == len(row) and all(wanted in (KEY, step) for step, wanted in zip(path, row, strict=True))

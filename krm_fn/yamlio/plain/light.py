@@ -30,6 +30,7 @@ PLACEHOLDER = b"- items: of the list\n"
 FIRST, KIND, API_VERSION = b"- apiVersion: ", b"\n  kind: ", b"\n  apiVersion: "
 READ_LATER = "VirtualMachine"  # items of this kind are the most, and are all read once anyway
 KEPT = 2_500  # values
+FEW = 3  # to learn the shape of so many doesn't pay
 WRITTEN_AT_ONCE = 1 << 16  # bytes
 
 
@@ -61,6 +62,7 @@ class LightItems:
         self.end = end
         self.settled: dict[int, Settled | str] = {}
         self.shapes = Shapes(uses)
+        self.seen: dict[str, int] = {}  # by kind, how many were read
         self.twins: dict[int, Shape] = {}  # of the items that nobody read, for they are like another
         self._same: dict[Settled, Settled] = {}
         self._read: dict[int, tuple[Any, Layout | None]] = {}
@@ -90,7 +92,8 @@ class LightItems:
             return value
         if len(self._read) < KEPT:
             self._read[number] = known
-        if layout and head[:2] == (api_version, kind):
+        self.seen[kind] = self.seen.get(kind, 0) + 1
+        if layout and head[:2] == (api_version, kind) and self.seen[kind] >= FEW:
             shape = self.shapes.learn(kind, text)
             if shape:
                 self.twins[number] = shape
