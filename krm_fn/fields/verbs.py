@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     Verb = Callable[["Work", Any, Path], None]
     Plan = tuple[tuple[Verb, Any, Path], ...]
-    Groups = tuple[tuple[Path, tuple[tuple[str, Path, tuple[Verb, ...]], ...]], ...]
+    # Blocks of a spec: where each stands, the keys that some row is about, and the rows by their keys, in order.
+    Groups = tuple[tuple[Path, frozenset[str], tuple[tuple[str, Path, tuple[Verb, ...]], ...]], ...]
 
 # Where a VM keeps what the fields are written into.
 TEMPLATE = ("spec", "template")
@@ -81,7 +82,7 @@ def groups_of(table: Iterable[Field], release: Release) -> Groups:
         if row.verbs and release.within(since=row.since, until=row.until):
             place = ("spec", *row.source)
             blocks.setdefault(row.source[:-1], []).append((str(row.source[-1]), place, row.verbs))
-    return tuple((block, tuple(rows)) for block, rows in blocks.items())
+    return tuple((block, frozenset(row[0] for row in rows), tuple(rows)) for block, rows in blocks.items())
 
 
 # What there is to do for the specs of late: many VMs share one. With each the spec itself, so that no other gets its id.
@@ -101,11 +102,11 @@ def carry_out(groups: Groups, spec: Object, work: Work) -> None:
 
 
 def _planned(groups: Groups, spec: Object) -> Iterator[tuple[Verb, Any, Path]]:
-    for way, rows in groups:
+    for way, keys, rows in groups:
         block: Any = spec
         for key in way:
             block = block.get(key) if isinstance(block, dict) else None
-        if not isinstance(block, dict):
+        if not isinstance(block, dict) or keys.isdisjoint(block):
             continue
         for key, place, verbs in rows:
             value = block.get(key)
