@@ -119,7 +119,7 @@ class Run:
         elif entry.obj.kind == "VirtualMachine":
             self.pass_vm(number, entry)
         else:
-            shape, said = self.listing.shape(entry.item), self.said
+            shape, said = entry.obj.shape, self.said
             if shape not in self.flawless:
                 self.examine(number, entry)
                 if shape and self.said == said:

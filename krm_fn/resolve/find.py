@@ -37,6 +37,10 @@ STATUS_READ_SINCE = (1, 5)
 STATUS_LABEL_CHECKED_SINCE = (1, 5, 2)
 
 
+# So many objects and revisions that were found are remembered: of a large list each is read again when it is asked for.
+REMEMBERED = 2_500
+
+
 class Wanted(Value):
     """A matcher of one VM, read: `kind` as written, `namespace` the VM's."""
 
@@ -51,7 +55,7 @@ class Wanted(Value):
 
 
 class Finder:
-    """Finds what matchers of one bundle name; each object and each revision is looked at once."""
+    """Finds what matchers of one bundle name; what was found of late is not looked at again."""
 
     def __init__(self, *, lookup: Lookup, release: Release, catalogue: Catalogue | None) -> None:
         self._lookup, self._release, self._catalogue = lookup, release, catalogue
@@ -100,6 +104,8 @@ class Finder:
 
     def _payload(self, entry: Entry, namespace: str, name: str) -> revisions.Payload | str:
         if (namespace, name) not in self._payloads:
+            if len(self._payloads) >= REMEMBERED:
+                self._payloads.clear()
             self._payloads[namespace, name] = revisions.decode(entry.obj.get("data"), self._release)
         return self._payloads[namespace, name]
 
@@ -120,6 +126,8 @@ class Finder:
         if key not in self._named:
             kind = wanted.matcher.kind_named(wanted.kind)
             found = self._object(kind, wanted.namespace, wanted.name) if kind else None
+            if len(self._named) >= REMEMBERED:
+                self._named.clear()
             self._named[key] = found or self._unresolved(wanted, kind)
         return self._named[key]
 

@@ -216,16 +216,12 @@ class Twin:
 
     def pattern(self, changes: Settled) -> Pattern | None:
         """Changes of this text's lines, for its twins; None where they change or take away what differs from text to text."""
-        blocks: list[tuple[int, int]] = []
-        for block, length in zip(self.shape.blocks, self.lengths, strict=True):
-            blocks.append((block.stop + sum(length for _, length in blocks), length))
-        lifted: list[Any] = []
-        for n in range(0, len(changes), 3):
-            start, end = (_without(blocks, at) for at in changes[n : n + 2])
-            if start < 0 or end < 0 or not self.shape.binds(start, end):
+        pattern = Pattern(self, changes)
+        lifted = pattern.lifted()
+        for n in range(0, len(lifted), 3):
+            if lifted[n] < 0 or lifted[n + 1] < 0 or not self.shape.binds(lifted[n], lifted[n + 1]):
                 return None
-            lifted += start, end, changes[n + 2]
-        return Pattern(changes, self.lengths, lifted)
+        return pattern
 
     def line(self, number: Any) -> int:
         """The number of a line that is counted without blocks of text before it."""
@@ -237,21 +233,31 @@ class Twin:
 
 
 class Pattern:
-    """Changes of one text, and what they are without its blocks of text, which have so many lines."""
+    """Changes of one text, for the texts that are like it."""
 
-    __slots__ = ("changes", "lengths", "lifted")
+    __slots__ = ("changes", "twin")
 
-    def __init__(self, changes: Settled, lengths: Sequence[int], lifted: Sequence[Any]) -> None:
-        self.changes, self.lengths, self.lifted = changes, lengths, lifted
+    def __init__(self, twin: Twin, changes: Settled) -> None:
+        self.twin, self.changes = twin, changes
 
     def of(self, twin: Twin) -> Settled:
         """The same changes by the numbers of another text's lines."""
-        if twin.lengths == self.lengths:
+        if twin.lengths == self.twin.lengths:
             return self.changes
-        changes = list(self.lifted)
+        changes = self.lifted()
         for n in range(0, len(changes), 3):
             changes[n : n + 2] = twin.line(changes[n]), twin.line(changes[n + 1])
         return tuple(changes)
+
+    def lifted(self) -> list[Any]:
+        """The changes by the numbers that lines have without blocks of text; -1 for a line inside of one."""
+        blocks: list[tuple[int, int]] = []
+        for block, length in zip(self.twin.shape.blocks, self.twin.lengths, strict=True):
+            blocks.append((block.stop + sum(length for _, length in blocks), length))
+        lifted: list[Any] = list(self.changes)
+        for n in range(0, len(lifted), 3):
+            lifted[n : n + 2] = _without(blocks, lifted[n]), _without(blocks, lifted[n + 1])
+        return lifted
 
 
 def _without(blocks: list[tuple[int, int]], at: Any) -> int:

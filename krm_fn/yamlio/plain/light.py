@@ -63,7 +63,6 @@ class LightItems:
         self.settled: dict[int, Settled | str] = {}
         self.shapes = Shapes(uses)
         self.seen: dict[str, int] = {}  # by kind, how many were read
-        self.twins: dict[int, Shape] = {}  # of the items that nobody read, for they are like another
         self._same: dict[Settled, Settled] = {}
         self._read: dict[int, tuple[Any, Layout | None]] = {}
         self._last: tuple[int, tuple[Any, Layout | None]] = -1, (None, None)
@@ -84,8 +83,7 @@ class LightItems:
         text = self.text(number)
         twin = self.shapes.find(kind, text)
         if twin:
-            self.twins[number] = twin.shape
-            return Light(self, number, api_version, kind, twin.names)
+            return Light(self, number, api_version, kind, twin.names, twin.shape)
         value, layout = known = read_item(text)
         head = head_in(value)
         if head is None or layout == ODD:
@@ -93,11 +91,8 @@ class LightItems:
         if len(self._read) < KEPT:
             self._read[number] = known
         self.seen[kind] = self.seen.get(kind, 0) + 1
-        if layout and head[:2] == (api_version, kind) and self.seen[kind] >= FEW:
-            shape = self.shapes.learn(kind, text)
-            if shape:
-                self.twins[number] = shape
-        return Light(self, number, *head[:2], head[2:])
+        worth = layout and head[:2] == (api_version, kind) and self.seen[kind] >= FEW
+        return Light(self, number, *head[:2], head[2:], self.shapes.learn(kind, text) if worth else None)
 
     def _type(self, number: int) -> tuple[str, str]:
         """The apiVersion and kind that an item's lines show, "" where they show none; they are compared when it is read."""
@@ -279,10 +274,20 @@ class Lazy(dict):  # type: ignore[type-arg]
 class Light(Lazy):
     """An item of a large list, to be looked at; nobody changes it."""
 
-    __slots__ = ("_items", "_number", "api_version", "kind", "names")
+    __slots__ = ("_items", "_number", "api_version", "kind", "names", "shape")
 
-    def __init__(self, items: LightItems, number: int, api_version: str, kind: str, names: Names | None = None) -> None:
-        self._items, self._number, self.api_version, self.kind, self.names = items, number, api_version, kind, names
+    def __init__(  # noqa: PLR0917  there is one for each item
+        self,
+        items: LightItems,
+        number: int,
+        api_version: str,
+        kind: str,
+        names: Names | None = None,
+        shape: Shape | None = None,
+    ) -> None:
+        self._items, self._number, self.api_version, self.kind = items, number, api_version, kind
+        self.names = names
+        self.shape = shape  # where nobody has to read it, or where it is the first one of that shape
 
     def name(self, which: int) -> str | None:
         """The name (0) or the namespace (1). Raises: Unreadable."""
@@ -344,10 +349,6 @@ class LightList:
         self.items = self._held.items
         if last is None:
             raise Unreadable  # there may be comments behind the last item, with which results have to deal
-
-    def shape(self, number: int) -> Shape | None:
-        """The shape of an item that nobody has to read, or of the first one of that shape."""
-        return self._held.twins.get(number)
 
     def twin(self, number: int) -> Twin | None:
         """How an item differs from another of its shape, None where none is known."""
