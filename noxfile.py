@@ -9,7 +9,8 @@ nox.options.default_venv_backend = "uv|virtualenv"
 nox.options.reuse_existing_virtualenvs = True
 nox.options.sessions = ["tests", "lint", "types", "docs", "examples"]
 
-DEV = nox.project.dependency_groups(nox.project.load_toml("pyproject.toml"), "dev")
+PROJECT = nox.project.load_toml("pyproject.toml")
+DEV, PLOT = (nox.project.dependency_groups(PROJECT, group) for group in ("dev", "bench"))
 
 
 def install(session: nox.Session) -> None:
@@ -66,6 +67,8 @@ def examples(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Ratios of time and memory; `nox -s bench -- --short` for a quick look, `-- --help` for the sizes."""
+    """Ratios of time and memory; `nox -s bench -- --short` for a quick look, `--write` for the page, `--help` for the rest."""
     install(session)
+    if session.virtualenv.is_sandboxed and "--write" in session.posargs:
+        session.install(*PLOT)
     session.run("python", "bench/run.py", *session.posargs)
