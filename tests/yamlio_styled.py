@@ -77,10 +77,13 @@ def edited(rng: Random, old: Any, depth: int = 3) -> Any:
 
 
 class Styled:
-    """Lays values out, choosing a style at every step. `tame` keeps to what kustomize and kpt write, plus comments."""
+    """Lays values out, choosing a style at every step. `tame` keeps to what kustomize and kpt write, plus comments.
 
-    def __init__(self, rng: Random, *, tame: bool = False) -> None:
-        self.rng, self.tame = rng, tame
+    `links` is how much more anchors and aliases there are.
+    """
+
+    def __init__(self, rng: Random, *, tame: bool = False, links: int = 1) -> None:
+        self.rng, self.tame, self.links = rng, tame, links
         self.step = rng.choice([2, 2, 2, 4, 3])
         self.dash = rng.choice([0, 0, self.step])
         self.anchors: list[tuple[str, str]] = []
@@ -121,13 +124,13 @@ class Styled:
     def entry(self, out: list[str], head: str, item: Any, column: int) -> None:
         """Lay out one map or list entry: `head` is its indentation, key and colon, or dash."""
         is_dash = head.endswith("-")
-        if self.wild(0.04) and self.anchors:
+        if self.wild(0.04 * self.links) and self.anchors:
             name, shown = self.rng.choice(self.anchors)
             if shown == repr(item):
                 out.append(f"{head} *{name}{self.comment()}")
                 return
         prefix = ""
-        if self.wild(0.06):
+        if self.wild(0.06 * self.links):
             name = f"x{self.rng.randint(0, 3)}"
             self.anchors = [one for one in self.anchors if one[0] != name] + [(name, repr(item))]
             prefix = f" &{name}"
@@ -174,12 +177,12 @@ class Styled:
             out.append(" " * self.rng.choice([0, below, below + 2]) + "# below")
 
 
-def listed(rng: Random, items: list[Any], *, tame: bool = False) -> bytes:
+def listed(rng: Random, items: list[Any], *, tame: bool = False, links: int = 1) -> bytes:
     """A ResourceList of these items, laid out at random."""
     if not tame and rng.random() < 0.2:
         return as_json(rng, items) if rng.random() < 0.6 else in_flow(rng, items)
     across = rng.random() < 0.1  # anchors of one item, aliased in the next
-    styled = Styled(rng, tame=tame)
+    styled = Styled(rng, tame=tame, links=links)
     lines = rng.choice([[], ["# head"], ["---"], ["# head", "---"]]) if not tame else []
     head = ["apiVersion: config.kubernetes.io/v1", "kind: ResourceList"]
     config = ["functionConfig:", "  data: {a: 'b'}"]

@@ -3,18 +3,10 @@
 from __future__ import annotations
 
 from krm_fn.errors import InputError
-from krm_fn.yamlio.events import (
-    AliasEvent,
-    MappingStartEvent,
-    ScalarEvent,
-    SequenceStartEvent,
-    StreamEndEvent,
-    YAMLError,
-    translate,
-)
+from krm_fn.yamlio.events import ScalarEvent, StreamEndEvent, YAMLError, translate
 from krm_fn.yamlio.layout import newline_of
 from krm_fn.yamlio.listreader import ListReader, Offsets
-from krm_fn.yamlio.reader import Memo, Source, read_node
+from krm_fn.yamlio.reader import Memo, Source, open_node, read_node
 from krm_fn.yamlio.texts import ListText, Piece, StreamText
 
 TYPE_CHECKING = False
@@ -49,20 +41,13 @@ def read_piece(
     """
     source = Source(text, anchors=anchors, memo=memo)
     try:
-        event = source.get()
-        while event.__class__ not in NODES:
-            if event.__class__ is StreamEndEvent:
-                return None, {}
-            event = source.get()
-        if first_entry:
-            event = source.get()
+        event = open_node(source, first_entry=first_entry)
+        if event is None:
+            return None, {}
         value = read_node(source, event)[0]
         return value, {name: anchored for name, (anchored, _) in source.anchors.items()}
     except YAMLError as error:
         raise translate(error, text.encode(), "") from None
-
-
-NODES = frozenset((ScalarEvent, AliasEvent, MappingStartEvent, SequenceStartEvent))
 
 
 def prepared(data: bytes, file: str) -> bytes:
@@ -70,7 +55,8 @@ def prepared(data: bytes, file: str) -> bytes:
 
     Raises: InputError for what is no UTF-8.
     """
-    data = data.removeprefix(BOM)
+    while data.startswith(BOM):  # libyaml takes a second one out too, and counts its places from there
+        data = data.removeprefix(BOM)
     if not data.isascii():
         check_utf8(data, file)
     if data.endswith((b"\n", b"\r")) or not data.strip():
@@ -146,6 +132,7 @@ def _read_documents(data: bytes, file: str) -> StreamText:
     while (begin := source.get()).__class__ is not StreamEndEvent:
         mark = begin.start_mark
         source.anchors.clear()
+        source.spans.begin(mark.index if starts else 0)
         event = source.get()
         starts.append((offset(mark.index), mark.line + 1))
         items.append(read_node(source, event)[0])
@@ -154,5 +141,5 @@ def _read_documents(data: bytes, file: str) -> StreamText:
     ends = [*(start for start, _ in starts), len(data)][1:]
     pieces = [Piece(start=start, end=end, line=line) for (start, line), end in zip(starts, ends, strict=True)]
     text = StreamText(data, file, items, pieces)
-    text.memo = source.memo
+    text.memo, text.noted = source.memo, source.spans
     return text

@@ -20,6 +20,7 @@ from krm_fn.yamlio.styles import style_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from krm_fn.yamlio.nodes import Node
@@ -52,6 +53,10 @@ class Edits:
             out += [self.text[at:start], new]
             at = end
         return "".join([*out, self.text[at:]])
+
+    def touch(self, spans: Sequence[tuple[int, int]]) -> bool:
+        """True where an edit changes what is in one of the spans."""
+        return any(start < last and end > first for first, last in spans for start, end, *_ in self.edits)
 
     @property
     def style(self) -> Style:
@@ -239,7 +244,8 @@ class Edits:
 def is_exotic(text: str) -> bool:
     """True where lines and columns may not be what they seem: tabs, breaks other than LF and CRLF, explicit keys."""
     return (
-        any(char in text for char in "\t\x85\u2028\u2029")
+        "\t" in text
+        or (not text.isascii() and any(char in text for char in "\x85\u2028\u2029"))
         or ("\r" in text and text.count("\r") != text.count("\r\n"))
         or ("?" in text and any(mark in text for mark in EXPLICIT_KEYS))
     )

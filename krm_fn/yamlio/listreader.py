@@ -84,7 +84,7 @@ class ListReader:
             self.form = "loose"  # a question mark stands before a key
         top = Top(flow=flow, column=column, keys=tuple(self.keys), end=end, form=self.form)
         text = ListText(self.data, self.file, items, self.pieces, head=self.values, top=top)
-        text.memo = self.source.memo
+        text.memo, text.noted = self.source.memo, self.source.spans
         for home, user, name, value in self.source.crossing:
             text.crossing.append((home, user, name, value))
             text.outer.setdefault(user, {})[name] = value
@@ -129,33 +129,35 @@ class ListReader:
         self.values["items"] = items
         if event.anchor is not None:
             source.anchors[event.anchor] = items, OUTSIDE
-        spans: list[tuple[int, int, int, int]] = []
+        places: list[tuple[int, int, int, int]] = []
         while (event := get()).__class__ is not SequenceEndEvent:
             mark = event.start_mark
             start = self.offset(mark.index)
             source.home = len(items)
+            source.spans.begin(mark.index)
             value, last = read_node(source, event, 2)
             items.append(value)
-            spans.append((start, self.offset(end_of(last)) if flow else 0, mark.line + 1, mark.column))
+            places.append((start, self.offset(end_of(last)) if flow else 0, mark.line + 1, mark.column))
         source.home = OUTSIDE
         if self.form != "loose":
-            self.form = "empty" if not spans else "flow" if flow else "block"
+            self.form = "empty" if not places else "flow" if flow else "block"
         if flow:
-            self.pieces = [Piece(start=s, end=e, line=line, column=column, form=EXACT) for s, e, line, column in spans]
-        elif spans:
-            self.cut(spans, self.offset(start_of(event)))
+            self.pieces = [Piece(start=s, end=e, line=line, column=column, form=EXACT) for s, e, line, column in places]
+        elif places:
+            self.cut(places, self.offset(start_of(event)))
         return event
 
-    def cut(self, spans: list[tuple[int, int, int, int]], end: int) -> None:
+    def cut(self, places: list[tuple[int, int, int, int]], end: int) -> None:
         """Cut a block list into pieces of whole lines, each from its dash on."""
         starts: list[int] = []
         lines: list[int] = []
-        for value, _, line, _ in spans:
+        for i, (value, _, line, _) in enumerate(places):
             start, before = self.line_of(value), 0
             if self.data[start:value].strip(b" \t") != b"-":
                 start, before = self.dash_line(starts[-1] if starts else self.keys_end(), start)
             starts.append(start)
             lines.append(line - before)
+            self.source.spans.items[2 * i + 1] -= len(self.data[start:value].decode())
         ends = [*starts[1:], end if end == len(self.data) else self.line_of(end)]
         for start, stop, line in zip(starts, ends, lines, strict=True):
             self.pieces.append(Piece(start=start, end=stop, line=line, form=ENTRY))

@@ -8,26 +8,32 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
 LEAF, BLOCK_SCALAR, ALIAS, MAP, SEQ = range(5)
 
 MERGE: Any = object()  # the key `<<`
 
+NO_ENTRIES: dict[Any, Entry] = {}
+NO_NODES: tuple[Node, ...] = ()
+
 
 class Node:
     """One node. `start` includes its anchor and tag; `entries` are by key, a merge's under MERGE.
 
-    `simple`, on a root, says that nothing in the tree has a tag, is an alias, or keeps empty lines (`|+`).
+    `simple`, on a root, says that nothing in the tree keeps empty lines (`|+`); `guarded` are the spans of what aliases in the
+    tree may stand for.
     """
 
     __slots__ = ("end", "entries", "flow", "kind", "nodes", "simple", "start")
+    guarded: Sequence[tuple[int, int]] = ()
 
     def __init__(self, kind: int, start: int, end: int) -> None:
         self.kind, self.start, self.end = kind, start, end
         self.flow = self.simple = False
-        self.entries: dict[Any, Entry] = {}
-        self.nodes: list[Node] = []
+        self.entries: dict[Any, Entry] = NO_ENTRIES
+        self.nodes: Sequence[Node] = NO_NODES
 
 
 Entry = tuple[int, int, Node]  # start and end of the key, and the value

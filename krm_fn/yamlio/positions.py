@@ -1,23 +1,19 @@
-"""Where the nodes of a text stand: its tree of spans, out of libyaml's events."""
+"""Where the nodes of a text stand: its tree of spans, made of what the reader noted, as far as it is looked at."""
 
 from __future__ import annotations
 
-from krm_fn.yamlio.events import (
-    AliasEvent,
-    MappingEndEvent,
-    MappingStartEvent,
-    ScalarEvent,
-    SequenceEndEvent,
-    SequenceStartEvent,
-)
-from krm_fn.yamlio.nodes import ALIAS, BLOCK_SCALAR, LEAF, MAP, SEQ, Node
-from krm_fn.yamlio.reader import Memo, Source
+from bisect import bisect_left
+
+from krm_fn.errors import InputError
+from krm_fn.yamlio.events import AliasEvent, YAMLError
+from krm_fn.yamlio.nodes import ALIAS, BLOCK_SCALAR, MAP, NO_ENTRIES, NO_NODES, SEQ, Node
+from krm_fn.yamlio.reader import END, FLOW, SHAPE, Memo, Source, Spans, open_node, read_node
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-BLOCK_STYLES = frozenset("|>")
+    from krm_fn.yamlio.nodes import Entry
 
 
 def read_positions(text: str, *, first_entry: bool = False, memo: Memo | None = None) -> Node:
@@ -25,88 +21,173 @@ def read_positions(text: str, *, first_entry: bool = False, memo: Memo | None = 
 
     Reads no further than that node's end. The text must have been read before: YAMLError is for what it isn't.
     """
-    source = Source(text, memo=memo)
-    get = source.get
-    event = get()
-    while event.__class__ not in (ScalarEvent, AliasEvent, MappingStartEvent, SequenceStartEvent):
-        event = get()
-    if first_entry:
-        event = get()
-    return _node(source, event, text)
+    source = Part(text, memo=memo)
+    source.spans.begin(0)
+    read_node(source, open_node(source, first_entry=first_entry))
+    return tree(text, source.spans, 0)
 
 
-def _node(source: Source, event: Any, text: str) -> Node:  # noqa: C901, PLR0912, PLR0915 - as read_node
-    get, names = source.get, source.memo.names
-    stack: list[tuple[Node, Any, int, int]] = []
-    into: Any = None
-    key: Any = None
-    key_start = key_end = 0
-    simple = True
-    while True:
-        kind = event.__class__
-        if kind is ScalarEvent:
-            start, end = event.start_mark.index, event.end_mark.index
-            if key_start < 0:
-                key = names.get(event.value) if event.implicit[0] else event.value
-                if key is None or event.tag is not None:
-                    key = source.key(event)
-                    if event.tag is None and event.implicit[0]:
-                        names[event.value] = key
-                key_start, key_end = start, end
-                event = get()
-                continue
-            if event.tag is not None:
-                simple = False
-            if event.style in BLOCK_STYLES:
-                node = Node(BLOCK_SCALAR, start, _block_end(text, start, end, event.value))
-                simple = simple and "+" not in text[start:end].split("\n", 1)[0]
-            else:
-                if start == end and into is not None and into.kind == MAP and text[start - 1] != ":":
-                    # A `? key` without a value: libyaml places it behind the comments that follow
-                    start = end = len(text[:key_end].rstrip())
-                node = Node(LEAF, start, end)
-        elif kind is MappingStartEvent or kind is SequenceStartEvent:
-            stack.append((into, key, key_start, key_end))
-            is_map = kind is MappingStartEvent
-            into = Node(MAP if is_map else SEQ, event.start_mark.index, 0)
-            into.flow = event.flow_style
-            if event.tag is not None:
-                simple = False
-            key_start = -1 if is_map else 0
-            event = get()
-            continue
-        elif kind is MappingEndEvent or kind is SequenceEndEvent:
-            node = into
-            if node.flow:
-                node.end = event.end_mark.index
-            elif node.kind == MAP:
-                node.end = next(reversed(node.entries.values()))[2].end
-            else:
-                node.end = node.nodes[-1].end
-            into, key, key_start, key_end = stack.pop()
-        else:
-            simple = False
-            start, end = event.start_mark.index, event.end_mark.index
-            if key_start < 0:
-                key, key_start, key_end = f"*{event.anchor}", start, end
-                event = get()
-                continue
-            node = Node(ALIAS, start, end)
-        if into is None:
-            node.simple = simple
-            return node
-        if into.kind == MAP:
-            into.entries[key] = (key_start, key_end, node)
-            key_start = -1
-        else:
-            into.nodes.append(node)
-        event = get()
+def tree(text: str, spans: Spans, item: int) -> Node:
+    """The tree of an item's text."""
+    first, base = spans.items[2 * item : 2 * item + 2]
+    return Tree(text, spans, first, base).node(first)[0]
 
 
-def _block_end(text: str, start: int, end: int, value: str) -> int:
+class Part(Source):
+    """An event stream of a part of a text. Its aliases may lead out of it: here they stand for empty maps, and for no text."""
+
+    def key(self, event: Any) -> Any:
+        return (event.anchor,) if event.__class__ is AliasEvent else super().key(event)
+
+    def alias(self, *_: Any) -> Any:
+        return {}
+
+
+class Tree:
+    """What the nodes of one tree share: the text, and the spans, whose places are `base` ahead of the text's.
+
+    The root was noted at number `first`.
+    """
+
+    __slots__ = ("base", "first", "spans", "text")
+
+    def __init__(self, text: str, spans: Spans, first: int, base: int) -> None:
+        self.text, self.spans, self.first, self.base = text, spans, first, base
+
+    def node(self, at: int) -> tuple[Node, int]:
+        """The node noted at number `at`, and the number behind it."""
+        kind = self.spans.kinds[at]
+        shape = kind & SHAPE
+        if shape < MAP:
+            return self.leaf(at), at + 1
+        end = self.spans.ends[at]
+        return (Map if shape == MAP else Seq)(self, self.spans.starts[at] - self.base, at, end, flow=kind != shape), end
+
+    def leaf(self, at: int) -> Leaf:
+        text, spans, base = self.text, self.spans, self.base
+        kind, start, end = spans.kinds[at], spans.starts[at] - base, spans.ends[at] - base
+        if kind & SHAPE == BLOCK_SCALAR:
+            return Leaf(BLOCK_SCALAR, start, _block_end(text, start, end, blanks=kind != BLOCK_SCALAR))
+        if start == end and at > self.first and text[start - 1] not in ":-":
+            # A `? key` without a value: libyaml places it behind the comments that follow
+            start = end = len(text[: spans.ends[at - 1] - base].rstrip())
+        return Leaf(kind, start, end)
+
+    def key(self, start: int, end: int) -> Any:
+        """What the key reads as that is written there; no text for an alias, and where only the whole input can tell."""
+        written, known = self.text[start:end], self.spans.names
+        if written not in known:
+            known[written] = _read_key(written)
+        return known[written]
+
+    def reach(self, at: int) -> tuple[int, int]:
+        """Between where edits change the node noted at number `at`: in its span, and of a block up to what stands behind it."""
+        spans = self.spans
+        start, end = spans.starts[at] - self.base, spans.ends[at]
+        if spans.kinds[at] & SHAPE < MAP:
+            return start, end - self.base
+        if spans.kinds[at] & FLOW:
+            return start, spans.ends[end - 1] - self.base
+        return start - 1, spans.starts[end] - self.base if end < len(spans.starts) else len(self.text)
+
+
+class Leaf(Node):
+    """A node that holds no others."""
+
+    __slots__ = ()
+    flow = simple = False
+    entries = NO_ENTRIES
+    nodes = NO_NODES
+
+    def __init__(self, kind: int, start: int, end: int) -> None:
+        self.kind, self.start, self.end = kind, start, end
+
+
+class Collection(Node):
+    """A map or list, noted at number `at`; `last` is the number behind what it holds, `held` what was asked for of that."""
+
+    __slots__ = ("at", "held", "last", "tree")
+
+    def __init__(self, tree: Tree, start: int, at: int, end: int, *, flow: bool) -> None:
+        self.tree, self.start, self.at, self.last, self.flow = tree, start, at, end - flow, flow
+        self.held: Any = None
+
+    @property
+    def end(self) -> int:  # type: ignore[override]
+        at = self.last if self.flow else self.last - 1
+        if self.tree.spans.kinds[at] == END:
+            return self.tree.spans.ends[at] - self.tree.base
+        return self.tree.leaf(at).end  # what was noted last is inside everything that ends with it
+
+    @property
+    def simple(self) -> bool:  # type: ignore[override]
+        return not ("+" in self.tree.text and self.keeps_lines())
+
+    def keeps_lines(self) -> bool:
+        """True where a block scalar in it has a `+` in its header."""
+        spans, text, base = self.tree.spans, self.tree.text, self.tree.base
+        inside = range(self.at, self.last)
+        starts = [spans.starts[at] - base for at in inside if spans.kinds[at] & SHAPE == BLOCK_SCALAR]
+        return any("+" in text[start:].split("\n", 1)[0] for start in starts)
+
+    @property
+    def guarded(self) -> list[tuple[int, int]]:  # type: ignore[override]
+        spans = self.tree.spans
+        if spans.kinds.find(ALIAS, self.at, self.last) < 0:
+            return []
+        first, last = (bisect_left(spans.anchored, at) for at in (self.at, self.last))
+        return [self.tree.reach(at) for at in spans.anchored[first:last]]
+
+
+class Map(Collection):
+    """A map."""
+
+    __slots__ = ()
+    kind = MAP
+    nodes = NO_NODES
+
+    @property
+    def entries(self) -> dict[Any, Entry]:  # type: ignore[override]
+        if self.held is None:
+            self.held = found = {}
+            tree, spans, base, at = self.tree, self.tree.spans, self.tree.base, self.at + 1
+            while at < self.last:
+                start, end = spans.starts[at] - base, spans.ends[at] - base
+                node, at = tree.node(at + 1)
+                found[tree.key(start, end)] = start, end, node
+        return self.held  # type: ignore[no-any-return]
+
+
+class Seq(Collection):
+    """A list."""
+
+    __slots__ = ()
+    kind = SEQ
+    entries = NO_ENTRIES
+
+    @property
+    def nodes(self) -> list[Node]:  # type: ignore[override]
+        if self.held is None:
+            self.held = found = []
+            at = self.at + 1
+            while at < self.last:
+                node, at = self.tree.node(at)
+                found.append(node)
+        return self.held  # type: ignore[no-any-return]
+
+
+def _read_key(written: str) -> Any:
+    source = Part(f" {written}: 0")
+    try:
+        return source.key(open_node(source, first_entry=True))
+    except (YAMLError, InputError):
+        return (written,)
+
+
+def _block_end(text: str, start: int, end: int, *, blanks: bool) -> int:
     """Where a block scalar ends without its last line break, and without the empty lines that are no part of it."""
     header = text[start:end].split("\n", 1)[0].split("#", 1)[0]
-    if "+" in header or value.rstrip("\n")[-1:] in (" ", "\t"):
+    if "+" in header or blanks:
         if text[end - 1 : end] == "\n":
             end -= 1
         return end - 1 if text[end - 1 : end] == "\r" else end

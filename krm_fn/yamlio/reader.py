@@ -2,9 +2,13 @@
 
 Maps become dicts with text keys, as JSON has them; aliases share the value they point at. What an input can make grow is
 counted: nesting, and the nodes that aliases stand for.
+
+Where the nodes stand is noted in passing: reading a text again to learn that takes as long as reading it.
 """
 
 from __future__ import annotations
+
+from array import array
 
 from krm_fn.errors import InputError
 from krm_fn.yamlio.events import (
@@ -15,9 +19,10 @@ from krm_fn.yamlio.events import (
     ScalarEvent,
     SequenceEndEvent,
     SequenceStartEvent,
+    StreamEndEvent,
     place_of,
 )
-from krm_fn.yamlio.nodes import MERGE
+from krm_fn.yamlio.nodes import ALIAS, BLOCK_SCALAR, LEAF, MAP, MERGE, SEQ
 from krm_fn.yamlio.scalars import key_text, resolve, resolve_tagged, resolve_typed
 
 TYPE_CHECKING = False
@@ -28,6 +33,12 @@ if TYPE_CHECKING:
 DEEPEST = 500  # levels of maps and lists in each other; a real VirtualMachine has under 20
 ALIASED_NODES = 100_000  # nodes that the aliases of one input may stand for; larger inputs may have more, see `Source.spend`
 BYTES_PER_ALIASED_NODE = 4
+
+# What `Spans` notes: a kind of `nodes`, which is what SHAPE leaves of it. FLOW marks a collection in brackets, of which the END
+# is noted as well, and BLANKS a block scalar whose text ends in blanks.
+END = 5
+SHAPE, FLOW, BLANKS = 7, 8, 8
+BLOCK_STYLES = frozenset("|>")
 
 OUTSIDE = -1  # the home of what stands in no item
 
@@ -42,11 +53,38 @@ class Memo:
         self.names: dict[str, str] = {}
 
 
+class Spans:
+    """Where all nodes stand, keys as well: a kind, a start and an end each, in the order of their events.
+
+    Of a collection, `ends` has the number of the node behind it. `anchored` are the numbers of the nodes that have an anchor.
+    `items` has two numbers an item: of its node, and of the character at which its text starts.
+    """
+
+    __slots__ = ("anchored", "ends", "items", "kinds", "names", "starts")
+
+    def __init__(self) -> None:
+        self.kinds, self.starts, self.ends = bytearray(), array("I"), array("I")
+        self.anchored: list[int] = []
+        self.items = array("I")
+        self.names: dict[str, Any] = {}  # what keys read as, by how they are written; see `positions`
+
+    def begin(self, start: int) -> None:
+        """Note that the next node is an item's, whose text starts there."""
+        self.items.extend((len(self.kinds), start))
+
+    def note(self, kind: int, event: Any) -> None:
+        """Note the node, or the end of one in brackets, that the event tells of."""
+        self.kinds.append(kind)
+        self.starts.append(event.start_mark.index)
+        self.ends.append(event.end_mark.index)
+
+
 class Source:
     """An open event stream and what its nodes share: anchors, the memo of scalars, the budget of aliases.
 
     `anchors` holds the value of each anchor so far with the home it was defined in, a number that the caller sets: the item
-    that is being read. `crossing` collects the aliases to another home: (its home, this home, name, value).
+    that is being read. `crossing` collects the aliases to another home: (its home, this home, name, value). `spans` takes the
+    places of all that is read.
     """
 
     def __init__(
@@ -60,6 +98,7 @@ class Source:
         self.crossing: list[tuple[int, int, str, Any]] = []
         self.aliased, self.limit = 0, max(ALIASED_NODES, len(text) // BYTES_PER_ALIASED_NODE)
         self.memo = memo or Memo()
+        self.spans = Spans()
         self.merged: dict[int, set[Any]] = {}  # by the id of a map: its keys that only a merge gave; MERGE itself
 
     def fail(self, message: str, event: Any) -> InputError:
@@ -98,8 +137,13 @@ class Source:
         elif event.implicit[0]:
             value = resolve_typed(value)
         if event.anchor is not None:
-            self.anchors[event.anchor] = value, self.home
+            self.define(event, value)
         return value
+
+    def define(self, event: Any, value: Any) -> None:
+        """Give the value of the node that was noted last to the anchor of its event."""
+        self.anchors[event.anchor] = value, self.home
+        self.spans.anchored.append(len(self.spans.kinds) - 1)
 
     def alias(self, event: Any, around: Any) -> Any:
         """The value an alias stands for; `around` are the containers it stands in, outermost first."""
@@ -140,21 +184,39 @@ def too_deep() -> str:
     return f"maps and lists are nested deeper than {DEEPEST} levels"
 
 
+def open_node(source: Source, *, first_entry: bool) -> Any:
+    """The first event of the first document's node, with `first_entry` that of its list's first entry; None without either."""
+    event = source.get()
+    while event.__class__ not in NODES:
+        if event.__class__ is StreamEndEvent:
+            return None
+        event = source.get()
+    return source.get() if first_entry else event
+
+
+NODES = frozenset((ScalarEvent, AliasEvent, MappingStartEvent, SequenceStartEvent))
+
+
 # One loop without calls for the usual events: it runs over a hundred thousand of them for a thousand resources.
 def read_node(source: Source, event: Any, outside: int = 0) -> tuple[Any, Any]:  # noqa: C901, PLR0912, PLR0915
     """The plain value of the node that starts with `event`, and the node's last event; `outside` is its depth.
 
     Raises: InputError, and YAMLError for what libyaml refuses.
     """
-    get, plain, names, anchors = source.get, source.memo.plain, source.memo.names, source.anchors
-    stack: list[tuple[Any, Any]] = []  # the open containers around `into`, each with the key that waits in it
+    get, plain, names = source.get, source.memo.plain, source.memo.names
+    spans = source.spans
+    kinds, starts, ends = spans.kinds, spans.starts, spans.ends
+    stack: list[tuple[Any, Any, int]] = []  # the open containers around `into`, the key that waits in each, `into`'s number
     into: Any = None
     key: Any = NO_KEY
     while True:
         kind = event.__class__
         if kind is ScalarEvent:
             text = event.value
+            starts.append(event.start_mark.index)
+            ends.append(event.end_mark.index)
             if key is NO_KEY and into.__class__ is dict:
+                kinds.append(LEAF)
                 key = names.get(text) if event.implicit[0] else text
                 if key is None or event.tag is not None or event.anchor is not None:
                     key = source.key(event)
@@ -164,6 +226,10 @@ def read_node(source: Source, event: Any, outside: int = 0) -> tuple[Any, Any]: 
                     check_again(source, event, into, key)
                 event = get()
                 continue
+            if event.style in BLOCK_STYLES:
+                kinds.append(BLOCK_SCALAR | BLANKS if text.rstrip("\n")[-1:] in (" ", "\t") else BLOCK_SCALAR)
+            else:
+                kinds.append(LEAF)
             if event.tag is not None:
                 value = source.scalar(event)
             elif not event.implicit[0]:
@@ -173,29 +239,35 @@ def read_node(source: Source, event: Any, outside: int = 0) -> tuple[Any, Any]: 
             else:
                 value = plain[text] = source.scalar(event)
             if event.anchor is not None:
-                anchors[event.anchor] = value, source.home
+                source.define(event, value)
         elif kind is MappingStartEvent or kind is SequenceStartEvent:
             if key is NO_KEY and into.__class__ is dict:
                 raise source.fail("a map or list is no key; expected text", event)
             if len(stack) + outside >= DEEPEST:
                 raise source.fail(too_deep(), event)
-            stack.append((into, key))
-            into, key = ({} if kind is MappingStartEvent else []), NO_KEY
+            stack.append((into, key, len(kinds)))
+            into, shape = ({}, MAP) if kind is MappingStartEvent else ([], SEQ)
+            key = NO_KEY
+            spans.note(shape | FLOW if event.flow_style else shape, event)
             if event.anchor is not None:
-                anchors[event.anchor] = into, source.home
+                source.define(event, into)
             event = get()
             continue
         elif kind is MappingEndEvent or kind is SequenceEndEvent:
             value = into
-            into, key = stack.pop()
+            into, key, number = stack.pop()
+            if kinds[number] & FLOW:
+                spans.note(END, event)
+            ends[number] = len(kinds)
         else:  # an alias
+            spans.note(ALIAS, event)
             if key is NO_KEY and into.__class__ is dict:
                 key = source.key(event)
                 if key in into:
                     check_again(source, event, into, key)
                 event = get()
                 continue
-            value = source.alias(event, [container for container, _ in stack if container is not None] + [into])
+            value = source.alias(event, [container for container, *_ in stack if container is not None] + [into])
         if into is None:
             return value, event
         if into.__class__ is list:

@@ -11,7 +11,7 @@ from krm_fn.errors import InputError
 from krm_fn.yamlio.compare import aligned, changes, same
 from krm_fn.yamlio.edits import DASH, FLOW, KEY, ROOT, Edits, Holder
 from krm_fn.yamlio.layout import Unspliceable, line_start
-from krm_fn.yamlio.nodes import ALIAS, MAP, MERGE, SEQ
+from krm_fn.yamlio.nodes import ALIAS, MAP, SEQ
 from krm_fn.yamlio.styles import has_quoted_keys
 
 TYPE_CHECKING = False
@@ -92,6 +92,7 @@ class Splicer(Edits):
             node, holder, one, two, path, self.json = self.waiting.pop()
             self.depth = len(path)
             self.change(node, holder, one, two, path)
+        self.simple = self.simple and not self.touch(self.root.guarded)
         return self.apply()
 
     def holder_of_root(self) -> Holder:
@@ -120,7 +121,7 @@ class Splicer(Edits):
         if not gone <= entries.keys() or (gone and gone >= entries.keys()):
             self.replace(node, holder, new)  # a merge gave a key that goes, or nothing stays
             return
-        self.simple = self.simple and MERGE not in entries  # what it gives beats what stands before it
+        self.simple = self.simple and entries.keys() <= old.keys()  # else a merge, which beats what stands before it
         added = {}
         for key, value in new.items():
             if key not in old:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from krm_fn.paths import Path
     from krm_fn.yamlio.nodes import Node
-    from krm_fn.yamlio.reader import Memo
+    from krm_fn.yamlio.reader import Memo, Spans
 
     Edit = tuple[int, int, bytes]
 
@@ -44,6 +44,7 @@ class Text:
         self.outer: dict[int, dict[str, Any]] = {}
         self.json = False
         self.memo: Memo | None = None
+        self.noted: Spans | None = None  # what the reader of libyaml's events noted
         self._tree: tuple[int, str, Node] | None = None
 
     def text_of(self, item: int) -> str:
@@ -103,7 +104,11 @@ class Text:
 
     def tree_of(self, item: int, text: str) -> Node:
         """The tree of an item's own text."""
-        return self.parse(text, self.pieces[item])
+        if self.noted is None:
+            return self.parse(text, self.pieces[item])
+        from krm_fn.yamlio.positions import tree
+
+        return tree(text, self.noted, item)
 
     def parse(self, text: str, piece: Piece) -> Node:
         from krm_fn.yamlio.positions import read_positions
