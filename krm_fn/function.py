@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from krm_fn import config, stream
 from krm_fn.errors import ConfigError
+from krm_fn.resource import LIST_VERSIONS
 from krm_fn.unread import uses_of
 from krm_fn.yamlio.plain.light import Unreadable, read_light_list
 
@@ -34,7 +35,7 @@ def _run_through(data: bytes, out: BinaryIO, err: TextIO) -> int | None:
     None, and nothing written, where the list is none that can be rendered so, or wrong: the other road says why.
     """
     listing = read_light_list(data)
-    if listing is None:
+    if listing is None or listing.head.get("apiVersion") not in LIST_VERSIONS:
         return None
     try:
         settings = config.read(listing.head.get("functionConfig"))

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
     Object = dict[str, Any]
 
+# The versions of ResourceLists that there have been, the present one first; a list that names none is taken for one of these.
+LIST_VERSIONS = ("config.kubernetes.io/v1", "config.kubernetes.io/v1beta1", "config.kubernetes.io/v1alpha1", None)
 PREVIOUS_NAMES = "internal.config.kubernetes.io/previousNames"
 ORIGIN = "config.kubernetes.io/origin"
 LOCAL_CONFIG = "config.kubernetes.io/local-config"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from krm_fn import config, core, results, yamlio
 from krm_fn.console import NAME
 from krm_fn.errors import ConfigError
+from krm_fn.paths import brief
+from krm_fn.resource import LIST_VERSIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +19,7 @@ def run(data: bytes, out: BinaryIO, err: TextIO) -> int:
     Raises: InputError where `data` is no ResourceList; then nothing was written.
     """
     listing = yamlio.read_resource_list(data)
+    _warn_of_version(listing.head.get("apiVersion"), err)
     earlier = listing.head.get("results")
     try:
         settings = config.read(listing.head.get("functionConfig"))
@@ -29,6 +32,12 @@ def run(data: bytes, out: BinaryIO, err: TextIO) -> int:
     out.write(listing.write(outcome.items, said))
     results.report(outcome.findings, err)
     return results.exit_code(outcome.findings, settings.fail_on)
+
+
+def _warn_of_version(version: object, err: TextIO) -> None:
+    if version not in LIST_VERSIONS:
+        said = f"the ResourceList's apiVersion is {brief(version)}; expected {LIST_VERSIONS[0]}, which it is read as"
+        err.write(f"{NAME}: warning: {said}; update {NAME} if its host is newer\n")
 
 
 def _config_result(error: ConfigError) -> dict[str, object]:

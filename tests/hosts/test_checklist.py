@@ -102,8 +102,13 @@ def test_02_all_versions_of_a_resource_list_are_taken(version: str) -> None:
 
 
 def test_02_a_missing_version_and_a_future_one_are_taken_and_another_kind_is_refused() -> None:
-    assert memory(answer(listing(VM, SMALL, version=""))["items"][0]) == "1Gi"
-    assert memory(answer(listing(VM, SMALL, version="apiVersion: config.kubernetes.io/v3\n"))["items"][0]) == "1Gi"
+    missing = call(listing(VM, SMALL, version=""))
+    assert (memory(yamlio.read_value(missing.stdout.decode())["items"][0]), missing.stderr) == ("1Gi", b"")
+    future = call(listing(VM, SMALL, version="apiVersion: config.kubernetes.io/v3\n"))
+    assert (future.returncode, memory(yamlio.read_value(future.stdout.decode())["items"][0])) == (0, "1Gi")
+    assert (
+        b"warning: the ResourceList's apiVersion is config.kubernetes.io/v3; expected config.kubernetes.io/v1" in future.stderr
+    )
     assert "ResourceList" in refused("apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n")
 
 
