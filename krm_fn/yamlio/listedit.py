@@ -25,7 +25,7 @@ class ListEdit:
     are changed step by step, since several changes meet at their ends.
     """
 
-    def __init__(self, text: ListText, items: list[Any], gone: set[int], changed: dict[int, str], added: list[Any]) -> None:
+    def __init__(self, text: ListText, items: list[Any], gone: set[int], changed: dict[int, bytes], added: list[Any]) -> None:
         self.text, self.items, self.gone, self.changed, self.added = text, items, gone, changed, added
         self.top: Top = text.top  # type: ignore[assignment]
         self.edits: list[Edit] = []
@@ -33,8 +33,8 @@ class ListEdit:
         self.behind = 0  # in the text of the last piece: where what was put behind it ends
 
     def run(self, results: list[Any]) -> bytes:
-        for i, text in self.changed.items():
-            self.edit(self.text.pieces[i].start, self.text.pieces[i].end, text)
+        for i, new in self.changed.items():
+            self.edits.append((self.text.pieces[i].start, self.text.pieces[i].end, new))
         if self.top.flow:
             self.finish_flow(results)
         elif self.top.form == "flow":

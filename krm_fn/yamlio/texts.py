@@ -199,14 +199,14 @@ class ListText(Text):
             return self._anew(kept, results) if touched or added or results else self.data
         gone = {i for i in touched if i >= len(kept) or kept[i] is None}
         try:
-            changed = {i: self.respelled(i, kept[i]) for i in sorted(touched - gone)}
+            changed = {i: self.respelled(i, kept[i]).encode() for i in sorted(touched - gone)}
             if self.crossing:
                 self._disentangle(kept, gone, changed)
             return ListEdit(self, kept, gone, changed, added).run(list(results))
         except Unspliceable:
             return self._anew(kept, results)
 
-    def _disentangle(self, items: list[Any], gone: set[int], changed: dict[int, str]) -> None:
+    def _disentangle(self, items: list[Any], gone: set[int], changed: dict[int, bytes]) -> None:
         """Write out the aliases of items to anchors in other items that go or change, and add the items to `changed`.
 
         Raises: Unspliceable where what is no item aliases such an anchor.
@@ -219,18 +219,18 @@ class ListText(Text):
                 if user not in expanded and not self._keeps(home, name, value, gone, changed):
                     if user < 0:
                         raise Unspliceable("an alias outside the items")
-                    changed[user] = self.respelled(user, items[user], expand=True)
+                    changed[user] = self.respelled(user, items[user], expand=True).encode()
                     expanded.add(user)
                     found = True
 
-    def _keeps(self, home: int, name: str, value: Any, gone: set[int], changed: dict[int, str]) -> bool:
+    def _keeps(self, home: int, name: str, value: Any, gone: set[int], changed: dict[int, bytes]) -> bool:
         """True where the anchor in this item still has this value."""
         from krm_fn.yamlio.documents import read_piece
 
         if home in gone or home not in changed:
             return home not in gone
         first = self.pieces[home].form == ENTRY
-        anchors = read_piece(changed[home], first_entry=first, anchors=self.outer.get(home), memo=self.memo)[1]
+        anchors = read_piece(changed[home].decode(), first_entry=first, anchors=self.outer.get(home), memo=self.memo)[1]
         return name in anchors and same(anchors[name], value)
 
     def _anew(self, items: Sequence[Any], results: Sequence[Any]) -> bytes:
