@@ -252,8 +252,10 @@ class Pattern:
     def lifted(self) -> list[Any]:
         """The changes by the numbers that lines have without blocks of text; -1 for a line inside of one."""
         blocks: list[tuple[int, int]] = []
+        before = 0
         for block, length in zip(self.twin.shape.blocks, self.twin.lengths, strict=True):
-            blocks.append((block.stop + sum(length for _, length in blocks), length))
+            blocks.append((block.stop + before, length))
+            before += length
         lifted: list[Any] = list(self.changes)
         for n in range(0, len(lifted), 3):
             lifted[n : n + 2] = _without(blocks, lifted[n]), _without(blocks, lifted[n + 1])
