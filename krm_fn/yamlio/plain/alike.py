@@ -35,6 +35,7 @@ NAMES: tuple[Path, ...] = (("metadata", "name"), ("metadata", "namespace"))
 BLOCKS = (CLIPPED, STRIPPED)
 SPACES = ("", " ")
 KEPT = 8  # shapes of a kind
+LONGEST = 1 << 16  # characters of an item; what is longer has no twins
 # To learn a shape costs as much as a few of its twins save.
 WORTH, COST = 100, 5
 
@@ -193,7 +194,7 @@ class Shapes:
         """The shape of a text that was read, where others may have it too. The text fits no other."""
         uses = self._uses(kind)
         worth = self._worth[kind] = self._worth.get(kind, WORTH) - COST
-        if uses is None or worth < 0:
+        if uses is None or worth < 0 or len(text) > LONGEST:
             return None
         try:
             shape = Shape(text, uses)
