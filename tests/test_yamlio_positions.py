@@ -67,6 +67,11 @@ def test_aliases_keep_their_values_whatever_changes_around_them(seed: int) -> No
     assert same(read_list(text.write(items)).items, [item for item in items if item is not None])
 
 
+def test_a_second_byte_order_mark_moves_nothing() -> None:
+    text = read_documents(b"\xef\xbb\xbf" * 2 + b"a: 1\n---\nb: 2\n")
+    assert text.write([{"a": 1}, {"b": 3}]) == b"a: 1\n---\nb: 3\n"
+
+
 @pytest.mark.parametrize(
     ("entry", "key"),
     [
