@@ -230,6 +230,8 @@ def also(entry: Entry | None, path: Path) -> tuple[Related, ...]:
 
 def nearest(word: str, known: Sequence[str]) -> tuple[str, ...]:
     """The known words in order of likeness to `word`, those that are too unlike left out; exact likes first."""
+    if not known:
+        return ()
     from difflib import get_close_matches  # only when something is misspelt
 
     folded = {name.lower(): name for name in reversed(known)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from krm_fn.bundle import effective_namespace
 from krm_fn.paths import as_map, get
 from krm_fn.resource import name_of, ref_of
+from krm_fn.rules.views import shared
 from krm_fn.value import Value
 
 TYPE_CHECKING = False
@@ -63,31 +64,42 @@ class Machine(Value):
         return str(ref_of(self.entry.obj))
 
 
-def machines(bundle: Bundle) -> Iterator[Machine]:
+def machines(bundle: Bundle) -> tuple[Machine, ...]:
     """All of them, kind by kind in the bundle's order; of two objects of one name only the first, since the cluster has one."""
-    for owner in OWNERS:
-        for entry in _distinct(bundle.of_kind(owner.kind, owner.group)):
-            path = (*owner.template, "spec")
-            vm = as_map(get(entry.obj, owner.vm)) if owner.vm else {}
-            yield Machine(
-                entry=entry,
-                namespace=effective_namespace(entry.obj),
-                spec=as_map(get(entry.obj, path)),
-                path=path,
-                copies=_replicas(entry.obj) if owner.copied else 1,
-                starts=_starts(vm) if owner.vm else True,
-                by_hand=vm.get("runStrategy") == "Manual",
-                vm=vm,
-            )
+    return shared(bundle, _machines)
 
 
-def _distinct(entries: Iterable[Entry]) -> Iterator[Entry]:
+def _machines(bundle: Bundle) -> tuple[Machine, ...]:
+    return tuple(
+        _machine(owner, entry, namespace)
+        for owner in OWNERS
+        for entry, namespace in _distinct(bundle.of_kind(owner.kind, owner.group))
+    )
+
+
+def _machine(owner: Owner, entry: Entry, namespace: str) -> Machine:
+    path = (*owner.template, "spec")
+    vm = as_map(get(entry.obj, owner.vm)) if owner.vm else {}
+    return Machine(
+        entry=entry,
+        namespace=namespace,
+        spec=as_map(get(entry.obj, path)),
+        path=path,
+        copies=_replicas(entry.obj) if owner.copied else 1,
+        starts=_starts(vm) if owner.vm else True,
+        by_hand=vm.get("runStrategy") == "Manual",
+        vm=vm,
+    )
+
+
+def _distinct(entries: Iterable[Entry]) -> Iterator[tuple[Entry, str]]:
+    """The entries with their namespaces."""
     seen: set[tuple[str, str]] = set()
     for entry in entries:
         key = effective_namespace(entry.obj), name_of(entry.obj)
         if key not in seen or not key[1]:  # an object without a name is named by the cluster
             seen.add(key)
-            yield entry
+            yield entry, key[0]
 
 
 def repeated(values: Iterable[tuple[str, Machine]]) -> Iterator[tuple[Machine, Machine]]:

@@ -1,10 +1,12 @@
-"""Every place in which a VM, a DataVolume, a snapshot or the like names another object of the cluster."""
+"""Every place in which a VM, a DataVolume, a snapshot or the like names another object of the cluster, and what is missing."""
 
 from __future__ import annotations
 
 from krm_fn.bundle import effective_namespace
 from krm_fn.paths import as_map, get
 from krm_fn.resource import text
+from krm_fn.rules.stock import stock
+from krm_fn.rules.views import shared
 from krm_fn.value import Value
 
 TYPE_CHECKING = False
@@ -15,6 +17,11 @@ if TYPE_CHECKING:
     from krm_fn.bundle import Bundle, Entry
     from krm_fn.paths import Path
     from krm_fn.resource import Object
+    from krm_fn.rules.stock import Stock
+
+    Rows = tuple[tuple[Path, tuple["Row", ...]], ...]
+    Tree = dict[Any, Any]  # by step: a tree, or a row at the end
+    Place = tuple[Path, "Row", Any]  # what the last step is in
 
 # Stands in a row's place for every item of a list.
 EACH = -1
@@ -91,28 +98,27 @@ _VM = Row(place=_SOURCE, among=("VirtualMachine",))
 _VM_OR_SNAPSHOT = Row(place=_SOURCE, among=("VirtualMachine", "VirtualMachineSnapshot"))
 
 
-def _below(prefix: Path, rows: tuple[Row, ...]) -> tuple[Row, ...]:
-    return tuple(row.but(place=(*prefix, *row.place)) for row in rows)
-
-
-VM = (
-    *_below(("spec", "template", "spec"), INSTANCE),
-    *_below(("spec", "dataVolumeTemplates", EACH, "spec"), DATA_VOLUME),
+# Rows, each time with what leads to their places.
+VM: Rows = (
+    (("spec", "template", "spec"), INSTANCE),
+    (("spec", "dataVolumeTemplates", EACH, "spec"), DATA_VOLUME),
 )
-OWNERS: dict[tuple[str, str], tuple[Row, ...]] = {
+OWNERS: dict[tuple[str, str], Rows] = {
     ("kubevirt.io", "VirtualMachine"): VM,
-    ("pool.kubevirt.io", "VirtualMachinePool"): _below(("spec", "virtualMachineTemplate"), VM),
-    ("kubevirt.io", "VirtualMachineInstance"): _below(("spec",), INSTANCE),
-    ("kubevirt.io", "VirtualMachineInstanceReplicaSet"): _below(("spec", "template", "spec"), INSTANCE),
-    ("cdi.kubevirt.io", "DataVolume"): _below(("spec",), DATA_VOLUME),
-    ("cdi.kubevirt.io", "DataSource"): _below(("spec",), SOURCES),
-    ("snapshot.kubevirt.io", "VirtualMachineSnapshot"): (_VM,),
+    ("pool.kubevirt.io", "VirtualMachinePool"): tuple((("spec", "virtualMachineTemplate", *way), rows) for way, rows in VM),
+    ("kubevirt.io", "VirtualMachineInstance"): ((("spec",), INSTANCE),),
+    ("kubevirt.io", "VirtualMachineInstanceReplicaSet"): ((("spec", "template", "spec"), INSTANCE),),
+    ("cdi.kubevirt.io", "DataVolume"): ((("spec",), DATA_VOLUME),),
+    ("cdi.kubevirt.io", "DataSource"): ((("spec",), SOURCES),),
+    ("snapshot.kubevirt.io", "VirtualMachineSnapshot"): (((), (_VM,)),),
     ("snapshot.kubevirt.io", "VirtualMachineRestore"): (
-        Row(place=("spec", "virtualMachineSnapshotName"), kind="VirtualMachineSnapshot"),
+        ((), (Row(place=("spec", "virtualMachineSnapshotName"), kind="VirtualMachineSnapshot"),)),
     ),
-    ("export.kubevirt.io", "VirtualMachineExport"): (_VM_OR_SNAPSHOT,),
-    ("clone.kubevirt.io", "VirtualMachineClone"): (_VM_OR_SNAPSHOT,),
-    ("kubevirt.io", "VirtualMachineInstanceMigration"): (Row(place=("spec", "vmiName"), kind="VirtualMachineInstance"),),
+    ("export.kubevirt.io", "VirtualMachineExport"): (((), (_VM_OR_SNAPSHOT,)),),
+    ("clone.kubevirt.io", "VirtualMachineClone"): (((), (_VM_OR_SNAPSHOT,)),),
+    ("kubevirt.io", "VirtualMachineInstanceMigration"): (
+        ((), (Row(place=("spec", "vmiName"), kind="VirtualMachineInstance"),)),
+    ),
 }
 
 # Where a pool says that it appends a number to the names of one kind, so that none is the name of an object.
@@ -131,59 +137,85 @@ class Mention(Value):
     optional: bool = False
 
 
-def mentions(bundle: Bundle) -> Iterator[Mention]:
-    """All of a bundle, owner by owner; names that are no text or empty are passed over."""
+def missing(bundle: Bundle) -> tuple[Mention, ...]:
+    """The mentions of what the bundle neither holds nor makes, owner by owner; names that are no text or empty are none."""
+    return shared(bundle, _missing)
+
+
+def _missing(bundle: Bundle) -> tuple[Mention, ...]:
+    there = stock(bundle)
+    found: list[Mention] = []
     for (group, kind), rows in OWNERS.items():
-        tree = _tree(rows)
-        for entry in bundle.of_kind(kind, group):
-            for path, row, parent in _walk(entry.obj, tree, ()):
-                found = _mention(entry, path, row, parent)
-                if found is not None:
-                    yield found
+        entries = bundle.of_kind(kind, group)
+        tree = _tree(rows) if entries else {}
+        for entry in entries:
+            found += _missing_of(entry, tree, there)
+    return tuple(found)
 
 
-def _mention(entry: Entry, path: Path, row: Row, parent: Any) -> Mention | None:
-    written = get(parent, path[-1:])
-    if not isinstance(written, str) or not written or _numbered(entry.obj, row.kind):
+def _missing_of(owner: Entry, tree: Tree, there: Stock) -> Iterator[Mention]:
+    namespace = effective_namespace(owner.obj)
+    places: list[Place] = []
+    _walk(owner.obj, tree, (), places)
+    for path, row, parent in places:
+        wanted = _wanted(row, parent, path[-1], namespace)
+        if wanted and not there.has(*wanted) and not _numbered(owner.obj, row.kind):
+            yield _mention(owner, path, parent, wanted)
+
+
+def _wanted(row: Row, parent: Any, step: str | int, namespace: str) -> tuple[str, str, str] | None:
+    """Kind, namespace and name of what stands named in a row's place, None where none is meant."""
+    name = parent[step]
+    if not isinstance(name, str) or not name:
         return None
     around = as_map(parent)
     kind = row.kind or text(around.get("kind"))
     if (row.beside and around.get("kind") != kind) or (row.among and kind not in row.among):
         return None
-    namespace, name = effective_namespace(entry.obj), written
-    if row.qualified and "/" in written:
-        namespace, _, name = written.partition("/")
+    if row.qualified and "/" in name:
+        namespace, _, name = name.partition("/")
     elif row.elsewhere and isinstance(around.get("namespace"), str):
         namespace = around["namespace"] or namespace
-    optional = around.get("optional") is True
-    return Mention(owner=entry, path=path, written=written, kind=kind, namespace=namespace, name=name, optional=optional)
+    return kind, namespace, name
+
+
+def _mention(owner: Entry, path: Path, parent: Any, wanted: tuple[str, str, str]) -> Mention:
+    kind, namespace, name = wanted
+    optional = as_map(parent).get("optional") is True
+    written = parent[path[-1]]
+    return Mention(owner=owner, path=path, written=written, kind=kind, namespace=namespace, name=name, optional=optional)
 
 
 def _numbered(obj: Object, kind: str) -> bool:
     return kind in NUMBERED and get(obj, ("spec", "nameGeneration", NUMBERED[kind])) is True
 
 
-def _tree(rows: tuple[Row, ...]) -> dict[Any, Any]:
+def _tree(rows: Rows) -> Tree:
     """The rows as a tree of their places, so that an object is walked once for all of them; a leaf is the row."""
-    tree: dict[Any, Any] = {}
-    for row in rows:
-        node = tree
-        for step in row.place[:-1]:
-            node = node.setdefault(step, {})
-        node[row.place[-1]] = row
+    tree: Tree = {}
+    for way, below in rows:
+        for row in below:
+            node = tree
+            for step in (*way, *row.place[:-1]):
+                node = node.setdefault(step, {})
+            node[row.place[-1]] = row
     return tree
 
 
-def _walk(value: Any, tree: dict[Any, Any], path: Path) -> Iterator[tuple[Path, Row, Any]]:
-    """The places of the tree that are in the value: path, row, and what the last step is in."""
-    if isinstance(value, list):
-        steps = [(index, tree[EACH]) for index in range(len(value))] if EACH in tree else []
-    elif isinstance(value, dict):
-        steps = [(key, tree[key]) for key in value if key in tree]
-    else:
-        return
-    for step, below in steps:
-        if isinstance(below, Row):
-            yield (*path, step), below, value
-        else:
-            yield from _walk(value[step], below, (*path, step))
+def _walk(value: Any, tree: Tree, path: Path, found: list[Place]) -> None:
+    """Add the places of the tree that are in the value, in the value's order."""
+    node: Any
+    if isinstance(value, dict):
+        for step, below in value.items():
+            node = tree.get(step)
+            if node.__class__ is dict:
+                _walk(below, node, (*path, step), found)
+            elif node is not None:
+                found.append(((*path, step), node, value))
+    elif isinstance(value, list) and EACH in tree:
+        node = tree[EACH]
+        for index, below in enumerate(value):
+            if node.__class__ is dict:
+                _walk(below, node, (*path, index), found)
+            else:
+                found.append(((*path, index), node, value))

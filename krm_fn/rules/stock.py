@@ -6,6 +6,7 @@ from krm_fn.bundle import effective_namespace
 from krm_fn.paths import as_list, get
 from krm_fn.resource import name_of, previous_names
 from krm_fn.rules.likest import Likest
+from krm_fn.rules.views import shared
 from krm_fn.value import Value
 
 TYPE_CHECKING = False
@@ -172,6 +173,11 @@ class Stock:
                 for entry in self._bundle.of_kind(owner, group):
                     for template in as_list(get(entry.obj, path)):
                         yield effective_namespace(entry.obj), _first_text(template, (NAME,))
+
+
+def stock(bundle: Bundle) -> Stock:
+    """The stock of a bundle, one for all that ask."""
+    return shared(bundle, Stock)
 
 
 def _place(maker: Maker, obj: Object) -> str:

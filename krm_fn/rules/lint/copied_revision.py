@@ -59,9 +59,11 @@ PRESENT_VERSION = "v1beta1"
 def copied_revision(facts: BundleFacts) -> Iterator[Hit]:
     for vm in facts.vms:
         for matcher, found in (("instancetype", vm.resolution.instancetype), ("preference", vm.resolution.preference)):
+            if found is None or found.entry is None or not found.revision:
+                continue
             path: Path = ("spec", matcher, "revisionName")
             written = get(vm.vm, path)
-            if found is None or found.entry is None or not found.revision or written != found.revision.name:
+            if written != found.revision.name:
                 continue
             mark, place = _mark(found.entry.obj)
             if mark:

@@ -160,7 +160,8 @@ def deprecated_field(facts: BundleFacts) -> Iterator[Hit]:
         if facts.release.within(since=row.since):
             for kind in row.kinds:
                 for entry in facts.bundle.of_kind(kind, row.group):
-                    yield from _hits(row, entry)
+                    if EACH in row.place or is_set(get(entry.obj, row.place)):
+                        yield from _hits(row, entry)
 
 
 def _hits(row: Deprecated, entry: Entry) -> Iterator[Hit]:

@@ -74,15 +74,42 @@ class Use(Value):
 def disk_in_two_machines(facts: BundleFacts) -> Iterator[Hit]:
     running = [machine for machine in machines(facts.bundle) if machine.starts or machine.by_hand]
     running.sort(key=lambda machine: machine.by_hand)
+    contested = _contested(running)
+    if not contested:
+        return
     users: dict[tuple[str, str], list[Use]] = {}
     for machine in running:
         for use in _writes(machine):
-            users.setdefault((machine.namespace, use.name), []).append(use)
+            if (machine.namespace, use.name) in contested:
+                users.setdefault((machine.namespace, use.name), []).append(use)
     clashing = {key: found for key, uses in users.items() if (found := list(_clashes(uses)))}
     if clashing:
         shared = _shared(facts, running)
         for key, hits in clashing.items():
             yield from hits if key not in shared else ()
+
+
+def _contested(running: list[Machine]) -> set[tuple[str, str]]:
+    """Namespace and name of the claims that more than one volume names, or that of a machine of which there are several."""
+    seen: set[tuple[str, str]] = set()
+    contested = set()
+    for machine in running:
+        for name in _named(machine):
+            claim = machine.namespace, name
+            if claim in seen or machine.copies > 1:
+                contested.add(claim)
+            seen.add(claim)
+    return contested
+
+
+def _named(machine: Machine) -> Iterator[str]:
+    """The claims that a machine's volumes name."""
+    for volume in as_list(machine.spec.get("volumes")):
+        for key, inner in SOURCES:
+            source = volume.get(key) if isinstance(volume, dict) else None
+            name = source.get(inner) if isinstance(source, dict) else None
+            if isinstance(name, str):
+                yield name
 
 
 def _clashes(uses: list[Use]) -> Iterator[Hit]:

@@ -40,8 +40,8 @@ from krm_fn.paths import get
 from krm_fn.resource import Ref, kind_of, name_of
 from krm_fn.rules import Hit, rule
 from krm_fn.rules.labels import defaults
-from krm_fn.rules.mentions import mentions
-from krm_fn.rules.stock import API_VERSIONS, Stock
+from krm_fn.rules.mentions import missing
+from krm_fn.rules.stock import API_VERSIONS, stock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,9 +62,11 @@ def former_name(facts: BundleFacts) -> Iterator[Hit]:
 def _of_matchers(facts: BundleFacts) -> Iterator[Hit]:
     for vm in facts.vms:
         for matcher, found in (("instancetype", vm.resolution.instancetype), ("preference", vm.resolution.preference)):
+            if found is None or found.origin != "bundle":
+                continue
             path: Path = ("spec", matcher, "name")
             written = get(vm.vm, path)
-            if found and found.origin == "bundle" and isinstance(written, str) and written != found.ref.name:
+            if isinstance(written, str) and written != found.ref.name:
                 yield _hit(vm.entry, (*vm.prefix, *path), written, found.ref, found.ref.name)
 
 
@@ -78,10 +80,9 @@ def _of_labels(facts: BundleFacts) -> Iterator[Hit]:
 
 
 def _of_objects(facts: BundleFacts) -> Iterator[Hit]:
-    stock = Stock(facts.bundle)
-    for mention in mentions(facts.bundle):
-        wanted = mention.kind, mention.namespace, mention.name
-        now = "" if stock.has(*wanted) else stock.now(*wanted)
+    there = stock(facts.bundle)
+    for mention in missing(facts.bundle):
+        now = there.now(mention.kind, mention.namespace, mention.name)
         if now:
             ref = Ref(api_version=API_VERSIONS[mention.kind], kind=mention.kind, name=mention.name, namespace=mention.namespace)
             written = mention.written.removesuffix(mention.name) + now

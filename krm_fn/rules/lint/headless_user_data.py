@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import binascii
 
-from krm_fn.paths import as_list, as_map, get
+from krm_fn.paths import as_list, as_map
 from krm_fn.rules import Hit, rule
 from krm_fn.rules.machines import machines
 
@@ -38,8 +38,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from krm_fn.facts import BundleFacts
+    from krm_fn.resource import Object
 
 SOURCES = ("cloudInitNoCloud", "cloudInitConfigDrive")
+KINDS_OF_DATA = ("userData", "userDataBase64")
 HEADER = "#cloud-config"
 # Top-level keys of cloud-config that nothing else has; one of them at the start of a line tells what the data is.
 KEYS = frozenset(
@@ -74,14 +76,19 @@ def headless_user_data(facts: BundleFacts) -> Iterator[Hit]:
     for machine in machines(facts.bundle):
         for index, volume in enumerate(as_list(machine.spec.get("volumes"))):
             for source in SOURCES:
-                for key in ("userData", "userDataBase64"):
-                    text = _read(get(volume, (source, key)), encoded=key != "userData") if as_map(volume) else ""
-                    if _lacks_header(text):
-                        yield Hit(
-                            message=f"the user data is cloud-config, but doesn't begin so; let its first line be {HEADER}",
-                            path=(*machine.path, "volumes", index, source, key),
-                            about=machine.entry,
-                        )
+                for key in _headless(as_map(as_map(volume).get(source))):
+                    yield Hit(
+                        message=f"the user data is cloud-config, but doesn't begin so; let its first line be {HEADER}",
+                        path=(*machine.path, "volumes", index, source, key),
+                        about=machine.entry,
+                    )
+
+
+def _headless(source: Object) -> Iterator[str]:
+    """The keys of a cloud-init source under which such data stands."""
+    for key in KINDS_OF_DATA:
+        if key in source and _lacks_header(_read(source[key], encoded=key != "userData")):
+            yield key
 
 
 def _read(data: object, *, encoded: bool) -> str:
@@ -95,10 +102,11 @@ def _read(data: object, *, encoded: bool) -> str:
 
 def _lacks_header(text: str) -> bool:
     """True for cloud-config whose header is missing or misspelt. Case and white space before it don't count."""
-    lines = text.lstrip().splitlines()
-    first = lines[0].lower() if lines else ""
-    if first.startswith(HEADER):
+    text = text.lstrip()
+    if text[: len(HEADER)].lower() == HEADER:
         return False
+    lines = text.splitlines()
+    first = lines[0].lower() if lines else ""
     bare = "".join(letter for letter in first if letter.isalnum())
     if first.startswith("#") and bare == "cloudconfig":
         return True

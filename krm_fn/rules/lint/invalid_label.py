@@ -33,6 +33,7 @@ from krm_fn.rules.labels import is_filled_in
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
     from krm_fn.bundle import Entry
     from krm_fn.facts import BundleFacts
@@ -54,16 +55,19 @@ VALUE_FORM = "use at most 63 letters, digits and '-_.', with a letter or digit a
 
 @rule(severity="error")
 def invalid_label(facts: BundleFacts) -> Iterator[Hit]:
+    sound: set[str] = set()  # the same few keys stand in most objects
     for entry in facts.bundle.entries:
         for place in (LABELS, *TEMPLATES.get((group_of(entry.obj), kind_of(entry.obj)), ())):
-            yield from _hits(entry, place)
+            for key, value in as_map(get(entry.obj, place)).items():
+                if key not in sound and is_qualified_name(key):
+                    sound.add(key)
+                if key not in sound or (isinstance(value, str) and not is_label_value(value)):
+                    yield from _hits(entry, place, key, value)
 
 
-def _hits(entry: Entry, place: Path) -> Iterator[Hit]:
-    for key, value in as_map(get(entry.obj, place)).items():
+def _hits(entry: Entry, place: Path, key: str, value: Any) -> Iterator[Hit]:
+    if not is_filled_in(key) and not is_filled_in(value):
         path = (*place, str(key))
-        if is_filled_in(key) or is_filled_in(value):
-            continue
         if not is_qualified_name(key):
             yield Hit(message=f"label key {show(key)} is malformed; {KEY_FORM}", path=path, about=entry)
         elif isinstance(value, str) and not is_label_value(value):

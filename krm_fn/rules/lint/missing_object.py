@@ -35,8 +35,8 @@ from __future__ import annotations
 from krm_fn.findings import UNSET
 from krm_fn.resource import Ref
 from krm_fn.rules import Hit, rule
-from krm_fn.rules.mentions import mentions
-from krm_fn.rules.stock import API_VERSIONS, Stock
+from krm_fn.rules.mentions import missing
+from krm_fn.rules.stock import API_VERSIONS, stock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
     from krm_fn.facts import BundleFacts
     from krm_fn.rules.mentions import Mention
+    from krm_fn.rules.stock import Stock
 
 # What is often applied long before those that name it: told only where the bundle holds others, or another of that name.
 SEPARATE = ("VirtualMachine", "VirtualMachineInstance", "VirtualMachineSnapshot")
@@ -51,23 +52,23 @@ SEPARATE = ("VirtualMachine", "VirtualMachineInstance", "VirtualMachineSnapshot"
 
 @rule(severity="info")
 def missing_object(facts: BundleFacts) -> Iterator[Hit]:
-    stock = Stock(facts.bundle)
-    missing: dict[tuple[str, str, str], list[Mention]] = {}
-    for mention in mentions(facts.bundle):
+    there = stock(facts.bundle)
+    lacking: dict[tuple[str, str, str], list[Mention]] = {}
+    for mention in missing(facts.bundle):
         wanted = mention.kind, mention.namespace, mention.name
         # a name of before kustomize's changes is told by the rule former-name
-        if not mention.optional and not stock.has(*wanted) and not stock.now(*wanted):
-            missing.setdefault(wanted, []).append(mention)
-    for (kind, namespace, name), found in missing.items():
-        if kind not in SEPARATE or stock.any(kind, namespace) or stock.namespaces(kind, name):
-            yield _hit(found[0], len(found) - 1, stock)
+        if not mention.optional and not there.now(*wanted):
+            lacking.setdefault(wanted, []).append(mention)
+    for (kind, namespace, name), found in lacking.items():
+        if kind not in SEPARATE or there.any(kind, namespace) or there.namespaces(kind, name):
+            yield _hit(found[0], len(found) - 1, there)
 
 
-def _hit(mention: Mention, others: int, stock: Stock) -> Hit:
+def _hit(mention: Mention, others: int, there: Stock) -> Hit:
     kind, namespace, name = mention.kind, mention.namespace, mention.name
     ref = Ref(api_version=API_VERSIONS[kind], kind=kind, name=name, namespace=namespace)
-    elsewhere = stock.namespaces(kind, name)
-    near = stock.nearest(kind, namespace, name)
+    elsewhere = there.namespaces(kind, name)
+    near = there.nearest(kind, namespace, name)
     if elsewhere:
         fact, fix = f"it is in namespace {elsewhere[0]}", f"move one of the two, or add another to namespace {namespace}"
     elif near:
@@ -81,5 +82,5 @@ def _hit(mention: Mention, others: int, stock: Stock) -> Hit:
         current=mention.written,
         proposed=mention.written.removesuffix(name) + near if near and not elsewhere else UNSET,
         about=mention.owner,
-        severity="warning" if stock.any(kind, namespace) else "",
+        severity="warning" if there.any(kind, namespace) else "",
     )

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from krm_fn.facts import BundleFacts
+    from krm_fn.resource import Object
 
 STARTED = "revision-start-vm-"
 NAMED = tuple(
@@ -44,9 +45,12 @@ NAMED = tuple(
 
 @rule(severity="info")
 def unused_revision(facts: BundleFacts) -> Iterator[Hit]:
-    used = {(effective_namespace(vm.entry.obj), text(get(vm.vm, path))) for vm in facts.vms for path in NAMED}
+    stored = facts.bundle.of_kind("ControllerRevision", "apps")
+    if not stored:
+        return
+    used = {(effective_namespace(vm.entry.obj), name) for vm in facts.vms for name in _named(vm.vm)}
     used.update(_meant(facts))
-    for entry in facts.bundle.of_kind("ControllerRevision", "apps"):
+    for entry in stored:
         name = name_of(entry.obj)
         ours = not name.startswith(STARTED) and not isinstance(decode(entry.obj.get("data"), facts.release), str)
         if ours and (effective_namespace(entry.obj), name) not in used:
@@ -56,6 +60,13 @@ def unused_revision(facts: BundleFacts) -> Iterator[Hit]:
                 current=name,
                 about=entry,
             )
+
+
+def _named(vm: Object) -> Iterator[str]:
+    """The revisions that a VM names."""
+    for top, *way in NAMED:
+        if top in vm:
+            yield text(get(vm[top], tuple(way)))
 
 
 def _meant(facts: BundleFacts) -> Iterator[tuple[str, str]]:
