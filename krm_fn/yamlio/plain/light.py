@@ -166,13 +166,13 @@ class LightItems:
         text = self.text(number)
         value, layout = self.read(number)
         if layout is None or layout == ODD or not isinstance(new, dict):
-            self.settled[number] = respelled_alone(text, value, new)
+            self.settled[number] = respelled_alone(text, value, new, layout)
             return
         try:
             changed = Changes(text, Style(step=layout[0], dash=layout[1])).flat(value, new)
             self.settled[number] = self._same.setdefault(changed, changed)
         except NotPlain:
-            self.settled[number] = respelled_alone(text, value, new)
+            self.settled[number] = respelled_alone(text, value, new, layout)
 
     def chunks(self) -> Iterator[bytes]:
         """The text of all items, changes made, in pieces."""
@@ -195,7 +195,7 @@ class LightItems:
         yield view[begin : self.end]  # type: ignore[misc]
 
 
-def respelled_alone(text: str, old: Any, new: Any) -> str:
+def respelled_alone(text: str, old: Any, new: Any, layout: Layout | None) -> str:
     """The text of an item changed by the general road. Raises: Unreadable where it can't be changed in place."""
     from krm_fn.yamlio.layout import Unspliceable
     from krm_fn.yamlio.plain.text import PlainList
@@ -205,7 +205,7 @@ def respelled_alone(text: str, old: Any, new: Any) -> str:
     piece = Piece(start=0, end=len(data), line=1, form=ENTRY)
     top = Top(flow=False, column=0, keys=(("items", 0, 0, 0, 0),), end=len(data), form="block")
     try:
-        return PlainList(data, "", [old], [piece], head={}, top=top, layouts=[read_item(text)[1]]).respelled(0, new)
+        return PlainList(data, "", [old], [piece], head={}, top=top, layouts=[layout]).respelled(0, new)
     except Unspliceable:
         raise Unreadable from None
 
