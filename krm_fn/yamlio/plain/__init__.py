@@ -12,7 +12,7 @@ bytes. Whatever it isn't sure of it leaves to libyaml: an item, or with `None` f
     a value     on its line: a plain scalar that starts with a letter, a digit, a sign before a digit or one of `/_.$(`, without
                 `: ` and ` #`; a quoted one without escapes; `{}`, `[]`; or a block of text behind `|` or `|-` that starts with
                 no empty line
-    an item     at most 8 MiB
+    an item     at most 8 MiB; one that is not plain, and is left to libyaml by itself, at most 1 MiB
     a level     at most 100 of them; lists at the column of their key or deeper
 
 So no anchors, aliases, merges, tags, flow collections, folded text, quoted text over several lines, explicit keys, documents

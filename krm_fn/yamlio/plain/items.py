@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from krm_fn.yamlio.plain.lines import Layout
 
 ODD = (-1, -1)  # in place of the layout of an item that libyaml had to read
+LARGEST_ODD = 1 << 20  # characters of such an item; of the list with a larger one libyaml notes the places as it reads
+MARKS = (" &", " *", "\n%", "\n...", "\n---")  # of what may reach beyond the item
 
 
 def read_item(text: str) -> tuple[Any, Layout | None]:
@@ -23,7 +25,7 @@ def read_item(text: str) -> tuple[Any, Layout | None]:
     try:
         entries, layout = read_laid_out(text)
     except NotPlain:
-        if " &" in text or " *" in text or "\n%" in text or "\n..." in text or "\n---" in text:
+        if len(text) > LARGEST_ODD or any(mark in text for mark in MARKS):
             raise
         check_characters(text)
         entries = by_libyaml(text)
