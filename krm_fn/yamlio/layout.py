@@ -15,9 +15,9 @@ def newline_of(data: bytes) -> str:
     return "\r\n" if data[at - 1 : at] == b"\r" else "\n"
 
 
-def breaks(text: str, end: int) -> int:
-    """The number of line breaks before index `end`."""
-    return text.count("\n", 0, end) + text.count("\r", 0, end) - text.count("\r\n", 0, end)
+def breaks(text: str, end: int, start: int = 0) -> int:
+    """The number of line breaks before index `end`, from index `start` on."""
+    return text.count("\n", start, end) + text.count("\r", start, end) - text.count("\r\n", start, end)
 
 
 def line_start(text: str, at: int) -> int:

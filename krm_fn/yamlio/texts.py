@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 # How a piece holds its value: as the first entry of a list, as the whole text, or exactly, from bracket to bracket.
 ENTRY, WHOLE, EXACT = range(3)
+STRIDE = 1 << 13  # characters in which line breaks are counted once
 
 
 class Piece(Value):
@@ -46,6 +47,7 @@ class Text:
         self.memo: Memo | None = None
         self.noted: Spans | None = None  # what the reader of libyaml's events noted
         self._tree: tuple[int, str, Node] | None = None
+        self._counts = [0]  # the line breaks of that tree's text before each stride
 
     def text_of(self, item: int) -> str:
         piece = self.pieces[item]
@@ -62,6 +64,7 @@ class Text:
         if self._tree is None or self._tree[0] != item:
             text = self.text_of(item)
             self._tree = item, text, self.tree_of(item, text)
+            self._counts = [0]
         _, text, node = self._tree
         at = node.start
         for step in path:
@@ -75,8 +78,17 @@ class Text:
                 at = node.start
                 break
         start = line_start(text, at)
-        before = breaks(text, start)
+        before = self._breaks_before(start)
         return piece.line + before, at - start + 1 + (0 if before else piece.column)
+
+    def _breaks_before(self, start: int) -> int:
+        """The number of line breaks before a line of the item. Findings are many where somebody means ill."""
+        _, text, _ = self._tree  # type: ignore[misc]
+        counts, strides = self._counts, start // STRIDE
+        while len(counts) <= strides:
+            end = len(counts) * STRIDE
+            counts.append(counts[-1] + breaks(text, end, end - STRIDE) - text.startswith("\r\n", end - 1))
+        return counts[strides] + breaks(text, start, strides * STRIDE)
 
     def respelled(self, item: int, new: Any, *, expand: bool = False) -> str:
         """The piece of an item, changed so that it reads as `new`; with `expand`, without aliases."""
