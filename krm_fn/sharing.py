@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]  # `signal` itself makes enums, which takes longer than some runs
 import os
 from bisect import bisect_left
 from itertools import accumulate, pairwise
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from typing import Any
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import Any, NoReturn
 
-SIGKILL = 9  # the module `signal` makes enums, which takes longer than some runs
+ENDING = (_signal.SIGINT, _signal.SIGTERM)
 
 
 def processes() -> int:
@@ -19,49 +20,59 @@ def processes() -> int:
     return min(2, len(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") and hasattr(os, "fork") else 1
 
 
-def shared(work: Callable[[int], Any], weights: Sequence[int], *, here: Callable[[int], Any] | None = None) -> list[Any]:
-    """What `work` gives for each number, in order: `weights` say how much there is to do for it, in any unit.
+def parted(weights: Sequence[int], least: int) -> list[range]:
+    """The numbers of the weights, in one part for each process; the first is this process's own.
 
-    `here` does the work in this process, if that is done otherwise. What another process failed to do is done here, so an
+    `weights` say how much there is to do for each number: from `least` on, all together are worth another process.
+    """
+    return cut(weights, processes() if sum(weights) >= least else 1)
+
+
+def cut(weights: Sequence[int], count: int) -> list[range]:
+    """The numbers of the weights in at least one and at most so many parts of about the same weight."""
+    sums = list(accumulate(weights))
+    ends = [bisect_left(sums, sums[-1] * part / count) + 1 for part in range(1, count)] if sums else []
+    found = [range(start, end) for start, end in pairwise([0, *ends, len(sums)]) if start < end]
+    return found or [range(0)]
+
+
+def shared(work: Callable[[int], Any], parts: Sequence[range], *, here: Callable[[int], Any] | None = None) -> Iterator[Any]:
+    """What `work` gives for each number, in order; another process does each part but the first.
+
+    `here` does the work in this process, where that is done otherwise. What another process failed to do is done here, so an
     error of `here` is the one that a single process would meet. What `work` gives must be picklable.
     Raises: what `here` raises.
     """
     here = here or work
-    own, *others = cut(weights, processes())
-    children = [_child(work, part) for part in others]
-    found = []
+    own, *others = parts
+    children: list[Child | None] = []
     try:
-        found += [here(number) for number in own]
+        children += [_child(work, part) for part in others]
+        yield from map(here, own)
         for child, part in zip(children, others, strict=True):
             done = (child and child.join()) or {}
-            found += [done[number] if number in done else here(number) for number in part]
-    except BaseException:
+            for number in part:
+                yield done.pop(number) if number in done else here(number)
+    finally:
         for child in children:
             if child:
                 child.end()
-        raise
-    return found
-
-
-def cut(weights: Sequence[int], count: int) -> list[range]:
-    """The numbers of the weights in at most so many parts of about the same weight."""
-    sums = list(accumulate(weights))
-    ends = [bisect_left(sums, sums[-1] * part / count) + 1 for part in range(1, count)] if sums else []
-    parts = [range(start, end) for start, end in pairwise([0, *ends, len(sums)]) if start < end]
-    return parts or [range(0)]
 
 
 def _child(work: Callable[[int], Any], part: Iterable[int]) -> Child | None:
     """The process that does a part; None where there can be none, for want of memory or because there are too many."""
+    parent = os.getpid()
     try:
-        return Child(lambda: _done(work, part))
+        return Child(lambda: _done(work, part, parent))
     except OSError:
         return None
 
 
-def _done(work: Callable[[int], Any], part: Iterable[int]) -> dict[int, Any]:
+def _done(work: Callable[[int], Any], part: Iterable[int], parent: int) -> dict[int, Any]:
     done = {}
     for number in part:
+        if os.getppid() != parent:
+            break  # it was killed, and nobody waits any more
         try:
             done[number] = work(number)
         except Exception:  # noqa: BLE001, S112  the other process meets the same, and says so in its turn
@@ -74,30 +85,31 @@ class Child:
 
     def __init__(self, work: Callable[[], Any]) -> None:
         """Raises: OSError where there can be no other process."""
-        source, target = os.pipe()
+        self.pid = 0
+        self.source, target = os.pipe()
+        mask = _signal.pthread_sigmask(_signal.SIG_BLOCK, ENDING)  # who is interrupted here would not know of the child
         try:
             self.pid = os.fork()
+            if not self.pid:
+                _say(work, target, mask)
         except OSError:
-            os.close(source)
-            os.close(target)
+            os.close(self.source)
             raise
-        self.source = source
-        if self.pid:
+        finally:
             os.close(target)
-            return
-        try:
-            done = work()
-            from pickle import dumps
+            self._unblock(mask)
 
-            with os.fdopen(target, "wb") as out:
-                out.write(dumps(done))
-        finally:  # whatever happens, this process ends here; where it said nothing, the other does its work
-            os._exit(0)
+    def _unblock(self, mask: set[int]) -> None:
+        try:
+            _signal.pthread_sigmask(_signal.SIG_SETMASK, mask)
+        except BaseException:
+            self.end()
+            raise
 
     def end(self) -> None:
         """End the process, whatever it does, unless it has ended."""
         if self.pid:
-            os.kill(self.pid, SIGKILL)
+            os.kill(self.pid, _signal.SIGKILL)
             self._close()
 
     def join(self) -> Any:
@@ -116,3 +128,16 @@ class Child:
         pid, self.pid = self.pid, 0
         os.close(self.source)
         os.waitpid(pid, 0)
+
+
+def _say(work: Callable[[], Any], target: int, mask: set[int]) -> NoReturn:
+    """Do the work in this process, which ends with it, and say what came of it."""
+    try:
+        _signal.pthread_sigmask(_signal.SIG_SETMASK, mask)
+        done = work()
+        from pickle import dumps
+
+        with os.fdopen(target, "wb") as out:
+            out.write(dumps(done))
+    finally:  # whatever happens, this process ends here; where it said nothing, the other does its work
+        os._exit(0)

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from krm_fn import yamlio
+from krm_fn import sharing, yamlio
 from krm_fn.errors import InputError
 from krm_fn.resource import ORIGIN, annotations_of, group_of, kind_of, place_of, text
 from krm_fn.value import Value
@@ -26,10 +26,12 @@ if TYPE_CHECKING:
 
     Note = Callable[[str], None]
     Repair = Callable[[bytes, str], bytes]
+    Watch = Callable[[str, Iterable[Any], int], Iterable[Any]]
 
 SUFFIXES = (".yaml", ".yml", ".json")
 STDIN = "-"
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml")
+LEAST_SHARED = 1_000_000  # bytes to read: what is less takes another process about as long as this one
 TOOL_GROUPS = ("kustomize.config.k8s.io", "kpt.dev", "kubevirt-render.dev")
 
 
@@ -87,37 +89,66 @@ class Sources(Value):
         return [place for source in self.sources for place in source.places]
 
 
+def unwatched(_: str, work: Iterable[Any], __: int) -> Iterable[Any]:
+    """The work as it is: nobody wants to know how far it is."""
+    return work
+
+
 def read(
-    paths: Sequence[str], *, kustomizations: Sequence[str] = (), note: Note = lambda _: None, repair: Repair | None = None
+    paths: Sequence[str],
+    *,
+    kustomizations: Sequence[str] = (),
+    note: Note = lambda _: None,
+    repair: Repair | None = None,
+    watch: Watch = unwatched,
 ) -> Sources:
     """What stands at the paths: files, folders (all YAML and JSON files below them, sorted) or `-` for stdin.
 
     `kustomizations` are folders that are built first; `note` is told what is left alone. `repair` gets the text and the name of
-    a file that can't be read, and gives what is to be read in its place.
+    a file that can't be read, and gives what is to be read in its place. `watch` gets what is done, file after file, with its
+    name and after how many nearly all is done, and gives it on. Several processes read what is large.
     Raises: InputError where something can't be read, and where all could be read and there is no object.
     """
     texts = [*((data, file, "") for data, file in _texts(paths)), *((_built(folder), "", folder) for folder in kustomizations)]
     function_config: object = None
-    repaired = False
+    repaired: list[str] = []
     sources = []
-    for data, file, folder in texts:
-        try:
-            found, config = _parsed(data, file, note)
-        except InputError:
-            if not (file and repair):
-                raise
-            found, config = _parsed(repair(data, file), file, note)
-            found, repaired = found.but(data=data), True
-        sources.append(found.but(folder=folder))
+    for found, config in _all_parsed(texts, repair, repaired, watch):
+        for told in _left_alone_in(found):
+            note(told)
+        sources.append(found)
         function_config = config if function_config is None else function_config
     if not repaired and not any(source.objects for source in sources):
         raise NothingFoundError("no Kubernetes object found" + _where([*paths, *kustomizations]))
     return Sources(sources=tuple(sources), function_config=function_config)
 
 
+def _all_parsed(
+    texts: Sequence[tuple[bytes, str, str]], repair: Repair | None, repaired: list[str], watch: Watch
+) -> Iterable[tuple[Source, object]]:
+    """What the texts (data, file, folder) hold, in order; the names of files that had to be repaired go into `repaired`."""
+
+    def parsed(number: int) -> tuple[Source, object]:
+        return _parsed(*texts[number])
+
+    def parsed_or_repaired(number: int) -> tuple[Source, object]:
+        data, file, folder = texts[number]
+        try:
+            return _parsed(data, file, folder)
+        except InputError:
+            if not (file and repair):
+                raise
+            repaired.append(file)
+            found, config = _parsed(repair(data, file), file, folder)
+            return found.but(data=data), config
+
+    parts = sharing.parted([len(data) for data, _, _ in texts], LEAST_SHARED)
+    return watch("Reading", sharing.shared(parsed, parts, here=parsed_or_repaired), len(parts[0]))
+
+
 def of_bytes(data: bytes) -> Sources:
     """What was built already, maybe no object at all. Raises: InputError."""
-    found, config = _parsed(data, "", lambda _: None)
+    found, config = _parsed(data, "", "")
     return Sources(sources=(found,), function_config=config)
 
 
@@ -196,23 +227,22 @@ def _kustomize(folder: str) -> list[str]:
     raise InputError(f"neither kustomize nor kubectl is on the PATH; one of them has to build {folder}")
 
 
-def _parsed(data: bytes, file: str, note: Note) -> tuple[Source, object]:
-    stream = yamlio.read_stream(data, file=file)
-    if len(stream.items) == 1 and isinstance(stream.items[0], dict) and kind_of(stream.items[0]) == "ResourceList":
-        listing = yamlio.read_resource_list(data, file=file)
-        return _source(listing, data, file, note), listing.head.get("functionConfig")
-    return _source(stream, data, file, note), None
+def _parsed(data: bytes, file: str, folder: str) -> tuple[Source, object]:
+    """The source, and the function config of a ResourceList."""
+    found: StreamText | ListText = yamlio.read_stream(data, file=file)
+    config = None
+    if len(found.items) == 1 and isinstance(found.items[0], dict) and kind_of(found.items[0]) == "ResourceList":
+        found = listing = yamlio.read_resource_list(data, file=file)
+        config = listing.head.get("functionConfig")
+    objects = tuple(number for number, item in enumerate(found.items) if not _left_alone(item, file))
+    return Source(text=found, data=data, file=file, folder=folder, objects=objects), config
 
 
-def _source(found: StreamText | ListText, data: bytes, file: str, note: Note) -> Source:
-    objects = []
-    for number, item in enumerate(found.items):
-        reason = _left_alone(item, file)
-        if reason:
-            note(f"{file or 'stdin'}: document {number + 1} is left alone: {reason}")
-        else:
-            objects.append(number)
-    return Source(text=found, data=data, file=file, objects=tuple(objects))
+def _left_alone_in(source: Source) -> Iterator[str]:
+    """What there is to say of documents that are none of ours."""
+    for number, item in enumerate(source.text.items):
+        if reason := _left_alone(item, source.file):
+            yield f"{source.file or 'stdin'}: document {number + 1} is left alone: {reason}"
 
 
 def _left_alone(item: object, file: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import json
 from typing import TYPE_CHECKING
@@ -22,12 +23,17 @@ COMMANDS = ("render", "check", "migrate", "catalogue", "rules", "argocd", "insta
 
 def run(arguments: Sequence[str]) -> int:
     """The exit code of the command that the arguments name. Raises: RenderError, and what reading and writing raise."""
+    collects = gc.isenabled()
+    gc.disable()  # plain trees hold no cycles; looking for them costs a third of the time
     try:
         code = command.main(args=list(arguments), prog_name=NAME, standalone_mode=False)
     except click.Abort:
         return INTERRUPTED
     except click.ClickException as error:
         return fail(_message(error), error.exit_code)
+    finally:
+        if collects:
+            gc.enable()
     return code if isinstance(code, int) else 0
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from krm_fn import bundle, core, results, rules
-from krm_fn.cli import baseline, fingerprints, options
+from krm_fn.cli import baseline, fingerprints, options, progress
 from krm_fn.cli.formats import FORMATS, Report, Subject, written
 from krm_fn.cli.places import Places
 from krm_fn.cli.salvage import certain, findings, salvage
@@ -87,13 +87,15 @@ def check(
     known = baseline.read(baseline_file, may_lack=update_baseline) if baseline_file else None
     day = _today(today) if known else ""
     lost: list[Lost] = []
-    found = options.read_sources(paths, kustomizations, verbose=verbose, repair=_repair(lost))
+    bar = progress.shown(quiet=verbose)
+    found = options.read_sources(paths, kustomizations, verbose=verbose, repair=_repair(lost), watch=bar.watch)
     config = options.settings(found, config_file, flags, near=(*paths, *kustomizations), verbose=verbose)
     config = config.but(mode="validate")
     if expanded:
         config = config.but(severity={UNEXPANDED: "error", **config.severity})
-    outcome = core.render(found.items, config, places=found.places, schemas=read_schemas(schemas))
-    report = _report(found, outcome, config, lost).but(summary=summary)
+    with bar.at("Checking"):
+        outcome = core.render(found.items, config, places=found.places, schemas=read_schemas(schemas))
+        report = _report(found, outcome, config, lost).but(summary=summary)
     if known is not None:
         if update_baseline:
             known = _written(known, report.findings)

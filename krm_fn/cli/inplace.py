@@ -9,7 +9,8 @@ from codecs import BOM_UTF8
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from krm_fn.cli.outputs import appended, rendered
+from krm_fn.cli.outputs import appended, rendered, written
+from krm_fn.sources import unwatched
 from krm_fn.yamlio import ListText
 
 if TYPE_CHECKING:
@@ -17,16 +18,16 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krm_fn.core import Outcome
-    from krm_fn.sources import Source, Sources
+    from krm_fn.sources import Source, Sources, Watch
 
 
-def write(found: Sources, outcome: Outcome) -> list[str]:
+def write(found: Sources, outcome: Outcome, watch: Watch = unwatched) -> list[str]:
     """Write the files whose objects changed, each by one rename, and give their names.
 
     What rendering added comes last in the last file that changed, or in the last file. All new texts are on the disk before the
     first file is replaced. Raises: OSError.
     """
-    texts = _texts(found, outcome)
+    texts = _texts(found, outcome, watch)
     waiting: list[tuple[str, Path]] = []
     try:
         for file, data in texts.items():
@@ -40,18 +41,15 @@ def write(found: Sources, outcome: Outcome) -> list[str]:
     return list(texts)
 
 
-def _texts(found: Sources, outcome: Outcome) -> dict[str, bytes]:
+def _texts(found: Sources, outcome: Outcome, watch: Watch) -> dict[str, bytes]:
     pairs = list(rendered(found, outcome))
     changed = [number for number, (source, items) in enumerate(pairs) if _differ(source, items)]
     last = (changed or [len(pairs) - 1])[-1]
     more = {last: added} if (added := appended(found, outcome)) else {}
-    texts = {}
-    for number in sorted({*changed, *more}):
-        source, items = pairs[number]
-        text = _text(source, items, more.get(number, ()))
-        if text != source.data:
-            texts[source.file] = text
-    return texts
+    numbers = sorted({*changed, *more})
+    chosen = [pairs[number] for number in numbers]
+    new = written(chosen, lambda place: _text(*chosen[place], more.get(numbers[place], ())), watch)
+    return {source.file: text for (source, _), text in zip(chosen, new, strict=True) if text != source.data}
 
 
 def _differ(source: Source, items: Sequence[Any]) -> bool:

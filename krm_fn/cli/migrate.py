@@ -8,7 +8,7 @@ import click
 
 from krm_fn import config, results
 from krm_fn import migrate as migration
-from krm_fn.cli import inplace, options, outputs
+from krm_fn.cli import inplace, options, outputs, progress
 from krm_fn.cli.places import Places
 from krm_fn.config_keys import NAMES, Config
 from krm_fn.console import write_out
@@ -39,16 +39,19 @@ def migrate(
     """
     if in_place and ("-" in paths or kustomizations):
         raise UsageError("--in-place needs files; what comes from stdin or a build has no file to go to")
-    found = options.read_sources(paths, kustomizations, verbose=verbose)
+    bar = progress.shown(quiet=verbose)
+    found = options.read_sources(paths, kustomizations, verbose=verbose, watch=bar.watch)
     given = {"kubevirtVersion": kubevirt_version, "failOn": fail_on}
     settings = config.with_texts(Config(), given, place=options.flag_of)
-    items, findings = migration.migrate(found.items, settings.release, places=found.places)
+    with bar.at("Migrating"):
+        items, findings = migration.migrate(found.items, settings.release, places=found.places)
     report(map(Places(found).located, findings), sys.stderr)
     code, outcome = results.exit_code(findings, settings.fail_on), Outcome(items=items, findings=findings)
     if in_place:
-        for file in inplace.write(found, outcome):
-            if verbose:
-                options.note(f"{file}: written")
+        with bar.at("Writing"):
+            files = inplace.write(found, outcome, bar.watch)
+        for file in files if verbose else ():
+            options.note(f"{file}: written")
     elif not code:
-        write_out(outputs.to_yaml(found, outcome))
+        write_out(outputs.to_yaml(found, outcome, bar.watch))
     return code

@@ -20,12 +20,15 @@ if TYPE_CHECKING:
 
     from krm_fn.config import Config
     from krm_fn.config_keys import Key
-    from krm_fn.sources import Repair, Sources
+    from krm_fn.sources import Repair, Sources, Watch
 
     Decorator = Callable[[Any], Any]
+    Choice = click.Choice[str]
+else:
+    Choice = click.Choice  # generic from click 8.2 on
 
 
-class Words(click.Choice[str]):
+class Words(Choice):
     """Shows and completes the words of a key; the config's own checks judge them, for they name the nearest."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ARG002
@@ -83,15 +86,21 @@ def source_options(command: Any) -> Any:
 
 
 def read_sources(
-    paths: tuple[str, ...], kustomizations: tuple[str, ...], *, verbose: bool, repair: Repair | None = None
+    paths: tuple[str, ...],
+    kustomizations: tuple[str, ...],
+    *,
+    verbose: bool,
+    repair: Repair | None = None,
+    watch: Watch = sources.unwatched,
 ) -> Sources:
     """What the command was told to read. Raises: UsageError where that is nothing; InputError.
 
-    `repair` as in `sources.read`.
+    `repair` and `watch` as in `sources.read`.
     """
     if not paths and not kustomizations:
         raise UsageError("nothing to read; name files or folders, -k DIR, or - for stdin")
-    return sources.read(paths, kustomizations=kustomizations, note=note if verbose else lambda _: None, repair=repair)
+    told = note if verbose else lambda _: None
+    return sources.read(paths, kustomizations=kustomizations, note=told, repair=repair, watch=watch)
 
 
 def note(text: str) -> None:

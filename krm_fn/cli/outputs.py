@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from krm_fn import results, yamlio
+from krm_fn import results, sharing, yamlio
 from krm_fn.cli import patch
-from krm_fn.sources import Source
+from krm_fn.sources import Source, unwatched
 from krm_fn.yamlio import ListText
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
     from krm_fn.core import Outcome
-    from krm_fn.sources import Sources
+    from krm_fn.sources import Sources, Watch
+
+
+LEAST_SHARED = 1_000_000  # bytes of documents that changed
 
 
 def rendered(found: Sources, outcome: Outcome) -> Iterator[tuple[Source, Sequence[Any]]]:
@@ -32,11 +35,27 @@ def appended(found: Sources, outcome: Outcome) -> Sequence[Any]:
     return outcome.items[len(found.items) :]
 
 
-def to_yaml(found: Sources, outcome: Outcome) -> bytes:
+def to_yaml(found: Sources, outcome: Outcome, watch: Watch = unwatched) -> bytes:
     """All objects as one stream; a document that nothing touched as it was written."""
-    chunks = [chunk for source, items in rendered(found, outcome) for chunk in _chunks(source, items)]
+    pairs = list(rendered(found, outcome))
+    chunks = [chunk for some in written(pairs, lambda number: _chunks(*pairs[number]), watch) for chunk in some]
     chunks += [yamlio.dump(item).encode() for item in appended(found, outcome)]
     return b"---\n".join(_closed(chunk) for chunk in chunks)
+
+
+def written(
+    pairs: Sequence[tuple[Source, Sequence[Any]]], write: Callable[[int], Any], watch: Watch = unwatched
+) -> Iterable[Any]:
+    """What `write` gives for the number of each source; where much is to be written, several processes do it."""
+    parts = sharing.parted([_weight(*pair) for pair in pairs], LEAST_SHARED)
+    return watch("Writing", sharing.shared(write, parts), len(parts[0]))
+
+
+def _weight(source: Source, items: Sequence[Any]) -> int:
+    """How much there is to write: the bytes of the documents that changed."""
+    pieces = source.text.pieces
+    changed = (number for number, old, new in zip(source.objects, source.items, items, strict=True) if old is not new)
+    return sum(pieces[number].end - pieces[number].start for number in changed)
 
 
 def _chunks(source: Source, items: Sequence[Any]) -> list[bytes]:
@@ -56,13 +75,13 @@ def _closed(chunk: bytes) -> bytes:
     return chunk if chunk.endswith(b"\n") else chunk + b"\n"
 
 
-def to_json(_: Sources, outcome: Outcome) -> bytes:
+def to_json(_: Sources, outcome: Outcome, __: Watch = unwatched) -> bytes:
     """A `v1 List`, as `kubectl get -o json` prints several objects."""
     listing = {"apiVersion": "v1", "kind": "List", "items": outcome.items}
     return (json.dumps(listing, indent=4, ensure_ascii=False) + "\n").encode()
 
 
-def to_resource_list(found: Sources, outcome: Outcome) -> bytes:
+def to_resource_list(found: Sources, outcome: Outcome, _: Watch = unwatched) -> bytes:
     """A ResourceList with the items and what there is to say of them; one that was read keeps its text."""
     said = [results.to_krm(finding) for finding in outcome.findings]
     match found.sources:
@@ -72,12 +91,12 @@ def to_resource_list(found: Sources, outcome: Outcome) -> bytes:
     return yamlio.dump(listing).encode()
 
 
-def to_patches(found: Sources, outcome: Outcome) -> bytes:
+def to_patches(found: Sources, outcome: Outcome, _: Watch = unwatched) -> bytes:
     """A list of kustomize patches, one for each changed object; `[]` where nothing changed."""
     return yamlio.dump(patch.entries(found.items, outcome.items)).encode()
 
 
-OUTPUTS: dict[str, Callable[[Sources, Outcome], bytes]] = {
+OUTPUTS: dict[str, Callable[[Sources, Outcome, Watch], bytes]] = {
     "yaml": to_yaml,
     "json": to_json,
     "resourcelist": to_resource_list,

@@ -9,7 +9,7 @@ import click
 from click.core import ParameterSource
 
 from krm_fn import core, results
-from krm_fn.cli import inplace, options, outputs
+from krm_fn.cli import inplace, options, outputs, progress
 from krm_fn.cli.places import Places
 from krm_fn.console import write_out
 from krm_fn.errors import UsageError
@@ -49,17 +49,22 @@ def render(
         raise UsageError("--in-place keeps each file's own form; drop -o, or drop --in-place")
     if in_place and ("-" in paths or kustomizations):
         raise UsageError("--in-place needs files; what comes from stdin or a build has no file to go to")
-    found = options.read_sources(paths, kustomizations, verbose=verbose)
+    bar = progress.shown(quiet=verbose)
+    found = options.read_sources(paths, kustomizations, verbose=verbose, watch=bar.watch)
     config = options.settings(found, config_file, flags, near=(*paths, *kustomizations), verbose=verbose)
-    outcome = core.render(found.items, config, places=found.places)
+    with bar.at("Rendering"):
+        outcome = core.render(found.items, config, places=found.places)
     report(map(Places(found).located, outcome.findings), sys.stderr)
     code = results.exit_code(outcome.findings, config.fail_on)
     if in_place:
-        for file in inplace.write(found, outcome):
-            if verbose:
-                options.note(f"{file}: written")
+        with bar.at("Writing"):
+            files = inplace.write(found, outcome, bar.watch)
+        for file in files if verbose else ():
+            options.note(f"{file}: written")
     elif not code or output in outputs.WITH_RESULTS:
         if output == "patch" and (more := outputs.appended(found, outcome)):
             options.note(f"objects were added ({len(more)}), which a patch can't carry; -o yaml prints them")
-        write_out(outputs.OUTPUTS[output](found, outcome))
+        with bar.at("Writing"):
+            data = outputs.OUTPUTS[output](found, outcome, bar.watch)
+        write_out(data)
     return code

@@ -1,0 +1,131 @@
+"""A bar on the terminal that shows what a command is at, once the command has worked for a second.
+
+A timer's signal draws it: work is not slowed down, may stand still anywhere, and no thread is there where the process forks.
+Where nobody looks (no terminal, CI, a terminal that can't erase, a job in the background), nothing is drawn.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import contextmanager, suppress
+from itertools import repeat
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any, TextIO
+
+FIRST, NEXT = 1.0, 0.1  # seconds until it is drawn first, and between drawings
+WIDEST = 30  # columns of the bar itself; what stands beside it needs fewer
+ERASED = "\r\x1b[K\x1b[?25h"  # an empty line, and the cursor, which click hides
+
+
+class Progress:
+    """What the command is at: `label` names it, "" where nothing is to be drawn; `done` of `length` is done."""
+
+    def __init__(self) -> None:
+        self.label, self.length, self.done = "", 0, 0
+        self.terminal: TextIO | None = None
+        self.bar: Any = None
+        self.drawing = False
+
+    def watch(self, label: str, work: Iterable[Any], length: int) -> Iterator[Any]:
+        """What the work gives, one after the other; once it gave so many as `length`, nearly all is done."""
+        with self.at(label, length):
+            for each in work:
+                yield each
+                self.done += 1
+
+    @contextmanager
+    def at(self, label: str, length: int = 0) -> Iterator[None]:
+        """Names the work that is done inside; without a length, the bar only tells that it goes on."""
+        before = self.length, self.done, self.label
+        self.begin(length, 0, label)
+        try:
+            yield
+        finally:
+            self.begin(*before)
+
+    def begin(self, length: int, done: int, label: str) -> None:
+        self.label = ""  # a signal may come in between
+        self.erase()
+        self.length, self.done, self.label = length, done, label
+
+    def draw(self, *_: object) -> None:
+        """Draw the bar as it stands; the handler of a signal, so no error may leave it."""
+        if not self.label or self.drawing or not self.terminal or not _in_foreground(self.terminal):
+            return
+        self.drawing = True
+        try:
+            self.bar = self.bar or self.new_bar(self.terminal)
+            self.bar.make_step(self.done - self.bar.pos if self.length else 1)
+            self.bar.render_progress()
+        except (OSError, ValueError):  # the terminal is gone
+            self.terminal = None
+        finally:
+            self.drawing = False
+
+    def new_bar(self, terminal: TextIO) -> Any:
+        columns = os.get_terminal_size(terminal.fileno()).columns or 2 * WIDEST
+        return click.progressbar(
+            None if self.length else repeat(None),
+            length=self.length or None,
+            label=f"{self.label:<10}",
+            show_eta=False,
+            width=max(1, min(WIDEST, columns - WIDEST)),
+            file=terminal,
+        )
+
+    def erase(self) -> None:
+        """Leave the line as it was before."""
+        if self.bar and self.terminal:
+            with suppress(OSError):
+                self.terminal.write(ERASED)
+                self.terminal.flush()
+        self.bar = None
+
+
+def shown(*, quiet: bool = False) -> Progress:
+    """The progress of the current command, drawn until that ends; with `quiet`, never."""
+    return click.get_current_context().with_resource(_drawn(quiet=quiet))
+
+
+@contextmanager
+def _drawn(*, quiet: bool) -> Iterator[Progress]:
+    progress = Progress()
+    if quiet or not _is_looked_at():
+        yield progress
+        return
+    import signal
+
+    try:
+        before = signal.signal(signal.SIGALRM, progress.draw)
+    except ValueError:  # only the main thread may
+        yield progress
+        return
+    progress.terminal = terminal = os.fdopen(os.dup(sys.stderr.fileno()), "w", errors="replace")
+    signal.setitimer(signal.ITIMER_REAL, FIRST, NEXT)
+    try:
+        yield progress
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        with suppress(OSError):
+            terminal.close()
+
+
+def _is_looked_at() -> bool:
+    """True where someone sits at a terminal that can erase what it shows, and where there are timers."""
+    terminal = sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") not in (None, "", "dumb")
+    return terminal and os.environ.get("CI", "").lower() in ("", "0", "false") and os.name == "posix"
+
+
+def _in_foreground(terminal: TextIO) -> bool:
+    """False for a job that the shell runs in the background: it would write into what is done meanwhile."""
+    try:
+        return os.tcgetpgrp(terminal.fileno()) == os.getpgrp()
+    except OSError:  # not the terminal that the process belongs to
+        return True

@@ -1,0 +1,287 @@
+"""The bar on the terminal: what a person sees of it, what stays of it, and that nobody else gets any."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+pty = pytest.importorskip("pty")
+
+ROOT = Path(__file__).resolve().parents[1]
+SIZE = "apiVersion: instancetype.kubevirt.io/v1beta1\nkind: VirtualMachineClusterInstancetype\nmetadata: {name: small}\n"
+VM = """\
+apiVersion: kubevirt.io/v1
+kind: VirtualMachine
+metadata: {name: %s, namespace: shop}
+spec: {runStrategy: Always, instancetype: {name: %s}, template: {spec: {domain: {devices: {}}}}}
+"""
+# The command as it is, but that a second passes as fast as it can, and that everything takes some of them.
+AT_ONCE = """\
+import os, sys, time
+from krm_fn import core, main, migrate, sharing, sources, yamlio
+from krm_fn.cli import inplace, outputs, progress
+progress.FIRST = progress.NEXT = 0.005
+def slow(module, name, seconds):
+    real = getattr(module, name)
+    def slowed(*given, **named):
+        time.sleep(seconds)
+        return real(*given, **named)
+    setattr(module, name, slowed)
+slow(sources, "_parsed", 0.01)
+slow(outputs, "_chunks", 0.01)
+slow(inplace, "_text", 0.01)
+slow(core, "render", 0.05)
+slow(migrate, "migrate", 0.05)
+{more}
+sys.exit(main.main())
+"""
+IN_AN_HOUR = "from krm_fn import main\nfrom krm_fn.cli import progress\nprogress.FIRST = 3600\nmain.main()"
+SHARED = "sharing.processes = lambda: 2\nsources.LEAST_SHARED = outputs.LEAST_SHARED = 0\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "size.yaml").write_text(SIZE + "spec: {cpu: {guest: 2}, memory: {guest: 4Gi}}\n")
+    for number in range(20):
+        (tmp_path / f"{number:02}.yaml").write_text(VM % (f"vm-{number}", "smal" if number == 7 else "small"))
+    return tmp_path
+
+
+class Terminal:
+    """A command on a terminal: what it wrote there, and what of it a person sees in the end."""
+
+    def __init__(self, program: str, *arguments: str, cwd: Path, environment: Mapping[str, str], columns: int = 80) -> None:
+        self.ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        unset = {"CI": "", "NO_COLOR": "", "TERM": "xterm-256color", "PYTHONPATH": str(ROOT)}
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", program, *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=theirs,
+            cwd=cwd,
+            env={**os.environ, **unset, **environment},
+            start_new_session=True,
+        )
+        os.close(theirs)
+        self.written = b""
+
+    def read_until(self, text: bytes) -> None:
+        while text not in self.written and self.read():
+            pass
+        assert text in self.written
+
+    def read(self) -> bool:
+        if not select.select([self.ours], [], [], 60)[0]:
+            self.process.kill()
+            pytest.fail(f"nothing more comes after {self.written!r}")
+        try:
+            new = os.read(self.ours, 1 << 16)
+        except OSError:  # nobody has the other end any more
+            return False
+        self.written += new
+        return bool(new)
+
+    def ended(self) -> Terminal:
+        while self.read():
+            pass
+        os.close(self.ours)
+        self.out = self.process.stdout.read().decode()
+        self.process.stdout.close()
+        self.code = self.process.wait(60)
+        return self
+
+    @property
+    def seen(self) -> str:
+        """What is left on the screen."""
+        lines = []
+        for line in re.sub(r"\x1b\[\?25[lh]", "", self.written.decode()).split("\r\n"):
+            cells = ""
+            for part in line.split("\r"):
+                text = part.removeprefix("\x1b[K")
+                cells = text + ("" if text != part else cells[len(text) :])
+            lines.append(cells.rstrip())
+        return "\n".join(lines)
+
+    @property
+    def has_cursor(self) -> bool:
+        return self.written.rfind(b"\x1b[?25l") <= self.written.rfind(b"\x1b[?25h")
+
+
+@pytest.fixture
+def terminal(folder: Path) -> Callable[..., Terminal]:
+    def start(*arguments: str, program: str = AT_ONCE.format(more=""), columns: int = 80, **environment: str) -> Terminal:
+        return Terminal(program, *arguments, cwd=folder, environment=environment, columns=columns)
+
+    return start
+
+
+def elsewhere(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """The same command where there is no terminal."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm-256color"}
+    command = [sys.executable, "-c", AT_ONCE.format(more=""), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment, check=False)
+
+
+CALLS = [
+    (["render", ".", "--fail-on", "never"], ("Reading", "Rendering", "Writing")),
+    (["render", ".", "--fail-on", "never", "-o", "json"], ("Reading", "Rendering")),
+    (["check", "."], ("Reading", "Checking")),
+    (["migrate", "."], ("Reading", "Migrating", "Writing")),
+]
+
+
+@pytest.mark.parametrize("more", ["", SHARED], ids=["one process", "two"])
+@pytest.mark.parametrize(("arguments", "labels"), CALLS, ids=" ".join)
+def test_the_bar_tells_what_is_done_and_leaves_nothing_behind(terminal, folder, arguments, labels, more):
+    shown = terminal(*arguments, program=AT_ONCE.format(more=more)).ended()
+    hidden = elsewhere(folder, *arguments)
+    assert (shown.code, shown.out) == (hidden.returncode, hidden.stdout)
+    assert shown.seen == hidden.stderr
+    assert shown.has_cursor
+    for label in labels:
+        assert f"{label:<10}  [".encode() in shown.written
+    assert re.search(rb"Reading     \[#+-*\] +\d+%", shown.written)
+
+
+def test_files_that_are_written_back_are_shown_too(terminal, folder):
+    shown = terminal("render", "--in-place", ".").ended()
+    assert shown.code == 1
+    assert b"Writing     [#" in shown.written
+    assert "sockets: 2" in (folder / "00.yaml").read_text()
+    assert re.fullmatch("kubevirt-render: error: 07.yaml:.*\n", shown.seen)
+
+
+def test_the_bar_is_gone_before_a_finding_is_printed(terminal):
+    written = terminal("render", ".", "--fail-on", "never").ended().written
+    before, _, _ = written.partition(b"kubevirt-render: error: ")
+    assert before.endswith(b"\r\x1b[K\x1b[?25h")
+
+
+def test_what_takes_no_second_shows_nothing_and_loads_no_bar(terminal, folder):
+    program = IN_AN_HOUR + "\nassert 'click._termui_impl' not in sys.modules"
+    shown = terminal("render", ".", program="import sys\n" + program).ended()
+    assert shown.written.startswith(b"kubevirt-render: error: 07.yaml")
+    assert shown.written.count(b"\n") == 1
+
+
+@pytest.mark.parametrize(
+    "environment", [{"TERM": "dumb"}, {"TERM": ""}, {"CI": "true"}, {"CI": "1"}], ids=lambda given: "=".join(*given.items())
+)
+def test_who_can_not_show_it_or_runs_unwatched_gets_none(terminal, environment):
+    shown = terminal("render", ".", **environment).ended()
+    assert shown.written.startswith(b"kubevirt-render: error: 07.yaml")
+
+
+@pytest.mark.parametrize("environment", [{"CI": "false"}, {"NO_COLOR": "1"}], ids=lambda given: "=".join(*given.items()))
+def test_it_is_shown_without_colour(terminal, environment):
+    shown = terminal("render", ".", **environment).ended()
+    assert b"Rendering   [" in shown.written
+    assert not re.search(rb"\x1b\[[0-9;]*m", shown.written)
+
+
+def test_notes_take_its_place(terminal):
+    written = terminal("render", "-v", ".").ended().written
+    assert b"[" not in written.replace(b"instancetypes[", b"").partition(b"kubevirt-render: error")[0]
+
+
+def test_no_line_is_wider_than_the_terminal(terminal):
+    shown = terminal("render", ".", columns=40).ended()
+    bars = re.findall(r"Reading[^\r\x1b]*", shown.written.decode())
+    assert bars
+    assert max(len(bar.rstrip()) for bar in bars) < 40
+
+
+@pytest.mark.parametrize("place", ["Reading", "Rendering", "Writing"])
+def test_ctrl_c_leaves_the_line_empty_and_no_process(terminal, folder, place):
+    names = {"Reading": "sources, '_parsed'", "Rendering": "core, 'render'", "Writing": "inplace, '_text'"}
+    program = AT_ONCE.format(more=SHARED + f"slow({names[place]}, 2)")
+    before = {file.name: file.read_bytes() for file in folder.iterdir()}
+    shown = terminal("render", "--in-place", ".", program=program)
+    shown.read_until(f"{place:<10}  [".encode())
+    os.killpg(shown.process.pid, signal.SIGINT)
+    shown.ended()
+    assert (shown.code, shown.out) == (130, "")
+    assert shown.has_cursor
+    assert not re.search(f"{place}|Traceback", shown.seen)
+    assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
+    wait_for_the_end_of(shown.process.pid)
+
+
+def wait_for_the_end_of(group: int) -> None:
+    """The processes that were killed with it are gone once init has noticed."""
+    for _ in range(1000):
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.01)
+    pytest.fail("a process is left")
+
+
+def test_a_process_that_dies_is_not_noticed(terminal, folder):
+    dying = """
+pid, parsed, chunks = os.getpid(), sources._parsed, outputs._chunks
+def killed(real):
+    return lambda *given: real(*given) if os.getpid() == pid else os.kill(os.getpid(), 9)
+sources._parsed, outputs._chunks = killed(parsed), killed(chunks)
+"""
+    arguments = ["render", ".", "--fail-on", "never"]
+    shown = terminal(*arguments, program=AT_ONCE.format(more=SHARED + dying)).ended()
+    hidden = elsewhere(folder, *arguments)
+    assert (shown.code, shown.out, shown.seen) == (hidden.returncode, hidden.stdout, hidden.stderr)
+
+
+def test_a_job_in_the_background_draws_nothing(terminal):
+    """The session's own terminal belongs to its leader, which waits, and the command is a job of another group."""
+    job = """
+import fcntl, termios
+fcntl.ioctl(2, termios.TIOCSCTTY, 0)
+if pid := os.fork():
+    os._exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+os.setpgid(0, 0)
+"""
+    shown = terminal("render", ".", program=AT_ONCE.format(more=job)).ended()
+    assert shown.code == 1
+    assert shown.written.startswith(b"kubevirt-render: error: 07.yaml")
+
+
+def test_the_job_in_the_foreground_of_the_terminal_draws(terminal):
+    leader = "import fcntl, termios\nfcntl.ioctl(2, termios.TIOCSCTTY, 0)\n"
+    assert b"Rendering   [" in terminal("render", ".", program=AT_ONCE.format(more=leader)).ended().written
+
+
+def test_a_thread_draws_nothing(terminal):
+    """Only a main thread is told of signals."""
+    thread = """
+import threading
+from krm_fn.cli import run
+worker = threading.Thread(target=lambda: codes.append(run(sys.argv[1:])))
+codes = []
+worker.start(), worker.join()
+sys.exit(codes[0])
+"""
+    shown = terminal("render", ".", program=AT_ONCE.format(more=thread)).ended()
+    assert shown.code == 1
+    assert shown.written.startswith(b"kubevirt-render: error: 07.yaml")
+
+
+def test_a_terminal_that_goes_away_stops_nothing(terminal, folder):
+    (folder / "07.yaml").unlink()
+    shown = terminal("render", ".")
+    shown.read_until(b"Reading     [")
+    os.close(shown.ours)
+    out, _ = shown.process.communicate(timeout=60)
+    assert (shown.process.returncode, out.count(b"kind: VirtualMachine\n")) == (0, 19)
