@@ -78,6 +78,8 @@ def test_a_second_byte_order_mark_moves_nothing() -> None:
         ("a: {}", "a"),
         ("on: {}", "true"),
         ("0x1F: {}", "31"),
+        ("1.50: {}", "1.5"),
+        ("app.kubernetes.io/part-of: {}", "app.kubernetes.io/part-of"),
         ("'a b': {}", "a b"),
         ('"\\x41" : {}', "A"),
         ("c:: {}", "c:"),

@@ -8,12 +8,15 @@ from krm_fn.errors import InputError
 from krm_fn.yamlio.events import AliasEvent, YAMLError
 from krm_fn.yamlio.nodes import ALIAS, BLOCK_SCALAR, MAP, NO_ENTRIES, NO_NODES, SEQ, Node
 from krm_fn.yamlio.reader import END, FLOW, SHAPE, Memo, Source, Spans, open_node, read_node
+from krm_fn.yamlio.scalars import key_text, resolve_typed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from krm_fn.yamlio.nodes import Entry
+
+UNMARKED = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/-")  # what nearly all keys are made of
 
 
 def read_positions(text: str, *, first_entry: bool = False, memo: Memo | None = None) -> Node:
@@ -177,6 +180,8 @@ class Seq(Collection):
 
 
 def _read_key(written: str) -> Any:
+    if written[:1].isalnum() and UNMARKED.issuperset(written):
+        return key_text(resolve_typed(written))
     source = Part(f" {written}: 0")
     try:
         return source.key(open_node(source, first_entry=True))
