@@ -106,6 +106,7 @@ class Run:
         self.removed = False
         self.inside: list[tuple[int, Path, Object]] = []
         self.flawless: set[Shape | None] = set()
+        self.sound: set[tuple[Shape, str]] = set()
         self.outcomes: dict[tuple[Shape, Difference], tuple[Pattern, VmFacts | None]] = {}
         name = f"{modes.__name__}.{settings.mode}"
         __import__(name)
@@ -137,7 +138,8 @@ class Run:
             if catalogued:
                 self.catalogued.append((number, catalogued))
             return
-        facts = self.examine(number, entry)
+        sound = twin is not None and (twin.shape, entry.obj.get("apiVersion")) in self.sound
+        facts = self.examine(number, entry, keys_known=sound)
         if facts and self.said == said and not facts.troubled and facts.resolution.vm is facts.vm:
             self.remember(entry.item, facts, twin)
 
@@ -150,21 +152,27 @@ class Run:
             if len(self.outcomes) >= OUTCOMES:
                 self.outcomes.clear()
             self.outcomes[twin.shape, twin.differing] = pattern, of_catalogue(facts)
+            self.sound.add((twin.shape, facts.entry.obj["apiVersion"]))
 
-    def examine(self, number: int, light: Entry) -> VmFacts | None:
-        """Say and change what there is to of one object; the facts of the VM in it, where it holds one."""
+    def look_at_keys(self, entry: Entry) -> None:
+        """Say what there is to of the keys of one object, which is the same for all of a shape and an apiVersion."""
         release, severity = self.settings.release, self.settings.severity
-        entry = light.but(obj=light.obj.whole()) if isinstance(light.obj, Light) else light
         flaws = schema.strangers_in(entry, release)
         if flaws:
             self.of_schemas += rules.judge("schema", ObjectFacts(entry=entry, release=release, flaws=flaws), severity)
         if not self.removed and is_served(entry.obj, release):
             self.removed = any(True for _ in removed_fields(entry.obj))
+
+    def examine(self, number: int, light: Entry, *, keys_known: bool = False) -> VmFacts | None:
+        """Say and change what there is to of one object; the facts of the VM in it, where it holds one."""
+        entry = light.but(obj=light.obj.whole()) if isinstance(light.obj, Light) else light
+        if not keys_known:
+            self.look_at_keys(entry)
         facts = self.work.vm(entry, self.resolver)
         if facts is None:
             return None
         if facts.troubled:
-            self.of_vms += rules.judge("vm", facts, severity)
+            self.of_vms += rules.judge("vm", facts, self.settings.severity)
         for changed, path, new in self.mode.changes(self.work.facts(vms=(facts,))):
             if changed.path:
                 self.inside.append((number, (*changed.path, *path), new))
