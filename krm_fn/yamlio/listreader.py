@@ -129,6 +129,7 @@ class ListReader:
         self.values["items"] = items
         if event.anchor is not None:
             source.anchors[event.anchor] = items, OUTSIDE
+            source.open.add(id(items))
         places: list[tuple[int, int, int, int]] = []
         while (event := get()).__class__ is not SequenceEndEvent:
             mark = event.start_mark
@@ -139,6 +140,7 @@ class ListReader:
             items.append(value)
             places.append((start, self.offset(end_of(last)) if flow else 0, mark.line + 1, mark.column))
         source.home = OUTSIDE
+        source.open.discard(id(items))
         if self.form != "loose":
             self.form = "empty" if not places else "flow" if flow else "block"
         if flow:

@@ -95,6 +95,7 @@ class Source:
         self.file = file
         self.home = OUTSIDE
         self.anchors: dict[str, tuple[Any, int]] = {name: (value, OUTSIDE) for name, value in (anchors or {}).items()}
+        self.open: set[int] = set()  # the ids of maps and lists that have an anchor and are not yet read to their end
         self.crossing: list[tuple[int, int, str, Any]] = []
         self.aliased, self.limit = 0, max(ALIASED_NODES, len(text) // BYTES_PER_ALIASED_NODE)
         self.memo = memo or Memo()
@@ -116,7 +117,7 @@ class Source:
     def key(self, event: Any) -> Any:
         """The text of a key event, or MERGE."""
         if event.__class__ is AliasEvent:
-            value = self.alias(event, ())
+            value = self.alias(event, 0)
             if isinstance(value, (dict, list)):
                 raise self.fail("a map or list is no key; expected text", event)
         elif event.__class__ is not ScalarEvent:
@@ -145,16 +146,16 @@ class Source:
         self.anchors[event.anchor] = value, self.home
         self.spans.anchored.append(len(self.spans.kinds) - 1)
 
-    def alias(self, event: Any, around: Any) -> Any:
-        """The value an alias stands for; `around` are the containers it stands in, outermost first."""
+    def alias(self, event: Any, depth: int) -> Any:
+        """The value an alias stands for that is inside so many containers."""
         name = event.anchor
         if name not in self.anchors:
             raise self.fail(f"the alias *{name} has no anchor &{name} before it", event)
         value, home = self.anchors[name]
         if isinstance(value, (dict, list)):
-            if any(value is container for container in around):
+            if id(value) in self.open:
                 raise self.fail(f"the alias *{name} stands inside its own anchor", event)
-            self.spend(value, len(around), event)
+            self.spend(value, depth, event)
         if home != self.home:
             self.crossing.append((home, self.home, name, value))
         return value
@@ -251,11 +252,14 @@ def read_node(source: Source, event: Any, outside: int = 0) -> tuple[Any, Any]: 
             spans.note(shape | FLOW if event.flow_style else shape, event)
             if event.anchor is not None:
                 source.define(event, into)
+                source.open.add(id(into))
             event = get()
             continue
         elif kind is MappingEndEvent or kind is SequenceEndEvent:
             value = into
             into, key, number = stack.pop()
+            if source.open:
+                source.open.discard(id(value))
             if kinds[number] & FLOW:
                 spans.note(END, event)
             ends[number] = len(kinds)
@@ -267,7 +271,7 @@ def read_node(source: Source, event: Any, outside: int = 0) -> tuple[Any, Any]: 
                     check_again(source, event, into, key)
                 event = get()
                 continue
-            value = source.alias(event, [container for container, *_ in stack if container is not None] + [into])
+            value = source.alias(event, len(stack))
         if into is None:
             return value, event
         if into.__class__ is list:
