@@ -18,8 +18,9 @@ def style_of(text: str, root: Node, newline: str) -> Style:
     if root.flow:
         return Style(step=_step_in_brackets(text, root), newline=newline)
     waiting = [root]
-    while waiting and not (step and found_dash):
-        node = waiting.pop(0)
+    for node in waiting:
+        if step and found_dash:
+            break
         column = -1
         for start, _, child in node.entries.values():
             if child.flow or child.kind not in (MAP, SEQ) or node.flow:

@@ -224,26 +224,36 @@ class ListText(Text):
         Raises: Unspliceable where what is no item aliases such an anchor.
         """
         expanded: set[int] = set(gone)
+        read: dict[int, tuple[bytes, dict[str, Any]]] = {}  # by item: its text, and what anchors stand for in it
+
+        def anchors_in(home: int) -> dict[str, Any]:
+            text = changed[home]
+            if home not in read or read[home][0] is not text:
+                read[home] = text, self._anchors_in(home, text.decode())
+            return read[home][1]
+
+        def keeps(home: int, name: str, value: Any) -> bool:
+            """True where the anchor in this item still has this value."""
+            if home in gone or home not in changed:
+                return home not in gone
+            return name in anchors_in(home) and same(anchors_in(home)[name], value)
+
         found = True
         while found:
             found = False
             for home, user, name, value in self.crossing:
-                if user not in expanded and not self._keeps(home, name, value, gone, changed):
+                if user not in expanded and not keeps(home, name, value):
                     if user < 0:
                         raise Unspliceable("an alias outside the items")
                     changed[user] = self.respelled(user, items[user], expand=True).encode()
                     expanded.add(user)
                     found = True
 
-    def _keeps(self, home: int, name: str, value: Any, gone: set[int], changed: dict[int, bytes]) -> bool:
-        """True where the anchor in this item still has this value."""
+    def _anchors_in(self, item: int, text: str) -> dict[str, Any]:
+        """The values of the anchors in a text of an item."""
         from krm_fn.yamlio.documents import read_piece
 
-        if home in gone or home not in changed:
-            return home not in gone
-        first = self.pieces[home].form == ENTRY
-        anchors = read_piece(changed[home].decode(), first_entry=first, anchors=self.outer.get(home), memo=self.memo)[1]
-        return name in anchors and same(anchors[name], value)
+        return read_piece(text, first_entry=self.pieces[item].form == ENTRY, anchors=self.outer.get(item), memo=self.memo)[1]
 
     def _anew(self, items: Sequence[Any], results: Sequence[Any]) -> bytes:
         """The whole list as new text, its keys in the input's order."""

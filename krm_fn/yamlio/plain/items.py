@@ -39,7 +39,7 @@ def read_region(text: str) -> dict[str, Any]:
     try:
         value: dict[str, Any] = read(text)
     except NotPlain:
-        if " &" in text or " *" in text:
+        if len(text) > LARGEST_ODD or any(mark in text for mark in MARKS):
             raise
         check_characters(text)
         value = by_libyaml(text)
