@@ -74,7 +74,8 @@ def _told(facts: BundleFacts, schemas: Sequence[Object]) -> Iterable[Finding]:
 def _judged(facts: BundleFacts, schemas: Sequence[Object]) -> Iterator[Finding]:
     severity = facts.config.severity
     whole = facts.config.mode == "validate"
-    for flawed in schema.examine(facts.bundle, facts.release, whole=whole, schemas=schemas):
+    twins = _twins(facts) if whole else {}
+    for flawed in schema.examine(facts.bundle, facts.release, whole=whole, schemas=schemas, twins=twins):
         yield from rules.judge("schema", flawed, severity)
     for vm in facts.vms:
         yield from rules.judge("vm", vm, severity)
@@ -90,6 +91,12 @@ def _judged(facts: BundleFacts, schemas: Sequence[Object]) -> Iterator[Finding]:
             yield from rules.judge("admission", refused, severity)
         facts = facts.but(faults=webhooks.faults(facts, refusals))
         yield from rules.judge_bundle(facts, severity, "lint")
+
+
+def _twins(facts: BundleFacts) -> dict[int, int]:
+    from krm_fn.twins import Twin  # only judging knows them
+
+    return {id(vm.entry.obj): id(vm.first.entry.obj) for vm in facts.vms if isinstance(vm, Twin)}
 
 
 def _silenced(found: list[Finding], facts: BundleFacts) -> tuple[list[Finding], tuple[Suppressed, ...]]:

@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     from krm_fn.releases import Release
     from krm_fn.resource import Object
 
-# Where the VM stands in the kinds that hold one, by API group and kind.
+VM = "VirtualMachine"
+# Where it stands in the kinds that hold one, by API group and kind.
 VM_IN: dict[tuple[str, str], Path] = {
-    ("kubevirt.io", "VirtualMachine"): (),
+    ("kubevirt.io", VM): (),
     ("pool.kubevirt.io", "VirtualMachinePool"): ("spec", "virtualMachineTemplate"),
 }
 # Up to 1.4 what KubeVirt's expander gets has passed the mutating webhook whole, defaults and all.
@@ -76,7 +77,22 @@ class Work(Value):
     def vms(self) -> Iterator[VmFacts]:
         """The facts of every VM and of every pool's template, in the bundle's order."""
         resolver = self.resolver()
-        return (facts for entry in self.bundle.entries if (facts := self.vm(entry, resolver)))
+
+        def made(entry: Entry) -> VmFacts | None:
+            return self.vm(entry, resolver)
+
+        if not self._has_twins():
+            return filter(None, map(made, self.bundle.entries))
+        from krm_fn.twins import Twins
+
+        twins = Twins(self)
+        found = (twins.facts(entry, made) if kind_of(entry.obj) == VM else made(entry) for entry in self.bundle.entries)
+        return filter(None, found)
+
+    def _has_twins(self) -> bool:
+        """True where the VMs are only judged, so that of those that are alike one stands for all."""
+        started = self.has_presets or self.settings.instances == "include" or self.settings.defaults == "pinned"
+        return self.settings.mode == "validate" and not started and len(self.bundle.of_kind(VM)) > 1
 
     def vm(self, entry: Entry, resolver: Resolver) -> VmFacts | None:
         """The facts of the VM in an object, or of the template in a pool; None where it holds none."""
@@ -84,7 +100,7 @@ class Work(Value):
         if prefix is None:
             return None
         vm = get(entry.obj, prefix)
-        return self._vm(entry, prefix, vm, resolver.resolve(vm, namespace=effective_namespace(entry.obj)))
+        return self.of_vm(entry, prefix, vm, resolver.resolve(vm, namespace=effective_namespace(entry.obj)))
 
     def resolver(self) -> Resolver:
         return Resolver(bundle=self.bundle, release=self.settings.release, catalogue=self._catalogue())
@@ -100,7 +116,8 @@ class Work(Value):
             instances=instances,
         )
 
-    def _vm(self, entry: Entry, prefix: Path, vm: Object, resolution: Resolution) -> VmFacts:
+    def of_vm(self, entry: Entry, prefix: Path, vm: Object, resolution: Resolution) -> VmFacts:
+        """The facts of a VM that was resolved; `prefix` leads from the object's root to it."""
         admitted = self._admitted(entry, prefix, resolution)
         expansion = self.expansion(admitted, resolution, namespace=effective_namespace(entry.obj))
         facts = VmFacts(

@@ -13,6 +13,7 @@ from krm_fn.facts import AdmissionFacts, Resolution, SourceFault
 from krm_fn.instance.defaults import set_webhook_defaults
 from krm_fn.paths import as_map, copy, get, is_set
 from krm_fn.resource import group_of, kind_of, ref_of
+from krm_fn.twins import Twin
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,9 +37,14 @@ def examine(facts: BundleFacts) -> Iterator[AdmissionFacts]:
     The facts must be those of mode `validate`: a VM's expansion is then what admission makes of it.
     """
     presets = {(each.entry.item, each.entry.path): each.rendered for each in facts.instances}
+    admitted: set[int] = set()
     for vm in facts.vms:
-        if not vm.prefix:
-            yield from _of_vm(vm)
+        if vm.prefix or (isinstance(vm, Twin) and id(vm.first) in admitted):
+            continue
+        refused = tuple(_of_vm(vm))
+        if not refused:
+            admitted.add(id(vm))
+        yield from refused
     for entry in facts.bundle.entries:
         kind = group_of(entry.obj), kind_of(entry.obj)
         if kind in KINDS:

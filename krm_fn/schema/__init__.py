@@ -14,7 +14,7 @@ from krm_fn.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator
+    from collections.abc import Container, Iterable, Iterator, Mapping
 
     from krm_fn.bundle import Bundle, Entry
     from krm_fn.paths import Path
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from krm_fn.schema.flaws import Flaw
 
     Objects = Iterable[Object]
+    Twins = Mapping[int, int]  # by the id of an object that of another
 
 FILE = f"{__path__[0]}/api.txt"
 
@@ -60,24 +61,36 @@ class ObjectFacts(Value):
         return self.but(flaws=tuple(flaw for flaw in self.flaws if flaw.path not in told))
 
 
-def examine(bundle: Bundle, release: Release, *, whole: bool, schemas: Objects = ()) -> Iterator[ObjectFacts]:
+def examine(
+    bundle: Bundle, release: Release, *, whole: bool, schemas: Objects = (), twins: Twins | None = None
+) -> Iterator[ObjectFacts]:
     """The facts of every object of the bundle that has flaws.
 
     Where `whole` is False only fields of other releases are looked for, and only in the kinds that rendering reads.
     `schemas` are objects beside the bundle: CustomResourceDefinitions among them count like those of the bundle, and first.
+    `twins` names, by its id, for each object that has one before it the object that is like it in all that the API's own
+    schema asks.
     """
-    found = _whole(bundle, release, schemas) if whole else _strangers(bundle, release)
+    found = _whole(bundle, release, schemas, twins or {}) if whole else _strangers(bundle, release)
     for entry, flaws in found:
         if flaws:
             yield ObjectFacts(entry=entry, release=release, flaws=flaws)
 
 
-def _whole(bundle: Bundle, release: Release, schemas: Objects) -> Iterator[tuple[Entry, tuple[Flaw, ...]]]:
+def _whole(bundle: Bundle, release: Release, schemas: Objects, twins: Twins) -> Iterator[tuple[Entry, tuple[Flaw, ...]]]:
     from krm_fn.schema.checking import check
 
     crds = _crds(bundle, schemas)
+    if crds:
+        twins = {}  # a definition may ask for more
+    flawless: set[int] = set()
     for entry in bundle.entries:
-        yield entry, tuple(check(entry.obj, release, crds))
+        if twins.get(id(entry.obj)) in flawless:
+            continue
+        flaws = tuple(check(entry.obj, release, crds))
+        if not flaws:
+            flawless.add(id(entry.obj))
+        yield entry, flaws
 
 
 def _strangers(bundle: Bundle, release: Release) -> Iterator[tuple[Entry, tuple[Flaw, ...]]]:

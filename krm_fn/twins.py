@@ -1,0 +1,207 @@
+"""VMs that are judged alike: of those that differ only in what nobody reads, the first is judged for all.
+
+Most VMs of a fleet differ in names, addresses and user data. `ROWS` says of each such text what schema, expansion and admission
+read of it: nothing, which others are the same, or what a check says of it. VMs of which the same is read, and which are equal
+in all else, are twins: where nothing is to be said of the first by itself, nothing is to be said of the others.
+
+The rules about the whole bundle look at every VM all the same. `tests/test_twins.py` holds the rows.
+"""
+
+from __future__ import annotations
+
+import marshal
+
+from krm_fn.admission.formats import base64_length, is_label, is_serial, mac_length
+from krm_fn.admission.interfaces import RESERVED_MAC
+from krm_fn.admission.machines import RESERVED_LABELS
+from krm_fn.admission.volumes import LONGEST_CLOUD_INIT
+from krm_fn.facts import Resolution, VmFacts
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    from krm_fn.bundle import Entry
+    from krm_fn.facts import Expansion
+    from krm_fn.gather import Work
+    from krm_fn.paths import Path
+    from krm_fn.resource import Object
+
+    Names = dict[str, int]
+    Reading = Callable[[Any, Names], Any]
+    Row = tuple[Path, Reading]
+
+EACH = -1  # in a row, every item of a list
+TEXT = frozenset((str,))
+LONGEST_SERIAL = 256
+REMEMBERED = 20_000
+FORMAT = 2  # of marshal: from 3 on what it writes depends on who else holds a value
+
+
+def nothing(value: Any, _: Names) -> Any:
+    """A text that nobody reads."""
+    return () if type(value) is str else value
+
+
+def which(value: Any, names: Names) -> Any:
+    """A name that is only compared with others of its kind."""
+    return (names.setdefault(value, len(names)),) if type(value) is str and value else value
+
+
+def only(*judge: Callable[[str], object]) -> Reading:
+    """A text of which only that is read."""
+    return lambda value, _: tuple([each(value) for each in judge]) if type(value) is str else value
+
+
+def texts(value: Any, _: Names) -> Any:
+    """A map of texts that nobody reads."""
+    return () if _is_of_texts(value) else value
+
+
+def labels(value: Any, _: Names) -> Any:
+    """Labels that nobody reads but for KubeVirt's own."""
+    return () if _is_of_texts(value) and RESERVED_LABELS.isdisjoint(value) else value
+
+
+def _is_of_texts(value: Any) -> bool:
+    return type(value) is dict and TEXT.issuperset(map(type, value)) and TEXT.issuperset(map(type, value.values()))
+
+
+def _is_too_long(text: str) -> bool:
+    return len(text.encode(errors="replace")) > LONGEST_CLOUD_INIT
+
+
+def _is_sound_base64(text: str) -> bool:
+    return base64_length(text)[1]
+
+
+def _is_too_long_base64(text: str) -> bool:
+    return base64_length(text)[0] > LONGEST_CLOUD_INIT
+
+
+SPEC = ("spec", "template", "spec")
+VOLUME = (*SPEC, "volumes", EACH)
+INTERFACE = (*SPEC, "domain", "devices", "interfaces", EACH)
+FIRMWARE = (*SPEC, "domain", "firmware")
+
+ROWS: tuple[Row, ...] = (
+    (("metadata", "name"), nothing),
+    (("metadata", "labels"), texts),
+    (("metadata", "annotations"), texts),
+    (("spec", "dataVolumeTemplates", EACH, "metadata", "name"), which),
+    (("spec", "template", "metadata", "labels"), labels),
+    ((*SPEC, "hostname"), only(bool, is_label)),
+    ((*INTERFACE, "macAddress"), only(bool, mac_length, RESERVED_MAC.__eq__)),
+    ((*FIRMWARE, "uuid"), nothing),
+    ((*FIRMWARE, "serial"), only(bool, is_serial, lambda text: len(text.encode(errors="replace")) > LONGEST_SERIAL)),
+    ((*VOLUME, "dataVolume", "name"), which),
+    ((*VOLUME, "persistentVolumeClaim", "claimName"), which),
+    *(
+        ((*VOLUME, source, *place), reading)
+        for source in ("cloudInitNoCloud", "cloudInitConfigDrive")
+        for place, reading in (
+            (("userData",), only(bool, _is_too_long)),
+            (("userDataBase64",), only(bool, _is_sound_base64, _is_too_long_base64)),
+            (("secretRef", "name"), only(bool)),
+            (("networkData",), only(bool, _is_too_long)),
+            (("networkDataBase64",), only(bool, _is_sound_base64, _is_too_long_base64)),
+            (("networkDataSecretRef", "name"), only(bool)),
+        )
+    ),
+)
+
+
+def compiled(rows: Iterable[Row]) -> Reading:
+    """One reading of all that the rows are about; everything else is read as it is."""
+    below: dict[str | int, list[Row]] = {}
+    for (*path, last), reading in rows:
+        step = path[0] if path else last
+        below.setdefault(step, []).append(((*path[1:], last) if path else (), reading))
+    readings = tuple((step, inner[0][1] if inner[0][0] == () else compiled(inner)) for step, inner in below.items())
+
+    def of_map(value: Any, names: Names) -> Any:
+        if type(value) is not dict:
+            return value
+        read = value.copy()
+        for key, reading in readings:
+            if key in read:
+                read[key] = reading(read[key], names)
+        return read
+
+    def of_list(value: Any, names: Names) -> Any:
+        return [reading(each, names) for _, reading in readings for each in value] if type(value) is list else value
+
+    return of_list if EACH in below else of_map
+
+
+read = compiled(ROWS)
+
+
+def key_of(vm: Object) -> bytes | None:
+    """What judging reads of a VM, by which twins know each other; None of one that is no plain data."""
+    try:
+        return marshal.dumps(read(vm, {}), FORMAT)
+    except ValueError:
+        return None
+
+
+class Twin(VmFacts):
+    """The facts of a VM of which nothing is to be said by itself, as of its twin `first`; it is expanded when somebody asks."""
+
+    first: VmFacts
+    work: Work
+
+    @property
+    def troubled(self) -> bool:
+        return False
+
+    @property  # type: ignore[misc]  # made late, in the place of a field
+    def admitted(self) -> Object:
+        return self._made().admitted
+
+    @property  # type: ignore[misc]
+    def expansion(self) -> Expansion | None:
+        return self._made().expansion
+
+    @property  # type: ignore[misc]
+    def rendered(self) -> Object | None:
+        return self._made().rendered
+
+    def _made(self) -> VmFacts:
+        return self.work.of_vm(self.entry, self.prefix, self.vm, self.resolution)
+
+
+class Twins:
+    """The VMs of a bundle so far of which nothing is to be said by themselves."""
+
+    def __init__(self, work: Work) -> None:
+        self._work = work
+        self._known: dict[bytes, VmFacts] = {}
+
+    def facts(self, entry: Entry, make: Callable[[Entry], VmFacts | None]) -> VmFacts | None:
+        """The facts of the VM in an object that is one, as `make` makes them or as a twin's."""
+        key = key_of(entry.obj)
+        if key is None:
+            return make(entry)
+        first = self._known.get(key)
+        if first is not None:
+            return self._twin(entry, first)
+        facts = make(entry)
+        if facts and not facts.troubled and facts.resolution.vm is facts.vm:
+            if len(self._known) >= REMEMBERED:
+                self._known.clear()
+            self._known[key] = facts
+        return facts
+
+    def _twin(self, entry: Entry, first: VmFacts) -> Twin:
+        found = first.resolution
+        return Twin(  # type: ignore[call-arg]  # what it makes late
+            entry=entry,
+            vm=entry.obj,
+            release=first.release,
+            cluster=first.cluster,
+            resolution=Resolution(vm=entry.obj, instancetype=found.instancetype, preference=found.preference),
+            first=first,
+            work=self._work,
+        )

@@ -1,0 +1,211 @@
+"""Twins: of VMs that differ only in what nobody reads, what is said of one alone is said of each."""
+
+import pytest
+from test_parity import RELEASES, cases, resource_list
+
+from krm_fn import config, core, rules
+from krm_fn.bundle import Bundle
+from krm_fn.gather import gather
+from krm_fn.paths import copy, get, put
+from krm_fn.releases import parse
+from krm_fn.schema import table
+from krm_fn.twins import EACH, ROWS, Twin, key_of
+
+FLEET = "fleet"
+FILES = ("admission-v1.9.0", "matrix-v1.9.0", *RELEASES, *(f"{FLEET} {minor}" for minor in ("1.4", "1.9")))
+MOST = 4  # cases of a file
+ALONE = {rule for rule, family in rules.ids().items() if family in ("vm", "schema", "admission")}  # they judge one VM by itself
+VM = "VirtualMachine"
+
+# What checks may tell apart: lengths in characters and in bytes, forms, what stands elsewhere in the VM, and no text.
+TEXTS = (
+    *("", "a", "A", "-a", "a_b", "a.b", "a" * 63, "a" * 64, "a" * 256, "a" * 257, "é" * 128, "é" * 129),
+    *("x" * 2048, "x" * 2049, "é" * 1024, "é" * 1025, "YQ==", "YQ", "QUJD" * 682, "QUJD" * 683),
+    *("02:00:00:00:00:00", "02:00:00:00:00:01", "02-00-00-00-00-01", "02:00:00:00:00", "00:00:00:00:00:00:00:01"),
+    *("true", "root", "web-root", None, 1, False, [], {}),
+)
+LABELS = ({}, {"a": "b"}, {"a": None}, {"a": 1}, {"kubevirt.io/nodeName": "a"}, {"app": "é"}, None, "a", [])
+
+
+def places(value, pattern, path=()):
+    """The places in a value that a row means and that can be set."""
+    if not pattern:
+        yield path
+    elif pattern[0] == EACH:
+        for index in range(len(get(value, path)) if isinstance(get(value, path), list) else 0):
+            yield from places(value, pattern[1:], (*path, index))
+    elif isinstance(get(value, path), dict):
+        yield from places(value, pattern[1:], (*path, pattern[0]))
+
+
+def variants(vm):
+    """The VM with other texts in each place that a row is about."""
+    for pattern, _ in ROWS:
+        for path in places(vm, pattern):
+            for text in LABELS if path[-1] in ("labels", "annotations") else TEXTS:
+                changed = copy(vm)
+                put(changed, path, text)
+                yield changed
+
+
+def rendered(case, items):
+    listing = resource_list({**case, "items": items}, mode="validate")
+    return config.read(listing["functionConfig"]), items
+
+
+def told(case, items):
+    """By the number of the item, what is said of each VM by itself."""
+    settings, items = rendered(case, items)
+    found = {number: [] for number, item in enumerate(items) if item["kind"] == VM}
+    for each in core.render(items, settings).findings:
+        if each.rule in ALONE and each.item in found:
+            found[each.item].append((each.rule, each.severity, each.path, each.message, each.current, each.upstream_path))
+    return found
+
+
+def machine(source, data):
+    """A VM with all that the rows are about; a cloud-init volume of that source holds the data."""
+    devices = {
+        "disks": [{"name": name, "disk": {}} for name in ("root", "data", "init")],
+        "interfaces": [{"name": "default", "masquerade": {}, "macAddress": "02:00:00:00:00:02"}],
+    }
+    root, other = ({"dataVolume": {"name": "web-root"}}, {"persistentVolumeClaim": {"claimName": "web-data"}})
+    if source == "cloudInitConfigDrive":
+        root, other = ({"persistentVolumeClaim": {"claimName": "web-root"}}, {"dataVolume": {"name": "web-data"}})
+    volumes = [{"name": "root", **root}, {"name": "data", **other}, {"name": "init", source: data}]
+    domain = {"memory": {"guest": "1Gi"}, "devices": devices, "firmware": {"uuid": "a", "serial": "b"}}
+    spec = {"hostname": "web", "domain": domain, "networks": [{"name": "default", "pod": {}}], "volumes": volumes}
+    template = {"source": {"blank": {}}, "storage": {"resources": {"requests": {"storage": "1Gi"}}}}
+    return {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": VM,
+        "metadata": {"name": "web", "labels": {"app": "web"}, "annotations": {"note": "a"}},
+        "spec": {
+            "runStrategy": "Always",
+            "dataVolumeTemplates": [{"metadata": {"name": "web-root"}, "spec": template}],
+            "template": {"metadata": {"labels": {"app": "web"}}, "spec": spec},
+        },
+    }
+
+
+FLEET_OF = [
+    machine(source, data)
+    for source in ("cloudInitNoCloud", "cloudInitConfigDrive")
+    for data in (
+        {"userData": "a", "networkData": "b"},
+        {"userDataBase64": "YQ==", "networkDataBase64": "YQ=="},
+        {"secretRef": {"name": "a"}},
+        {"networkDataSecretRef": {"name": "b"}},
+    )
+]
+
+
+def sound(name):
+    """Some cases with a VM of which nothing is said: (case, its other objects, the VM)."""
+    found = 0
+    if name.startswith(FLEET):
+        yield from (({"kubevirt": name.split()[1]}, [], vm) for vm in FLEET_OF)
+        return
+    for case in cases(name):
+        others = [item for item in case["items"] if item["kind"] not in (VM, "KubeVirt")]
+        vm = next((item for item in case["items"] if item["kind"] == VM), None)
+        if vm and told(case, [*others, vm]) == {len(others): []}:
+            yield case, others, vm
+            found += 1
+            if found == MOST:
+                return
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_of_each_of_many_vms_is_said_what_is_said_of_it_alone(name):
+    twins = 0
+    for case, others, vm in sound(name):
+        many = [vm, *variants(vm)]
+        together = told(case, [*others, *many])
+        for number, each in enumerate(many, len(others)):
+            (alone,) = told(case, [*others, each]).values()
+            assert together[number] == alone
+        settings, items = rendered(case, [*others, *many])
+        twins += sum(isinstance(each, Twin) for each in gather(Bundle(items), settings).vms)
+    assert twins > 20
+
+
+def test_the_fleet_has_all_that_the_rows_are_about_and_nothing_is_said_of_it():
+    assert all(any(get(vm, path) for vm in FLEET_OF for path in places(vm, pattern)) for pattern, _ in ROWS)
+    assert [told({"kubevirt": "1.9"}, [vm]) for vm in FLEET_OF] == [{0: []}] * len(FLEET_OF)
+
+
+def plain_vm(name="web", **metadata):
+    return {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": VM,
+        "metadata": {"name": name, **metadata},
+        "spec": {"runStrategy": "Always", "template": {"spec": {"domain": {"memory": {"guest": "1Gi"}, "devices": {}}}}},
+    }
+
+
+def facts(*items, **spec):
+    settings = config.read({"apiVersion": "kubevirt-render.dev/v1alpha1", "kind": "RenderVirtualMachines", "spec": spec})
+    return gather(Bundle(items), settings).vms
+
+
+def test_what_is_made_of_a_twin_is_its_own():
+    first, twin = facts(plain_vm("a"), plain_vm("b"), mode="validate")
+    assert isinstance(twin, Twin)
+    assert twin.first is first
+    assert twin.expansion.vm == {**first.expansion.vm, "metadata": {"name": "b"}}
+    assert (twin.rendered["metadata"], twin.admitted["metadata"]) == ({"name": "b"}, {"name": "b"})
+    assert not twin.troubled
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"mode": "expand"},
+        {"mode": "validate", "defaults": "pinned"},
+        {"mode": "validate", "instances": "include"},
+    ],
+)
+def test_where_something_is_made_of_each_vm_there_are_no_twins(spec):
+    assert not any(isinstance(vm, Twin) for vm in facts(plain_vm("a"), plain_vm("b"), **spec))
+
+
+def test_where_presets_are_applied_there_are_no_twins():
+    preset = {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachineInstancePreset",
+        "metadata": {"name": "all"},
+        "spec": {"selector": {}, "domain": {"cpu": {"cores": 2}}},
+    }
+    assert not any(isinstance(vm, Twin) for vm in facts(plain_vm("a"), plain_vm("b"), preset, mode="validate"))
+
+
+def test_vms_of_two_namespaces_are_no_twins():
+    assert key_of(plain_vm()) != key_of(plain_vm(namespace="other"))
+
+
+def test_the_names_of_claims_count_by_which_are_the_same():
+    def disks(*names):
+        vm = plain_vm()
+        vm["spec"]["dataVolumeTemplates"] = [{"metadata": {"name": names[0]}}]
+        vm["spec"]["template"]["spec"]["volumes"] = [{"name": "v", "dataVolume": {"name": name}} for name in names[1:]]
+        return key_of(vm)
+
+    assert disks("a", "a", "b") == disks("c", "c", "d")
+    assert disks("a", "a", "b") != disks("a", "b", "a")
+    assert disks("a", "a", "b") != disks("a", "a", "a")
+    assert disks("a", "a", "b") != disks("a", "a", "")
+
+
+def test_a_vm_that_is_no_plain_data_has_no_twin():
+    assert key_of(plain_vm(labels=object())) is None
+
+
+@pytest.mark.parametrize("release", ["1.4", "1.5", "1.6", "1.7", "1.8", "1.9"])
+def test_the_schema_asks_no_more_than_text_where_a_row_stands(release):
+    for pattern, _ in ROWS:
+        node = table.of(parse(release)).node("v1.VirtualMachine")
+        for step in pattern:
+            node = node.items if step == EACH else node.fields[step]
+        last = node.values if node.of_map and node.fields is not None else node
+        assert (last.plain, last.judge) == (frozenset((str,)), None)
