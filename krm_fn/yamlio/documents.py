@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from krm_fn.errors import InputError
 from krm_fn.yamlio.events import ScalarEvent, StreamEndEvent, YAMLError, translate
-from krm_fn.yamlio.layout import newline_of
+from krm_fn.yamlio.layout import bad_byte, newline_of
 from krm_fn.yamlio.listreader import ListReader, Offsets
 from krm_fn.yamlio.reader import Memo, Source, open_node, read_node
 from krm_fn.yamlio.texts import ListText, Piece, StreamText
@@ -12,6 +12,8 @@ from krm_fn.yamlio.texts import ListText, Piece, StreamText
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from krm_fn.yamlio.reader import Spans
 
 BOM = b"\xef\xbb\xbf"
 
@@ -65,14 +67,12 @@ def prepared(data: bytes, file: str) -> bytes:
 
 
 def check_utf8(data: bytes, file: str) -> None:
-    try:
-        data.decode()
-    except UnicodeDecodeError as error:
-        before = data[: error.start].decode()
-        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+    at = bad_byte(data)
+    if at >= 0:
+        line, start = data.count(b"\n", 0, at) + 1, data.rfind(b"\n", 0, at) + 1
         wide = data[:2] in (b"\xff\xfe", b"\xfe\xff")
-        found = "the text is UTF-16; expected UTF-8" if wide else f"the byte 0x{data[error.start]:02X} is no UTF-8"
-        raise InputError(found, file=file, line=line, column=column) from None
+        found = "the text is UTF-16; expected UTF-8" if wide else f"the byte 0x{data[at]:02X} is no UTF-8"
+        raise InputError(found, file=file, line=line, column=len(data[start:at].decode()) + 1)
 
 
 def closed(data: bytes) -> bytes:
@@ -106,8 +106,8 @@ def read_single(text: str) -> Any:
     return texts.items[0] if texts.items else None
 
 
-def read_alone(text: str, memo: Memo) -> Any:
-    """The value of a document that stands in a stream with others, None for an empty one.
+def read_alone(text: str, memo: Memo) -> tuple[Any, Spans]:
+    """The value of a document that stands in a stream with others, and where its nodes stand in the text.
 
     Raises: InputError where it can't be read so: it isn't one document, or has aliases, which the whole stream counts.
     """
@@ -115,13 +115,14 @@ def read_alone(text: str, memo: Memo) -> Any:
     try:
         source.get()
         source.get()
+        source.spans.begin(0)
         value = read_node(source, source.get())[0]
         source.get()
         if source.aliased or source.get().__class__ is not StreamEndEvent:
             raise InputError("this document has to be read with those around it")
     except YAMLError as error:
         raise translate(error, text.encode(), "") from None
-    return value
+    return value, source.spans
 
 
 def _read_documents(data: bytes, file: str) -> StreamText:

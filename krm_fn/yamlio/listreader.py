@@ -14,7 +14,7 @@ from krm_fn.yamlio.events import (
     end_of,
     start_of,
 )
-from krm_fn.yamlio.layout import breaks, dash_before, line_start
+from krm_fn.yamlio.layout import BLOCK, breaks, dash_before, line_start
 from krm_fn.yamlio.nodes import MERGE
 from krm_fn.yamlio.reader import OUTSIDE, Source, check_again, merge, read_node
 from krm_fn.yamlio.texts import ENTRY, EXACT, ListText, Piece, Top
@@ -34,9 +34,10 @@ class Offsets:
     def __call__(self, index: int) -> int:
         if self.ascii:
             return index
-        count = index - self.index
-        chunk = self.data[self.at : self.at + 4 * count].decode("utf-8", "ignore")[:count]
-        self.index, self.at = index, self.at + len(chunk.encode())
+        while self.index < index:
+            count = min(index - self.index, BLOCK)
+            chunk = self.data[self.at : self.at + 4 * count].decode("utf-8", "ignore")[:count]
+            self.index, self.at = self.index + count, self.at + len(chunk.encode())
         return self.at
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from krm_fn.yamlio.layout import bad_byte
 from krm_fn.yamlio.plain.lines import NotPlain
 
 TYPE_CHECKING = False
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
 KEYS = (b"apiVersion", b"kind", b"items", b"functionConfig", b"results")
 CONTROLS = dict.fromkeys([*range(0x09), *range(0x0B, 0x20), 0x7F, 0x85, 0x2028, 0x2029, 0xFEFF])
 LONGEST_KEY = 16  # bytes, with its colon
-BLOCK = 1 << 16
 LARGEST_ITEM = 8 << 20  # bytes; libyaml reads larger ones in less memory
 
 
@@ -52,14 +52,8 @@ def _key(data: bytes, at: int) -> bytes:
 
 def check(data: bytes) -> None:
     """Raises: NotPlain where the input is no UTF-8."""
-    at = len(data) if data.isascii() else 0
-    while at < len(data):
-        end = data.find(b"\n", at + BLOCK) + 1 or len(data)
-        try:
-            data[at:end].decode()
-        except UnicodeDecodeError:
-            raise NotPlain from None
-        at = end
+    if not data.isascii() and bad_byte(data) >= 0:
+        raise NotPlain
 
 
 def check_characters(text: str) -> None:
