@@ -1,6 +1,6 @@
 """What rendering costs, as ratios: every figure is the median of pairs that ran one after the other.
 
-    python bench/run.py               all sizes: an hour or two, most of it PyYAML's
+    python bench/run.py               all sizes: a quarter of an hour, most of it PyYAML's
     python bench/run.py --short       20 and 1,000 resources, 3 pairs of each: a minute
     python bench/run.py --write       and write docs/benchmarks.md with its plot (needs matplotlib)
 
@@ -209,7 +209,7 @@ def renders(files: Files, told: argparse.Namespace) -> list[Row]:
     """What rendering costs, against the round trip."""
     found = []
     for count in (size for size in told.sizes if size > 20):
-        rounds = max(1, told.rounds * 1000 // max(count, 1000)) if count > 1000 else told.rounds
+        rounds = told.rounds if count <= 1000 else max(1, told.rounds // (count // 3000))
         for touched, every in TOUCHED.items():
             source = files.make(count, every)
             trip = (COMMANDS["round trip"], source) if count <= told.most else None
