@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from krm_fn.yamlio.nodes import Node
     from krm_fn.yamlio.plain.lines import Layout
+    from krm_fn.yamlio.reader import Spans
 
 BOM = b"\xef\xbb\xbf"
 MARK = b"---"
@@ -98,19 +99,21 @@ class PlainStream(StreamText):
         super().__init__(data, file, items, pieces)
         self.layouts: list[Layout | None] = []
         self.spans: list[tuple[int, int]] = []
+        self.odd: dict[int, Spans] = {}  # of the documents that libyaml had to read, by their numbers: where their nodes stand
+        self.names: dict[str, Any] = {}
 
     def add(self, piece: Piece, head: int) -> None:
         """Read the document of a piece, whose mark ends at `head`. Raises: NotPlain, InputError."""
         text = self.data[piece.start : piece.end].decode()
         start, end = _span(text, len(self.data[piece.start : head].decode()))
-        value, layout = self.read(text[start:end], text[start:])
+        value, layout = self.read(text[start:end], text)
         self.items.append(value)
         self.layouts.append(layout)
         self.spans.append((start, end))
         self.pieces.append(piece)
 
     def read(self, said: str, whole: str) -> tuple[Any, Layout | None]:
-        """The value of a document, and its layout; `whole` has the empty lines behind it, too."""
+        """The value of a document, and its layout; `whole` has its mark, too, and what stands around it."""
         if not said:
             return None, ODD
         try:
@@ -120,12 +123,19 @@ class PlainStream(StreamText):
             from krm_fn.yamlio.reader import Memo
 
             self.memo = self.memo or Memo()
-            return read_alone(whole, self.memo), ODD
+            value, spans = read_alone(whole, self.memo)
+            spans.names = self.names
+            self.odd[len(self.items)] = spans
+            return value, ODD
         if not isinstance(value, dict):
             return value, ODD
         return value, None if said.startswith(" ") else layout
 
     def tree_of(self, item: int, text: str) -> Node:
+        if item in self.odd:
+            from krm_fn.yamlio.positions import tree as tree_of_spans
+
+            return tree_of_spans(text, self.odd[item], 0)
         if self.layouts[item] == ODD:
             return super().tree_of(item, text)
         from krm_fn.yamlio.plain.tree import tree
