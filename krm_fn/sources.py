@@ -232,6 +232,7 @@ def _parsed(data: bytes, file: str, folder: str) -> tuple[Source, object]:
     found: StreamText | ListText = yamlio.read_stream(data, file=file)
     config = None
     if len(found.items) == 1 and isinstance(found.items[0], dict) and kind_of(found.items[0]) == "ResourceList":
+        del found  # a large one is not to be in memory twice
         found = listing = yamlio.read_resource_list(data, file=file)
         config = listing.head.get("functionConfig")
     objects = tuple(number for number, item in enumerate(found.items) if not _left_alone(item, file))

@@ -62,6 +62,8 @@ def _chunks(source: Source, items: Sequence[Any]) -> list[bytes]:
     if not items:
         return []
     if isinstance(source.text, ListText):
+        for number in source.objects:
+            source.text.refuse_bloated(number)
         return [yamlio.dump(item).encode() for item in items]
     everything: list[Any] = [None] * len(source.text.items)  # what is left alone is left out
     for number, item in zip(source.objects, items, strict=True):

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 # How a piece holds its value: as the first entry of a list, as the whole text, or exactly, from bracket to bracket.
 ENTRY, WHOLE, EXACT = range(3)
 STRIDE = 1 << 13  # characters in which line breaks are counted once
+# An item of more bytes, with fewer than one value in so many of them, is no List of objects, and no object.
+LARGEST, SPARSE = 16 << 20, 1 << 10
 
 
 class Piece(Value):
@@ -61,6 +63,8 @@ class Text:
         if not 0 <= item < len(self.pieces):
             return 0, 0
         piece = self.pieces[item]
+        if self.is_bloated(item):
+            return piece.line, piece.column + 1
         if self._tree is None or self._tree[0] != item:
             text = self.text_of(item)
             self._tree = item, text, self.tree_of(item, text)
@@ -91,9 +95,13 @@ class Text:
         return counts[strides] + breaks(text, start, strides * STRIDE)
 
     def respelled(self, item: int, new: Any, *, expand: bool = False) -> str:
-        """The piece of an item, changed so that it reads as `new`; with `expand`, without aliases."""
+        """The piece of an item, changed so that it reads as `new`; with `expand`, without aliases.
+
+        Raises: InputError for one that no cluster would take; Unspliceable.
+        """
         from krm_fn.yamlio.splice import respell  # the plain reader makes most changes itself
 
+        self.refuse_bloated(item)
         piece = self.pieces[item]
         anchors = None if expand else self.outer.get(item)
 
@@ -114,6 +122,21 @@ class Text:
             expand=expand,
         )
 
+    def is_bloated(self, item: int) -> bool:
+        """True for an item that is large with few values. Beside its value, its text would be in memory in several forms."""
+        size = self.pieces[item].end - self.pieces[item].start
+        return size > LARGEST and not holds(self.items[item], size // SPARSE)
+
+    def refuse_bloated(self, item: int) -> None:
+        """Raises: InputError for an item that is to be written anew, but no cluster would take."""
+        if self.is_bloated(item):
+            from krm_fn.errors import InputError
+
+            piece = self.pieces[item]
+            found = f"this object has {piece.end - piece.start:,} bytes, and would have to be written anew"
+            fix = "no cluster takes more than 3 MiB; take it out"
+            raise InputError(f"{found}; {fix}", file=self.file, line=piece.line, column=piece.column + 1)
+
     def tree_of(self, item: int, text: str) -> Node:
         """The tree of an item's own text."""
         if self.noted is None:
@@ -129,6 +152,17 @@ class Text:
 
     def lines(self, lines: Sequence[str]) -> str:
         return "".join(line + self.newline for line in lines)
+
+
+def holds(value: Any, count: int) -> bool:
+    """True where at least so many values are in a value."""
+    found = [value]
+    for one in found:
+        if len(found) >= count:
+            return True
+        if isinstance(one, dict | list):
+            found += one.values() if isinstance(one, dict) else one
+    return len(found) >= count
 
 
 def spliced(data: bytes, edits: list[Edit]) -> bytes:
