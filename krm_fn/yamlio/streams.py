@@ -43,16 +43,16 @@ def _prepared(data: bytes) -> bytes:
             raise NotPlain  # a block of text at the end must not gain a line break
         data += b"\n"
     check(data)
-    check_characters(data.decode())
     return data
 
 
 def _read(data: bytes, file: str) -> PlainStream:
     text = PlainStream(data, file, [], [])
     line = 1
-    for start, head, end in _cut(data):
-        if end - start > LARGEST_ITEM:
-            raise NotPlain
+    found = list(_cut(data))
+    if any(end - start > LARGEST_ITEM for start, _, end in found):
+        raise NotPlain
+    for start, head, end in found:
         text.add(Piece(start=start, end=end, line=line), head)
         line += data.count(b"\n", start, end)
     return text
@@ -89,7 +89,13 @@ def _marks(data: bytes) -> Iterator[tuple[int, int]]:
 
 def says_nothing(data: bytes) -> bool:
     """True where there are only comments and empty lines."""
-    return all(line.lstrip(b" ")[:1] in (b"", b"#") for line in data.split(b"\n"))
+    at = 0
+    while at < len(data):
+        end = data.find(b"\n", at) + 1 or len(data)
+        if data[at:end].lstrip(b" ")[:1] not in (b"", b"#", b"\n"):
+            return False
+        at = end
+    return True
 
 
 class PlainStream(StreamText):
@@ -105,6 +111,7 @@ class PlainStream(StreamText):
     def add(self, piece: Piece, head: int) -> None:
         """Read the document of a piece, whose mark ends at `head`. Raises: NotPlain, InputError."""
         text = self.data[piece.start : piece.end].decode()
+        check_characters(text)
         start, end = _span(text, len(self.data[piece.start : head].decode()))
         value, layout = self.read(text[start:end], text)
         self.items.append(value)
