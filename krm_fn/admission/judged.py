@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from krm_fn.admission.scope import maps, name_of
 from krm_fn.expand import apply, set_instance_defaults
-from krm_fn.expand.admitted import admit
+from krm_fn.expand.admitted import platform
 from krm_fn.expand.requirements import indivisible_vcpus, unmet_requirements
 from krm_fn.facts import Expansion
 from krm_fn.paths import as_map, copy, get, is_set, put
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from krm_fn.releases import Release
     from krm_fn.resource import Object
 
-# What the mutating webhook fills in that checks look at, from the template on.
-FILLED: tuple[Path, ...] = (("spec", "architecture"), ("spec", "domain", "machine", "type"))
+MACHINE_TYPE: Path = ("spec", "domain", "machine", "type")  # from the template on
 
 
 def judge(
@@ -49,10 +48,11 @@ def judge(
     spec = template.setdefault("spec", {}) if isinstance(template, dict) else None
     if not isinstance(spec, dict):
         return Expansion(vm=None, unmet=unmet)
-    stored = admit(_outline(vm), preference=preference, namespace=namespace, bundle=bundle, cluster=cluster, release=release)
-    for path in FILLED:
-        if all(_holds(template, path[:end]) for end in range(1, len(path))):
-            put(template, path, get(stored, ("spec", "template", *path)))
+    spec["architecture"], machine = platform(
+        vm, preference=preference, namespace=namespace, bundle=bundle, cluster=cluster, release=release
+    )
+    if _holds(template, MACHINE_TYPE[:-2]) and _holds(template, MACHINE_TYPE[:-1]):
+        put(template, MACHINE_TYPE, machine)
     conflicts = apply(template, instancetype=instancetype, preference=preference, release=release)
     refusal = "" if conflicts else set_instance_defaults(spec, cluster, release)
     if not conflicts and preference is not None:
@@ -77,15 +77,6 @@ def _alike(vm: Object, preference: Object | None) -> bool:
     )
     shown = {name_of(device) for key in ("disks", "filesystems") for device in maps(devices.get(key))}
     return preference is None or (attached and all(name_of(volume) in shown for volume in maps(spec.get("volumes"))))
-
-
-def _outline(vm: Object) -> Object:
-    """As much of the VM as decides what admission fills in; the rest need not be copied twice."""
-    spec = get(vm, ("spec", "template", "spec"), {})
-    machine = {"type": get(spec, ("domain", "machine", "type"))}
-    filled = {"architecture": get(spec, ("architecture",)), "domain": {"machine": machine}}
-    templates = get(vm, ("spec", "dataVolumeTemplates"), [])
-    return {"spec": {"dataVolumeTemplates": templates, "template": {"spec": filled}}}
 
 
 def _holds(template: Object, path: Path) -> bool:

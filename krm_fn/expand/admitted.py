@@ -7,11 +7,13 @@ pkg/instancetype/webhooks/vm/mutator.go:Mutate, pkg/defaults/defaults.go:SetVirt
 from __future__ import annotations
 
 from krm_fn.fields.verbs import write
-from krm_fn.paths import as_list, copy, get, is_set
+from krm_fn.paths import as_list, as_map, copy, get, is_set
 from krm_fn.resource import labels_of, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from krm_fn.bundle import Bundle
     from krm_fn.cluster import Cluster
     from krm_fn.releases import Release, Version
@@ -41,18 +43,34 @@ def admit(
     """
     if not isinstance(get(vm, SPEC), dict):
         return vm
-    wanted = preference or {}
-    admitted: Object = copy(with_storage_classes(vm, wanted))
-    _fill(admitted, ARCHITECTURE, _preferred_architecture(wanted, release))
-    _fill(admitted, MACHINE_TYPE, get(wanted, ("machine", "preferredMachineType")))
-    _fill(admitted, ARCHITECTURE, _labelled_architecture(admitted, namespace, bundle, release))
-    _fill(admitted, ARCHITECTURE, cluster.default_architecture)
-    _fill(admitted, MACHINE_TYPE, cluster.machine_type(get(admitted, ARCHITECTURE), release))
+    architecture, machine = platform(
+        vm, preference=preference, namespace=namespace, bundle=bundle, cluster=cluster, release=release
+    )
+    admitted: Object = copy(with_storage_classes(vm, preference or {}))
+    _fill(admitted, ARCHITECTURE, architecture)
+    _fill(admitted, MACHINE_TYPE, machine)
     if release.within(until=KINDS_WRITTEN_UNTIL):
         for matcher, kind in DEFAULT_KINDS:
             if isinstance(get(admitted, ("spec", matcher)), dict):
                 _fill(admitted, ("spec", matcher, "kind"), kind)
     return vm if admitted == vm else admitted
+
+
+def platform(
+    vm: Object, *, preference: Object | None, namespace: str, bundle: Bundle, cluster: Cluster, release: Release
+) -> tuple[Any, Any]:
+    """The architecture and the machine type with which a VM is stored: its own, else what comes first of what there is."""
+    wanted, spec = preference or {}, as_map(get(vm, SPEC))
+    architecture: Any = spec.get("architecture")
+    machine = get(spec, ("domain", "machine", "type"))
+    if not is_set(architecture):
+        preferred = _preferred_architecture(wanted, release)
+        labelled = preferred if is_set(preferred) else _labelled_architecture(vm, namespace, bundle, release)
+        architecture = labelled if is_set(labelled) else cluster.default_architecture
+    if not is_set(machine):
+        preferred = get(wanted, ("machine", "preferredMachineType"))
+        machine = preferred if is_set(preferred) else cluster.machine_type(architecture, release)
+    return architecture, machine
 
 
 def _fill(vm: Object, path: tuple[str, ...], value: object) -> None:
