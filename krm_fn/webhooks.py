@@ -10,7 +10,6 @@ from krm_fn.admission.judged import judge
 from krm_fn.admission.objects import KINDS, admit_object
 from krm_fn.bundle import Bundle
 from krm_fn.facts import AdmissionFacts, Resolution, SourceFault
-from krm_fn.instance.defaults import set_webhook_defaults
 from krm_fn.paths import as_map, copy, get, is_set
 from krm_fn.resource import group_of, kind_of, ref_of
 from krm_fn.twins import Twin
@@ -71,6 +70,8 @@ def _completed(instance: Object, facts: BundleFacts) -> Object:
     spec = copy(as_map(instance.get("spec")))
     if not isinstance(get(spec, ("domain",)), dict):
         return instance
+    from krm_fn.instance.defaults import set_webhook_defaults  # only instances are completed
+
     set_webhook_defaults(spec, cluster=facts.cluster, release=facts.release)
     return {**instance, "spec": spec}
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from krm_fn.facts import BundleFacts
 
 
-def _uses_catalogue(facts: BundleFacts) -> bool:
+def uses_catalogue(facts: BundleFacts) -> bool:
     found = (each for vm in facts.vms for each in (vm.resolution.instancetype, vm.resolution.preference))
     return any(each is not None and each.origin == "catalogue" for each in found)
 
@@ -40,13 +40,13 @@ def _has_namesakes(facts: BundleFacts) -> bool:
 
 
 NEEDS: dict[str, Callable[[BundleFacts], object]] = {
-    "deprecated_instancetype": _uses_catalogue,
+    "deprecated_instancetype": uses_catalogue,
     "differing_catalogue_name": _may_differ,
     "duplicate_object": _has_namesakes,
     "ignored_configuration": lambda facts: facts.cluster.invalid,
     "null_item": lambda facts: facts.bundle.nulls,
     "removed_field": lambda facts: facts.config.mode != "validate",  # there `unknown-field` speaks of them
-    "removed_in_later_release": _uses_catalogue,
+    "removed_in_later_release": uses_catalogue,
     "unknown_kind": lambda facts: any(is_stray(each.obj) for each in facts.bundle.types),
     "unserved_api_version": lambda facts: not all(is_served(each.obj, facts.release) for each in facts.bundle.types),
     "unexpanded_vm": lambda facts: "unexpanded-vm" in facts.config.severity,

@@ -45,12 +45,9 @@ NAMED = tuple(
 
 @rule(severity="info")
 def unused_revision(facts: BundleFacts) -> Iterator[Hit]:
-    stored = facts.bundle.of_kind("ControllerRevision", "apps")
-    if not stored:
-        return
     used = {(effective_namespace(vm.entry.obj), name) for vm in facts.vms for name in _named(vm.vm)}
     used.update(_meant(facts))
-    for entry in stored:
+    for entry in facts.bundle.of_kind("ControllerRevision", "apps"):
         name = name_of(entry.obj)
         ours = not name.startswith(STARTED) and not isinstance(decode(entry.obj.get("data"), facts.release), str)
         if ours and (effective_namespace(entry.obj), name) not in used:
