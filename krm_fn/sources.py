@@ -229,14 +229,23 @@ def _kustomize(folder: str) -> list[str]:
 
 def _parsed(data: bytes, file: str, folder: str) -> tuple[Source, object]:
     """The source, and the function config of a ResourceList."""
-    found: StreamText | ListText = yamlio.read_stream(data, file=file)
-    config = None
-    if len(found.items) == 1 and isinstance(found.items[0], dict) and kind_of(found.items[0]) == "ResourceList":
-        del found  # a large one is not to be in memory twice
-        found = listing = yamlio.read_resource_list(data, file=file)
-        config = listing.head.get("functionConfig")
+    listing = _listed(data, file)
+    found: StreamText | ListText = listing or yamlio.read_stream(data, file=file)
+    if not listing and len(found.items) == 1 and isinstance(found.items[0], dict) and kind_of(found.items[0]) == "ResourceList":
+        found = yamlio.read_resource_list(data, file=file)  # says what is wrong with it
+    config = listing.head.get("functionConfig") if listing else None
     objects = tuple(number for number, item in enumerate(found.items) if not _left_alone(item, file))
     return Source(text=found, data=data, file=file, folder=folder, objects=objects), config
+
+
+def _listed(data: bytes, file: str) -> ListText | None:
+    """The text of a ResourceList; None where it is none, or wrong. Others than these are not to be read twice."""
+    if b"ResourceList" not in data:
+        return None
+    try:
+        return yamlio.read_resource_list(data, file=file)
+    except InputError:
+        return None
 
 
 def _left_alone_in(source: Source) -> Iterator[str]:
