@@ -11,7 +11,6 @@ from krm_fn.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import Any
 
     from krm_fn.bundle import Bundle, Entry
@@ -21,7 +20,8 @@ if TYPE_CHECKING:
 
     Rows = tuple[tuple[Path, tuple["Row", ...]], ...]
     Tree = dict[Any, Any]  # by step: a tree, or a row at the end
-    Place = tuple[Path, "Row", Any]  # what the last step is in
+    Place = tuple[Path, "Row", Any]  # the last is what the path's last step is in
+    Wanted = tuple[str, str, str, bool]  # kind, namespace, name; whether it may be absent
 
 # Stands in a row's place for every item of a list.
 EACH = -1
@@ -125,65 +125,63 @@ OWNERS: dict[tuple[str, str], Rows] = {
 NUMBERED = {"Secret": "appendIndexToSecretRefs", "ConfigMap": "appendIndexToConfigMapRefs"}
 
 
-class Mention(Value):
-    """One such name: where it stands in its owner, and what it names. An `optional` object may be absent."""
+class Mention:
+    """Where an object names another: the last step of `path`, from the owner's root, is in `around`."""
 
-    owner: Entry
-    path: Path
-    written: str
-    kind: str
-    namespace: str
-    name: str
-    optional: bool = False
+    __slots__ = ("around", "owner", "path")
+
+    def __init__(self, owner: Entry, path: Path, around: Any) -> None:
+        self.owner, self.path, self.around = owner, path, around
+
+    @property
+    def written(self) -> str:
+        """The name as it stands there."""
+        name: str = self.around[self.path[-1]]
+        return name
 
 
-def missing(bundle: Bundle) -> tuple[Mention, ...]:
-    """The mentions of what the bundle neither holds nor makes, owner by owner; names that are no text or empty are none."""
+def missing(bundle: Bundle) -> dict[Wanted, list[Mention]]:
+    """What is named, and the bundle neither holds nor makes, with its mentions in the order of the owners."""
     return shared(bundle, _missing)
 
 
-def _missing(bundle: Bundle) -> tuple[Mention, ...]:
+def _missing(bundle: Bundle) -> dict[Wanted, list[Mention]]:
     there = stock(bundle)
-    found: list[Mention] = []
+    found: dict[Wanted, list[Mention]] = {}
     for (group, kind), rows in OWNERS.items():
         entries = bundle.of_kind(kind, group)
         tree = _tree(rows) if entries else {}
         for entry in entries:
-            found += _missing_of(entry, tree, there)
-    return tuple(found)
+            _add(entry, tree, there, found)
+    return found
 
 
-def _missing_of(owner: Entry, tree: Tree, there: Stock) -> Iterator[Mention]:
-    namespace = effective_namespace(owner.obj)
+def _add(owner: Entry, tree: Tree, there: Stock, found: dict[Wanted, list[Mention]]) -> None:
+    """Add what an owner names and is missing."""
     places: list[Place] = []
     _walk(owner.obj, tree, (), places)
-    for path, row, parent in places:
-        wanted = _wanted(row, parent, path[-1], namespace)
-        if wanted and not there.has(*wanted) and not _numbered(owner.obj, row.kind):
-            yield _mention(owner, path, parent, wanted)
+    namespace = effective_namespace(owner.obj)
+    for path, row, around in places:
+        wanted = _wanted(row, around, path[-1], namespace)
+        if wanted is None or (wanted not in found and there.has(*wanted[:3])) or _numbered(owner.obj, row.kind):
+            continue
+        found.setdefault(wanted, []).append(Mention(owner, path, around))
 
 
-def _wanted(row: Row, parent: Any, step: str | int, namespace: str) -> tuple[str, str, str] | None:
-    """Kind, namespace and name of what stands named in a row's place, None where none is meant."""
-    name = parent[step]
+def _wanted(row: Row, around: Any, step: str | int, namespace: str) -> Wanted | None:
+    """What is meant by the name in a row's place; names that are no text or empty mean nothing."""
+    name = around[step]
     if not isinstance(name, str) or not name:
         return None
-    around = as_map(parent)
-    kind = row.kind or text(around.get("kind"))
-    if (row.beside and around.get("kind") != kind) or (row.among and kind not in row.among):
+    beside = as_map(around)
+    kind = row.kind or text(beside.get("kind"))
+    if (row.beside and beside.get("kind") != kind) or (row.among and kind not in row.among):
         return None
     if row.qualified and "/" in name:
         namespace, _, name = name.partition("/")
-    elif row.elsewhere and isinstance(around.get("namespace"), str):
-        namespace = around["namespace"] or namespace
-    return kind, namespace, name
-
-
-def _mention(owner: Entry, path: Path, parent: Any, wanted: tuple[str, str, str]) -> Mention:
-    kind, namespace, name = wanted
-    optional = as_map(parent).get("optional") is True
-    written = parent[path[-1]]
-    return Mention(owner=owner, path=path, written=written, kind=kind, namespace=namespace, name=name, optional=optional)
+    elif row.elsewhere and isinstance(beside.get("namespace"), str):
+        namespace = beside["namespace"] or namespace
+    return kind, namespace, name, beside.get("optional") is True
 
 
 def _numbered(obj: Object, kind: str) -> bool:

@@ -81,11 +81,11 @@ def _of_labels(facts: BundleFacts) -> Iterator[Hit]:
 
 def _of_objects(facts: BundleFacts) -> Iterator[Hit]:
     there = stock(facts.bundle)
-    for mention in missing(facts.bundle):
-        now = there.now(mention.kind, mention.namespace, mention.name)
-        if now:
-            ref = Ref(api_version=API_VERSIONS[mention.kind], kind=mention.kind, name=mention.name, namespace=mention.namespace)
-            written = mention.written.removesuffix(mention.name) + now
+    for (kind, namespace, name, _), mentions in missing(facts.bundle).items():
+        now = there.now(kind, namespace, name)
+        for mention in mentions if now else ():
+            ref = Ref(api_version=API_VERSIONS[kind], kind=kind, name=name, namespace=namespace)
+            written = mention.written.removesuffix(name) + now
             yield _hit(mention.owner, mention.path, mention.written, ref, written)
 
 

@@ -53,19 +53,15 @@ SEPARATE = ("VirtualMachine", "VirtualMachineInstance", "VirtualMachineSnapshot"
 @rule(severity="info")
 def missing_object(facts: BundleFacts) -> Iterator[Hit]:
     there = stock(facts.bundle)
-    lacking: dict[tuple[str, str, str], list[Mention]] = {}
-    for mention in missing(facts.bundle):
-        wanted = mention.kind, mention.namespace, mention.name
-        # a name of before kustomize's changes is told by the rule former-name
-        if not mention.optional and not there.now(*wanted):
-            lacking.setdefault(wanted, []).append(mention)
-    for (kind, namespace, name), found in lacking.items():
+    for (kind, namespace, name, optional), mentions in missing(facts.bundle).items():
+        if optional or there.now(kind, namespace, name):
+            continue  # a name of before kustomize's changes is told by the rule former-name
         if kind not in SEPARATE or there.any(kind, namespace) or there.namespaces(kind, name):
-            yield _hit(found[0], len(found) - 1, there)
+            yield _hit(kind, namespace, name, mentions, there)
 
 
-def _hit(mention: Mention, others: int, there: Stock) -> Hit:
-    kind, namespace, name = mention.kind, mention.namespace, mention.name
+def _hit(kind: str, namespace: str, name: str, mentions: list[Mention], there: Stock) -> Hit:
+    mention, others = mentions[0], len(mentions) - 1
     ref = Ref(api_version=API_VERSIONS[kind], kind=kind, name=name, namespace=namespace)
     elsewhere = there.namespaces(kind, name)
     near = there.nearest(kind, namespace, name)
