@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from array import array
+
 from krm_fn.yamlio.events import (
     DocumentEndEvent,
     DocumentStartEvent,
@@ -17,10 +19,11 @@ from krm_fn.yamlio.events import (
 from krm_fn.yamlio.layout import BLOCK, breaks, dash_before, line_start
 from krm_fn.yamlio.nodes import MERGE
 from krm_fn.yamlio.reader import OUTSIDE, Source, check_again, merge, read_node
-from krm_fn.yamlio.texts import ENTRY, EXACT, ListText, Piece, Top
+from krm_fn.yamlio.texts import EXACT, ListText, Piece, Pieces, Top
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
 
@@ -50,7 +53,7 @@ class ListReader:
         self.offset = Offsets(data)
         self.values: dict[str, Any] = {}
         self.keys: list[tuple[str, int, int, int, int]] = []
-        self.pieces: list[Piece] = []
+        self.pieces: Pieces | list[Piece] = []
         self.form = "absent"
         self.kind_event: Any = None
 
@@ -131,39 +134,40 @@ class ListReader:
         if event.anchor is not None:
             source.anchors[event.anchor] = items, OUTSIDE
             source.open.add(id(items))
-        places: list[tuple[int, int, int, int]] = []
+        starts, lines = array("Q"), array("Q")
+        ends: list[tuple[int, int]] = []  # of items in brackets, with their columns
         while (event := get()).__class__ is not SequenceEndEvent:
             mark = event.start_mark
-            start = self.offset(mark.index)
+            starts.append(self.offset(mark.index))
+            lines.append(mark.line + 1)
             source.home = len(items)
             source.spans.begin(mark.index)
             value, last = read_node(source, event, 2)
             items.append(value)
-            places.append((start, self.offset(end_of(last)) if flow else 0, mark.line + 1, mark.column))
+            if flow:
+                ends.append((self.offset(end_of(last)), mark.column))
         source.home = OUTSIDE
         source.open.discard(id(items))
         if self.form != "loose":
-            self.form = "empty" if not places else "flow" if flow else "block"
+            self.form = "empty" if not items else "flow" if flow else "block"
         if flow:
-            self.pieces = [Piece(start=s, end=e, line=line, column=column, form=EXACT) for s, e, line, column in places]
-        elif places:
-            self.cut(places, self.offset(start_of(event)))
+            found = zip(starts, lines, ends, strict=True)
+            self.pieces = [Piece(start=s, end=e, line=line, column=column, form=EXACT) for s, line, (e, column) in found]
+        elif items:
+            self.cut(starts, lines, self.offset(start_of(event)))
         return event
 
-    def cut(self, places: list[tuple[int, int, int, int]], end: int) -> None:
-        """Cut a block list into pieces of whole lines, each from its dash on."""
-        starts: list[int] = []
-        lines: list[int] = []
-        for i, (value, _, line, _) in enumerate(places):
-            start, before = self.line_of(value), 0
+    def cut(self, values: Sequence[int], lines: array[int], end: int) -> None:
+        """Cut a block list into pieces of whole lines, each from its dash on; `lines` are those of the values."""
+        starts = array("Q")
+        for i, value in enumerate(values):
+            start = self.line_of(value)
             if self.data[start:value].strip(b" \t") != b"-":
                 start, before = self.dash_line(starts[-1] if starts else self.keys_end(), start)
+                lines[i] -= before
             starts.append(start)
-            lines.append(line - before)
             self.source.spans.items[2 * i + 1] -= len(self.data[start:value].decode())
-        ends = [*starts[1:], end if end == len(self.data) else self.line_of(end)]
-        for start, stop, line in zip(starts, ends, lines, strict=True):
-            self.pieces.append(Piece(start=start, end=stop, line=line, form=ENTRY))
+        self.pieces = Pieces(starts, lines, end if end == len(self.data) else self.line_of(end))
 
     def keys_end(self) -> int:
         return self.keys[-1][4] if self.keys else 0

@@ -103,6 +103,7 @@ class PlainStream(StreamText):
 
     def __init__(self, data: bytes, file: str, items: list[Any], pieces: list[Piece]) -> None:
         super().__init__(data, file, items, pieces)
+        self.pieces: list[Piece] = pieces
         self.layouts: list[Layout | None] = []
         self.spans: list[tuple[int, int]] = []
         self.odd: dict[int, Spans] = {}  # of the documents that libyaml had to read, by their numbers: where their nodes stand

@@ -9,7 +9,7 @@ from krm_fn.yamlio.layout import Unspliceable, breaks, line_start, newline_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     from krm_fn.paths import Path
@@ -35,13 +35,37 @@ class Piece(Value):
     form: int = WHOLE
 
 
+class Pieces:
+    """The pieces of a list in block style, each made when it is asked for: they touch, and the last one ends at `end`."""
+
+    __slots__ = ("end", "lines", "starts")
+
+    def __init__(self, starts: Sequence[int], lines: Sequence[int], end: int) -> None:
+        self.starts, self.lines, self.end = starts, lines, end
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def __getitem__(self, number: int) -> Piece:
+        end = self.starts[number + 1] if number + 1 < len(self.starts) else self.end
+        return Piece(start=self.starts[number], end=end, line=self.lines[number], form=ENTRY)
+
+    def __iter__(self) -> Iterator[Piece]:
+        return (self[number] for number in range(len(self.starts)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Pieces) and list(other) == list(self)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 class Text:
     """What both texts share: the bytes, the values, and the pieces they were read from.
 
     `outer` holds, by item, the values of anchors that the item aliases but doesn't define.
     """
 
-    def __init__(self, data: bytes, file: str, items: list[Any], pieces: list[Piece]) -> None:
+    def __init__(self, data: bytes, file: str, items: list[Any], pieces: Pieces | list[Piece]) -> None:
         self.data, self.file, self.items, self.pieces = data, file, items, pieces
         self.newline = newline_of(data)
         self.outer: dict[int, dict[str, Any]] = {}
@@ -223,7 +247,7 @@ class ListText(Text):
     """A ResourceList: `head` is its top-level map without the items."""
 
     def __init__(
-        self, data: bytes, file: str, items: list[Any], pieces: list[Piece], *, head: dict[str, Any], top: Top | None
+        self, data: bytes, file: str, items: list[Any], pieces: Pieces | list[Piece], *, head: dict[str, Any], top: Top | None
     ) -> None:
         super().__init__(data, file, items, pieces)
         self.head, self.top = head, top

@@ -10,7 +10,7 @@ from krm_fn.yamlio.plain.changes import respelled
 from krm_fn.yamlio.plain.items import ODD, read_item, read_region
 from krm_fn.yamlio.plain.lines import NotPlain, read
 from krm_fn.yamlio.plain.split import check, cut, regions
-from krm_fn.yamlio.texts import ENTRY, ListText, Piece, Top, spliced
+from krm_fn.yamlio.texts import ListText, Pieces, Top, spliced
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from krm_fn.yamlio.nodes import Node
     from krm_fn.yamlio.plain.lines import Layout
+    from krm_fn.yamlio.texts import Piece
 
 
 def read_plain_list(data: bytes, file: str) -> ListText | None:
@@ -34,21 +35,23 @@ def _read(data: bytes, file: str) -> ListText:
     check(data)
     head: dict[str, Any] = {}
     items: list[Any] = []
-    pieces: list[Piece] = []
     keys = []
     layouts: list[Layout | None] = []
+    pieces = Pieces([], [], 0)
     for key, start, end in found:
         place = start + len(key) + 1
         if key == "items":
             starts = cut(data, start, end)
             line = data.count(b"\n", 0, starts[0]) + 1
+            lines = []
             for begin, stop in zip(starts, [*starts[1:], end], strict=True):
                 text = data[begin:stop].decode()
                 value, layout = read_item(text)
                 items.append(value)
                 layouts.append(layout)
-                pieces.append(Piece(start=begin, end=stop, line=line, form=ENTRY))
+                lines.append(line)
                 line += text.count("\n")
+            pieces = Pieces(starts, lines, end)
             place = starts[0]
         else:
             head |= read_region(data[start:end].decode())
