@@ -50,7 +50,10 @@ def is_list(obj: Object) -> bool:
 def entries(items: Sequence[object]) -> Iterator[Entry]:
     """Every object of the items, in order, Lists looked into (and Lists in them); items that are no map are passed over."""
     for number, item in enumerate(items):
-        yield from _inside(item, number, ())
+        if isinstance(item, dict) and not is_list(item):
+            yield Entry(obj=item, item=number)
+        else:
+            yield from _inside(item, number, ())
 
 
 def _inside(obj: object, number: int, path: Path) -> Iterator[Entry]:

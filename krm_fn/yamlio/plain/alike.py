@@ -78,11 +78,12 @@ class Block:
 class Shape:
     """How the lines of an item run. `texts` are the first one's without its blocks of text; `stop` of these counts them."""
 
-    __slots__ = ("blocks", "heads", "named", "pieces", "texts", "uses")
+    __slots__ = ("blocks", "heads", "hits", "named", "pieces", "texts", "uses")
 
     def __init__(self, text: str, uses: Uses) -> None:
         """Raises: NotPlain where the text is not all entries and blocks."""
         lines = text.split("\n")
+        self.hits = 0
         self.texts: list[str] = []
         self.heads: list[str] = []
         self.uses: list[int] = []
@@ -109,12 +110,13 @@ class Shape:
         lines = text.split("\n")
         differing: list[int | str] = []
         lengths: list[int] = []
+        sure: set[str] = set()
         at = done = 0
         try:
             for number, piece in enumerate(self.pieces):
                 end = at + len(piece)
                 found = lines[at:end]
-                if found != piece and not self._fits(found, piece, done, differing):
+                if len(found) != len(piece) or (found != piece and not self._fits(found, done, differing, sure)):
                     return None
                 at, done = end, done + len(piece)
                 if number < len(self.blocks):
@@ -135,17 +137,24 @@ class Shape:
         line = lines[twin.line(named[0])]
         return named[1] if line == self.texts[named[0]] else once(line)[3]
 
-    def _fits(self, found: list[str], piece: list[str], first: int, differing: list[int | str]) -> bool:
-        """Raises: NotPlain."""
-        if len(found) != len(piece):
-            return False
+    def _fits(self, found: list[str], first: int, differing: list[int | str], sure: set[str]) -> bool:
+        """True where these lines fit those of the shape from `first` on. Raises: NotPlain.
+
+        `sure` are values that were looked at.
+        """
+        piece = self.texts[first : first + len(found)]
         for at in compress(range(len(piece)), map(str.__ne__, found, piece)):
             line, head, use = found[at], self.heads[first + at], self.uses[first + at]
             if not head or not line.startswith(head):
                 return False
+            value = line[len(head) :]
             if use == BOUND:
                 differing += first + at, line
-            elif not is_text(line[len(head) :]):
+            elif value in sure:  # most texts that differ are of one name
+                continue
+            elif is_text(value):
+                sure.add(value)
+            else:
                 said = once(line)
                 if said[4] != SCALAR or (use == TEXT and said[3].__class__ is not str):
                     return False
@@ -171,7 +180,7 @@ class Shape:
 
 
 class Shapes:
-    """The shapes of a list's items by kind, those lately seen first. Learning ends where what was learned is of little use."""
+    """The shapes of a list's items by kind, the most frequent first. Learning ends where what was learned is of little use."""
 
     def __init__(self, uses: UsesOf) -> None:
         self._uses = uses
@@ -185,8 +194,9 @@ class Shapes:
             twin = shape.fit(text)
             if twin:
                 self._worth[kind] += 1
-                if number:
-                    shapes.insert(0, shapes.pop(number))
+                shape.hits += 1
+                if number and shape.hits > shapes[number - 1].hits:
+                    shapes[number - 1 : number + 1] = shape, shapes[number - 1]
                 return twin
         return None
 
@@ -201,8 +211,7 @@ class Shapes:
         except NotPlain:
             return None
         shapes = self._shapes.setdefault(kind, [])
-        shapes.insert(0, shape)
-        del shapes[KEPT:]
+        shapes[KEPT - 1 :] = [shape]
         return shape
 
 

@@ -62,6 +62,7 @@ class LightItems:
         self.end = end
         self.settled: dict[int, Settled | str] = {}
         self.shapes = Shapes(uses)
+        self._types: dict[bytes, tuple[str, str]] = {}  # by the lines that say them
         self.seen: dict[str, int] = {}  # by kind, how many were read
         self._same: dict[Settled, Settled] = {}
         self._read: dict[int, tuple[Any, Layout | None]] = {}
@@ -98,13 +99,22 @@ class LightItems:
         """The apiVersion and kind that an item's lines show, "" where they show none; they are compared when it is read."""
         start, end = self.span(number)
         next_line = self.data.find(b"\n", start, end)
-        kind = next_line if self.data.startswith(KIND, next_line) else self.data.find(KIND, start, end)
+        if not self.data.startswith(FIRST, start) or not self.data.startswith(KIND, next_line):
+            return self._type_anywhere(start, end)
+        lines = self.data[start : self.data.find(b"\n", next_line + 1)]
+        found = self._types.get(lines)
+        if found is None:
+            found = self._text_at(start), self._text_at(next_line + 1)
+            if len(self._types) < KEPT:
+                self._types[lines] = found
+        return found
+
+    def _type_anywhere(self, start: int, end: int) -> tuple[str, str]:
+        kind = self.data.find(KIND, start, end)
+        api_version = start if self.data.startswith(FIRST, start) else self.data.find(API_VERSION, start, end) + 1
         if kind < 0:
             return "", ""
-        if self.data.startswith(FIRST, start):
-            return self._text_at(start), self._text_at(kind + 1)
-        api_version = self.data.find(API_VERSION, start, end)
-        return self._text_at(api_version + 1) if api_version >= 0 else "", self._text_at(kind + 1)
+        return self._text_at(api_version) if api_version else "", self._text_at(kind + 1)
 
     def _text_at(self, start: int) -> str:
         """The value of the line that starts there, where it is a string, else ""."""
