@@ -12,10 +12,13 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+
+from krm_fn.cli.progress import Progress
 
 pty = pytest.importorskip("pty")
 
@@ -285,3 +288,51 @@ def test_a_terminal_that_goes_away_stops_nothing(terminal, folder):
     os.close(shown.ours)
     out, _ = shown.process.communicate(timeout=60)
     assert (shown.process.returncode, out.count(b"kind: VirtualMachine\n")) == (0, 19)
+
+
+@pytest.fixture
+def screen() -> Iterator[tuple[int, Progress]]:
+    """A terminal's other end, and a progress that is drawn there when somebody says so."""
+    ours, theirs = pty.openpty()
+    progress = Progress()
+    progress.terminal = terminal = os.fdopen(theirs, "w")
+    yield ours, progress
+    with suppress(OSError):
+        terminal.close()
+    with suppress(OSError):
+        os.close(ours)
+
+
+def test_work_inside_of_work_is_shown_in_its_place(screen):
+    ours, progress = screen
+    with progress.at("Writing"):
+        progress.draw()
+        for _ in progress.watch("Reading", range(4), 4):
+            progress.draw()
+        progress.draw()
+    progress.draw()  # nothing is done any more
+    bars = re.findall(r"([A-Z]\w+) +\[[#-]+\](?: +(\d+%))?", os.read(ours, 1 << 16).decode())
+    assert bars == [("Writing", ""), *(("Reading", f"{done}%") for done in (0, 25, 50, 75)), ("Writing", "")]
+
+
+def test_a_signal_while_it_is_drawn_waits(screen):
+    ours, progress = screen
+    progress.drawing = True
+    with progress.at("Reading"):
+        progress.draw()
+    assert not select.select([ours], [], [], 0)[0]
+
+
+def test_nothing_is_drawn_on_a_terminal_that_is_gone(screen):
+    ours, progress = screen
+    for number in progress.watch("Reading", range(3), 3):
+        progress.draw()
+        if not number:
+            os.close(ours)
+    assert progress.terminal is None
+
+
+def test_without_a_terminal_work_is_what_it_is():
+    progress = Progress()
+    assert list(progress.watch("Reading", "abc", 3)) == ["a", "b", "c"]
+    progress.draw()
