@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import BinaryIO, TextIO
 
-SHARED = 1 << 20  # bytes: from here on a second process shares the work
+SHARED = 8 << 20  # bytes: from here on a second process shares the work; both render what VMs are like
 
 
 def run(data: bytes, out: BinaryIO, err: TextIO) -> int:
