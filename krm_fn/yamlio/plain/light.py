@@ -67,7 +67,7 @@ class LightItems:
         self._same: dict[Settled, Settled] = {}
         self._read: dict[int, tuple[Any, Layout | None]] = {}
         self._last: tuple[int, tuple[Any, Layout | None]] = -1, (None, None)
-        self.items: list[Any] = [self._light(number) for number in range(len(self.starts))]
+        self.items = [self._light(number) for number in range(len(self.starts))]
 
     def span(self, number: int) -> tuple[int, int]:
         return self.starts[number], self.starts[number + 1] if number + 1 < len(self.starts) else self.end
@@ -76,8 +76,11 @@ class LightItems:
         start, end = self.span(number)
         return self.data[start:end].decode()
 
-    def _light(self, number: int) -> Any:
-        """What stands for an item. Whatever nobody may ever look at is read once here, to know that it can be."""
+    def _light(self, number: int) -> Light:
+        """What stands for an item. Whatever nobody may ever look at is read once here, to know that it can be.
+
+        Raises: NotPlain, InputError.
+        """
         api_version, kind = self._type(number)
         if kind == READ_LATER:
             return Light(self, number, api_version, kind)
@@ -88,7 +91,7 @@ class LightItems:
         value, layout = known = read_item(text)
         head = head_in(value)
         if head is None or layout == ODD:
-            return value
+            raise NotPlain  # it may say what its letters don't show, such as an ignore
         if len(self._read) < KEPT:
             self._read[number] = known
         self.seen[kind] = self.seen.get(kind, 0) + 1
@@ -379,12 +382,11 @@ class LightList:
 
     def whole(self, number: int) -> Any:
         """The value of an item. Raises: Unreadable."""
-        item = self.items[number]
-        return item.whole() if isinstance(item, Light) else item
+        return self.items[number].whole()
 
     def mentions(self, word: str) -> bool:
         """False where no key or value of the list is this word."""
-        return word.encode() in self.data or any(not isinstance(item, Light) for item in self.items)
+        return word.encode() in self.data
 
     def settle(self, number: int, new: Any) -> None:
         """Let the item leave as `new`, which nobody needs to keep. Raises: Unreadable."""
