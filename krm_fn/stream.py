@@ -12,10 +12,10 @@ from krm_fn.bundle import Bundle, Entry
 from krm_fn.gather import Work, work_on
 from krm_fn.paths import get
 from krm_fn.removed import TEMPLATES, VMS, removed_fields
-from krm_fn.resource import IGNORE, kind_of
+from krm_fn.resource import IGNORE, annotations_of, kind_of
 from krm_fn.schema import READ, ObjectFacts
 from krm_fn.served import is_served
-from krm_fn.yamlio.plain.light import Light
+from krm_fn.yamlio.plain.light import Light, Unreadable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -164,8 +164,13 @@ class Run:
             self.removed = any(True for _ in removed_fields(entry.obj))
 
     def examine(self, number: int, light: Entry, *, keys_known: bool = False) -> VmFacts | None:
-        """Say and change what there is to of one object; the facts of the VM in it, where it holds one."""
+        """Say and change what there is to of one object; the facts of the VM in it, where it holds one.
+
+        Raises: Unreadable where it has an ignore that the letters of the list don't show: escapes may stand for them.
+        """
         entry = light.but(obj=light.obj.whole()) if isinstance(light.obj, Light) else light
+        if IGNORE in annotations_of(entry.obj):
+            raise Unreadable
         if not keys_known:
             self.look_at_keys(entry)
         facts = self.work.vm(entry, self.resolver)

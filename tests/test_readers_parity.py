@@ -33,6 +33,39 @@ FORMER = re.compile(
 INDICATORS = ("- ", "? ", ": ", "---", "...", *"#,[]{}&*!|>'\"%@` ")
 NOT_PLAIN = re.compile(r": | #|[ :]$|^[-?:]$")
 
+# A conflict that an annotation silences, which an escape writes in other letters.
+IGNORED = """\
+apiVersion: config.kubernetes.io/v1
+kind: ResourceList
+items:
+- apiVersion: instancetype.kubevirt.io/v1beta1
+  kind: VirtualMachineInstancetype
+  metadata:
+    name: small
+  spec:
+    cpu:
+      guest: 2
+    memory:
+      guest: 2Gi
+- apiVersion: kubevirt.io/v1
+  kind: VirtualMachine
+  metadata:
+    name: web
+    annotations:
+      "kubevirt-render.dev\\x2fignore": "instancetype-conflict: goes with #12"
+  spec:
+    instancetype:
+      kind: VirtualMachineInstancetype
+      name: small
+    runStrategy: Always
+    template:
+      spec:
+        domain:
+          cpu:
+            cores: 4
+          devices: {}
+"""
+
 
 def cases(name: str) -> Iterator[dict[str, Any]]:
     yield from bundles_of_presets() if name == PRESETS else bundles(name)
@@ -150,3 +183,10 @@ def test_both_readers_lead_to_the_same(name: str, record_property: Any) -> None:
     assert not wrong
     record_property("figure", f"{name}: the plain reader takes {count - left} of {count} items")
     assert left <= count / 30
+
+
+def test_what_escapes_hide_is_seen_on_every_road() -> None:
+    data = IGNORED.encode()
+    out, others = io.BytesIO(), io.BytesIO()
+    codes = function.run(data, out, io.StringIO()), function.run(data.replace(b"\n", b"\r\n"), others, io.StringIO())
+    assert (codes, out.getvalue(), others.getvalue().replace(b"\r", b"")) == ((0, 0), data, data)
