@@ -77,17 +77,16 @@ class Work(Value):
     def vms(self) -> Iterator[VmFacts]:
         """The facts of every VM and of every pool's template, in the bundle's order."""
         resolver = self.resolver()
-
-        def made(entry: Entry) -> VmFacts | None:
-            return self.vm(entry, resolver)
-
         if not self._has_twins():
-            return filter(None, map(made, self.bundle.entries))
+            return (facts for entry in self.bundle.entries if (facts := self.vm(entry, resolver)))
         from krm_fn.twins import Twins
 
-        twins = Twins(self)
-        found = (twins.facts(entry, made) if kind_of(entry.obj) == VM else made(entry) for entry in self.bundle.entries)
-        return filter(None, found)
+        twins = Twins(self, resolver)
+
+        def judged(entry: Entry) -> VmFacts | None:
+            return twins.facts(entry) if kind_of(entry.obj) == VM else self.vm(entry, resolver)
+
+        return filter(None, map(judged, self.bundle.entries))
 
     def _has_twins(self) -> bool:
         """True where the VMs are only judged, so that of those that are alike one stands for all."""
@@ -96,11 +95,16 @@ class Work(Value):
 
     def vm(self, entry: Entry, resolver: Resolver) -> VmFacts | None:
         """The facts of the VM in an object, or of the template in a pool; None where it holds none."""
+        resolved = self.resolved(entry, resolver)
+        return self.of_vm(entry, *resolved) if resolved else None
+
+    def resolved(self, entry: Entry, resolver: Resolver) -> tuple[Path, Object, Resolution] | None:
+        """The path to the VM in an object, the VM, and what it refers to; None where there is none."""
         prefix = holds_vm(entry)
         if prefix is None:
             return None
         vm = get(entry.obj, prefix)
-        return self.of_vm(entry, prefix, vm, resolver.resolve(vm, namespace=effective_namespace(entry.obj)))
+        return prefix, vm, resolver.resolve(vm, namespace=effective_namespace(entry.obj))
 
     def resolver(self) -> Resolver:
         return Resolver(bundle=self.bundle, release=self.settings.release, catalogue=self._catalogue())

@@ -15,7 +15,8 @@ from krm_fn.admission.formats import base64_length, is_label, is_serial, mac_len
 from krm_fn.admission.interfaces import RESERVED_MAC
 from krm_fn.admission.machines import RESERVED_LABELS
 from krm_fn.admission.volumes import LONGEST_CLOUD_INIT
-from krm_fn.facts import Resolution, VmFacts
+from krm_fn.facts import VmFacts
+from krm_fn.paths import get
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,18 +24,21 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krm_fn.bundle import Entry
-    from krm_fn.facts import Expansion
+    from krm_fn.facts import Expansion, Resolution
     from krm_fn.gather import Work
     from krm_fn.paths import Path
+    from krm_fn.resolve import Resolver
     from krm_fn.resource import Object
 
     Names = dict[str, int]
     Reading = Callable[[Any, Names], Any]
     Row = tuple[Path, Reading]
+    Resolved = tuple[Any, ...]
 
 EACH = -1  # in a row, every item of a list
 TEXT = frozenset((str,))
 LONGEST_SERIAL = 256
+OWN = "kubevirt.io"
 REMEMBERED = 20_000
 FORMAT = 2  # of marshal: from 3 on what it writes depends on who else holds a value
 
@@ -62,6 +66,13 @@ def texts(value: Any, _: Names) -> Any:
 def labels(value: Any, _: Names) -> Any:
     """Labels that nobody reads but for KubeVirt's own."""
     return () if _is_of_texts(value) and RESERVED_LABELS.isdisjoint(value) else value
+
+
+def notes(value: Any, _: Names) -> Any:
+    """Annotations that nobody reads but for KubeVirt's own."""
+    if not _is_of_texts(value):
+        return value
+    return {key: text if key.partition("/")[0].endswith(OWN) else () for key, text in value.items()}
 
 
 def _is_of_texts(value: Any) -> bool:
@@ -110,6 +121,12 @@ ROWS: tuple[Row, ...] = (
         )
     ),
 )
+# The names of what a VM refers to, once that is known.
+REFERENCES: tuple[Row, ...] = tuple(
+    (("spec", matcher, key), nothing) for matcher in ("instancetype", "preference") for key in ("name", "revisionName")
+)
+# Of an instancetype or preference, where the VM's template has no annotations to be compared with.
+SPECS: tuple[Row, ...] = ((("annotations",), notes),)
 
 
 def compiled(rows: Iterable[Row]) -> Reading:
@@ -135,13 +152,13 @@ def compiled(rows: Iterable[Row]) -> Reading:
     return of_list if EACH in below else of_map
 
 
-read = compiled(ROWS)
+read, unnamed, noted = compiled(ROWS), compiled(REFERENCES), compiled(SPECS)
 
 
-def key_of(vm: Object) -> bytes | None:
-    """What judging reads of a VM, by which twins know each other; None of one that is no plain data."""
+def dumped(value: Any) -> bytes | None:
+    """The value in bytes that no other value has, None where it is no plain data."""
     try:
-        return marshal.dumps(read(vm, {}), FORMAT)
+        return marshal.dumps(value, FORMAT)
     except ValueError:
         return None
 
@@ -173,35 +190,72 @@ class Twin(VmFacts):
 
 
 class Twins:
-    """The VMs of a bundle so far of which nothing is to be said by themselves."""
+    """The VMs of a bundle so far of which nothing is to be said by themselves.
 
-    def __init__(self, work: Work) -> None:
-        self._work = work
-        self._known: dict[bytes, VmFacts] = {}
+    A VM has a twin where the two refer to the same, or where what they refer to is alike in all that is read of it.
+    """
 
-    def facts(self, entry: Entry, make: Callable[[Entry], VmFacts | None]) -> VmFacts | None:
-        """The facts of the VM in an object that is one, as `make` makes them or as a twin's."""
-        key = key_of(entry.obj)
-        if key is None:
-            return make(entry)
-        first = self._known.get(key)
-        if first is not None:
-            return self._twin(entry, first)
-        facts = make(entry)
-        if facts and not facts.troubled and facts.resolution.vm is facts.vm:
-            if len(self._known) >= REMEMBERED:
-                self._known.clear()
-            self._known[key] = facts
+    def __init__(self, work: Work, resolver: Resolver) -> None:
+        self._work, self._resolver = work, resolver
+        self._referring: dict[bytes, VmFacts] = {}
+        self._resolved: dict[Resolved, VmFacts] = {}
+        self._specs: dict[int, tuple[Object, bytes | None]] = {}
+
+    def facts(self, entry: Entry) -> VmFacts | None:
+        """The facts of the VM that an object is; None where it is none that is rendered."""
+        whole = read(entry.obj, {})
+        key = dumped(whole)
+        first = self._referring.get(key) if key else None
+        if first:
+            return self._twin(entry, first, first.resolution.but(vm=entry.obj))
+        found = self._work.resolved(entry, self._resolver)
+        if found is None:
+            return None
+        resolution = found[2]
+        if key is None or resolution.errors or resolution.vm is not entry.obj:
+            return self._work.of_vm(entry, *found)
+        resolved = self._key(whole, resolution)
+        first = self._resolved.get(resolved) if resolved else None
+        facts = self._twin(entry, first, resolution) if first else self._work.of_vm(entry, *found)
+        if not facts.troubled:
+            self._remember(facts, key, resolved)
         return facts
 
-    def _twin(self, entry: Entry, first: VmFacts) -> Twin:
-        found = first.resolution
-        return Twin(  # type: ignore[call-arg]  # what it makes late
+    def _key(self, whole: Object, resolution: Resolution) -> Resolved | None:
+        """What judging reads of a VM and of what it refers to, but for the names of that; None where it refers to nothing.
+
+        None too where the template has annotations: those of an instancetype are compared with them.
+        """
+        found = resolution.instancetype, resolution.preference
+        specs = [each and self._spec(each.spec) for each in found]
+        unknown = any(each and not spec for each, spec in zip(found, specs, strict=True))
+        if unknown or not any(specs) or get(whole, ("spec", "template", "metadata", "annotations")):
+            return None
+        return dumped(unnamed(whole, {})), *specs, *(each and each.table for each in found)
+
+    def _spec(self, spec: Object) -> bytes | None:
+        """What judging reads of the spec of an instancetype or preference, None of one that is no plain data."""
+        known = self._specs.get(id(spec))
+        if known is None:
+            known = self._specs[id(spec)] = spec, dumped(noted(spec, {}))  # the spec too, so that no other gets its id
+        return known[1]
+
+    def _remember(self, facts: VmFacts, key: bytes, resolved: Resolved | None) -> None:
+        if len(self._referring) >= REMEMBERED:
+            self._referring.clear()
+            self._resolved.clear()
+            self._specs.clear()
+        self._referring[key] = facts
+        if resolved:
+            self._resolved.setdefault(resolved, facts)
+
+    def _twin(self, entry: Entry, first: VmFacts, resolution: Resolution) -> Twin:
+        return Twin(  # type: ignore[call-arg]  # the rest is made late
             entry=entry,
             vm=entry.obj,
             release=first.release,
             cluster=first.cluster,
-            resolution=Resolution(vm=entry.obj, instancetype=found.instancetype, preference=found.preference),
-            first=first,
+            resolution=resolution,
+            first=first.first if isinstance(first, Twin) else first,
             work=self._work,
         )

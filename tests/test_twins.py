@@ -9,7 +9,7 @@ from krm_fn.gather import gather
 from krm_fn.paths import copy, get, put
 from krm_fn.releases import parse
 from krm_fn.schema import table
-from krm_fn.twins import EACH, ROWS, Twin, key_of
+from krm_fn.twins import EACH, REFERENCES, ROWS, Twin, dumped, read
 
 FLEET = "fleet"
 FILES = ("admission-v1.9.0", "matrix-v1.9.0", *RELEASES, *(f"{FLEET} {minor}" for minor in ("1.4", "1.9")))
@@ -135,6 +135,85 @@ def test_the_fleet_has_all_that_the_rows_are_about_and_nothing_is_said_of_it():
     assert [told({"kubevirt": "1.9"}, [vm]) for vm in FLEET_OF] == [{0: []}] * len(FLEET_OF)
 
 
+NOTES = (
+    None,
+    {},
+    {"k": "1"},
+    {"k": "2"},
+    {"k": "3"},
+    {"k": ""},
+    {"k": 1},
+    {"kubevirt.io/ignitiondata": ""},
+    {"kubevirt.io/ignitiondata": "a"},
+    {"hooks.kubevirt.io/hookSidecars": "[]"},
+    {"kubevirt.io/multiThreadedQemuMigration": "1"},
+    {"kubevirt.io/multiThreadedQemuMigration": "8"},
+    {"kubevirt.io/disablePCIHole64": "true"},
+    {"kubevirt.io/disablePCIHole64": "false"},
+)
+NOTES_OF_VMS = (None, {}, {"k": "1"})
+
+
+def sources(kind, *specs):
+    """Cluster-wide objects of a kind, one with each of the specs."""
+    group = "instancetype.kubevirt.io/v1beta1"
+    return [
+        {"apiVersion": group, "kind": kind, "metadata": {"name": f"n{number}"}, "spec": spec}
+        for number, spec in enumerate(specs)
+    ]
+
+
+def referring(number, notes, instancetype, preference):
+    """A VM that refers to these, or to no preference; its template has annotations, or None."""
+    matchers = {"instancetype": instancetype, "preference": preference}
+    devices = {"gpus": [{"name": "gpu", "deviceName": "example.com/grace"}]} if number % 2 else {}
+    template = {"metadata": {"annotations": notes}, "spec": {"domain": {"devices": devices}}}
+    if notes is None:
+        del template["metadata"]
+    return {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": VM,
+        "metadata": {"name": f"vm-{number}"},
+        "spec": {
+            "runStrategy": "Always",
+            "template": template,
+            **{matcher: {"name": found["metadata"]["name"]} for matcher, found in matchers.items() if found},
+        },
+    }
+
+
+def catalogue():
+    """Pairs of an instancetype and a preference; most differ in annotations alone."""
+    size = {"cpu": {"guest": 1}, "memory": {"guest": "2Gi"}}
+    sizes = ({**size, "annotations": notes} for notes in NOTES)
+    plain, large, *noted = sources("VirtualMachineClusterInstancetype", size, {**size, "cpu": {"guest": 2}}, *sizes)
+    wanted = ({}, {"requirements": {"cpu": {"guest": 2}}}, *({"annotations": notes} for notes in NOTES))
+    empty, asking, *others = sources("VirtualMachineClusterPreference", *wanted)
+    return [
+        *((each, empty) for each in (plain, *noted)),
+        *((plain, each) for each in (asking, *others, None)),
+        (large, asking),
+    ]
+
+
+@pytest.mark.parametrize("release", ["1.4", "1.9"])
+def test_of_each_of_vms_that_refer_to_what_is_alike_is_said_what_is_said_of_it_alone(release):
+    permitted = {"pciHostDevices": [{"resourceName": "example.com/grace", "pciVendorSelector": "10DE:2342"}]}
+    case = {"kubevirt": release, "config": {"permittedHostDevices": permitted}}
+    pairs = catalogue()
+    given = [(notes, pair) for notes in NOTES_OF_VMS for pair in pairs for _ in range(2)]
+    vms = [referring(number, notes, *pair) for number, (notes, pair) in enumerate(given)]
+    others = list({id(each): each for pair in pairs for each in pair if each}.values())
+    together = told(case, [*others, *vms])
+    for number, (vm, (_, pair)) in enumerate(zip(vms, given, strict=True)):
+        (alone,) = told(case, [*filter(None, pair), vm]).values()
+        assert together[len(others) + number] == alone
+    settings, items = rendered(case, [*others, *vms])
+    found = [vm for vm in gather(Bundle(items), settings).vms if isinstance(vm, Twin)]
+    assert sum(vm.resolution.instancetype != vm.first.resolution.instancetype for vm in found) > 4
+    assert sum(vm.resolution.preference != vm.first.resolution.preference for vm in found) > 4
+
+
 def plain_vm(name="web", **metadata):
     return {
         "apiVersion": "kubevirt.io/v1",
@@ -180,6 +259,10 @@ def test_where_presets_are_applied_there_are_no_twins():
     assert not any(isinstance(vm, Twin) for vm in facts(plain_vm("a"), plain_vm("b"), preset, mode="validate"))
 
 
+def key_of(vm):
+    return dumped(read(vm, {}))
+
+
 def test_vms_of_two_namespaces_are_no_twins():
     assert key_of(plain_vm()) != key_of(plain_vm(namespace="other"))
 
@@ -203,7 +286,7 @@ def test_a_vm_that_is_no_plain_data_has_no_twin():
 
 @pytest.mark.parametrize("release", ["1.4", "1.5", "1.6", "1.7", "1.8", "1.9"])
 def test_the_schema_asks_no_more_than_text_where_a_row_stands(release):
-    for pattern, _ in ROWS:
+    for pattern, _ in (*ROWS, *REFERENCES):
         node = table.of(parse(release)).node("v1.VirtualMachine")
         for step in pattern:
             node = node.items if step == EACH else node.fields[step]
