@@ -15,7 +15,7 @@ from krm_fn.admission.formats import base64_length, is_label, is_serial, mac_len
 from krm_fn.admission.interfaces import RESERVED_MAC
 from krm_fn.admission.machines import RESERVED_LABELS
 from krm_fn.admission.volumes import LONGEST_CLOUD_INIT
-from krm_fn.facts import VmFacts
+from krm_fn.facts import Resolution, VmFacts
 from krm_fn.paths import get
 
 TYPE_CHECKING = False
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krm_fn.bundle import Entry
-    from krm_fn.facts import Expansion, Resolution
+    from krm_fn.facts import Expansion
     from krm_fn.gather import Work
     from krm_fn.paths import Path
     from krm_fn.resolve import Resolver
@@ -207,7 +207,9 @@ class Twins:
         key = dumped(whole)
         first = self._referring.get(key) if key else None
         if first:
-            return self._twin(entry, first, first.resolution.but(vm=entry.obj))
+            alike = first.resolution
+            own = Resolution(vm=entry.obj, instancetype=alike.instancetype, preference=alike.preference)
+            return self._twin(entry, first, own)
         found = self._work.resolved(entry, self._resolver)
         if found is None:
             return None

@@ -44,21 +44,23 @@ OWNERS = (
 RUNNING = ("Always", "RerunOnFailure", "Once")
 
 
-class Machine(Value):
+class Machine:
     """One of them: `spec` is the instance spec, at `path` from the object's root; `copies` is how many machines it makes.
 
     `starts` is true where the cluster starts it by itself, `by_hand` where only people do. `vm` is the VM's spec, {} where
     there is none.
     """
 
-    entry: Entry
-    namespace: str
-    spec: Object
-    path: Path
-    copies: int
-    starts: bool
-    by_hand: bool = False
-    vm: Object = {}  # noqa: RUF012  nobody writes into a Value
+    __slots__ = ("by_hand", "copies", "entry", "namespace", "path", "spec", "starts", "vm")
+
+    def __init__(self, owner: Owner, entry: Entry, namespace: str) -> None:
+        self.entry, self.namespace = entry, namespace
+        self.path: Path = (*owner.template, "spec")
+        self.spec: Object = as_map(get(entry.obj, self.path))
+        self.vm: Object = as_map(get(entry.obj, owner.vm)) if owner.vm else {}
+        self.copies = _replicas(entry.obj) if owner.copied else 1
+        self.starts = _starts(self.vm) if owner.vm else True
+        self.by_hand = self.vm.get("runStrategy") == "Manual"
 
     def __str__(self) -> str:
         return str(ref_of(self.entry.obj))
@@ -71,24 +73,9 @@ def machines(bundle: Bundle) -> tuple[Machine, ...]:
 
 def _machines(bundle: Bundle) -> tuple[Machine, ...]:
     return tuple(
-        _machine(owner, entry, namespace)
+        Machine(owner, entry, namespace)
         for owner in OWNERS
         for entry, namespace in _distinct(bundle.of_kind(owner.kind, owner.group))
-    )
-
-
-def _machine(owner: Owner, entry: Entry, namespace: str) -> Machine:
-    path = (*owner.template, "spec")
-    vm = as_map(get(entry.obj, owner.vm)) if owner.vm else {}
-    return Machine(
-        entry=entry,
-        namespace=namespace,
-        spec=as_map(get(entry.obj, path)),
-        path=path,
-        copies=_replicas(entry.obj) if owner.copied else 1,
-        starts=_starts(vm) if owner.vm else True,
-        by_hand=vm.get("runStrategy") == "Manual",
-        vm=vm,
     )
 
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 KINDS = ("http", "s3", "gcs", "registry", "pvc", "upload", "blank", "imageio", "vddk", "snapshot")
 FILLERS = ("source", "sourceRef")
+BOTH = frozenset(FILLERS)
 CLAIMS = ("storage", "pvc")
 SIZE: Path = ("resources", "requests", "storage")
 # What is empty has no size of its own.
@@ -53,7 +54,9 @@ def contradictory_data_volume(facts: BundleFacts) -> Iterator[Hit]:
     for kind, group, place in TEMPLATES:
         for entry in facts.bundle.of_kind(kind, group):
             for index, template in enumerate(as_list(get(entry.obj, place))):
-                yield from _two(entry, as_map(as_map(template).get("spec")), (*place, index, "spec"), FILLERS)
+                spec = as_map(template).get("spec")
+                if isinstance(spec, dict) and spec.keys() >= BOTH:
+                    yield from _two(entry, spec, (*place, index, "spec"), FILLERS)
 
 
 def _hits(entry: Entry, spec: Object) -> Iterator[Hit]:

@@ -160,13 +160,17 @@ def deprecated_field(facts: BundleFacts) -> Iterator[Hit]:
         if facts.release.within(since=row.since):
             for kind in row.kinds:
                 for entry in facts.bundle.of_kind(kind, row.group):
-                    if EACH in row.place or is_set(get(entry.obj, row.place)):
+                    if EACH in row.place or _is_meant(row, get(entry.obj, row.place)):
                         yield from _hits(row, entry)
+
+
+def _is_meant(row: Deprecated, value: object) -> bool:
+    return is_set(value) and (not row.values or (isinstance(value, str) and value in row.values))
 
 
 def _hits(row: Deprecated, entry: Entry) -> Iterator[Hit]:
     for path, value in _values(entry.obj, row.place, ()):
-        if row.values and not (isinstance(value, str) and value in row.values):
+        if not _is_meant(row, value):
             continue
         if path[-1] == "running" and is_set(get(entry.obj, (*path[:-1], "runStrategy"))):
             continue  # KubeVirt refuses both together, and another rule tells

@@ -57,9 +57,11 @@ SHOWN = 3
 def outdated_revision(facts: BundleFacts) -> Iterator[Hit]:
     for vm in facts.vms:
         for matcher, found in (("instancetype", vm.resolution.instancetype), ("preference", vm.resolution.preference)):
-            live = _live(facts, found) if found and found.revision else None
-            changed = _changed(found.spec, as_map(live.obj.get("spec"))) if found and live else []
-            if found and changed:
+            if found is None or not found.revision:
+                continue
+            live = _live(facts, found)
+            changed = _changed(found.spec, as_map(live.obj.get("spec"))) if live else []
+            if changed:
                 path, name = _place(vm, matcher)
                 older = f"{found.revision} holds an older {found.ref}"
                 yield Hit(

@@ -33,13 +33,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from krm_fn.facts import BundleFacts
+    from krm_fn.paths import Path
     from krm_fn.resource import Object
 
 STARTED = "revision-start-vm-"
-NAMED = tuple(
-    path
-    for matcher in ("instancetype", "preference")
-    for path in (("spec", matcher, "revisionName"), ("status", f"{matcher}Ref", "controllerRevisionRef", "name"))
+# Where a VM names one: the key at its top, and what leads on from there.
+NAMED: tuple[tuple[str, Path], ...] = (
+    ("spec", ("instancetype", "revisionName")),
+    ("spec", ("preference", "revisionName")),
+    ("status", ("instancetypeRef", "controllerRevisionRef", "name")),
+    ("status", ("preferenceRef", "controllerRevisionRef", "name")),
 )
 
 
@@ -61,9 +64,9 @@ def unused_revision(facts: BundleFacts) -> Iterator[Hit]:
 
 def _named(vm: Object) -> Iterator[str]:
     """The revisions that a VM names."""
-    for top, *way in NAMED:
+    for top, way in NAMED:
         if top in vm:
-            yield text(get(vm[top], tuple(way)))
+            yield text(get(vm[top], way))
 
 
 def _meant(facts: BundleFacts) -> Iterator[tuple[str, str]]:
