@@ -292,3 +292,22 @@ def test_the_schema_asks_no_more_than_text_where_a_row_stands(release):
             node = node.items if step == EACH else node.fields[step]
         last = node.values if node.of_map and node.fields is not None else node
         assert (last.plain, last.judge) == (frozenset((str,)), None)
+
+
+def test_each_vm_is_held_against_a_definition_that_comes_with_the_bundle():
+    hostname = {"type": "string", "pattern": "^web"}
+    shape = {"type": "object", "properties": {"hostname": hostname}, "x-kubernetes-preserve-unknown-fields": True}
+    for key in ("spec", "template", "spec"):
+        shape = {"type": "object", "properties": {key: shape}, "x-kubernetes-preserve-unknown-fields": True}
+    version = {"name": "v1", "served": True, "schema": {"openAPIV3Schema": shape}}
+    definition = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "virtualmachines.kubevirt.io"},
+        "spec": {"group": "kubevirt.io", "names": {"kind": VM}, "versions": [version]},
+    }
+    vms = [plain_vm(name) for name in ("a", "b", "c")]
+    for vm, name in zip(vms, ("web", "db", "web"), strict=True):
+        vm["spec"]["template"]["spec"]["hostname"] = name
+    found = told({"kubevirt": "1.9"}, [definition, *vms])
+    assert {number: [each[0] for each in said] for number, said in found.items()} == {1: [], 2: ["value-not-allowed"], 3: []}
