@@ -161,6 +161,10 @@ class ListReader:
         """Cut a block list into pieces of whole lines, each from its dash on; `lines` are those of the values."""
         starts = array("Q")
         for i, value in enumerate(values):
+            if self.data[value - 3 : value] == b"\n- ":  # as nearly all are
+                starts.append(value - 2)
+                self.source.spans.items[2 * i + 1] -= 2
+                continue
             start = self.line_of(value)
             if self.data[start:value].strip(b" \t") != b"-":
                 start, before = self.dash_line(starts[-1] if starts else self.keys_end(), start)
