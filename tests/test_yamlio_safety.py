@@ -27,10 +27,11 @@ SECONDS, MEGABYTES = 5, 400
 # What is measured has a small parent: Linux counts the memory of the one that a process was forked from into its peak. The
 # figures are of the process and those it waited for: their time together, the memory of the largest.
 LAUNCHER = """
-import os, sys
+import os, resource, sys
 out, *command = sys.argv[1:]
 pid = os.fork()
 if not pid:
+    resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
     os.dup2(os.open(out, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 1)
     os.execv(command[0], command)
 _, status, usage = os.wait4(pid, 0)
@@ -223,7 +224,7 @@ def run(data: bytes, folder: Path, *arguments: str) -> Ran:
     program = [sys.executable, "-m", "krm_fn", *arguments]
     command = [sys.executable, "-I", "-S", "-c", LAUNCHER, str(folder / "out"), *program]
     done = subprocess.run(
-        command, input=data, capture_output=True, cwd=ROOT, timeout=120, check=True, env={**os.environ, "PYTHONPATH": str(ROOT)}
+        command, input=data, capture_output=True, cwd=ROOT, check=True, env={**os.environ, "PYTHONPATH": str(ROOT)}
     )
     code, seconds, peak = done.stdout.split()
     ran = Ran(int(code), (folder / "out").read_bytes(), done.stderr.decode())
