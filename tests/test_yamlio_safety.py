@@ -192,7 +192,7 @@ ROWS = {
     "comments-behind": Row(lambda: "  a: 1\n" + "  # x\n" * 100_000),
     "empty-lines": Row(lambda: "  a: 1\n" + "\n" * 5_000_000 + "  b: 1\n"),
     # The list, and what is behind it
-    "items": Row(lambda: "- a\n" * 1_000_000, holder="items"),
+    "items": Row(lambda: "- a\n" * 500_000, holder="items"),
     "results": Row(lambda: "results:\n" + numbered("- message: finding {}\n  severity: info\n", 100_000), holder="behind"),
     "marks-behind": Row(lambda: "---\n" * 1_000_000, holder="end", commands=()),
     "documents-behind": Row(lambda: "---\na: 1\n" * 100_000, SECOND, holder="behind"),
