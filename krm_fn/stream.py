@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from krm_fn.paths import Path
     from krm_fn.resolve import Resolver
     from krm_fn.resource import Object
-    from krm_fn.yamlio.plain.alike import Difference, Pattern, Settled, Shape, Twin
+    from krm_fn.yamlio.plain.alike import Pattern, Settled, Shape, Twin
     from krm_fn.yamlio.plain.light import LightList, Names
+    from krm_fn.yamlio.plain.stencil import Difference
 
     Report = tuple[
         list[Finding],
@@ -105,7 +106,7 @@ class Run:
         self.catalogued: list[tuple[int, VmFacts]] = []
         self.removed = False
         self.inside: list[tuple[int, Path, Object]] = []
-        self.flawless: set[Shape | None] = set()
+        self.flawless: set[Twin | None] = set()
         self.sound: set[tuple[Shape, str]] = set()
         self.outcomes: dict[tuple[Shape, Difference], tuple[Pattern, VmFacts | None]] = {}
         name = f"{modes.__name__}.{settings.mode}"
@@ -120,11 +121,11 @@ class Run:
         elif entry.obj.kind == "VirtualMachine":
             self.pass_vm(number, entry)
         else:
-            shape, said = entry.obj.shape, self.said
-            if shape not in self.flawless:
+            twin, said = entry.obj.twin, self.said
+            if twin not in self.flawless:
                 self.examine(number, entry)
-                if shape and self.said == said:
-                    self.flawless.add(shape)
+                if twin and self.said == said:
+                    self.flawless.add(twin)
 
     def pass_vm(self, number: int, entry: Entry) -> None:
         """As `pass_through`, of a VM: where it is like one that nothing was said of, what became of that becomes of it."""

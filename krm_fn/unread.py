@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from krm_fn.modes import PREFIX
 from krm_fn.removed import TEMPLATES, VMS
-from krm_fn.yamlio.plain.alike import ANY, BOUND, EACH, NAMES, TEXT
+from krm_fn.yamlio.plain.alike import NAMES
+from krm_fn.yamlio.plain.stencil import ANY, BOUND, EACH, TEXT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -14,27 +14,30 @@ from __future__ import annotations
 from itertools import compress, pairwise
 
 from krm_fn.yamlio.plain.lines import CLIPPED, SCALAR, STRIPPED, NotPlain, indent_of, is_text, literal, once, token
+from krm_fn.yamlio.plain.stencil import BOUND, EACH, TEXT, Spot, Stencil
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from krm_fn.paths import Path
 
     Uses = Callable[[Path], int]
     UsesOf = Callable[[str], Uses | None]  # by kind, None where every item of it is looked at
-    # A text by its difference from the first of its shape: number and line of each bound line that is another.
-    Difference = tuple[int | str, ...]
+    from krm_fn.yamlio.plain.stencil import Difference
+
+    Lengths = tuple[int, ...]
+    Names = tuple[Any, ...]
     # Lines `start` to `end` of an item give way to a text, change after change; see `krm_fn.yamlio.plain.changes`.
     Settled = tuple[int | str | None, ...]
 
-BOUND, TEXT, ANY = range(3)
-EACH = "*"  # in paths, any entry of a list
 NAMES: tuple[Path, ...] = (("metadata", "name"), ("metadata", "namespace"))
 BLOCKS = (CLIPPED, STRIPPED)
 SPACES = ("", " ")
 KEPT = 8  # shapes of a kind
+STENCILS = 16  # of a kind
+MANY = 20_000  # twins of a shape
 LONGEST = 1 << 16  # characters of an item; what is longer has no twins
 # To learn a shape costs as much as a few of its twins save.
 WORTH, COST = 100, 5
@@ -78,16 +81,17 @@ class Block:
 class Shape:
     """How the lines of an item run. `texts` are the first one's without its blocks of text; `stop` of these counts them."""
 
-    __slots__ = ("blocks", "heads", "hits", "named", "pieces", "texts", "uses")
+    __slots__ = ("blocks", "heads", "hits", "named", "pieces", "texts", "twins", "uses")
 
     def __init__(self, text: str, uses: Uses) -> None:
-        """Raises: NotPlain where the text is not all entries and blocks."""
+        """Raises: NotPlain where the text is not all entries and blocks, or a name is no scalar."""
         lines = text.split("\n")
         self.hits = 0
         self.texts: list[str] = []
         self.heads: list[str] = []
         self.uses: list[int] = []
         self.blocks: list[Block] = []
+        self.twins: dict[tuple[Difference, Lengths], Twin] = {}
         at = 0
         named = {}
         for line in entries(lines):
@@ -101,13 +105,14 @@ class Shape:
                 end = literal(lines, at, line.column, line.kind)[1]
                 self.blocks.append(Block(line, lines[at:end], len(self.texts), use))
                 at = end
-        self.named = [(named[path], once(self.texts[named[path]])[3]) if path in named else None for path in NAMES]
+        self.named = [named.get(path) for path in NAMES]
+        if not all(number is None or self.heads[number] for number in self.named):
+            raise NotPlain  # a name on lines of its own
         stops = [0, *(block.stop for block in self.blocks), len(self.texts)]
         self.pieces = [self.texts[start:stop] for start, stop in pairwise(stops)]
 
-    def fit(self, text: str) -> Twin | None:
+    def fit(self, lines: list[str]) -> Twin | None:
         """How a text differs from the first one; None where it is of another shape."""
-        lines = text.split("\n")
         differing: list[int | str] = []
         lengths: list[int] = []
         sure: set[str] = set()
@@ -122,20 +127,37 @@ class Shape:
                 if number < len(self.blocks):
                     at = self._past(self.blocks[number], lines, end, differing)
                     lengths.append(at - end)
-            if at != len(lines) - 1 or lines[at]:
-                return None
-            twin = Twin(self, tuple(differing), lengths)
-            twin.names = tuple([self._name(named, lines, twin) for named in self.named])
         except NotPlain:
             return None
-        return twin
-
-    def _name(self, named: tuple[int, Any] | None, lines: list[str], twin: Twin) -> Any:
-        """The value of the line that says a name, None where there is none. Raises: NotPlain."""
-        if named is None:
+        if at != len(lines) - 1 or lines[at]:
             return None
-        line = lines[twin.line(named[0])]
-        return named[1] if line == self.texts[named[0]] else once(line)[3]
+        return self.twin(tuple(differing), tuple(lengths))
+
+    def twin(self, differing: Difference, lengths: Lengths) -> Twin:
+        """What stands for all texts of the shape that differ so, and have as many lines in their blocks."""
+        if len(self.twins) >= MANY:
+            self.twins.clear()
+        return self.twins.setdefault((differing, lengths), Twin(self, differing, lengths))
+
+    def names(self, lines: list[str], twin: Twin) -> Names:
+        """Name and namespace of a text that fits, None for one that isn't said. Raises: NotPlain where one is no scalar."""
+        return tuple([None if number is None else once(lines[twin.line(number)])[3] for number in self.named])
+
+    def stencil(self, lines: list[str], twin: Twin) -> Stencil:
+        """The stencil that a text makes which fits."""
+        named = [None if number is None else twin.line(number) for number in self.named]
+        return Stencil(lines, self._spots(twin), self.texts, twin.differing, named)
+
+    def _spots(self, twin: Twin) -> list[Spot | None]:
+        spots: list[Spot | None] = []
+        blocks = zip(self.blocks, twin.lengths, strict=True)
+        block, length = next(blocks, (None, 0))
+        for number, (head, use) in enumerate(zip(self.heads, self.uses, strict=True)):
+            spots.append(Spot(head, use, number) if head else None)
+            while block and block.stop == number + 1:
+                spots += [Spot(block.margin, block.use)] * length
+                block, length = next(blocks, (None, 0))
+        return [*spots, None]
 
     def _fits(self, found: list[str], first: int, differing: list[int | str], sure: set[str]) -> bool:
         """True where these lines fit those of the shape from `first` on. Raises: NotPlain.
@@ -185,23 +207,68 @@ class Shapes:
     def __init__(self, uses: UsesOf) -> None:
         self._uses = uses
         self._shapes: dict[str, list[Shape]] = {}
+        self._stencils: dict[str, list[tuple[Stencil, Shape, Lengths]]] = {}
         self._worth: dict[str, int] = {}
 
-    def find(self, kind: str, text: str) -> Twin | None:
-        """How a text differs from the first one of its shape, where that is known."""
-        shapes = self._shapes.get(kind, [])
+    def find(self, kind: str, data: bytes, start: int, end: int) -> tuple[Twin, Names] | None:
+        """What stands for a text, `start` to `end` of UTF-8, and the names in it; None where it has no shape that is known."""
+        if kind not in self._shapes or end - start > LONGEST:
+            return None
+        try:
+            found = self._by_stencil(self._stencils[kind], data, start, end) or self._by_lines(kind, data[start:end].decode())
+        except NotPlain:
+            return None
+        if found:
+            self._worth[kind] += 1
+        return found
+
+    @staticmethod
+    def _by_stencil(
+        stencils: list[tuple[Stencil, Shape, Lengths]], data: bytes, start: int, end: int
+    ) -> tuple[Twin, Names] | None:
+        """Raises: NotPlain."""
+        for number, (stencil, shape, lengths) in enumerate(stencils):
+            values = stencil.match(data, start, end)
+            if values is None:
+                continue
+            stencil.hits += 1
+            if number and stencil.hits > stencils[number - 1][0].hits:
+                stencils[number - 1 : number + 1] = stencils[number], stencils[number - 1]
+            bound = stencil.bound(values)
+            twin: Twin | None = stencil.twins.get(bound)
+            if twin is None:
+                differing = stencil.differing(values)
+                if differing is None:
+                    break
+                twin = shape.twin(differing, lengths)
+                stencil.remember(bound, twin)
+            return twin, stencil.names(values)
+        return None
+
+    def _by_lines(self, kind: str, text: str) -> tuple[Twin, Names] | None:
+        """Raises: NotPlain."""
+        shapes, lines = self._shapes[kind], text.split("\n")
         for number, shape in enumerate(shapes):
-            twin = shape.fit(text)
+            twin = shape.fit(lines)
             if twin:
-                self._worth[kind] += 1
                 shape.hits += 1
                 if number and shape.hits > shapes[number - 1].hits:
                     shapes[number - 1 : number + 1] = shape, shapes[number - 1]
-                return twin
+                self._cut(kind, shape, lines, twin)
+                return twin, shape.names(lines, twin)
         return None
 
-    def learn(self, kind: str, text: str) -> Shape | None:
-        """The shape of a text that was read, where others may have it too. The text fits no other."""
+    def _cut(self, kind: str, shape: Shape, lines: list[str], twin: Twin) -> None:
+        """Let the stencil of such texts, if they have one, be of use for this one."""
+        stencils = self._stencils[kind]
+        stencil = next((known for known, of, lengths in stencils if of is shape and lengths == twin.lengths), None)
+        if stencil:
+            stencil.learn(lines)
+        elif len(stencils) < STENCILS:
+            stencils.append((shape.stencil(lines, twin), shape, twin.lengths))
+
+    def learn(self, kind: str, text: str) -> Twin | None:
+        """What stands for a text that was read, and others like it. It has no shape that is known."""
         uses = self._uses(kind)
         worth = self._worth[kind] = self._worth.get(kind, WORTH) - COST
         if uses is None or worth < 0 or len(text) > LONGEST:
@@ -211,18 +278,24 @@ class Shapes:
         except NotPlain:
             return None
         shapes = self._shapes.setdefault(kind, [])
+        stencils = self._stencils.setdefault(kind, [])
+        if len(shapes) == KEPT:
+            stencils[:] = [known for known in stencils if known[1] is not shapes[-1]]
         shapes[KEPT - 1 :] = [shape]
-        return shape
+        lines = text.split("\n")
+        twin = shape.fit(lines)
+        if twin:
+            self._cut(kind, shape, lines, twin)
+        return twin
 
 
 class Twin:
-    """A text of a shape: how it differs from the first one, how many lines each of its blocks has, and the object's names."""
+    """What stands for texts of a shape: how they differ from the first one, and how many lines each of their blocks has."""
 
-    __slots__ = ("differing", "lengths", "names", "shape")
+    __slots__ = ("differing", "lengths", "shape")
 
-    def __init__(self, shape: Shape, differing: Difference, lengths: Sequence[int]) -> None:
+    def __init__(self, shape: Shape, differing: Difference, lengths: Lengths) -> None:
         self.shape, self.differing, self.lengths = shape, differing, lengths
-        self.names: tuple[Any, ...] = ()
 
     def pattern(self, changes: Settled) -> Pattern | None:
         """Changes of this text's lines, for its twins; None where they change or take away what differs from text to text."""

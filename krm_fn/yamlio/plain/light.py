@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-    from krm_fn.yamlio.plain.alike import Settled, Shape, Twin, UsesOf
+    from krm_fn.yamlio.plain.alike import Settled, Twin, UsesOf
     from krm_fn.yamlio.plain.lines import Layout
 
     # Name and namespace, None where there is none; apiVersion and kind before them.
@@ -65,6 +65,7 @@ class LightItems:
         self._types: dict[bytes, tuple[str, str]] = {}  # by the lines that say them
         self.seen: dict[str, int] = {}  # by kind, how many were read
         self._same: dict[Settled, Settled] = {}
+        self._sound: set[Twin] = set()  # of kinds other than VMs, where one was read
         self._read: dict[int, tuple[Any, Layout | None]] = {}
         self._last: tuple[int, tuple[Any, Layout | None]] = -1, (None, None)
         self.items = [self._light(number) for number in range(len(self.starts))]
@@ -81,13 +82,14 @@ class LightItems:
 
         Raises: NotPlain, InputError.
         """
-        api_version, kind = self._type(number)
+        start, end = self.span(number)
+        api_version, kind = self._type(start, end)
         if kind == READ_LATER:
             return Light(self, number, api_version, kind)
+        found = self.shapes.find(kind, self.data, start, end)
+        if found and (not found[0].differing or found[0] in self._sound):
+            return Light(self, number, api_version, kind, found[1], found[0])
         text = self.text(number)
-        twin = self.shapes.find(kind, text)
-        if twin:
-            return Light(self, number, api_version, kind, twin.names, twin.shape)
         value, layout = known = read_item(text)
         head = head_in(value)
         if head is None or layout == ODD:
@@ -96,18 +98,21 @@ class LightItems:
             self._read[number] = known
         self.seen[kind] = self.seen.get(kind, 0) + 1
         worth = layout and head[:2] == (api_version, kind) and self.seen[kind] >= FEW
-        return Light(self, number, *head[:2], head[2:], self.shapes.learn(kind, text) if worth else None)
+        twin = None if not worth else found[0] if found else self.shapes.learn(kind, text)
+        if twin:
+            self._sound.add(twin)
+        return Light(self, number, *head[:2], head[2:], twin)
 
-    def _type(self, number: int) -> tuple[str, str]:
+    def _type(self, start: int, end: int) -> tuple[str, str]:
         """The apiVersion and kind that an item's lines show, "" where they show none; they are compared when it is read."""
-        start, end = self.span(number)
-        next_line = self.data.find(b"\n", start, end)
-        if not self.data.startswith(FIRST, start) or not self.data.startswith(KIND, next_line):
-            return self._type_anywhere(start, end)
-        lines = self.data[start : self.data.find(b"\n", next_line + 1)]
+        data = self.data
+        lines = data[start : data.find(b"\n", data.find(b"\n", start) + 1)]
         found = self._types.get(lines)
         if found is None:
-            found = self._text_at(start), self._text_at(next_line + 1)
+            next_line = lines.find(b"\n")
+            if not lines.startswith(FIRST) or not lines.startswith(KIND, next_line):
+                return self._type_anywhere(start, end)
+            found = self._text_at(start), self._text_at(start + next_line + 1)
             if len(self._types) < KEPT:
                 self._types[lines] = found
         return found
@@ -129,9 +134,9 @@ class LightItems:
 
     def names(self, number: int) -> Names:
         """Name and namespace of an item. Raises: Unreadable."""
-        twin = self.shapes.find(self.items[number].kind, self.text(number))
-        if twin:
-            return twin.names
+        found = self.shapes.find(self.items[number].kind, self.data, *self.span(number))
+        if found:
+            return found[1]
         return head_in(self.read(number)[0])[2:]  # type: ignore[index]  # what has none is not light
 
     def read(self, number: int) -> tuple[Any, Layout | None]:
@@ -156,19 +161,18 @@ class LightItems:
         self._read[number] = known
 
     def twin(self, number: int) -> Twin | None:
-        """How an item differs from another of its shape, where one is known."""
+        """What stands for an item and others that are like it, where one is known."""
         light = self.items[number]
-        twin = self.shapes.find(light.kind, self.text(number))
-        if twin:
-            light.names = twin.names
+        found = self.shapes.find(light.kind, self.data, *self.span(number))
+        if found is None:
+            return None
+        twin, light.names = found
         return twin
 
     def learn(self, number: int) -> Twin | None:
         """Learn the shape of an item that was read, where it has one that others may have too."""
         layout = self.read(number)[1]
-        text = self.text(number)
-        shape = self.shapes.learn(self.items[number].kind, text) if layout and layout != ODD else None
-        return shape.fit(text) if shape else None
+        return self.shapes.learn(self.items[number].kind, self.text(number)) if layout and layout != ODD else None
 
     def settle_as(self, number: int, changes: Settled) -> None:
         """Let an item's lines change as its twin's did."""
@@ -287,7 +291,7 @@ class Lazy(dict):  # type: ignore[type-arg]
 class Light(Lazy):
     """An item of a large list, to be looked at; nobody changes it."""
 
-    __slots__ = ("_items", "_number", "api_version", "kind", "names", "shape")
+    __slots__ = ("_items", "_number", "api_version", "kind", "names", "twin")
 
     def __init__(  # noqa: PLR0917  there is one for each item
         self,
@@ -296,11 +300,11 @@ class Light(Lazy):
         api_version: str,
         kind: str,
         names: Names | None = None,
-        shape: Shape | None = None,
+        twin: Twin | None = None,
     ) -> None:
         self._items, self._number, self.api_version, self.kind = items, number, api_version, kind
         self.names = names
-        self.shape = shape  # where nobody has to read it, or where it is the first one of that shape
+        self.twin = twin  # where nobody has to read it, or where it is the first one that was
 
     def name(self, which: int) -> str | None:
         """The name (0) or the namespace (1). Raises: Unreadable."""
@@ -364,7 +368,7 @@ class LightList:
             raise Unreadable  # there may be comments behind the last item, with which results have to deal
 
     def twin(self, number: int) -> Twin | None:
-        """How an item differs from another of its shape, None where none is known."""
+        """What stands for an item and others that are like it, None where none is known."""
         return self._held.twin(number)
 
     def learn(self, number: int) -> Twin | None:
