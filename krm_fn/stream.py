@@ -140,7 +140,8 @@ class Run:
                 self.catalogued.append((number, catalogued))
             return
         sound = twin is not None and (twin.shape, entry.obj.get("apiVersion")) in self.sound
-        facts = self.examine(number, entry, keys_known=sound)
+        facts = self.examine_for_all(number, entry, twin) if twin and sound else None
+        facts = facts or self.examine(number, entry, keys_known=sound)
         if facts and self.said == said and not facts.troubled and facts.resolution.vm is facts.vm:
             self.remember(entry.item, facts, twin)
 
@@ -184,6 +185,20 @@ class Run:
                 self.inside.append((number, (*changed.path, *path), new))
             else:
                 self.listing.settle(changed.item, modes.put_in(entry.obj, path, new))
+        kept = of_catalogue(facts)
+        if kept:
+            self.catalogued.append((number, kept))
+        return facts
+
+    def examine_for_all(self, number: int, light: Entry, twin: Twin) -> VmFacts | None:
+        """As `examine`, of what stands for a VM and its twins; None, and nothing done, where only the VM itself can tell."""
+        stand_in = twin.stand_in()
+        facts = self.work.vm(light.but(obj=stand_in), self.resolver) if stand_in is not None else None
+        if facts is None or facts.troubled or facts.resolution.vm is not facts.vm:
+            return None
+        for changed, _, new in self.mode.changes(self.work.facts(vms=(facts,))):
+            if not self.listing.settle_like(changed.item, twin, stand_in, new):
+                return None
         kept = of_catalogue(facts)
         if kept:
             self.catalogued.append((number, kept))

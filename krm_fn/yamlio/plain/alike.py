@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     Uses = Callable[[Path], int]
     UsesOf = Callable[[str], Uses | None]  # by kind, None where every item of it is looked at
+    from krm_fn.yamlio.plain.lines import Layout
     from krm_fn.yamlio.plain.stencil import Difference
 
     Lengths = tuple[int, ...]
@@ -44,13 +45,18 @@ WORTH, COST = 100, 5
 
 
 class Line:
-    """A line that starts an entry: its path, how much of it is key, its column, and the kind of its value."""
+    """A line that starts an entry: its place, how much of it is key, its column, and the kind of its value."""
 
-    __slots__ = ("column", "head", "kind", "path", "text")
+    __slots__ = ("column", "head", "kind", "place", "text")
 
-    def __init__(self, text: str, path: Path, column: int, kind: int) -> None:
-        self.text, self.path, self.column, self.kind = text, path, column, kind
+    def __init__(self, text: str, place: Path, column: int, kind: int) -> None:
+        self.text, self.place, self.column, self.kind = text, place, column, kind
         self.head = ""
+
+    @property
+    def path(self) -> Path:
+        """The place, whichever entries of lists are on the way to it."""
+        return tuple([EACH if isinstance(step, int) else step for step in self.place])
 
 
 class Block:
@@ -81,23 +87,30 @@ class Block:
 class Shape:
     """How the lines of an item run. `texts` are the first one's without its blocks of text; `stop` of these counts them."""
 
-    __slots__ = ("blocks", "heads", "hits", "named", "pieces", "texts", "twins", "uses")
+    __slots__ = ("blocks", "heads", "hits", "layout", "named", "pieces", "places", "texts", "twins", "uses", "value")
 
-    def __init__(self, text: str, uses: Uses) -> None:
-        """Raises: NotPlain where the text is not all entries and blocks, or a name is no scalar."""
+    def __init__(self, text: str, uses: Uses, value: Any, layout: Layout) -> None:
+        """`value` and `layout` are what was read of the text.
+
+        Raises: NotPlain where the text is not all entries and blocks, or a name is no scalar.
+        """
+        self.value, self.layout = value, layout
         lines = text.split("\n")
         self.hits = 0
         self.texts: list[str] = []
         self.heads: list[str] = []
         self.uses: list[int] = []
+        self.places: list[Path] = []
         self.blocks: list[Block] = []
         self.twins: dict[tuple[Difference, Lengths], Twin] = {}
         at = 0
         named = {}
         for line in entries(lines):
-            use = uses(line.path[1:])
-            named[line.path[1:]] = len(self.texts)
+            path = line.path[1:]
+            use = uses(path)
+            named[path] = len(self.texts)
             self.texts.append(line.text)
+            self.places.append(line.place[1:])
             self.heads.append(line.head)
             self.uses.append(use)
             at += 1
@@ -192,7 +205,7 @@ class Shape:
         if not lines[end - 1].strip(" "):
             raise NotPlain
         if block.use == BOUND:
-            differing += block.stop, text
+            differing += -block.stop, text
         return end
 
     def binds(self, start: int, end: int) -> bool:
@@ -267,14 +280,14 @@ class Shapes:
         elif len(stencils) < STENCILS:
             stencils.append((shape.stencil(lines, twin), shape, twin.lengths))
 
-    def learn(self, kind: str, text: str) -> Twin | None:
+    def learn(self, kind: str, text: str, value: Any, layout: Layout) -> Twin | None:
         """What stands for a text that was read, and others like it. It has no shape that is known."""
         uses = self._uses(kind)
         worth = self._worth[kind] = self._worth.get(kind, WORTH) - COST
         if uses is None or worth < 0 or len(text) > LONGEST:
             return None
         try:
-            shape = Shape(text, uses)
+            shape = Shape(text, uses, value, layout)
         except NotPlain:
             return None
         shapes = self._shapes.setdefault(kind, [])
@@ -296,6 +309,21 @@ class Twin:
 
     def __init__(self, shape: Shape, differing: Difference, lengths: Lengths) -> None:
         self.shape, self.differing, self.lengths = shape, differing, lengths
+
+    def stand_in(self) -> Any:
+        """An object that is like those of all these texts but for values that nobody reads; None where none is at hand."""
+        value, pairs = self.shape.value, iter(self.differing)
+        for number, line in zip(pairs, pairs, strict=True):
+            if number < 0:
+                return None
+            try:
+                said = once(line)
+            except NotPlain:
+                return None
+            if said[4] != SCALAR:
+                return None
+            value = _put_in(value, self.shape.places[number], said[3])
+        return value
 
     def pattern(self, changes: Settled) -> Pattern | None:
         """Changes of this text's lines, for its twins; None where they change or take away what differs from text to text."""
@@ -355,12 +383,21 @@ def _without(blocks: list[tuple[int, int]], at: Any) -> int:
     return number
 
 
+def _put_in(value: Any, place: Path, new: Any) -> Any:
+    """The value with another one at a place; what stands around it is copied along the way only."""
+    if not place:
+        return new
+    around = value.copy()
+    around[place[0]] = _put_in(around[place[0]], place[1:], new)
+    return around
+
+
 def entries(lines: list[str]) -> Iterator[Line]:
-    """The lines of an item that start an entry, with their paths, those of blocks of text passed over.
+    """The lines of an item that start an entry, with their places, those of blocks of text passed over.
 
     Raises: NotPlain for comments and empty lines between them.
     """
-    around: list[tuple[int, bool, Path]] = []  # what is open: column, whether it is a list, path
+    around: list[tuple[int, bool, Path]] = []  # what is open: column, whether it is a list, place; of a list that of its entry
     waiting: Path = ()
     at = 0
     while at < len(lines) - 1:
@@ -371,15 +408,16 @@ def entries(lines: list[str]) -> Iterator[Line]:
         while around and (around[-1][0] > indent or (around[-1][:2] == (indent, True) and not dash)):
             around.pop()
         if not around or around[-1][0] < indent or around[-1][1] is not dash:
-            around.append((indent, dash, waiting))
-        path, column = around[-1][2], indent
+            around.append((indent, dash, (*waiting, -1) if dash else waiting))
+        place, column = around[-1][2], indent
         if dash:
-            path, column = (*path, EACH), indent + 2
-            around.append((column, False, path))
-        line = Line(text, path if key is None else (*path, key), column if key is not None else indent, kind)
+            place, column = (*place[:-1], int(place[-1]) + 1), indent + 2
+            around[-1] = indent, dash, place
+            around.append((column, False, place))
+        line = Line(text, place if key is None else (*place, key), column if key is not None else indent, kind)
         if kind == SCALAR:
             line.head = _head(text, line.column, key)
-        waiting = line.path
+        waiting = line.place
         yield line
         at = literal(lines, at + 1, line.column, kind)[1] if kind in BLOCKS else at + 1
 

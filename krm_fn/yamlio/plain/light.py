@@ -11,7 +11,7 @@ from krm_fn.yamlio.emit import Style
 from krm_fn.yamlio.plain.alike import Shapes
 from krm_fn.yamlio.plain.changes import Changes, applied
 from krm_fn.yamlio.plain.items import ODD, read_item, read_region
-from krm_fn.yamlio.plain.lines import NotPlain, token
+from krm_fn.yamlio.plain.lines import NotPlain, read, token
 from krm_fn.yamlio.plain.split import check, cut, regions
 
 TYPE_CHECKING = False
@@ -67,6 +67,7 @@ class LightItems:
         self._same: dict[Settled, Settled] = {}
         self._sound: set[Twin] = set()  # of kinds other than VMs, where one was read
         self._read: dict[int, tuple[Any, Layout | None]] = {}
+        self._parts: dict[tuple[int, str], Any] = {}
         self._last: tuple[int, tuple[Any, Layout | None]] = -1, (None, None)
         self.items = [self._light(number) for number in range(len(self.starts))]
 
@@ -97,8 +98,8 @@ class LightItems:
         if len(self._read) < KEPT:
             self._read[number] = known
         self.seen[kind] = self.seen.get(kind, 0) + 1
-        worth = layout and head[:2] == (api_version, kind) and self.seen[kind] >= FEW
-        twin = None if not worth else found[0] if found else self.shapes.learn(kind, text)
+        worth = head[:2] == (api_version, kind) and self.seen[kind] >= FEW
+        twin = None if not layout or not worth else found[0] if found else self.shapes.learn(kind, text, value, layout)
         if twin:
             self._sound.add(twin)
         return Light(self, number, *head[:2], head[2:], twin)
@@ -151,6 +152,20 @@ class LightItems:
             self._keep(number, known)
         return known
 
+    def part(self, number: int, key: str) -> Any:
+        """The value of a top-level key of an item that is known to be plain, without the rest; None where that can't be had."""
+        if number in self._read:
+            return None
+        known = self._parts.get((number, key))
+        if known is None:
+            text = self.text(number)
+            start = text.find(f"\n  {key}:\n") + 1
+            if start:
+                if len(self._parts) >= KEPT:
+                    self._parts.clear()
+                known = self._parts[number, key] = read(text[start:])[key]  # with what follows it, which is little
+        return known
+
     def _keep(self, number: int, known: tuple[Any, Layout | None]) -> None:
         """Keep a value for a while: a VM until the next one, for nobody refers to it; others until there are many."""
         if known[0]["kind"] == READ_LATER:
@@ -171,8 +186,10 @@ class LightItems:
 
     def learn(self, number: int) -> Twin | None:
         """Learn the shape of an item that was read, where it has one that others may have too."""
-        layout = self.read(number)[1]
-        return self.shapes.learn(self.items[number].kind, self.text(number)) if layout and layout != ODD else None
+        value, layout = self.read(number)
+        if layout is None or layout == ODD:
+            return None
+        return self.shapes.learn(self.items[number].kind, self.text(number), value, layout)
 
     def settle_as(self, number: int, changes: Settled) -> None:
         """Let an item's lines change as its twin's did."""
@@ -190,6 +207,16 @@ class LightItems:
             self.settled[number] = self._same.setdefault(changed, changed)
         except NotPlain:
             self.settled[number] = respelled_alone(text, value, new, layout)
+
+    def settle_like(self, number: int, twin: Twin, old: Any, new: Any) -> bool:
+        """Keep how the text changes when `old`, which stands for its twins, becomes `new`. False where that can't be told."""
+        step, dash = twin.shape.layout
+        try:
+            changed = Changes(self.text(number), Style(step=step, dash=dash)).flat(old, new)
+        except NotPlain:
+            return False
+        self.settled[number] = self._same.setdefault(changed, changed)
+        return True
 
     def chunks(self) -> Iterator[bytes]:
         """The text of all items, changes made, in pieces."""
@@ -328,7 +355,13 @@ class Light(Lazy):
             return self.kind
         if key == "apiVersion":
             return self.api_version
-        return LightMetadata(self) if key == "metadata" else self.whole().get(key, default)
+        if key == "metadata":
+            return LightMetadata(self)
+        if self.twin and self.kind != READ_LATER:
+            found = self._items.part(self._number, key)
+            if found is not None:
+                return found
+        return self.whole().get(key, default)
 
 
 class LightMetadata(Lazy):
@@ -378,6 +411,10 @@ class LightList:
     def settle_as(self, number: int, changes: Settled) -> None:
         """Let an item's lines change as its twin's did."""
         self._held.settle_as(number, changes)
+
+    def settle_like(self, number: int, twin: Twin, old: Any, new: Any) -> bool:
+        """Let the item change as what stands for its twins does, from `old` to `new`. False where that can't be told."""
+        return self._held.settle_like(number, twin, old, new)
 
     @property
     def settled(self) -> dict[int, Settled | str]:

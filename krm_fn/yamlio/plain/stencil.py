@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
     # What stands in each hole of a text.
     Values = list[bytes]
-    # What the lines of a text that matter say, where they differ from those of its shape's first one: number and line of each.
-    Difference = tuple[int | str, ...]
+    # What the lines that matter say, where they differ from those of a shape's first text: number and line of each. Of a block
+    # of text the number is that of the line behind it, negative.
+    Difference = tuple[Any, ...]
 
 BOUND, TEXT, ANY = range(3)  # what use there is for a value; see `krm_fn.yamlio.plain.alike`
 EACH = "*"  # in paths, any entry of a list
@@ -235,7 +236,7 @@ class Stencil:
 
 
 def _number(row: tuple[int, int, str]) -> int:
-    return row[0]
+    return abs(row[0])
 
 
 def _of(indexes: list[int]) -> Callable[[Values], tuple[bytes, ...]]:
