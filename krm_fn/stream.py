@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import sys
 
-from krm_fn import modes, rules, schema
+from krm_fn import modes, schema
+from krm_fn.asked import any_asked
 from krm_fn.bundle import Bundle, Entry
 from krm_fn.gather import Work, work_on
 from krm_fn.paths import get
 from krm_fn.removed import TEMPLATES, VMS, removed_fields
-from krm_fn.resource import IGNORE, annotations_of, kind_of
+from krm_fn.resource import IGNORE, annotations_of, kind_of, name_of
 from krm_fn.schema import READ, ObjectFacts
 from krm_fn.served import is_served
 from krm_fn.yamlio.plain.light import Light, Unreadable
@@ -47,8 +48,8 @@ MODES = ("expand", "annotate")
 OUTCOMES = 20_000  # that are remembered
 # Nothing of the run looks into objects of other kinds.
 LOOKED_INTO = READ | {kind for _, kind in (*TEMPLATES, *VMS)}
-# The rule that looks at every object: the run has done so when it is asked.
-REMOVED = frozenset(("removed_field",))
+# The rules that look at every object: the run has done so when they are asked.
+REMOVED, NAMESAKES = "removed_field", "duplicate_object"
 
 
 def fits(settings: Config) -> bool:
@@ -161,6 +162,8 @@ class Run:
         release, severity = self.settings.release, self.settings.severity
         flaws = schema.strangers_in(entry, release)
         if flaws:
+            from krm_fn import rules  # most runs have nothing to say
+
             self.of_schemas += rules.judge("schema", ObjectFacts(entry=entry, release=release, flaws=flaws), severity)
         if not self.removed and is_served(entry.obj, release):
             self.removed = any(True for _ in removed_fields(entry.obj))
@@ -179,6 +182,8 @@ class Run:
         if facts is None:
             return None
         if facts.troubled:
+            from krm_fn import rules
+
             self.of_vms += rules.judge("vm", facts, self.settings.severity)
         for changed, path, new in self.mode.changes(self.work.facts(vms=(facts,))):
             if changed.path:
@@ -249,15 +254,24 @@ class Run:
             self.listing.settle(number, new)
 
     def findings(self) -> tuple[Finding, ...]:
-        bundle = self.work.bundle
+        bundle, severity = self.work.bundle, self.settings.severity
         facts = self.work.facts(vms=tuple(self.using_catalogue()))
-        of_bundle = rules.judge_bundle(facts, self.settings.severity, silent=() if self.removed else REMOVED)
-        found = (*self.of_schemas, *self.of_vms, *of_bundle)
-        if not found:
+        silent = {rule for rule, speaks in ((REMOVED, self.removed), (NAMESAKES, self.has_namesakes())) if not speaks}
+        if not (self.of_schemas or self.of_vms or any_asked(facts, silent)):
             return ()
-        from krm_fn import results
+        from krm_fn import results, rules
 
+        found = (*self.of_schemas, *self.of_vms, *rules.judge_bundle(facts, severity, silent=silent))
         return results.ordered(results.placed(each, bundle) for each in found)
+
+    def has_namesakes(self) -> bool:
+        """True where two objects of one kind have the same name, or none."""
+        names: dict[str, list[str | None]] = {}
+        for entry in self.entries:
+            obj = entry.obj
+            kind, name = (obj.kind, obj.name(0)) if isinstance(obj, Light) else (kind_of(obj), name_of(obj))
+            names.setdefault(kind, []).append(name)
+        return any(len(set(of_kind)) < len(of_kind) for of_kind in names.values())
 
 
 def of_catalogue(facts: VmFacts) -> VmFacts | None:

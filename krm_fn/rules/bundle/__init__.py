@@ -1,53 +1,5 @@
-"""Rules about the whole bundle.
+"""Rules about the whole bundle, asked in every run as far as they can have something to say: see `krm_fn.asked`."""
 
-A rule here is asked in every run, and loading its module costs more than asking it. `NEEDS` says of each, without loading it,
-whether it can have something to say at all.
-"""
+from krm_fn.asked import NEEDS
 
-from __future__ import annotations
-
-from krm_fn.builtin import NAMES
-from krm_fn.resource import kind_of, name_of
-from krm_fn.served import is_served, is_stray
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from krm_fn.facts import BundleFacts
-
-
-def uses_catalogue(facts: BundleFacts) -> bool:
-    found = (each for vm in facts.vms for each in (vm.resolution.instancetype, vm.resolution.preference))
-    return any(each is not None and each.origin == "catalogue" for each in found)
-
-
-def _may_differ(facts: BundleFacts) -> bool:
-    if facts.config.catalogue == "none":
-        return False
-    kinds = ("VirtualMachineClusterInstancetype", "VirtualMachineClusterPreference")
-    return any(name_of(each.obj) in NAMES for kind in kinds for each in facts.bundle.of_kind(kind))
-
-
-def _has_namesakes(facts: BundleFacts) -> bool:
-    names: dict[str, set[str]] = {}
-    for each in facts.bundle.entries:
-        of_kind, name = names.setdefault(kind_of(each.obj), set()), name_of(each.obj)
-        if name in of_kind:
-            return True
-        of_kind.add(name)
-    return False
-
-
-NEEDS: dict[str, Callable[[BundleFacts], object]] = {
-    "deprecated_instancetype": uses_catalogue,
-    "differing_catalogue_name": _may_differ,
-    "duplicate_object": _has_namesakes,
-    "ignored_configuration": lambda facts: facts.cluster.invalid,
-    "null_item": lambda facts: facts.bundle.nulls,
-    "removed_field": lambda facts: facts.config.mode != "validate",  # there `unknown-field` speaks of them
-    "removed_in_later_release": uses_catalogue,
-    "unknown_kind": lambda facts: any(is_stray(each.obj) for each in facts.bundle.types),
-    "unserved_api_version": lambda facts: not all(is_served(each.obj, facts.release) for each in facts.bundle.types),
-    "unexpanded_vm": lambda facts: "unexpanded-vm" in facts.config.severity,
-}
+__all__ = ["NEEDS"]

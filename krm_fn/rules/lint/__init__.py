@@ -5,8 +5,8 @@ As in the family `bundle`, `NEEDS` says of each, without loading it, whether it 
 
 from __future__ import annotations
 
+from krm_fn.asked import uses_catalogue
 from krm_fn.resolve import MATCHERS
-from krm_fn.rules.bundle import uses_catalogue
 from krm_fn.rules.labels import LABELLED
 from krm_fn.rules.machines import OWNERS
 

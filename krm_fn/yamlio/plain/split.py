@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 KEYS = (b"apiVersion", b"kind", b"items", b"functionConfig", b"results")
 CONTROLS = dict.fromkeys([*range(0x09), *range(0x0B, 0x20), 0x7F, 0x85, 0x2028, 0x2029, 0xFEFF])
+NEAR = 1 << 16  # bytes before the end, where hosts write the function's config
 LONGEST_KEY = 16  # bytes, with its colon
 LARGEST_ITEM = 8 << 20  # bytes; libyaml reads larger ones in less memory
 
@@ -27,7 +28,7 @@ def regions(data: bytes) -> list[Region]:
     found = {_key(data, at) for at in starts}
     if len(found) < len(starts):
         raise NotPlain
-    starts += [at + 1 for key in KEYS if key not in found and (at := data.find(b"\n" + key + b":", starts[-1])) >= 0]
+    starts += _behind(data, starts[-1], [key for key in KEYS if key not in found])
     starts.sort()
     return [(_key(data, start).decode(), start, end) for start, end in zip(starts, [*starts[1:], len(data)], strict=True)]
 
@@ -44,6 +45,18 @@ def _leading(data: bytes) -> list[int]:
         while data[at : at + 1] in (b" ", b"#", b"\n"):
             at = data.find(b"\n", at) + 1 or len(data)
     return starts
+
+
+def _behind(data: bytes, start: int, keys: list[bytes]) -> list[int]:
+    """Where these keys start behind `start`.
+
+    Where one stands near the end, one far before it is left among the lines of an item, which nobody takes for plain then.
+    """
+    for begin in (max(start, len(data) - NEAR), start):
+        found = [at + 1 for key in keys if (at := data.find(b"\n" + key + b":", begin)) >= 0]
+        if found:
+            return found
+    return []
 
 
 def _key(data: bytes, at: int) -> bytes:

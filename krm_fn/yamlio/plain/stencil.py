@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     # What stands in each hole of a text.
     Values = list[bytes]
+    Getter = Callable[[Values], tuple[bytes, ...]]
     # What the lines that matter say, where they differ from those of a shape's first text: number and line of each. Of a block
     # of text the number is that of the line behind it, negative.
     Difference = tuple[Any, ...]
@@ -34,6 +35,7 @@ DIGITS = "0123456789"
 KEY_LIKE = b":" + SEPARATOR
 SEEN = 5_000  # values that are remembered of a hole
 IN_BLOCK = -1  # in place of the number of a line of a block of text
+SAMPLES = 8  # texts by which holes are taken for one
 CUTS = 50  # of a stencil; texts that differ in ever more lines are not what it is for
 
 
@@ -85,6 +87,10 @@ class Hole:
             return self.behind[-1:] == first
         return is_text(f"{self.before}:-") and self.before not in STARTS_OF_WORDS
 
+    def value(self, line: str) -> str:
+        """What stands in the hole of a line."""
+        return line[len(self.spot.head) + len(self.before) : len(line) - len(self.behind)]
+
     def takes(self, found: bytes) -> bool:
         """True where a value may stand there at first sight, of a hole that has no easy answer."""
         if found in self.seen:
@@ -130,36 +136,50 @@ class Stencil:
     ) -> None:
         self.lines, self._spots, self._texts, self._differing, self._named = lines, spots, texts, differing, named
         self.holes: dict[int, Hole] = {}
+        self.samples = [lines]
         self.hits = self.cuts = 0
         self._cut()
 
     def learn(self, lines: list[str]) -> None:
         """Cut holes where these lines differ, which were found to be of the same shape."""
-        changed = False
+        if self.cuts >= CUTS:
+            return
+        self.cuts += 1
+        self.samples[SAMPLES - 1 :] = [lines]
         for n in compress(range(len(lines)), map(str.__ne__, lines, self.lines)):
             spot, line, first = self._spots[n], lines[n], self.lines[n]
-            if self.cuts >= CUTS or spot is None or not (line.startswith(spot.head) and first.startswith(spot.head)):
+            if spot is None or not (line.startswith(spot.head) and first.startswith(spot.head)):
                 break
-            hole = self.holes.setdefault(n, Hole(spot, first[len(spot.head) :]))
-            around = hole.before, hole.behind
-            hole.widen(line[len(spot.head) :])
-            changed = changed or around != (hole.before, hole.behind)
-        if changed:
-            self.cuts += 1
-            self._cut()
+            self.holes.setdefault(n, Hole(spot, first[len(spot.head) :])).widen(line[len(spot.head) :])
+        self._cut()
 
     def _cut(self) -> None:
-        """Make of lines and holes what `match` and the others look at."""
-        numbers = sorted(self.holes)
-        holes = [self.holes[n] for n in numbers]
-        parts: list[tuple[bytes, int, bytes]] = []
-        text, at = "", 0
-        for n, hole in zip(numbers, holes, strict=True):
-            chunk = (text + "\n".join([*self.lines[at:n], hole.spot.head + hole.before])).encode()
-            text, at = f"{hole.behind}\n", n + 1
-            parts.append((chunk, len(chunk), text.encode()))
+        """Make of lines and holes what `match` and the others look at.
+
+        Holes in which all samples have the same are taken for one, which stands in more than one place.
+        """
+        holes: list[Hole] = []
+        same: dict[tuple[str, ...], int] = {}
+        places: dict[int, int] = {}
+        parts: list[tuple[bytes, Getter | None, bytes]] = []
+        text, echoes, at = "", [], 0
+        for n in sorted(self.holes):
+            hole = self.holes[n]
+            text, at = text + _escaped([*self.lines[at:n], hole.spot.head + hole.before]), n + 1
+            place = places[n] = (
+                same.setdefault(tuple([hole.value(sample[n]) for sample in self.samples]), len(holes))
+                if hole.easy
+                else len(holes)
+            )
+            if place < len(holes):
+                text += f"%s{_escaped([hole.behind, ''])}"
+                echoes.append(place)
+                continue
+            parts.append((*_format(text, echoes), f"{hole.behind}\n".encode()))
+            text, echoes = _escaped([hole.behind, ""]), []
+            holes.append(hole)
         self._parts = tuple(parts)
-        self._last = (text + "\n".join(self.lines[at:])).encode()
+        self._last = _format(text + _escaped(self.lines[at:]), echoes)
         self._easy = _of([n for n, hole in enumerate(holes) if hole.easy])
         self._hard = [(n, hole) for n, hole in enumerate(holes) if not hole.easy and hole.spot.use != BOUND]
         bound = [(n, hole.spot) for n, hole in enumerate(holes) if hole.spot.use == BOUND]
@@ -169,32 +189,35 @@ class Stencil:
         pairs, own = iter(self._differing), {spot.number for _, spot in bound}
         fixed: list[Any] = [(number, -1, line) for number, line in zip(pairs, pairs, strict=True) if number not in own]
         self._differs = sorted([*fixed, *((spot.number, n, spot.head) for n, spot in bound)], key=_number)
-        self._names = [self._name_at(line, numbers) for line in self._named]
+        self._names = [self._name_at(line, places) for line in self._named]
 
-    def _name_at(self, line: int | None, numbers: list[int]) -> tuple[int, str | None, str, Any]:
+    def _name_at(self, line: int | None, places: dict[int, int]) -> tuple[int, str | None, str, Any]:
         """Which hole a name stands in, and what is around it or its line is up to it; -1 and the name of one in none."""
         hole = None if line is None else self.holes.get(line)
         if line is None or hole is None:
             return -1, None, "", None if line is None else once(self.lines[line])[3]
-        n, quote = numbers.index(line), hole.before[:1] in QUOTES
+        quote = hole.before[:1] in QUOTES
         if not hole.easy:
-            return n, None, "", hole.spot.head
-        return n, hole.before[quote:], hole.behind[: len(hole.behind) - quote], ""
+            return places[line], None, "", hole.spot.head
+        return places[line], hole.before[quote:], hole.behind[: len(hole.behind) - quote], ""
 
     def match(self, data: bytes, start: int, end: int) -> Values | None:
         """What stands in the holes of a text, None where it doesn't fit at first sight. The text is UTF-8, `start` to `end`."""
         at = start
         values: Values = []
-        for chunk, length, behind in self._parts:
+        for form, echoes, behind in self._parts:
+            chunk = form % echoes(values) if echoes else form
             if not data.startswith(chunk, at):
                 return None
-            at += length
+            at += len(chunk)
             stop = data.find(behind, at, end)
             if stop < 0:
                 return None
             values.append(data[at:stop])
             at = stop
-        if at + len(self._last) != end or not data.startswith(self._last, at):
+        form, echoes = self._last
+        last = form % echoes(values) if echoes else form
+        if at + len(last) != end or not data.startswith(last, at):
             return None
         easy = self._easy(values)
         joined = SEPARATOR.join(easy) + SEPARATOR
@@ -239,7 +262,19 @@ def _number(row: tuple[int, int, str]) -> int:
     return abs(row[0])
 
 
-def _of(indexes: list[int]) -> Callable[[Values], tuple[bytes, ...]]:
+def _escaped(lines: list[str]) -> str:
+    """The lines as part of a format."""
+    return "\n".join(lines).replace("%", "%%")
+
+
+def _format(text: str, echoes: list[int]) -> tuple[bytes, Getter | None]:
+    """A format, and what of the values so far goes into it; where nothing does, what it makes."""
+    if echoes:
+        return text.encode(), itemgetter(*echoes)
+    return text.replace("%%", "%").encode(), None
+
+
+def _of(indexes: list[int]) -> Getter:
     """What takes the values of these indexes out of a list; one twice, so that it is always a tuple."""
     return itemgetter(*indexes, indexes[0]) if indexes else _nothing
 
