@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     Resolved = tuple[Any, ...]
 
 EACH = -1  # in a row, every item of a list
-TEXT = frozenset((str,))
 LONGEST_SERIAL = 256
 OWN = "kubevirt.io"
 REMEMBERED = 20_000
+LARGEST = 1 << 16  # values and characters of text: what is larger has no twin, for it would be remembered in bytes
 FORMAT = 2  # of marshal: from 3 on what it writes depends on who else holds a value
 
 
@@ -76,7 +76,12 @@ def notes(value: Any, _: Names) -> Any:
 
 
 def _is_of_texts(value: Any) -> bool:
-    return type(value) is dict and TEXT.issuperset(map(type, value)) and TEXT.issuperset(map(type, value.values()))
+    if type(value) is not dict:
+        return False
+    for key, text in value.items():  # noqa: SIM110  maps are small: `all` costs more than what it asks
+        if type(key) is not str or type(text) is not str:
+            return False
+    return True
 
 
 def _is_too_long(text: str) -> bool:
@@ -135,32 +140,56 @@ def compiled(rows: Iterable[Row]) -> Reading:
     for (*path, last), reading in rows:
         step = path[0] if path else last
         below.setdefault(step, []).append(((*path[1:], last) if path else (), reading))
-    readings = tuple((step, inner[0][1] if inner[0][0] == () else compiled(inner)) for step, inner in below.items())
+    readings = {step: inner[0][1] if inner[0][0] == () else compiled(inner) for step, inner in below.items()}
+    reading_of, of_each = readings.get, readings.get(EACH)
 
     def of_map(value: Any, names: Names) -> Any:
         if type(value) is not dict:
             return value
-        read = value.copy()
-        for key, reading in readings:
-            if key in read:
-                read[key] = reading(read[key], names)
+        read = value
+        for key in value:
+            reading = reading_of(key)
+            if reading:
+                if read is value:
+                    read = value.copy()
+                read[key] = reading(value[key], names)
         return read
 
     def of_list(value: Any, names: Names) -> Any:
-        return [reading(each, names) for _, reading in readings for each in value] if type(value) is list else value
+        return [of_each(each, names) for each in value] if of_each and type(value) is list else value
 
-    return of_list if EACH in below else of_map
+    return of_list if of_each else of_map
 
 
 read, unnamed, noted = compiled(ROWS), compiled(REFERENCES), compiled(SPECS)
 
 
 def dumped(value: Any) -> bytes | None:
-    """The value in bytes that no other value has, None where it is no plain data."""
+    """The value in bytes that no other value has, None where it is no plain data, or large."""
+    return None if is_large(value) else marshalled(value)
+
+
+def is_large(value: Any) -> bool:
+    """True where it holds more than so many values, or its texts together are longer."""
+    length, values = 0, [value]
+    for each in values:
+        kind = type(each)
+        if kind is dict:
+            values += each.values()
+        elif kind is str:
+            length += len(each)
+        elif kind is list:
+            values += each
+    return length + len(values) > LARGEST
+
+
+def marshalled(value: Any) -> bytes | None:
+    """As `dumped`, of a value that is known not to be large but for the keys in it."""
     try:
-        return marshal.dumps(value, FORMAT)
+        data = marshal.dumps(value, FORMAT)
     except ValueError:
         return None
+    return data if len(data) <= 8 * LARGEST else None
 
 
 class Twin(VmFacts):
@@ -233,7 +262,7 @@ class Twins:
         unknown = any(each and not spec for each, spec in zip(found, specs, strict=True))
         if unknown or not any(specs) or get(whole, ("spec", "template", "metadata", "annotations")):
             return None
-        return dumped(unnamed(whole, {})), *specs, *(each and each.table for each in found)
+        return marshalled(unnamed(whole, {})), *specs, *(each and each.table for each in found)
 
     def _spec(self, spec: Object) -> bytes | None:
         """What judging reads of the spec of an instancetype or preference, None of one that is no plain data."""

@@ -9,7 +9,7 @@ from krm_fn.gather import gather
 from krm_fn.paths import copy, get, put
 from krm_fn.releases import parse
 from krm_fn.schema import table
-from krm_fn.twins import EACH, REFERENCES, ROWS, Twin, dumped, read
+from krm_fn.twins import EACH, LARGEST, REFERENCES, ROWS, Twin, dumped, read
 
 FLEET = "fleet"
 FILES = ("admission-v1.9.0", "matrix-v1.9.0", *RELEASES, *(f"{FLEET} {minor}" for minor in ("1.4", "1.9")))
@@ -282,6 +282,26 @@ def test_the_names_of_claims_count_by_which_are_the_same():
 
 def test_a_vm_that_is_no_plain_data_has_no_twin():
     assert key_of(plain_vm(labels=object())) is None
+
+
+@pytest.mark.parametrize(
+    "much",
+    [
+        "x" * (LARGEST + 1),
+        ["x" * 100] * 1000,
+        ["a"] * (LARGEST + 1),
+        {str(number): 1 for number in range(LARGEST + 1)},
+        {"x" * 8 * LARGEST: 1},
+    ],
+)
+def test_a_large_vm_has_no_twin(much):
+    assert key_of({**plain_vm(), "spec": {"much": much}}) is None
+    assert key_of({**plain_vm(), "spec": {"much": "x" * 50_000}}) is not None
+
+
+def test_what_nobody_reads_makes_no_vm_large():
+    vm = plain_vm(labels={"note": "x" * LARGEST})
+    assert key_of(vm) == key_of(plain_vm(labels={"note": "y"}))
 
 
 @pytest.mark.parametrize("release", ["1.4", "1.5", "1.6", "1.7", "1.8", "1.9"])
