@@ -50,17 +50,24 @@ def kind_of(obj: Object) -> str:
 
 def group_of(obj: Object) -> str:
     """The API group: `instancetype.kubevirt.io` of `instancetype.kubevirt.io/v1beta1`, "" for the core group."""
-    group, slash, _ = text(obj.get("apiVersion")).partition("/")
+    version = obj.get("apiVersion")
+    group, slash, _ = version.partition("/") if isinstance(version, str) else ("", "", "")
     return group if slash else ""
 
 
 def name_of(obj: Object) -> str:
-    return text(metadata(obj).get("name"))
+    return _text_in_metadata(obj, "name")
 
 
 def namespace_of(obj: Object) -> str:
     """The namespace as written, "" where none is."""
-    return text(metadata(obj).get("namespace"))
+    return _text_in_metadata(obj, "namespace")
+
+
+def _text_in_metadata(obj: Object, key: str) -> str:
+    about = obj.get("metadata")  # asked for dozens of times an object
+    value = about.get(key) if isinstance(about, dict) else None
+    return value if isinstance(value, str) else ""
 
 
 def labels_of(obj: Object) -> Object:

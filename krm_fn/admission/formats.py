@@ -88,7 +88,7 @@ def mac_length(value: object) -> int:
     separator, digits = (value[2], 2) if value[2] in ":-" else (".", 4)
     parts = value.split(separator)
     length = len(parts) * digits // 2
-    return length if length in (6, 8, 20) and all(len(p) == digits and HEX.issuperset(p) for p in parts) else 0
+    return length if length in (6, 8, 20) and {*map(len, parts)} == {digits} and HEX.issuperset("".join(parts)) else 0
 
 
 def is_ipv4(value: object) -> bool:

@@ -204,11 +204,13 @@ def _walk(value: Any, tree: Tree, path: Path, found: list[Place]) -> None:
     """Add the places of the tree that are in the value, in the value's order."""
     node: Any
     if isinstance(value, dict):
-        for step, below in value.items():
-            node = tree.get(step)
+        for step in value:
+            if step not in tree:
+                continue
+            node = tree[step]
             if node.__class__ is dict:
-                _walk(below, node, (*path, step), found)
-            elif node is not None:
+                _walk(value[step], node, (*path, step), found)
+            else:
                 found.append(((*path, step), node, value))
     elif isinstance(value, list) and EACH in tree:
         node = tree[EACH]

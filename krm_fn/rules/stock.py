@@ -117,8 +117,9 @@ class Stock:
 
     def _copied(self, kind: str, namespace: str, name: str) -> bool:
         """True for a machine that a pool or a replica set of the bundle makes: its name goes on after a dash."""
-        owners = ((owner, group) for owner, group in COPIERS if kind in MACHINES)
-        copied = (entry.obj for owner, group in owners for entry in self._bundle.of_kind(owner, group))
+        if kind not in MACHINES:
+            return False
+        copied = (entry.obj for owner, group in COPIERS for entry in self._bundle.of_kind(owner, group))
         base = name.rpartition("-")[0]
         return any((effective_namespace(obj), name_of(obj)) == (namespace, base) for obj in copied)
 

@@ -105,11 +105,11 @@ def _contested(running: list[Machine]) -> set[tuple[str, str]]:
 def _named(machine: Machine) -> Iterator[str]:
     """The claims that a machine's volumes name."""
     for volume in as_list(machine.spec.get("volumes")):
-        for key, inner in SOURCES:
-            source = volume.get(key) if isinstance(volume, dict) else None
-            name = source.get(inner) if isinstance(source, dict) else None
-            if isinstance(name, str):
-                yield name
+        for key, inner in SOURCES if isinstance(volume, dict) else ():
+            if key in volume:
+                name = as_map(volume[key]).get(inner)
+                if isinstance(name, str):
+                    yield name
 
 
 def _clashes(uses: list[Use]) -> Iterator[Hit]:

@@ -76,7 +76,9 @@ def headless_user_data(facts: BundleFacts) -> Iterator[Hit]:
     for machine in machines(facts.bundle):
         for index, volume in enumerate(as_list(machine.spec.get("volumes"))):
             for source in SOURCES:
-                for key in _headless(as_map(as_map(volume).get(source))):
+                if source not in as_map(volume):
+                    continue
+                for key in _headless(as_map(volume[source])):
                     yield Hit(
                         message=f"the user data is cloud-config, but doesn't begin so; let its first line be {HEADER}",
                         path=(*machine.path, "volumes", index, source, key),

@@ -56,12 +56,15 @@ VALUE_FORM = "use at most 63 letters, digits and '-_.', with a letter or digit a
 @rule(severity="error")
 def invalid_label(facts: BundleFacts) -> Iterator[Hit]:
     sound: set[str] = set()  # the same few keys stand in most objects
+    right: set[str] = set()
     for entry in facts.bundle.entries:
         for place in (LABELS, *TEMPLATES.get((group_of(entry.obj), kind_of(entry.obj)), ())):
             for key, value in as_map(get(entry.obj, place)).items():
                 if key not in sound and is_qualified_name(key):
                     sound.add(key)
-                if key not in sound or (isinstance(value, str) and not is_label_value(value)):
+                if isinstance(value, str) and value not in right and is_label_value(value):
+                    right.add(value)
+                if key not in sound or (isinstance(value, str) and value not in right):
                     yield from _hits(entry, place, key, value)
 
 
