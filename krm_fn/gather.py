@@ -5,9 +5,8 @@ from __future__ import annotations
 from krm_fn import expand
 from krm_fn.bundle import effective_namespace
 from krm_fn.cluster import of_bundle
-from krm_fn.expand.admitted import admit, with_storage_classes
 from krm_fn.facts import BundleFacts, VmFacts
-from krm_fn.paths import get
+from krm_fn.paths import get, is_set
 from krm_fn.resolve import Resolver
 from krm_fn.resource import group_of, kind_of, name_of
 from krm_fn.served import is_first_instance
@@ -151,7 +150,13 @@ class Work(Value):
         pinned = self.settings.defaults == "pinned"
         whole = pinned or (self.settings.defaults != "none" and release.within(until=ADMITTED_UNTIL))
         if resolution.errors or not whole:
+            if not is_set(get(preference, ("volumes", "preferredStorageClassName"))):
+                return resolution.vm
+            from krm_fn.expand.admitted import with_storage_classes  # few preferences name one
+
             return with_storage_classes(resolution.vm, preference or {})
+        from krm_fn.expand.admitted import admit
+
         admitted = admit(
             resolution.vm,
             preference=preference,

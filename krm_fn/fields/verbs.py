@@ -66,13 +66,9 @@ class Field(Value):
     until: Version = ()
 
     def __init__(self, source: str, *verbs: Verb | str, since: Version = (), until: Version = ()) -> None:
-        super().__init__(
-            source=tuple(source.split(".")),
-            verbs=tuple(verb for verb in verbs if not isinstance(verb, str)),
-            reason="".join(verb for verb in verbs if isinstance(verb, str)),
-            since=since,
-            until=until,
-        )
+        reason = verbs[0] if len(verbs) == 1 and isinstance(verbs[0], str) else ""
+        path = tuple(source.split("."))
+        super().__init__(source=path, verbs=() if reason else verbs, reason=reason, since=since, until=until)
 
 
 def groups_of(table: Iterable[Field], release: Release) -> Groups:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from krm_fn.yamlio.layout import bad_byte
 from krm_fn.yamlio.plain.lines import NotPlain
 
 TYPE_CHECKING = False
@@ -65,8 +64,11 @@ def _key(data: bytes, at: int) -> bytes:
 
 def check(data: bytes) -> None:
     """Raises: NotPlain where the input is no UTF-8."""
-    if not data.isascii() and bad_byte(data) >= 0:
-        raise NotPlain
+    if not data.isascii():
+        from krm_fn.yamlio.layout import bad_byte
+
+        if bad_byte(data) >= 0:
+            raise NotPlain
 
 
 def check_characters(text: str) -> None:
