@@ -130,7 +130,7 @@ class Run:
 
     def pass_vm(self, number: int, entry: Entry) -> None:
         """As `pass_through`, of a VM: where it is like one that nothing was said of, what became of that becomes of it."""
-        twin = self.listing.twin(entry.item) if self.settings.defaults != "pinned" else None
+        twin = entry.obj.twin if self.settings.defaults != "pinned" else None  # type: ignore[attr-defined]
         known = self.outcomes.get((twin.shape, twin.differing)) if twin else None
         said = self.said
         if twin and known:
@@ -143,15 +143,14 @@ class Run:
         sound = twin is not None and (twin.shape, entry.obj.get("apiVersion")) in self.sound
         facts = self.examine_for_all(number, entry, twin) if twin and sound else None
         facts = facts or self.examine(number, entry, keys_known=sound)
-        if facts and self.said == said and not facts.troubled and facts.resolution.vm is facts.vm:
+        if twin and facts and self.said == said and not facts.troubled and facts.resolution.vm is facts.vm:
             self.remember(entry.item, facts, twin)
 
-    def remember(self, item: int, facts: VmFacts, twin: Twin | None) -> None:
+    def remember(self, item: int, facts: VmFacts, twin: Twin) -> None:
         """Remember what became of a VM, for those that are like it."""
         changes = self.listing.settled.get(item, ())
-        twin = twin or self.listing.learn(item)
-        pattern = twin.pattern(changes) if twin and not isinstance(changes, str) else None
-        if twin and pattern:
+        pattern = None if isinstance(changes, str) else twin.pattern(changes)
+        if pattern:
             if len(self.outcomes) >= OUTCOMES:
                 self.outcomes.clear()
             self.outcomes[twin.shape, twin.differing] = pattern, of_catalogue(facts)

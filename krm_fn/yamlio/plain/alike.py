@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from krm_fn.paths import Path
 
     Uses = Callable[[Path], int]
-    UsesOf = Callable[[str], Uses | None]  # by kind, None where every item of it is looked at
     from krm_fn.yamlio.plain.lines import Layout
     from krm_fn.yamlio.plain.stencil import Difference
 
@@ -36,12 +35,7 @@ if TYPE_CHECKING:
 NAMES: tuple[Path, ...] = (("metadata", "name"), ("metadata", "namespace"))
 BLOCKS = (CLIPPED, STRIPPED)
 SPACES = ("", " ")
-KEPT = 8  # shapes of a kind
-STENCILS = 16  # of a kind
 MANY = 20_000  # twins of a shape
-LONGEST = 1 << 16  # characters of an item; what is longer has no twins
-# To learn a shape costs as much as a few of its twins save.
-WORTH, COST = 100, 5
 
 
 class Line:
@@ -87,14 +81,14 @@ class Block:
 class Shape:
     """How the lines of an item run. `texts` are the first one's without its blocks of text; `stop` of these counts them."""
 
-    __slots__ = ("blocks", "heads", "hits", "layout", "named", "pieces", "places", "texts", "twins", "uses", "value")
+    __slots__ = ("blocks", "heads", "hits", "kind", "layout", "named", "pieces", "places", "texts", "twins", "uses", "value")
 
-    def __init__(self, text: str, uses: Uses, value: Any, layout: Layout) -> None:
+    def __init__(self, kind: str, text: str, uses: Uses, value: Any, layout: Layout) -> None:
         """`value` and `layout` are what was read of the text.
 
         Raises: NotPlain where the text is not all entries and blocks, or a name is no scalar.
         """
-        self.value, self.layout = value, layout
+        self.kind, self.value, self.layout = kind, value, layout
         lines = text.split("\n")
         self.hits = 0
         self.texts: list[str] = []
@@ -212,94 +206,6 @@ class Shape:
         """True where no value on these lines, counted without blocks, differs from text to text."""
         free = any(self.heads[number] and self.uses[number] != BOUND for number in range(start, end))
         return not free and not any(start < block.stop <= end and block.use != BOUND for block in self.blocks)
-
-
-class Shapes:
-    """The shapes of a list's items by kind, the most frequent first. Learning ends where what was learned is of little use."""
-
-    def __init__(self, uses: UsesOf) -> None:
-        self._uses = uses
-        self._shapes: dict[str, list[Shape]] = {}
-        self._stencils: dict[str, list[tuple[Stencil, Shape, Lengths]]] = {}
-        self._worth: dict[str, int] = {}
-
-    def find(self, kind: str, data: bytes, start: int, end: int) -> tuple[Twin, Names] | None:
-        """What stands for a text, `start` to `end` of UTF-8, and the names in it; None where it has no shape that is known."""
-        if kind not in self._shapes or end - start > LONGEST:
-            return None
-        try:
-            found = self._by_stencil(self._stencils[kind], data, start, end) or self._by_lines(kind, data[start:end].decode())
-        except NotPlain:
-            return None
-        if found:
-            self._worth[kind] += 1
-        return found
-
-    @staticmethod
-    def _by_stencil(
-        stencils: list[tuple[Stencil, Shape, Lengths]], data: bytes, start: int, end: int
-    ) -> tuple[Twin, Names] | None:
-        """Raises: NotPlain."""
-        for number, (stencil, shape, lengths) in enumerate(stencils):
-            values = stencil.match(data, start, end)
-            if values is None:
-                continue
-            stencil.hits += 1
-            if number and stencil.hits > stencils[number - 1][0].hits:
-                stencils[number - 1 : number + 1] = stencils[number], stencils[number - 1]
-            bound = stencil.bound(values)
-            twin: Twin | None = stencil.twins.get(bound)
-            if twin is None:
-                differing = stencil.differing(values)
-                if differing is None:
-                    break
-                twin = shape.twin(differing, lengths)
-                stencil.remember(bound, twin)
-            return twin, stencil.names(values)
-        return None
-
-    def _by_lines(self, kind: str, text: str) -> tuple[Twin, Names] | None:
-        """Raises: NotPlain."""
-        shapes, lines = self._shapes[kind], text.split("\n")
-        for number, shape in enumerate(shapes):
-            twin = shape.fit(lines)
-            if twin:
-                shape.hits += 1
-                if number and shape.hits > shapes[number - 1].hits:
-                    shapes[number - 1 : number + 1] = shape, shapes[number - 1]
-                self._cut(kind, shape, lines, twin)
-                return twin, shape.names(lines, twin)
-        return None
-
-    def _cut(self, kind: str, shape: Shape, lines: list[str], twin: Twin) -> None:
-        """Let the stencil of such texts, if they have one, be of use for this one."""
-        stencils = self._stencils[kind]
-        stencil = next((known for known, of, lengths in stencils if of is shape and lengths == twin.lengths), None)
-        if stencil:
-            stencil.learn(lines)
-        elif len(stencils) < STENCILS:
-            stencils.append((shape.stencil(lines, twin), shape, twin.lengths))
-
-    def learn(self, kind: str, text: str, value: Any, layout: Layout) -> Twin | None:
-        """What stands for a text that was read, and others like it. It has no shape that is known."""
-        uses = self._uses(kind)
-        worth = self._worth[kind] = self._worth.get(kind, WORTH) - COST
-        if uses is None or worth < 0 or len(text) > LONGEST:
-            return None
-        try:
-            shape = Shape(text, uses, value, layout)
-        except NotPlain:
-            return None
-        shapes = self._shapes.setdefault(kind, [])
-        stencils = self._stencils.setdefault(kind, [])
-        if len(shapes) == KEPT:
-            stencils[:] = [known for known in stencils if known[1] is not shapes[-1]]
-        shapes[KEPT - 1 :] = [shape]
-        lines = text.split("\n")
-        twin = shape.fit(lines)
-        if twin:
-            self._cut(kind, shape, lines, twin)
-        return twin
 
 
 class Twin:

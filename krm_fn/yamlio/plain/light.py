@@ -8,19 +8,20 @@ from __future__ import annotations
 
 from krm_fn.errors import InputError
 from krm_fn.yamlio.emit import Style
-from krm_fn.yamlio.plain.alike import Shapes
 from krm_fn.yamlio.plain.changes import Changes, applied
 from krm_fn.yamlio.plain.items import ODD, read_item, read_region
 from krm_fn.yamlio.plain.lines import NotPlain, read, token
-from krm_fn.yamlio.plain.split import check, cut, regions
+from krm_fn.yamlio.plain.shapes import LONGEST, Shapes
+from krm_fn.yamlio.plain.split import check, first_item, item_end, regions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-    from krm_fn.yamlio.plain.alike import Settled, Twin, UsesOf
+    from krm_fn.yamlio.plain.alike import Settled, Twin
     from krm_fn.yamlio.plain.lines import Layout
+    from krm_fn.yamlio.plain.shapes import UsesOf
 
     # Name and namespace, None where there is none; apiVersion and kind before them.
     Names = Sequence[str | None]
@@ -30,6 +31,7 @@ PLACEHOLDER = b"- items: of the list\n"
 FIRST, KIND, API_VERSION = b"- apiVersion: ", b"\n  kind: ", b"\n  apiVersion: "
 READ_LATER = "VirtualMachine"  # items of this kind are the most, and are all read once anyway
 KEPT = 2_500  # values
+FRESH = 50  # values of VMs, until they are looked at
 FEW = 3  # to learn the shape of so many doesn't pay
 WRITTEN_AT_ONCE = 1 << 16  # bytes
 
@@ -57,40 +59,55 @@ class LightItems:
     """The items of the region `start` to `end` of a list's bytes. `uses` says what the values of an object's kind are for."""
 
     def __init__(self, data: bytes, start: int, end: int, uses: UsesOf) -> None:
+        """Raises: NotPlain, InputError."""
         self.data = data
-        self.starts = cut(data, start, end)
-        self.end = end
         self.settled: dict[int, Settled | str] = {}
         self.shapes = Shapes(uses)
-        self._types: dict[bytes, tuple[str, str]] = {}  # by the lines that say them
+        self._types: dict[bytes | Twin, tuple[str, str]] = {}  # by the lines that say them, and by what stands for such items
         self.seen: dict[str, int] = {}  # by kind, how many were read
         self._same: dict[Settled, Settled] = {}
         self._sound: set[Twin] = set()  # of kinds other than VMs, where one was read
         self._read: dict[int, tuple[Any, Layout | None]] = {}
         self._parts: dict[tuple[int, str], Any] = {}
         self._last: tuple[int, tuple[Any, Layout | None]] = -1, (None, None)
-        self.items = [self._light(number) for number in range(len(self.starts))]
+        self.items: list[Light] = []
+        self.starts = [first_item(data, start)]  # and where the last one ends
+        while self.starts[-1] < end:
+            light, stop = self._next(len(self.items), self.starts[-1], end)
+            self.items.append(light)
+            self.starts.append(stop)
 
     def span(self, number: int) -> tuple[int, int]:
-        return self.starts[number], self.starts[number + 1] if number + 1 < len(self.starts) else self.end
+        return self.starts[number], self.starts[number + 1]
 
     def text(self, number: int) -> str:
         start, end = self.span(number)
         return self.data[start:end].decode()
 
-    def _light(self, number: int) -> Light:
-        """What stands for an item. Whatever nobody may ever look at is read once here, to know that it can be.
+    def _next(self, number: int, start: int, end: int) -> tuple[Light, int]:
+        """What stands for the item that starts there, and where it stops.
 
+        Whatever nobody may ever look at is read once here, to know that it can be; of VMs only those of new shapes.
         Raises: NotPlain, InputError.
         """
-        start, end = self.span(number)
-        api_version, kind = self._type(start, end)
-        if kind == READ_LATER:
-            return Light(self, number, api_version, kind)
-        found = self.shapes.find(kind, self.data, start, end)
-        if found and (not found[0].differing or found[0] in self._sound):
+        known = self.shapes.find(self.data, start, end)
+        if known:
+            twin, names, stop = known
+            if not twin.differing or twin in self._sound or twin.shape.kind == READ_LATER:
+                head = self._types.get(twin) or self._types.setdefault(twin, self._type(start, stop))
+                return Light(self, number, *head, names, twin), stop
+        stop = item_end(self.data, start, end)
+        return self._new(number, start, stop), stop
+
+    def _new(self, number: int, start: int, stop: int) -> Light:
+        """As `_next`, of an item that has to be looked at more closely."""
+        api_version, kind = self._type(start, stop)
+        text = self.data[start:stop].decode() if stop - start <= LONGEST or kind != READ_LATER else ""
+        found = self.shapes.look(kind, text)
+        if found and (not found[0].differing or found[0] in self._sound or kind == READ_LATER):
             return Light(self, number, api_version, kind, found[1], found[0])
-        text = self.text(number)
+        if kind == READ_LATER:
+            return Light(self, number, api_version, kind, twin=self._new_vm(number, api_version, text))
         value, layout = known = read_item(text)
         head = head_in(value)
         if head is None or layout == ODD:
@@ -98,11 +115,27 @@ class LightItems:
         if len(self._read) < KEPT:
             self._read[number] = known
         self.seen[kind] = self.seen.get(kind, 0) + 1
-        worth = head[:2] == (api_version, kind) and self.seen[kind] >= FEW
-        twin = None if not layout or not worth else found[0] if found else self.shapes.learn(kind, text, value, layout)
+        twin = found[0] if found else None
+        if layout and twin is None and head[:2] == (api_version, kind) and self.seen[kind] >= FEW and self.shapes.spend(kind):
+            twin = self.shapes.learn(kind, text, value, layout)
         if twin:
             self._sound.add(twin)
         return Light(self, number, *head[:2], head[2:], twin)
+
+    def _new_vm(self, number: int, api_version: str, text: str) -> Twin | None:
+        """What stands for a VM of a new shape and all that are like it, where it is worth while to read it for that."""
+        if not text or not self.shapes.spend(READ_LATER):
+            return None
+        try:
+            value, layout = known = read_item(text)
+        except (NotPlain, InputError):
+            return None  # whoever looks at it is told so
+        head = head_in(value)
+        if head is None or head[:2] != (api_version, READ_LATER):
+            return None
+        if len(self._read) < FRESH:
+            self._read[number] = known
+        return None if layout is None or layout == ODD else self.shapes.learn(READ_LATER, text, value, layout)
 
     def _type(self, start: int, end: int) -> tuple[str, str]:
         """The apiVersion and kind that an item's lines show, "" where they show none; they are compared when it is read."""
@@ -135,9 +168,6 @@ class LightItems:
 
     def names(self, number: int) -> Names:
         """Name and namespace of an item. Raises: Unreadable."""
-        found = self.shapes.find(self.items[number].kind, self.data, *self.span(number))
-        if found:
-            return found[1]
         return head_in(self.read(number)[0])[2:]  # type: ignore[index]  # what has none is not light
 
     def read(self, number: int) -> tuple[Any, Layout | None]:
@@ -174,22 +204,6 @@ class LightItems:
         if len(self._read) >= KEPT:
             self._read.clear()
         self._read[number] = known
-
-    def twin(self, number: int) -> Twin | None:
-        """What stands for an item and others that are like it, where one is known."""
-        light = self.items[number]
-        found = self.shapes.find(light.kind, self.data, *self.span(number))
-        if found is None:
-            return None
-        twin, light.names = found
-        return twin
-
-    def learn(self, number: int) -> Twin | None:
-        """Learn the shape of an item that was read, where it has one that others may have too."""
-        value, layout = self.read(number)
-        if layout is None or layout == ODD:
-            return None
-        return self.shapes.learn(self.items[number].kind, self.text(number), value, layout)
 
     def settle_as(self, number: int, changes: Settled) -> None:
         """Let an item's lines change as its twin's did."""
@@ -231,12 +245,12 @@ class LightItems:
             text = changed if isinstance(changed, str) else applied(self.text(number), changed)
             out.append(text)
             size += len(text)
-            begin = self.starts[number + 1] if number + 1 < len(self.starts) else self.end
+            begin = self.starts[number + 1]
             if size >= WRITTEN_AT_ONCE:
                 yield "".join(out).encode()
                 out, size = [], 0
         yield "".join(out).encode()
-        yield view[begin : self.end]  # type: ignore[misc]
+        yield view[begin : self.starts[-1]]  # type: ignore[misc]
 
 
 def respelled_alone(text: str, old: Any, new: Any, layout: Layout | None) -> str:
@@ -393,20 +407,12 @@ class LightList:
         """Cut the items, and read what nobody may look at later. Raises: Unreadable."""
         try:
             self._held = LightItems(self.data, self.start, self.end, uses)
-            last = read_item(self._held.text(len(self._held.items) - 1))[1]
+            last = self._held.items[-1].twin or read_item(self._held.text(len(self._held.items) - 1))[1]
         except (NotPlain, InputError):
             raise Unreadable from None
         self.items = self._held.items
         if last is None:
             raise Unreadable  # there may be comments behind the last item, with which results have to deal
-
-    def twin(self, number: int) -> Twin | None:
-        """What stands for an item and others that are like it, None where none is known."""
-        return self._held.twin(number)
-
-    def learn(self, number: int) -> Twin | None:
-        """Learn the shape of an item that was read; None where it has none that others may have. Raises: Unreadable."""
-        return self._held.learn(number)
 
     def settle_as(self, number: int, changes: Settled) -> None:
         """Let an item's lines change as its twin's did."""

@@ -85,14 +85,23 @@ def cut(data: bytes, start: int, end: int) -> list[int]:
 
     Raises: NotPlain.
     """
+    found = [first_item(data, start)]
+    while (stop := item_end(data, found[-1], end)) < end:
+        found.append(stop)
+    return found
+
+
+def first_item(data: bytes, start: int) -> int:
+    """Where the first item starts in the region of `items`. Raises: NotPlain."""
     first = start + len(b"items:\n")
     if data[start:first] != b"items:\n" or data[first : first + 2] != b"- ":
         raise NotPlain
-    found = [first]
-    at = data.find(b"\n- ", first, end)
-    while at >= 0:
-        found.append(at + 1)
-        at = data.find(b"\n- ", at + 1, end)
-    if any(stop - begin > LARGEST_ITEM for begin, stop in zip(found, [*found[1:], end], strict=True)):
+    return first
+
+
+def item_end(data: bytes, start: int, end: int) -> int:
+    """Where an item ends that starts there, `end` where it is the last one. Raises: NotPlain where it is too large."""
+    stop = data.find(b"\n- ", start, end) + 1 or end
+    if stop - start > LARGEST_ITEM:
         raise NotPlain
-    return found
+    return stop

@@ -201,8 +201,11 @@ class Stencil:
             return places[line], None, "", hole.spot.head
         return places[line], hole.before[quote:], hole.behind[: len(hole.behind) - quote], ""
 
-    def match(self, data: bytes, start: int, end: int) -> Values | None:
-        """What stands in the holes of a text, None where it doesn't fit at first sight. The text is UTF-8, `start` to `end`."""
+    def match(self, data: bytes, start: int, end: int) -> tuple[Values, int] | None:
+        """What stands in the holes of the text that starts there, and where it stops, `end` at most. It is UTF-8.
+
+        None where it doesn't fit at first sight.
+        """
         at = start
         values: Values = []
         for form, echoes, behind in self._parts:
@@ -217,7 +220,7 @@ class Stencil:
             at = stop
         form, echoes = self._last
         last = form % echoes(values) if echoes else form
-        if at + len(last) != end or not data.startswith(last, at):
+        if not data.startswith(last, at):
             return None
         easy = self._easy(values)
         joined = SEPARATOR.join(easy) + SEPARATOR
@@ -226,7 +229,7 @@ class Stencil:
         for n, hole in self._hard:
             if not hole.takes(values[n]):
                 return None
-        return values
+        return values, at + len(last)
 
     def differing(self, values: Values) -> Difference | None:
         """How the lines that matter differ from those of the shape's first text; None where nobody can tell at first sight."""
