@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from krm_fn.paths import as_list
 from krm_fn.resource import group_of, kind_of, name_of, namespace_of, place_of, previous_names, text
-from krm_fn.value import Value
+from krm_fn.value import Value, put
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +30,11 @@ class Entry(Value):
     obj: Object
     item: int
     path: Path = ()
+
+    def __init__(self, obj: Object, item: int, path: Path = ()) -> None:  # as `Value` has it, at half the cost: there are many
+        put(self, "obj", obj)
+        put(self, "item", item)
+        put(self, "path", path)
 
 
 def effective_namespace(obj: Object) -> str:

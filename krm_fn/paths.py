@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     Path = tuple[str | int, ...]
 
 
+SCALARS = frozenset((str, int, bool, float, type(None)))
+
+
 def is_set(value: object) -> bool:
     """True unless the value is null, an empty string or an empty list."""
     return value is not None and value != "" and not (isinstance(value, list) and not value)
@@ -62,9 +65,9 @@ def drop(value: Any, path: Path) -> None:
 def copy(value: Any) -> Any:
     """A deep copy of plain data (dicts, lists, scalars); several times faster than `copy.deepcopy`."""
     if isinstance(value, dict):
-        return {key: copy(item) if isinstance(item, (dict, list)) else item for key, item in value.items()}
+        return {key: item if item.__class__ in SCALARS else copy(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [copy(item) if isinstance(item, (dict, list)) else item for item in value]
+        return [item if item.__class__ in SCALARS else copy(item) for item in value]
     return value
 
 

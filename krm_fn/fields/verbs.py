@@ -7,7 +7,7 @@ loaded, never for a VM. "Set" is `paths.is_set` unless a row says otherwise.
 from __future__ import annotations
 
 from krm_fn.facts import Conflict
-from krm_fn.paths import as_list, copy, get, is_set
+from krm_fn.paths import SCALARS, as_list, copy, get, is_set
 from krm_fn.quantity import canonical
 from krm_fn.value import Value
 
@@ -143,6 +143,8 @@ def write(parent: Object, path: Iterable[str], value: Any) -> None:
 
 def as_written(value: Any) -> Any:
     """A copy of a part of a spec as Go writes it: without what is unset in it."""
+    if value.__class__ in SCALARS:
+        return value
     if isinstance(value, dict):
         kept = ((key, below) for key, below in value.items() if is_set(below) and (below or key not in PLAIN))
         return {key: as_written(below) for key, below in kept}

@@ -81,7 +81,7 @@ class Block:
 class Shape:
     """How the lines of an item run. `texts` are the first one's without its blocks of text; `stop` of these counts them."""
 
-    __slots__ = ("blocks", "heads", "hits", "kind", "layout", "named", "pieces", "places", "texts", "twins", "uses", "value")
+    __slots__ = ("blocks", "bound", "heads", "hits", "kind", "layout", "named", "pieces", "places", "texts", "twins", "uses", "value")
 
     def __init__(self, kind: str, text: str, uses: Uses, value: Any, layout: Layout) -> None:
         """`value` and `layout` are what was read of the text.
@@ -97,6 +97,7 @@ class Shape:
         self.places: list[Path] = []
         self.blocks: list[Block] = []
         self.twins: dict[tuple[Difference, Lengths], Twin] = {}
+        self.bound: dict[tuple[Any, ...], bool] = {}  # by the lines that change, whether they are the same in all texts
         at = 0
         named = {}
         for line in entries(lines):
@@ -234,11 +235,16 @@ class Twin:
     def pattern(self, changes: Settled) -> Pattern | None:
         """Changes of this text's lines, for its twins; None where they change or take away what differs from text to text."""
         pattern = Pattern(self, changes)
-        lifted = pattern.lifted()
-        for n in range(0, len(lifted), 3):
-            if lifted[n] < 0 or lifted[n + 1] < 0 or not self.shape.binds(lifted[n], lifted[n + 1]):
-                return None
-        return pattern
+        spans = self.lengths, changes[::3], changes[1::3]
+        bound = self.shape.bound.get(spans)
+        if bound is None:
+            lifted = pattern.lifted()
+            pairs = [lifted[n : n + 2] for n in range(0, len(lifted), 3)]
+            bound = all(start >= 0 and end >= 0 and self.shape.binds(start, end) for start, end in pairs)
+            if len(self.shape.bound) >= MANY:
+                self.shape.bound.clear()
+            self.shape.bound[spans] = bound
+        return pattern if bound else None
 
     def line(self, number: Any) -> int:
         """The number of a line that is counted without blocks of text before it."""
