@@ -81,8 +81,6 @@ class Block:
 class Shape:
     """How the lines of an item run. `texts` are the first one's without its blocks of text; `stop` of these counts them."""
 
-    __slots__ = ("blocks", "bound", "heads", "hits", "kind", "layout", "named", "pieces", "places", "texts", "twins", "uses", "value")
-
     def __init__(self, kind: str, text: str, uses: Uses, value: Any, layout: Layout) -> None:
         """`value` and `layout` are what was read of the text.
 
