@@ -39,18 +39,16 @@ MANY = 20_000  # twins of a shape
 
 
 class Line:
-    """A line that starts an entry: its place, how much of it is key, its column, and the kind of its value."""
+    """A line that starts an entry: its path and place, how much of it is key, its column, and the kind of its value.
 
-    __slots__ = ("column", "head", "kind", "place", "text")
+    The path is the place, whichever entries of lists are on the way to it.
+    """
 
-    def __init__(self, text: str, place: Path, column: int, kind: int) -> None:
-        self.text, self.place, self.column, self.kind = text, place, column, kind
+    __slots__ = ("column", "head", "kind", "path", "place", "text")
+
+    def __init__(self, text: str, path: Path, place: Path, column: int, kind: int) -> None:
+        self.text, self.path, self.place, self.column, self.kind = text, path, place, column, kind
         self.head = ""
-
-    @property
-    def path(self) -> Path:
-        """The place, whichever entries of lists are on the way to it."""
-        return tuple([EACH if isinstance(step, int) else step for step in self.place])
 
 
 class Block:
@@ -100,7 +98,7 @@ class Shape:
         named = {}
         for line in entries(lines):
             path = line.path[1:]
-            use = uses(path)
+            use = uses(path) if line.head or line.kind in BLOCKS else BOUND
             named[path] = len(self.texts)
             self.texts.append(line.text)
             self.places.append(line.place[1:])
@@ -307,29 +305,35 @@ def entries(lines: list[str]) -> Iterator[Line]:
 
     Raises: NotPlain for comments and empty lines between them.
     """
-    around: list[tuple[int, bool, Path]] = []  # what is open: column, whether it is a list, place; of a list that of its entry
-    waiting: Path = ()
+    # What is open: column, whether it is a list, path and place; of a list those of its entry.
+    around: list[tuple[int, bool, Path, Path]] = []
+    path: Path = ()
+    place: Path = ()
     at = 0
     while at < len(lines) - 1:
         text = lines[at]
         indent, dash, key, _, kind = token(text)
         if key is None and not dash:
             raise NotPlain
-        while around and (around[-1][0] > indent or (around[-1][:2] == (indent, True) and not dash)):
+        while around and (around[-1][0] > indent or (around[-1][0] == indent and around[-1][1] and not dash)):
             around.pop()
         if not around or around[-1][0] < indent or around[-1][1] is not dash:
-            around.append((indent, dash, (*waiting, -1) if dash else waiting))
-        place, column = around[-1][2], indent
+            around.append((indent, dash, (*path, EACH), (*place, -1)) if dash else (indent, dash, path, place))
+        _, _, path, place = around[-1]
+        column = indent
         if dash:
             place, column = (*place[:-1], int(place[-1]) + 1), indent + 2
-            around[-1] = indent, dash, place
-            around.append((column, False, place))
-        line = Line(text, place if key is None else (*place, key), column if key is not None else indent, kind)
+            around[-1] = indent, dash, path, place
+            around.append((column, False, path, place))
+        if key is None:
+            column = indent
+        else:
+            path, place = (*path, key), (*place, key)
+        line = Line(text, path, place, column, kind)
         if kind == SCALAR:
-            line.head = _head(text, line.column, key)
-        waiting = line.place
+            line.head = _head(text, column, key)
         yield line
-        at = literal(lines, at + 1, line.column, kind)[1] if kind in BLOCKS else at + 1
+        at = literal(lines, at + 1, column, kind)[1] if kind in BLOCKS else at + 1
 
 
 def _head(text: str, column: int, key: str | None) -> str:
