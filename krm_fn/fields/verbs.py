@@ -9,7 +9,7 @@ from __future__ import annotations
 from krm_fn.facts import Conflict
 from krm_fn.paths import SCALARS, as_list, copy, get, is_set
 from krm_fn.quantity import canonical
-from krm_fn.value import Value
+from krm_fn.value import Value, put
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Work:
 class Field(Value):
     """A row: the field's path in its spec, what becomes of it, and from which release on and before which.
 
-    A row without verbs says in `reason` why nothing happens here.
+    A row without verbs says in `reason` why nothing happens here. It is made without `Value`: every start makes a hundred.
     """
 
     source: Path
@@ -66,9 +66,14 @@ class Field(Value):
     until: Version = ()
 
     def __init__(self, source: str, *verbs: Verb | str, since: Version = (), until: Version = ()) -> None:
-        reason = verbs[0] if len(verbs) == 1 and isinstance(verbs[0], str) else ""
-        path = tuple(source.split("."))
-        super().__init__(source=path, verbs=() if reason else verbs, reason=reason, since=since, until=until)
+        put(self, "source", tuple(source.split(".")))
+        if len(verbs) == 1 and isinstance(verbs[0], str):
+            put(self, "reason", verbs[0])
+        else:
+            put(self, "verbs", verbs)
+        if since or until:
+            put(self, "since", since)
+            put(self, "until", until)
 
 
 def groups_of(table: Iterable[Field], release: Release) -> Groups:
