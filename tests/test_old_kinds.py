@@ -215,6 +215,12 @@ def test_what_0_55_stored_of_a_flavor_is_read_in_every_release(release):
     assert domain(stored, vm(flavor={**SMALL, "revisionName": "r"}), release=release)["memory"]["guest"] == "128Mi"
 
 
+def test_a_flavors_revision_may_hold_what_a_later_release_stored():
+    payload = obj("instancetype.kubevirt.io/v1beta1", "VirtualMachineInstancetype", "small", spec=SPEC)
+    stored = obj("apps/v1", "ControllerRevision", "r", data=payload, revision=0)
+    assert domain(stored, vm(flavor={**SMALL, "revisionName": "r"}))["memory"]["guest"] == "1Gi"
+
+
 def test_the_vm_template_of_a_pool_takes_its_flavor():
     template = {"spec": {"flavor": SMALL, "template": {"spec": {"domain": {"devices": {}}}}}}
     pool = obj("pool.kubevirt.io/v1alpha1", "VirtualMachinePool", "pool", spec={"virtualMachineTemplate": template})

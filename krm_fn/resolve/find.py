@@ -178,5 +178,5 @@ class Finder:
         )
 
     def _ref(self, kind: str, name: str, namespace: str) -> Ref:
-        api_version = self._lookup.api_versions[kind]
+        api_version = self._lookup.api_versions.get(kind) or API_VERSIONS[kind]  # a flavor's revision may hold an instancetype
         return Ref(api_version=api_version, kind=kind, name=name, namespace="" if "Cluster" in kind else namespace)
