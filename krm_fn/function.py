@@ -12,8 +12,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import BinaryIO, TextIO
 
-SHARED = 8 << 20  # bytes: from here on a second process shares the work; both render what VMs are like
-
 
 def run(data: bytes, out: BinaryIO, err: TextIO) -> int:
     """The exit code. `out` gets one complete document; `err` the findings, most important first, nothing where there are none.
@@ -42,7 +40,7 @@ def _run_through(data: bytes, out: BinaryIO, err: TextIO) -> int | None:
         if not stream.fits(settings):
             return None
         listing.load(uses_of)
-        findings = stream.render(listing, settings, shared=len(data) >= SHARED)
+        findings = stream.render(listing, settings)
     except (ConfigError, Unreadable):
         return None
     if findings is None:

@@ -30,22 +30,16 @@ if TYPE_CHECKING:
     from krm_fn.resolve import Resolver
     from krm_fn.resource import Object
     from krm_fn.yamlio.plain.alike import Pattern, Settled, Shape, Twin
-    from krm_fn.yamlio.plain.light import LightList, Names
+    from krm_fn.yamlio.plain.light import LightList
     from krm_fn.yamlio.plain.stencil import Difference
 
-    Report = tuple[
-        list[Finding],
-        list[Finding],
-        list[tuple[int, VmFacts]],
-        list[tuple[int, Path, Object]],
-        bool,
-        dict[int, Settled | str],
-        list[tuple[int, Names | None]],
-    ]
+    # By number, of VMs that nothing is to be said of: how their lines change, and what there is to know of the catalogue's use.
+    Report = dict[int, tuple[Settled | str | None, VmFacts | None]]
 
 NOTHING: Object = {}
 MODES = ("expand", "annotate")
 OUTCOMES = 20_000  # that are remembered
+SHARED = 600  # VMs to be examined: for fewer another process costs more than it saves
 # Nothing of the run looks into objects of other kinds.
 LOOKED_INTO = READ | {kind for _, kind in (*TEMPLATES, *VMS)}
 # The rules that look at every object: the run has done so when they are asked.
@@ -57,41 +51,45 @@ def fits(settings: Config) -> bool:
     return settings.mode in MODES and settings.instances != "include" and "unexpanded-vm" not in settings.severity
 
 
-def render(listing: LightList, settings: Config, *, shared: bool) -> tuple[Finding, ...] | None:
+def render(listing: LightList, settings: Config) -> tuple[Finding, ...] | None:
     """The findings in order; what changes is settled in the list. None where presets or ignores need all objects.
 
-    `shared`: a second process may do a part of it. Raises: Unreadable.
+    Raises: Unreadable.
     """
     run = Run(listing, settings)
     if run.work.has_presets or listing.mentions(IGNORE):
         return None
     numbers = [number for number, entry in enumerate(run.entries) if kind_of(entry.obj) in LOOKED_INTO]
-    if shared:
-        share(run, numbers)
-    else:
+    unlike = run.unlike(numbers)
+    others = unlike[len(unlike) // 2 :] if len(unlike) >= SHARED else []
+    if not others or not share(run, numbers, others):
         run.pass_all(numbers)
     run.settle_inside()
     return run.findings()
 
 
-def share(run: Run, numbers: list[int]) -> None:
-    """Pass through the objects of these numbers; a second process, where there is one, takes those behind half of the VMs."""
-    from krm_fn.sharing import Child, processes  # small lists do without
+def share(run: Run, numbers: list[int], others: list[int]) -> bool:
+    """Pass through the objects of these numbers while another process examines `others`, VMs among them, in order.
 
-    vms = [number for number in numbers if kind_of(run.entries[number].obj) == "VirtualMachine"]
-    middle = numbers.index(vms[len(vms) // 2]) if processes() > 1 and vms else len(numbers)
-    own, others = numbers[:middle], numbers[middle:]
-    child = Child(lambda: run.reported(others)) if others else None
+    False, and nothing done, where there is none.
+    """
+    from krm_fn.sharing import Child, processes  # most lists do without
+
+    if processes() == 1:
+        return False
     try:
-        run.pass_all(own)
+        child = Child(lambda: run.report(others))
+    except OSError:  # there are too many, or too little memory
+        return False
+    middle = numbers.index(others[0])
+    try:
+        run.pass_all(numbers[:middle])
     except BaseException:
-        if child:
-            child.end()
+        child.end()
         raise
-    if child and (report := child.join()):
-        run.take(report)
-    else:
-        run.pass_all(others)
+    run.told = child.join() or {}
+    run.pass_all(numbers[middle:])
+    return True
 
 
 class Run:
@@ -109,6 +107,7 @@ class Run:
         self.inside: list[tuple[int, Path, Object]] = []
         self.flawless: set[Twin | None] = set()
         self.sound: set[tuple[Shape, str]] = set()
+        self.told: Report = {}  # by another process
         self.outcomes: dict[tuple[Shape, Difference], tuple[Pattern, VmFacts | None]] = {}
         name = f"{modes.__name__}.{settings.mode}"
         __import__(name)
@@ -130,9 +129,9 @@ class Run:
 
     def pass_vm(self, number: int, entry: Entry) -> None:
         """As `pass_through`, of a VM: where it is like one that nothing was said of, what became of that becomes of it."""
-        twin = entry.obj.twin if self.settings.defaults != "pinned" else None  # type: ignore[attr-defined]
+        light: Light = entry.obj  # type: ignore[assignment]
+        twin = self.twin(light)
         known = self.outcomes.get((twin.shape, twin.differing)) if twin else None
-        said = self.said
         if twin and known:
             pattern, catalogued = known
             if pattern.changes:
@@ -140,21 +139,50 @@ class Run:
             if catalogued:
                 self.catalogued.append((number, catalogued))
             return
-        sound = twin is not None and (twin.shape, entry.obj.get("apiVersion")) in self.sound
-        facts = self.examine_for_all(number, entry, twin) if twin and sound else None
-        facts = facts or self.examine(number, entry, keys_known=sound)
-        if twin and facts and self.said == said and not facts.troubled and facts.resolution.vm is facts.vm:
-            self.remember(entry.item, facts, twin)
+        if number in self.told:
+            changes, catalogued = self.told.pop(number)
+            if changes is not None:
+                self.listing.settled[entry.item] = changes
+            if catalogued:
+                self.catalogued.append((number, catalogued))
+        else:
+            said = self.said
+            sound = twin is not None and (twin.shape, light.api_version) in self.sound
+            facts = self.examine_for_all(number, entry, twin) if twin and sound else None
+            facts = facts or self.examine(number, entry, keys_known=sound)
+            if facts is None or self.said != said or facts.troubled or facts.resolution.vm is not facts.vm:
+                return
+            catalogued = of_catalogue(facts)
+        if twin:
+            self.remember(entry, twin, catalogued)
 
-    def remember(self, item: int, facts: VmFacts, twin: Twin) -> None:
+    def twin(self, light: Light) -> Twin | None:
+        """What stands for a VM and others, as far as these are rendered alike."""
+        return light.twin if self.settings.defaults != "pinned" else None
+
+    def remember(self, entry: Entry, twin: Twin, catalogued: VmFacts | None) -> None:
         """Remember what became of a VM, for those that are like it."""
-        changes = self.listing.settled.get(item, ())
+        changes = self.listing.settled.get(entry.item, ())
         pattern = None if isinstance(changes, str) else twin.pattern(changes)
         if pattern:
             if len(self.outcomes) >= OUTCOMES:
                 self.outcomes.clear()
-            self.outcomes[twin.shape, twin.differing] = pattern, of_catalogue(facts)
-            self.sound.add((twin.shape, facts.entry.obj["apiVersion"]))
+            self.outcomes[twin.shape, twin.differing] = pattern, catalogued
+            self.sound.add((twin.shape, entry.obj.get("apiVersion", "")))
+
+    def unlike(self, numbers: Iterable[int]) -> list[int]:
+        """The VMs among the objects of these numbers that have to be examined: of those that are alike, the first."""
+        seen: set[tuple[Shape, Difference]] = set()
+        found = []
+        for number in numbers:
+            light = self.entries[number].obj
+            if isinstance(light, Light) and light.kind == "VirtualMachine":
+                twin = self.twin(light)
+                if twin is None or (twin.shape, twin.differing) not in seen:
+                    found.append(number)
+                if twin:
+                    seen.add((twin.shape, twin.differing))
+        return found
 
     def look_at_keys(self, entry: Entry) -> None:
         """Say what there is to of the keys of one object, which is the same for all of a shape and an apiVersion."""
@@ -223,24 +251,16 @@ class Run:
         for number in numbers:
             self.pass_through(number)
 
-    def reported(self, numbers: Iterable[int]) -> Report:
-        """What there is to say once it has passed through these."""
-        self.pass_all(numbers)
-        names = [(number, light.names) for number in numbers if isinstance(light := self.entries[number].obj, Light)]
-        return self.of_schemas, self.of_vms, self.catalogued, self.inside, self.removed, self.listing.settled, names
-
-    def take(self, report: Report) -> None:
-        """Know what another process reported, which passed through objects behind all of ours."""
-        schemas, vms, catalogued, inside, removed, settled, names = report
-        self.of_schemas += schemas
-        self.of_vms += vms
-        self.catalogued += catalogued
-        self.inside += inside
-        self.removed = self.removed or removed
-        self.listing.settled.update(settled)
-        for number, known in names:
-            light: Any = self.entries[number].obj
-            light.names = known
+    def report(self, numbers: Iterable[int]) -> Report:
+        """What becomes of VMs, for another process: of those that something is to be said of, it says nothing."""
+        report: Report = {}
+        for number in numbers:
+            entry, said, kept = self.entries[number], self.said, len(self.catalogued)
+            self.pass_through(number)
+            if self.said == said:
+                catalogued = [facts for _, facts in self.catalogued[kept:]]
+                report[number] = self.listing.settled.get(entry.item), catalogued[0] if catalogued else None
+        return report
 
     def settle_inside(self) -> None:
         """Settle the changes of objects that stand in Lists."""

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mangling import mangled
 
-from krm_fn import function, whole
+from krm_fn import function, stream, whole
 from krm_fn.errors import InputError
 from krm_fn.yamlio.plain import light
 from krm_fn.yamlio.plain.items import read_item
@@ -92,7 +92,7 @@ def agree(data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     """Object after object, in one process and in two, a list is rendered as all at once."""
     usual = ran(whole.run, data)
     for shared in (1 << 60, 0):
-        monkeypatch.setattr(function, "SHARED", shared)
+        monkeypatch.setattr(stream, "SHARED", shared)
         assert ran(function.run, data) == usual
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from krm_fn.function import SHARED
+from krm_fn.stream import SHARED
 from krm_fn.yamlio import read_resource_list
 
 if TYPE_CHECKING:
@@ -65,6 +65,8 @@ VM = """\
         domain:
           devices: {{}}
 """
+NOTED = "    template:\n      metadata:\n        annotations:\n          a: a-{}\n"
+UNLIKE = VM.replace("{}", "unlike-{}", 1).replace("    template:\n", NOTED)
 REFERENCE = b"    instancetype:"
 OTHER = "- apiVersion: v1\n  kind: ConfigMap\n  metadata:\n    name: {}\n"
 CONFIG = """\
@@ -212,10 +214,10 @@ class Ran(NamedTuple):
 
 
 def listed(lines: str, holder: str, *, large: bool = False) -> bytes:
-    """A ResourceList with these lines, between two VMs that have to be rendered; a large one has much that is left alone."""
+    """A ResourceList with these lines, between two VMs that have to be rendered; a large one has many more, no two alike."""
     head = {"vm": VM, "other": OTHER}.get(holder, "").format("hostile")
     inside, behind = ("", lines) if holder in ("behind", "end") else (head + lines, "")
-    much = (OTHER.format("much") + "  data:\n    a: |\n" + f"      {'x' * 93}\n" * 50_000) * 2 if large else ""
+    much = "".join(UNLIKE.format(number, number) for number in range(SHARED)) if large else ""
     text = HEAD + SIZE + VM.format("first") + inside + VM.format("last") + much + CONFIG + behind
     return text.encode("utf-8", "surrogateescape")
 
@@ -256,9 +258,7 @@ def test_the_function_ends_cleanly_on_both_roads(row: Row, tmp_path: Path) -> No
     hold(run(data, tmp_path), row, text)
     hold(run(data.replace(b"\n", b"\r\n"), tmp_path), row, text.replace(b"\n", b"\r\n"))
     if len(data) < 1 << 20:
-        data = listed(lines, row.holder, large=True)
-        assert len(data) > SHARED
-        hold(run(data, tmp_path), row, text)
+        hold(run(listed(lines, row.holder, large=True), tmp_path), row, text)
 
 
 @pytest.mark.parametrize(("name", "command"), [(name, command) for name, row in ROWS.items() for command in row.commands])
