@@ -3,6 +3,8 @@
 A run of the function loads some fifty modules, and half of what that costs is Python's search for each of them: folders listed,
 paths joined, files asked for that aren't there. Here a module is where it has to be: beside the others, compiled in
 `__pycache__`. A file that isn't there, or wasn't made from the source beside it, is left to Python's own search.
+
+What every rendering needs is known, and in which order: `ROAD` is loaded in one go, without the locks and look-ups of `import`.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from _io import FileIO  # `io` has no way to read without asking the system four
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from types import CodeType
+    from types import CodeType, ModuleType
 
 try:
     from posix import stat
@@ -27,6 +29,17 @@ PACKAGE = __package__ or "krm_fn"
 SUFFIX = f".{sys.implementation.cache_tag}.pyc"
 HEAD = 16  # bytes before the code: magic number, flags, the source's time and size
 BY_TIME, UNCHECKED = MAGIC_NUMBER + bytes(4), MAGIC_NUMBER + b"\1\0\0\0"
+
+
+# What rendering loads, each behind what it needs itself. Made by scripts/make_road.py.
+ROAD = """
+    value findings releases config_keys paths config_checks config resource modes schema builtin served asked bundle fields
+    facts quantity fields.verbs fields.memory fields.others fields.topology fields.instancetype fields.devices fields.preference
+    expand.apply expand.defaults expand.requirements expand cluster resolve.matcher resolve.revision resolve.lookup resolve.find
+    resolve gather removed yamlio yamlio.plain yamlio.emit yamlio.scalars yamlio.plain.lines yamlio.plain.changes
+    yamlio.plain.split yamlio.plain.items yamlio.plain.stencil yamlio.plain.alike yamlio.plain.shapes yamlio.plain.light stream
+    unread function modes.expand
+""".split()  # noqa: SIM905  a list would have a line for each
 
 
 def install() -> None:
@@ -63,6 +76,40 @@ class Finder:
             spec.submodule_search_locations.append(folder)
         spec.has_location, spec.cached = True, cached
         return spec
+
+
+def load(names: Sequence[str] = ROAD) -> None:
+    """Load these modules of the package, none of which is loaded; each stands behind those that it needs itself.
+
+    Does nothing where one of them is not there as it should be: `import` will do better.
+    """
+    if not any(isinstance(finder, Finder) for finder in sys.meta_path):
+        return
+    home, finder = sys.modules[PACKAGE].__path__[0], Finder()
+    modules: list[tuple[ModuleType, CodeType]] = []
+    for name in names:
+        below, _, _ = name.rpartition(".")
+        spec = finder.find_spec(f"{PACKAGE}.{name}", (f"{home}/{below.replace('.', '/')}" if below else home,))
+        if spec is None or spec.name in sys.modules:
+            return
+        modules.append((_empty(spec), spec.loader.code))  # type: ignore[union-attr]  # it is `Ready`
+    for module, _ in modules:
+        sys.modules[module.__name__] = module
+    for module, _ in modules:
+        parent, _, stem = module.__name__.rpartition(".")
+        setattr(sys.modules[parent], stem, module)
+    for module, code in modules:
+        exec(code, module.__dict__)  # noqa: S102  as Python itself does
+
+
+def _empty(spec: ModuleSpec) -> ModuleType:
+    """The module as it is before its code runs."""
+    module = type(sys)(spec.name)
+    told = {"spec": spec, "loader": spec.loader, "package": spec.parent, "file": spec.origin, "cached": spec.cached}
+    module.__dict__.update({f"__{name}__": value for name, value in told.items()})
+    if spec.submodule_search_locations is not None:
+        module.__path__ = spec.submodule_search_locations
+    return module
 
 
 class Ready(SourceFileLoader):

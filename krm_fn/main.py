@@ -87,6 +87,7 @@ def _leave(code: int) -> None:
 
 def _function() -> int:
     gc.disable()  # plain trees hold no cycles; looking for them costs a tenth of the time
+    compiled.load()
     from krm_fn.function import run as run_function
 
     return run_function(read_in(), output(), sys.stderr or io.StringIO())

@@ -1,6 +1,7 @@
 """Modules load from their compiled files, and from nothing that wasn't made from the source beside it."""
 
 import os
+import re
 import runpy
 import shutil
 import subprocess
@@ -96,3 +97,45 @@ def test_an_unknown_module_is_not_found(package):
         [sys.executable, "-c", program + "import krm_fn.nothing"], capture_output=True, text=True, check=False
     )
     assert "ModuleNotFoundError: No module named 'krm_fn.nothing'" in done.stderr
+
+
+ATTRIBUTES = """\
+import sys
+sys.path.insert(0, sys.argv.pop())
+from krm_fn import compiled, main
+compiled.install()
+if sys.argv.pop() == "at once":
+    compiled.load()
+import krm_fn.function, krm_fn.modes.expand
+for name in sorted(compiled.ROAD):
+    module = sys.modules["krm_fn." + name]
+    told = {key: getattr(module, key, None) for key in ("__name__", "__package__", "__file__", "__cached__", "__path__")}
+    parent = sys.modules[module.__name__.rpartition(".")[0]]
+    print(told, module.__spec__, sorted(vars(module)), getattr(parent, name.rpartition(".")[2]) is module)
+print(sys.modules["krm_fn.function"].__loader__.code.co_filename)
+"""
+
+
+def attributes(folder, how):
+    command = [sys.executable, "-c", ATTRIBUTES, how, str(folder)]
+    said = subprocess.run(command, capture_output=True, check=True, text=True, env=environment(), cwd="/").stdout
+    return re.sub("0x[0-9a-f]+", "", said)
+
+
+def test_what_is_loaded_at_once_is_as_if_imported(package):
+    assert attributes(package, "at once") == attributes(package, "one by one")
+
+
+def test_what_is_loaded_at_once_is_what_rendering_needs():
+    script = runpy.run_path(str(ROOT / "scripts" / "make_road.py"))
+    source = (ROOT / "krm_fn" / "compiled.py").read_text()
+    assert script["written"](source) == source, "run scripts/make_road.py"
+
+
+def test_nothing_is_loaded_at_once_where_a_module_was_changed(package):
+    source = package / "krm_fn" / "unread.py"
+    source.write_text(source.read_text() + "# changed\n")
+    code = ATTRIBUTES.partition("import krm_fn.function")[0] + "print([name for name in sys.modules if 'krm_fn' in name])"
+    command = [sys.executable, "-c", code, "at once", str(package)]
+    said = subprocess.run(command, capture_output=True, check=True, text=True, env=environment(), cwd="/").stdout
+    assert said == "['krm_fn', 'krm_fn.compiled', 'krm_fn.console', 'krm_fn.errors', 'krm_fn.main']\n"
