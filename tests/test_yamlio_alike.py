@@ -61,7 +61,7 @@ def name_in(value: dict) -> tuple:
 def look(shapes: Shapes, text: str) -> tuple[Twin, tuple] | None:
     """What is known of a text, told by bytes or by lines."""
     data = f"{text}- next: 1\n".encode()
-    told = shapes.find(data, 0, len(data))
+    told = shapes.find(KIND, data, 0, len(data))
     assert told is None or told[2] == len(text.encode())
     return told[:2] if told else shapes.look(KIND, text)
 

@@ -72,6 +72,7 @@ class Text:
         self.json = False
         self.memo: Memo | None = None
         self.noted: Spans | None = None  # what the reader of libyaml's events noted
+        self._bloated: tuple[int, bool] | None = None
         self._tree: tuple[int, str, Node] | None = None
         self._counts = [0]  # the line breaks of that tree's text before each stride
 
@@ -148,8 +149,10 @@ class Text:
 
     def is_bloated(self, item: int) -> bool:
         """True for an item that is large with few values. Beside its value, its text would be in memory in several forms."""
-        size = self.pieces[item].end - self.pieces[item].start
-        return size > LARGEST and not holds(self.items[item], size // SPARSE)
+        if self._bloated is None or self._bloated[0] != item:  # findings ask again and again
+            size = self.pieces[item].end - self.pieces[item].start
+            self._bloated = item, size > LARGEST and not holds(self.items[item], size // SPARSE)
+        return self._bloated[1]
 
     def refuse_bloated(self, item: int) -> None:
         """Raises: InputError for an item that is to be written anew, but no cluster would take."""

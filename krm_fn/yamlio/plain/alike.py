@@ -143,9 +143,12 @@ class Shape:
             self.twins.clear()
         return self.twins.setdefault((differing, lengths), Twin(self, differing, lengths))
 
-    def names(self, lines: list[str], twin: Twin) -> Names:
-        """Name and namespace of a text that fits, None for one that isn't said. Raises: NotPlain where one is no scalar."""
-        return tuple([None if number is None else once(lines[twin.line(number)])[3] for number in self.named])
+    def names(self, lines: list[str], twin: Twin) -> Names | None:
+        """Name and namespace of a text that fits, each None where it isn't said; None where one is no scalar."""
+        try:
+            return tuple([None if number is None else once(lines[twin.line(number)])[3] for number in self.named])
+        except NotPlain:
+            return None
 
     def stencil(self, lines: list[str], twin: Twin) -> Stencil:
         """The stencil that a text makes which fits."""

@@ -63,7 +63,7 @@ class LightItems:
         self.data = data
         self.settled: dict[int, Settled | str] = {}
         self.shapes = Shapes(uses)
-        self._types: dict[bytes | Twin, tuple[str, str]] = {}  # by the lines that say them, and by what stands for such items
+        self._types: dict[bytes, tuple[str, str]] = {}  # by the lines that say them
         self.seen: dict[str, int] = {}  # by kind, how many were read
         self._same: dict[Settled, Settled] = {}
         self._sound: set[Twin] = set()  # of kinds other than VMs, where one was read
@@ -90,21 +90,20 @@ class LightItems:
         Whatever nobody may ever look at is read once here, to know that it can be; of VMs only those of new shapes.
         Raises: NotPlain, InputError.
         """
-        known = self.shapes.find(self.data, start, end)
+        api_version, kind = self._type(start, end)
+        known = self.shapes.find(kind, self.data, start, end)
         if known:
             twin, names, stop = known
-            if not twin.differing or twin in self._sound or twin.shape.kind == READ_LATER:
-                head = self._types.get(twin) or self._types.setdefault(twin, self._type(start, stop))
-                return Light(self, number, *head, names, twin), stop
+            if kind == READ_LATER or not twin.differing or twin in self._sound:
+                return Light(self, number, api_version, kind, names, twin), stop
         stop = item_end(self.data, start, end)
-        return self._new(number, start, stop), stop
+        return self._new(number, start, stop, api_version, kind), stop
 
-    def _new(self, number: int, start: int, stop: int) -> Light:
+    def _new(self, number: int, start: int, stop: int, api_version: str, kind: str) -> Light:
         """As `_next`, of an item that has to be looked at more closely."""
-        api_version, kind = self._type(start, stop)
         text = self.data[start:stop].decode() if stop - start <= LONGEST or kind != READ_LATER else ""
         found = self.shapes.look(kind, text)
-        if found and (not found[0].differing or found[0] in self._sound or kind == READ_LATER):
+        if found and (kind == READ_LATER or not found[0].differing or found[0] in self._sound):
             return Light(self, number, api_version, kind, found[1], found[0])
         if kind == READ_LATER:
             return Light(self, number, api_version, kind, twin=self._new_vm(number, api_version, text))
@@ -145,7 +144,7 @@ class LightItems:
         if found is None:
             next_line = lines.find(b"\n")
             if not lines.startswith(FIRST) or not lines.startswith(KIND, next_line):
-                return self._type_anywhere(start, end)
+                return self._type_anywhere(start, data.find(b"\n- ", start, end) + 1 or end)
             found = self._text_at(start), self._text_at(start + next_line + 1)
             if len(self._types) < KEPT:
                 self._types[lines] = found

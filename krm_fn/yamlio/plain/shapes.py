@@ -17,27 +17,32 @@ if TYPE_CHECKING:
     UsesOf = Callable[[str], Uses | None]  # by kind, None where every item of it is looked at
 
 KEPT = 8  # shapes of a kind
-STENCILS = 64
+STENCILS = 8  # of a kind
 LONGEST = 1 << 16  # bytes of an item; what is longer has no twins
 # To learn a shape costs as much as a few of its twins save.
 WORTH, COST = 100, 5
+# Stencils that don't tell cost time, too: so many may fail, and each that tells makes up for some.
+LUCK, HIT = 200, 4
 
 
 class Shapes:
-    """What is known of the items of a list so far."""
+    """What is known of the items of a list so far, by kind."""
 
     def __init__(self, uses: UsesOf) -> None:
         self._uses = uses
         self._shapes: dict[str, list[Shape]] = {}
-        self._stencils: list[tuple[Stencil, Shape, Lengths]] = []
+        self._stencils: dict[str, list[tuple[Stencil, Shape, Lengths]]] = {}
         self._worth: dict[str, int] = {}
+        self._luck: dict[str, int] = {}
 
-    def find(self, data: bytes, start: int, end: int) -> tuple[Twin, Names, int] | None:
+    def find(self, kind: str, data: bytes, start: int, end: int) -> tuple[Twin, Names, int] | None:
         """What stands for the item that starts there, the names in it, and where it stops; None where bytes don't tell.
 
         The data is UTF-8, and its items go on to `end`.
         """
-        stencils = self._stencils
+        stencils = self._stencils.get(kind)
+        if not stencils:
+            return None
         limit = min(end, start + LONGEST)
         for number, (stencil, shape, lengths) in enumerate(stencils):
             matched = stencil.match(data, start, limit)
@@ -47,17 +52,18 @@ class Shapes:
             if stop != end and not data.startswith(b"- ", stop):
                 continue
             twin = self._twin(stencil, shape, lengths, values)
-            if twin is None:
-                return None
-            try:
-                names = stencil.names(values)
-            except NotPlain:
+            names = stencil.names(values) if twin else None
+            if twin is None or names is None:
                 return None
             stencil.hits += 1
             if number and stencil.hits > stencils[number - 1][0].hits:
                 stencils[number - 1 : number + 1] = stencils[number], stencils[number - 1]
-            self._worth[shape.kind] += 1
+            self._worth[kind] += 1
+            self._luck[kind] += HIT
             return twin, names, stop
+        self._luck[kind] -= len(stencils)
+        if self._luck[kind] < 0:
+            stencils.clear()
         return None
 
     @staticmethod
@@ -87,9 +93,8 @@ class Shapes:
         return None
 
     def _named(self, shape: Shape, lines: list[str], twin: Twin) -> tuple[Twin, Names] | None:
-        try:
-            names = shape.names(lines, twin)
-        except NotPlain:
+        names = shape.names(lines, twin)
+        if names is None:
             return None
         self._cut(shape, lines, twin)
         self._worth[shape.kind] += 1
@@ -97,12 +102,13 @@ class Shapes:
 
     def _cut(self, shape: Shape, lines: list[str], twin: Twin) -> None:
         """Let the stencil of such texts, if they have one, be of use for this one."""
-        for stencil, of, lengths in self._stencils:
+        stencils = self._stencils.setdefault(shape.kind, [])
+        for stencil, of, lengths in stencils:
             if of is shape and lengths == twin.lengths:
                 stencil.learn(lines)
                 return
-        if len(self._stencils) < STENCILS:
-            self._stencils.append((shape.stencil(lines, twin), shape, twin.lengths))
+        if len(stencils) < STENCILS and self._luck.setdefault(shape.kind, LUCK) >= 0:
+            stencils.append((shape.stencil(lines, twin), shape, twin.lengths))
 
     def spend(self, kind: str) -> bool:
         """True where it is worth while to learn the shape of one more item of a kind, which the others have to pay for."""
@@ -123,7 +129,8 @@ class Shapes:
         self._worth.setdefault(kind, WORTH)
         shapes = self._shapes.setdefault(kind, [])
         if len(shapes) == KEPT:
-            self._stencils = [known for known in self._stencils if known[1] is not shapes[-1]]
+            stencils = self._stencils.get(kind, [])
+            stencils[:] = [known for known in stencils if known[1] is not shapes[-1]]
         shapes[KEPT - 1 :] = [shape]
         lines = text.split("\n")
         twin = shape.fit(lines)

@@ -248,16 +248,19 @@ class Stencil:
             self.twins.clear()
         self.twins[bound] = twin
 
-    def names(self, values: Values) -> tuple[Any, ...]:
-        """Name and namespace. Raises: NotPlain where the value of a bound one was never looked at, and is none."""
+    def names(self, values: Values) -> tuple[Any, ...] | None:
+        """Name and namespace, each None where it isn't said; None where one is no scalar: nobody looked at bound values."""
         found = []
         for n, before, behind, said in self._names:
             if n < 0:
                 found.append(said)
-            elif before is None:
-                found.append(once(said + values[n].decode())[3])
-            else:
+            elif before is not None:
                 found.append(before + values[n].decode() + behind)
+            else:
+                try:
+                    found.append(once(said + values[n].decode())[3])
+                except NotPlain:
+                    return None
         return tuple(found)
 
 
