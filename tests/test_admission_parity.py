@@ -13,6 +13,7 @@ PARITY = Path(__file__).resolve().parents[1].parent / "shared" / "parity"
 LOCAL = Path(__file__).resolve().parents[1] / "fixtures" / "parity"
 FUZZ = tuple(f"fuzz-v{release}" for release in ("1.4.1", "1.5.3", "1.6.6", "1.7.4", "1.8.4", "1.9.0"))
 FILES = ("admission-v1.9.0", "matrix-v1.9.0", "objects-v1.9.0", *FUZZ)
+PRESETS = "VirtualMachineInstancePresets is now deprecated"
 WARNED = {"kind", "spec.running", "spec.launchSecurity", "spec.cpu.preferredCPUTopology"}
 
 
@@ -42,6 +43,33 @@ def _differences(case):
             yield case["id"], name, verdict, named
         if verdict["allowed"] and name.count("/") == 2 and len(verdict.get("warnings", ())) != len(_warnings(results, name)):
             yield case["id"], name, verdict["warnings"], _warnings(results, name)
+        if _warns_of_presets(verdict) and not _presets_warned_of(results, name.split("/")[-2]):
+            yield case["id"], name, verdict["warnings"], "nothing is said of the presets"
+
+
+def _warns_of_presets(verdict):
+    return any(PRESETS in warning for warning in verdict.get("warnings", ()))
+
+
+def _presets_warned_of(results, namespace):
+    """The presets of the namespace that are told of; KubeVirt warns of them on the VM, which can do nothing about it."""
+    return [
+        result["resourceRef"]["name"]
+        for result in results
+        if result["tags"]["rule"] == "deprecated-field"
+        and result["resourceRef"]["kind"] == "VirtualMachineInstancePreset"
+        and result["resourceRef"].get("namespace", "default") == namespace
+    ]
+
+
+@pytest.mark.parametrize(("name", "count"), [("fuzz-v1.7.4", 23), ("fuzz-v1.8.4", 17), ("fuzz-v1.9.0", 75)])
+def test_the_warnings_of_presets_are_among_the_cases(name, count):
+    file = PARITY / f"{name}.jsonl.gz"
+    if not file.exists():
+        pytest.skip("the full files are not beside the checkout")
+    with gzip.open(file, "rt") as lines:
+        answers = [answer for line in lines for answer in json.loads(line)["expect"].values()]
+    assert sum(_warns_of_presets(answer.get("admission", {})) for answer in answers) == count
 
 
 def _about(results, name):
