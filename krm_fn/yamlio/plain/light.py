@@ -34,6 +34,7 @@ KEPT = 2_500  # values
 FRESH = 50  # values of VMs, until they are looked at
 FEW = 3  # to learn the shape of so many doesn't pay
 WRITTEN_AT_ONCE = 1 << 16  # bytes
+LONGEST_HEAD = 500  # bytes of the two lines with apiVersion and kind
 
 
 class Unreadable(Exception):  # noqa: N818
@@ -139,7 +140,8 @@ class LightItems:
     def _type(self, start: int, end: int) -> tuple[str, str]:
         """The apiVersion and kind that an item's lines show, "" where they show none; they are compared when it is read."""
         data = self.data
-        lines = data[start : data.find(b"\n", data.find(b"\n", start) + 1)]
+        stop = data.find(b"\n", data.find(b"\n", start, start + LONGEST_HEAD) + 1 or start, start + LONGEST_HEAD)
+        lines = data[start : max(start, stop)]
         found = self._types.get(lines)
         if found is None:
             next_line = lines.find(b"\n")
