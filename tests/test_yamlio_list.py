@@ -40,6 +40,21 @@ def test_none_leaves_an_item_out() -> None:
     assert read_resource_list(text.write([None, None, {"z": 1}])).items == [{"z": 1}]
 
 
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+def test_nulls_that_follow_one_another_go_and_the_comments_behind_them_stay(newline: str) -> None:
+    nulls = ["- null", "-", "-", "  # a", "- null # gone", "", "# b", "- ~", "-", "  null", "- # gone", "- a: 1", "-", "- !!null"]
+    lines = ["kind: ResourceList", "items:", *nulls, "# c"]
+    text = read_resource_list("".join(line + newline for line in lines).encode())
+    assert text.items == [None] * 7 + [{"a": 1}, None, None]
+    left = ["kind: ResourceList", "items:", "  # a", "", "# b", "- a: 1", "# c"]
+    assert text.write(text.items).decode().split(newline) == [*left, ""]
+
+
+def test_a_block_of_text_that_goes_takes_what_looks_like_comments_along() -> None:
+    text = read_resource_list(b"kind: ResourceList\nitems:\n- |\n  # text\n# comment\n- >-\n  # text\n- a: 1\n")
+    assert text.write([None, None, text.items[2]]) == b"kind: ResourceList\nitems:\n# comment\n- a: 1\n"
+
+
 def test_a_list_behind_an_alias_is_written_anew_only_when_it_changes() -> None:
     data = b"x: &x [{a: 1}] # x\nkind: ResourceList\nitems: *x\n"
     text = read_resource_list(data)

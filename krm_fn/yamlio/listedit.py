@@ -12,10 +12,13 @@ from krm_fn.yamlio.texts import spliced
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     from krm_fn.yamlio.nodes import Node
     from krm_fn.yamlio.texts import Edit, ListText, Top
+
+MARKS = frozenset("|>")  # of blocks of text, in which what looks like a comment is none
 
 
 class ListEdit:
@@ -143,8 +146,8 @@ class ListEdit:
 
     def finish_items(self) -> None:
         """Take items out of a block list and put the added ones behind the last."""
-        for i in sorted(self.gone):
-            self.drop_item(i)
+        for first, last in _runs(sorted(self.gone)):
+            self.drop_items(first, last)
         if len(self.gone) == len(self.text.pieces):
             raise Unspliceable("no item stays")
         if self.added:
@@ -177,10 +180,28 @@ class ListEdit:
         n = max(i for i in range(len(self.text.pieces)) if i not in self.gone)
         return self.text.parse(text, self.text.pieces[n])
 
-    def drop_item(self, n: int) -> None:
-        piece, text = self.text.pieces[n], self.text.text_of(n)
-        end = next_line(text, line_end(text, self.text.parse(text, piece).end))
-        self.edit(piece.start, piece.start + len(text[:end].encode()), "")
+    def drop_items(self, first: int, last: int) -> None:
+        """Take items that follow one another out."""
+        pieces, data = self.text.pieces, self.text.data
+        start, end = pieces[first].start, pieces[last].end
+        lines = data.count(b"\n", start, end) + data.count(b"\r", start, end) - data.count(b"\r\n", start, end)
+        if lines == last + 1 - first:  # each is a line, as nulls mostly are
+            self.edit(start, end, "")
+        elif first < last:
+            middle = (first + last) // 2
+            self.drop_items(first, middle)
+            self.drop_items(middle + 1, last)
+        else:
+            text = self.text.text_of(first)
+            at = next_line(text, line_end(text, self.end_of_item(first, text)))
+            self.edit(start, start + len(text[:at].encode()), "")
+
+    def end_of_item(self, n: int, text: str) -> int:
+        """Where the value of an item ends in its text, or its dash where nothing but comments follow."""
+        head, *behind = text.splitlines()
+        if MARKS.isdisjoint(head) and all(line.lstrip(" ")[:1] in ("", "#") for line in behind):
+            return 0
+        return self.text.parse(text, self.text.pieces[n]).end
 
     def dash_column(self) -> int:
         text = self.text.text_of(0)
@@ -244,3 +265,12 @@ class ListEdit:
         first = self.margin(self.top.keys[0][1])
         style = Style(step=len(first) if first else 2, newline=self.newline)
         return flow(value, style, margin, json=self.text.json)
+
+
+def _runs(numbers: list[int]) -> Iterator[tuple[int, int]]:
+    """The first and the last of numbers, which rise, that follow one another."""
+    first = 0
+    for at, number in enumerate(numbers, 1):
+        if at == len(numbers) or numbers[at] != number + 1:
+            yield numbers[first], number
+            first = at
