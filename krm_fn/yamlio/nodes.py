@@ -35,5 +35,9 @@ class Node:
         self.entries: dict[Any, Entry] = NO_ENTRIES
         self.nodes: Sequence[Node] = NO_NODES
 
+    def nth(self, index: int) -> Node | None:
+        """One of the nodes of a list, None where there are not so many."""
+        return self.nodes[index] if 0 <= index < len(self.nodes) else None
+
 
 Entry = tuple[int, int, Node]  # start and end of the key, and the value

@@ -164,18 +164,25 @@ class Map(Collection):
 class Seq(Collection):
     """A list."""
 
-    __slots__ = ()
+    __slots__ = ("ahead",)
     kind = SEQ
     entries = NO_ENTRIES
 
     @property
     def nodes(self) -> list[Node]:  # type: ignore[override]
+        return self.first(self.last)
+
+    def nth(self, index: int) -> Node | None:
+        known = self.first(index + 1)
+        return known[index] if 0 <= index < len(known) else None
+
+    def first(self, count: int) -> list[Node]:
+        """The first nodes, at least so many where there are: of a long list few may be asked for."""
         if self.held is None:
-            self.held = found = []
-            at = self.at + 1
-            while at < self.last:
-                node, at = self.tree.node(at)
-                found.append(node)
+            self.held, self.ahead = [], self.at + 1
+        while len(self.held) < count and self.ahead < self.last:
+            node, self.ahead = self.tree.node(self.ahead)
+            self.held.append(node)
         return self.held  # type: ignore[no-any-return]
 
 

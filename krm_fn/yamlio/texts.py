@@ -59,6 +59,24 @@ class Pieces:
     __hash__ = None  # type: ignore[assignment]
 
 
+class LookedAt:
+    """An item in which places are looked for: its piece, its text and its tree, None where it is bloated."""
+
+    __slots__ = ("counts", "piece", "root", "text")
+
+    def __init__(self, piece: Piece, text: str, root: Node | None) -> None:
+        self.piece, self.text, self.root = piece, text, root
+        self.counts = [0]  # the line breaks before each stride
+
+    def breaks_before(self, start: int) -> int:
+        """The number of line breaks before a line of the item. Findings are many where somebody means ill."""
+        text, counts, strides = self.text, self.counts, start // STRIDE
+        while len(counts) <= strides:
+            end = len(counts) * STRIDE
+            counts.append(counts[-1] + breaks(text, end, end - STRIDE) - text.startswith("\r\n", end - 1))
+        return counts[strides] + breaks(text, start, strides * STRIDE)
+
+
 class Text:
     """What both texts share: the bytes, the values, and the pieces they were read from.
 
@@ -72,9 +90,7 @@ class Text:
         self.json = False
         self.memo: Memo | None = None
         self.noted: Spans | None = None  # what the reader of libyaml's events noted
-        self._bloated: tuple[int, bool] | None = None
-        self._tree: tuple[int, str, Node] | None = None
-        self._counts = [0]  # the line breaks of that tree's text before each stride
+        self._kept: list[tuple[int, LookedAt]] = []
 
     def text_of(self, item: int) -> str:
         piece = self.pieces[item]
@@ -87,37 +103,34 @@ class Text:
         """
         if not 0 <= item < len(self.pieces):
             return 0, 0
-        piece = self.pieces[item]
-        if self.is_bloated(item):
+        looked_at = self._looked_at(item)
+        piece, text, node = looked_at.piece, looked_at.text, looked_at.root
+        if node is None:
             return piece.line, piece.column + 1
-        if self._tree is None or self._tree[0] != item:
-            text = self.text_of(item)
-            self._tree = item, text, self.tree_of(item, text)
-            self._counts = [0]
-        _, text, node = self._tree
         at = node.start
         for step in path:
             if step in node.entries:
                 key_start, _, node = node.entries[step]
                 at = key_start if key else node.start
-            elif isinstance(step, int) and 0 <= step < len(node.nodes):
-                node = node.nodes[step]
+            elif isinstance(step, int) and (below := node.nth(step)):
+                node = below
                 at = node.start
             else:
                 at = node.start
                 break
         start = line_start(text, at)
-        before = self._breaks_before(start)
+        before = looked_at.breaks_before(start)
         return piece.line + before, at - start + 1 + (0 if before else piece.column)
 
-    def _breaks_before(self, start: int) -> int:
-        """The number of line breaks before a line of the item. Findings are many where somebody means ill."""
-        _, text, _ = self._tree  # type: ignore[misc]
-        counts, strides = self._counts, start // STRIDE
-        while len(counts) <= strides:
-            end = len(counts) * STRIDE
-            counts.append(counts[-1] + breaks(text, end, end - STRIDE) - text.startswith("\r\n", end - 1))
-        return counts[strides] + breaks(text, start, strides * STRIDE)
+    def _looked_at(self, item: int) -> LookedAt:
+        """The item as places are looked for in it. A finding and the place it points to beside mostly take turns."""
+        found = next((known for number, known in self._kept if number == item), None)
+        if found is None:
+            bloated = self.is_bloated(item)
+            text = "" if bloated else self.text_of(item)
+            found = LookedAt(self.pieces[item], text, None if bloated else self.tree_of(item, text))
+        self._kept = [(item, found), *(each for each in self._kept if each[0] != item)][:2]
+        return found
 
     def respelled(self, item: int, new: Any, *, expand: bool = False) -> str:
         """The piece of an item, changed so that it reads as `new`; with `expand`, without aliases.
@@ -149,10 +162,9 @@ class Text:
 
     def is_bloated(self, item: int) -> bool:
         """True for an item that is large with few values. Beside its value, its text would be in memory in several forms."""
-        if self._bloated is None or self._bloated[0] != item:  # findings ask again and again
-            size = self.pieces[item].end - self.pieces[item].start
-            self._bloated = item, size > LARGEST and not holds(self.items[item], size // SPARSE)
-        return self._bloated[1]
+        piece = self.pieces[item]
+        size = piece.end - piece.start
+        return size > LARGEST and not holds(self.items[item], size // SPARSE)
 
     def refuse_bloated(self, item: int) -> None:
         """Raises: InputError for an item that is to be written anew, but no cluster would take."""
