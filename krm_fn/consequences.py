@@ -10,13 +10,14 @@ from krm_fn.paths import get, is_set
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from krm_fn.facts import BundleFacts, VmFacts
     from krm_fn.findings import Finding
     from krm_fn.paths import Path
 
     Key = tuple[int, Path]  # item, and the place of the object in it
+    Parts = dict[Key, set[str]]
 
 DOMAIN: Path = ("spec", "template", "spec", "domain")
 # Rules that measure a VM by both its instancetype and its preference, and the parts of these that they look at.
@@ -37,39 +38,50 @@ def mark(found: Iterable[Finding], facts: BundleFacts) -> list[Finding]:
         if finding.severity == "error":
             errors.setdefault((finding.item, finding.inside), []).append(finding)
     vms = {(vm.entry.item, vm.entry.path): vm for vm in facts.vms}
+    lost = {key: _lost(found) for key, found in errors.items()}
+    parts = {key: _parts(found) for key, found in errors.items()}
     marked = []
     for finding in findings:
         key = finding.item, finding.inside
         vm = vms.get(key)
-        follows = _lacks_counterpart(finding, errors.get(key, ())) or (vm is not None and _inherited(finding, vm, errors))
+        follows = _lacks_counterpart(finding, lost.get(key, ())) or (vm is not None and _inherited(finding, vm, parts))
         marked.append(finding.but(follows=True) if follows else finding)
     return marked
 
 
-def _lacks_counterpart(finding: Finding, errors: Iterable[Finding]) -> bool:
-    if not finding.rule.startswith("refused-"):
-        return False
-    lost = {str(error.path[-1]) for error in errors if error.rule == MISPLACED}
-    return any(step in finding.path for name in lost for step in COUNTERPARTS.get(name, ()))
+def _lost(errors: Iterable[Finding]) -> set[str]:
+    """The lists that lack what stands in a wrong place in an object with these errors."""
+    names = {str(error.path[-1]) for error in errors if error.rule == MISPLACED}
+    return {step for name in names for step in COUNTERPARTS.get(name, ())}
 
 
-def _inherited(finding: Finding, vm: VmFacts, errors: dict[Key, list[Finding]]) -> bool:
+def _lacks_counterpart(finding: Finding, lost: Iterable[str]) -> bool:
+    return finding.rule.startswith("refused-") and any(step in finding.path for step in lost)
+
+
+def _inherited(finding: Finding, vm: VmFacts, parts: Parts) -> bool:
     """True where the finding speaks of what comes from a source that has an error there, or can't be found."""
+    if finding.rule not in MEASURED and not finding.rule.startswith("refused-"):
+        return False
     path = finding.path[len(vm.prefix) :]
-    wrong = set(_parts_in_error(vm, errors))
+    wrong = _parts_in_error(vm, parts)
     if finding.rule in MEASURED:
         return path[-1:] != ("architecture",) and bool(vm.resolution.errors or wrong & SIZES)
-    if not finding.rule.startswith("refused-") or path[: len(DOMAIN)] != DOMAIN or path[len(DOMAIN) :][:1] == ():
+    if path[: len(DOMAIN)] != DOMAIN or path[len(DOMAIN) :][:1] == ():
         return False
     expanded = vm.expansion.vm if vm.expansion else None
     own, given = get(vm.vm, path), get(expanded, path) if expanded else None
     return path[len(DOMAIN)] in wrong and not is_set(own) and is_set(given)
 
 
-def _parts_in_error(vm: VmFacts, errors: dict[Key, list[Finding]]) -> Iterator[str]:
+def _parts(errors: Iterable[Finding]) -> set[str]:
+    """The parts of a domain that come from the parts of an instancetype's or preference's spec with these errors."""
+    inner = {str(error.path[1]) for error in errors if error.path[:1] == ("spec",) and len(error.path) > 1}
+    return {PARTS.get(step, step) for step in inner}
+
+
+def _parts_in_error(vm: VmFacts, parts: Parts) -> set[str]:
     """The parts of the VM's domain that come from a part of an instancetype or preference with an error."""
-    for source in (vm.resolution.instancetype, vm.resolution.preference):
-        if source and source.entry:
-            for error in errors.get((source.entry.item, source.entry.path), ()):
-                inner = error.path[1:2] if error.path[:1] == ("spec",) else ()
-                yield from (PARTS.get(str(step), str(step)) for step in inner)
+    sources = (vm.resolution.instancetype, vm.resolution.preference)
+    entries = [source.entry for source in sources if source and source.entry]
+    return {part for entry in entries for part in parts.get((entry.item, entry.path), ())}
