@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 SCALARS = frozenset((str, int, bool, float, type(None)))
 
 
+MARKS = frozenset('./[]" ')  # what keys in a path's text are quoted for
+
+
 def is_set(value: object) -> bool:
     """True unless the value is null, an empty string or an empty list."""
     return value is not None and value != "" and not (isinstance(value, list) and not value)
@@ -87,7 +90,7 @@ def dotted(path: Path) -> str:
     for step in path:
         if isinstance(step, int):
             out += f"[{step}]"
-        elif step == "" or any(c in './[]" ' for c in step):
+        elif step == "" or not MARKS.isdisjoint(step):
             quoted = step.replace("\\", "\\\\").replace('"', '\\"')
             out += f'["{quoted}"]'
         else:

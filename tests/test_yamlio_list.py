@@ -42,7 +42,22 @@ def test_none_leaves_an_item_out() -> None:
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
 def test_nulls_that_follow_one_another_go_and_the_comments_behind_them_stay(newline: str) -> None:
-    nulls = ["- null", "-", "-", "  # a", "- null # gone", "", "# b", "- ~", "-", "  null", "- # gone", "- a: 1", "-", "- !!null"]
+    nulls = [
+        "- null",
+        "-",
+        "-",
+        "  # a",
+        "- null # gone",
+        "",
+        "# b",
+        "- ~",
+        "-",
+        "  null",
+        "- # gone",
+        "- a: 1",
+        "-",
+        "- !!null",
+    ]
     lines = ["kind: ResourceList", "items:", *nulls, "# c"]
     text = read_resource_list("".join(line + newline for line in lines).encode())
     assert text.items == [None] * 7 + [{"a": 1}, None, None]

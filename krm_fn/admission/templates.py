@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 TEMPLATES = "pkg/storage/admitters/data-volume-template.go:"
 
+# Where a volume names what a template makes.
+CLAIMS = (("persistentVolumeClaim", "claimName"), ("dataVolume", "name"))
 SOURCES = ("http", "s3", "gcs", "registry", "pvc", "upload", "blank", "imageio", "vddk", "snapshot")
 
 # Before that even a template that is populated otherwise had to name a source.
@@ -31,24 +33,20 @@ Fault = tuple[tuple[str, ...], str, str, str]
 
 def data_volume_templates(spec: Object, release: Release, place: Path = ("spec",)) -> Iterator[Cause]:
     """What is wrong with the templates of a VM's spec, which stands at `place`: the first thing in each, as upstream says."""
-    volumes = maps(get(spec, ("template", "spec", "volumes")))
+    named = [get(volume, claim) for volume in maps(get(spec, ("template", "spec", "volumes"))) for claim in CLAIMS]
+    used = {name for name in named if isinstance(name, str)}
     for index, template in enumerate(maps(spec.get("dataVolumeTemplates"))):
-        at, named = (*place, "dataVolumeTemplates", index), f"{dotted(place)}.dataVolumeTemplate[{index}]"
-        fault = _fault(template, release)
+        at, known_as = (*place, "dataVolumeTemplates", index), f"{dotted(place)}.dataVolumeTemplate[{index}]"
+        fault, name = _fault(template, release), get(template, ("metadata", "name"))
         if fault:
-            yield _cause((*at, *fault[0]), fault[1], fault[2], named + fault[3], "validateDataVolume")
-        elif not any(_uses(volume, get(template, ("metadata", "name"))) for volume in volumes):
+            yield _cause((*at, *fault[0]), fault[1], fault[2], known_as + fault[3], "validateDataVolume")
+        elif name not in (used if isinstance(name, str) else named):
             message = "no volume uses the template; add a dataVolume volume of its name"
-            yield _cause(at, message, REQUIRED, named, "ValidateDataVolumeTemplate")
+            yield _cause(at, message, REQUIRED, known_as, "ValidateDataVolumeTemplate")
 
 
 def _cause(at: Path, message: str, reason: str, named: str, function: str) -> Cause:
     return Cause(path=at, message=message, reason=reason, upstream_path=named, upstream=TEMPLATES + function)
-
-
-def _uses(volume: Object, name: object) -> bool:
-    claim, data = get(volume, ("persistentVolumeClaim", "claimName")), get(volume, ("dataVolume", "name"))
-    return name in (claim, data)
 
 
 def _fault(template: Object, release: Release) -> Fault | None:

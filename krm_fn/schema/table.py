@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 _FIRST, _LAST = min(NEWEST_PATCH), max(NEWEST_PATCH)
 
 _texts: dict[str, str] = {}
+_forms: dict[str, dict[str, list[Form]]] = {}
 _tables: dict[Version, Table] = {}
 
 
@@ -58,7 +59,13 @@ def _section(name: str) -> str:
 
 
 def forms(name: str) -> dict[str, list[Form]]:
-    """The fields of a type in all releases, `name!` where one is required, each with its forms."""
+    """The fields of a type in all releases, `name!` where one is required, each with its forms. Nobody changes them."""
+    if name not in _forms:
+        _forms[name] = _read_forms(name)
+    return _forms[name]
+
+
+def _read_forms(name: str) -> dict[str, list[Form]]:
     found: dict[str, list[Form]] = {}
     for line in _section(name).splitlines():
         field, *words = line.split(" ")
