@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from krm_fn.console import NAME
 from krm_fn.findings import SEVERITIES, UNSET
-from krm_fn.paths import as_list, dotted
+from krm_fn.paths import as_list, dotted, get
+from krm_fn.resource import text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ SECRET_KEYS = frozenset(
     )
 )
 HIDDEN = "(hidden)"
+LONGEST = 10_000  # characters of a text that results repeat
 
 
 def redact(value: Any, path: Path = ()) -> Any:
@@ -99,7 +101,7 @@ def _resource_ref(finding: Finding) -> Object:
 def _field(finding: Finding) -> Object:
     field: Object = {"path": dotted(finding.path)}
     for key, value in (("currentValue", finding.current), ("proposedValue", finding.proposed)):
-        if value is not UNSET:
+        if value is not UNSET and not (isinstance(value, str) and len(value) > LONGEST):
             field[key] = redact(value, finding.path)
     return field
 
@@ -128,7 +130,14 @@ def place(of: Finding | Related) -> str:
 def merge(earlier: object, findings: Sequence[Finding]) -> list[Any]:
     """The list's results: those of earlier functions first, then ours; one that the input already holds is not said twice."""
     ours = [to_krm(finding) for finding in findings]
-    return [result for result in as_list(earlier) if result not in ours] + ours
+    alike: dict[tuple[str, str], list[Object]] = {}  # both may be many
+    for result in ours:
+        alike.setdefault(_message_and_path(result), []).append(result)
+    return [result for result in as_list(earlier) if result not in alike.get(_message_and_path(result), ())] + ours
+
+
+def _message_and_path(result: Any) -> tuple[str, str]:
+    return text(get(result, ("message",))), text(get(result, ("field", "path")))
 
 
 def exit_code(findings: Iterable[Finding], fail_on: str) -> int:
