@@ -7,6 +7,7 @@ from krm_fn.bundle import Bundle
 from krm_fn.errors import InputError
 from krm_fn.findings import Suppressed
 from krm_fn.gather import gather
+from krm_fn.limits import limited
 from krm_fn.resource import IGNORE, annotations_of
 from krm_fn.value import Value
 
@@ -76,14 +77,20 @@ def _judged(facts: BundleFacts, schemas: Sequence[Object]) -> Iterator[Finding]:
     whole = facts.config.mode == "validate"
     twins = _twins(facts) if whole else {}
     for flawed in schema.examine(facts.bundle, facts.release, whole=whole, schemas=schemas, twins=twins):
-        yield from rules.judge("schema", flawed, severity)
+        yield from rules.judge("schema", flawed, severity)  # which counts the flaws itself
+    yield from limited(_judged_by_others(facts))
+
+
+def _judged_by_others(facts: BundleFacts) -> Iterator[Finding]:
+    """The findings of all families but `schema`."""
+    severity = facts.config.severity
     for vm in facts.vms:
         yield from rules.judge("vm", vm, severity)
     for told in (*(vm.presets for vm in facts.vms), *(instance.presets for instance in facts.instances)):
         if told:
             yield from rules.judge("preset", told, severity)
     yield from rules.judge_bundle(facts, severity)
-    if whole:
+    if facts.config.mode == "validate":
         from krm_fn import webhooks  # a large part of the program, and rendering needs none of it
 
         refusals = tuple(webhooks.examine(facts))

@@ -26,6 +26,7 @@ LONGEST_SHOWN = 60
 class Cause(Value):
     """One refusal. `path` is the real place from the object's root; `upstream_path` the dotted path KubeVirt names
     where it names another; `upstream` the place in its source. `current` is the scalar at `path`, UNSET where there is none.
+    `more` is how many of its check were left out after it.
     """
 
     path: Path
@@ -34,13 +35,17 @@ class Cause(Value):
     upstream_path: str = ""
     upstream: str = ""
     current: Any = UNSET
+    more: int = 0
 
 
 def shown(value: object) -> str:
     """A scalar as messages show it, on one line and cut; maps and lists, which may hold secrets, are not shown."""
-    if isinstance(value, dict | list):
+    if isinstance(value, str):
+        text = repr(" ".join(value.split()))
+    elif isinstance(value, dict | list):
         return "a map" if isinstance(value, dict) else "a list"
-    if value is None or isinstance(value, bool):
+    elif value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
-    text = repr(" ".join(value.split())) if isinstance(value, str) else str(value)
+    else:
+        text = str(value)
     return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 3] + "..."

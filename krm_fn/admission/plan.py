@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from krm_fn.admission.causes import shown
 from krm_fn.admission.checks import EACH
+from krm_fn.limits import Limited
 from krm_fn.paths import dotted
 
 TYPE_CHECKING = False
@@ -40,9 +41,9 @@ class Plan:
 
     def run(self, scope: Scope) -> list[Cause]:
         """Every cause of every row and examination, in the order of the spec's own keys."""
-        found: list[Cause] = []
+        found = Limited()
         self.root.visit(scope.spec, (), scope, found)
-        return found
+        return found.all()
 
 
 class Node:
@@ -78,24 +79,27 @@ class Node:
         else:
             self.always.append((check.at, check.refuses, check))
 
-    def visit(self, item: Any, at: Path, scope: Scope, found: list[Cause]) -> None:
+    def visit(self, item: Any, at: Path, scope: Scope, found: Limited) -> None:
         """Add to `found` what is wrong with the value that stands at `at`; rows pass over other shapes than maps."""
         for examination, upstream in self.examinations:
-            causes = list(examination(scope))
-            if causes:
-                found += [cause if cause.upstream else cause.but(upstream=upstream) for cause in causes]
+            for cause in examination(scope):
+                if found.takes(examination):
+                    found.add(cause if cause.upstream else cause.but(upstream=upstream))
+                elif found.is_full(examination):
+                    break
         if self.each is not None and isinstance(item, list):
             for index, each in enumerate(item):
-                self.each.visit(each, (*at, index), scope, found)
+                if each is not None:
+                    self.each.visit(each, (*at, index), scope, found)
         if isinstance(item, dict):
             self._visit_map(item, at, scope, found)
 
-    def _visit_map(self, item: Object, at: Path, scope: Scope, found: list[Cause]) -> None:
+    def _visit_map(self, item: Object, at: Path, scope: Scope, found: Limited) -> None:
         for steps, refuses, check in self.always:
             value = _reach(item, steps)
-            if refuses(value, item, scope):
+            if refuses(value, item, scope) and found.takes(id(check)):
                 cause = _word(check, at, value, scope)
-                found.append(_deeper(cause, check.among, item) if check.among else cause)
+                found.add(_deeper(cause, check.among, item) if check.among else cause)
         keyed = self.keyed
         for key, value in item.items():
             if value is None or key not in keyed:
@@ -103,8 +107,8 @@ class Node:
             rows, below = keyed[key]
             for steps, refuses, check in rows:
                 inner = _reach(value, steps) if steps else value
-                if inner is not None and refuses(inner, item, scope):
-                    found.append(_word(check, at, inner, scope))
+                if inner is not None and refuses(inner, item, scope) and found.takes(id(check)):
+                    found.add(_word(check, at, inner, scope))
             for node in below:
                 node.visit(value, (*at, key), scope, found)
 

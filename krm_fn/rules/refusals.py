@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from krm_fn.limits import COUNTED, MOST, counted
 from krm_fn.rules import Hit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from krm_fn.admission import Cause
     from krm_fn.facts import AdmissionFacts
     from krm_fn.paths import Path
 
@@ -60,19 +62,33 @@ INSTANCES: tuple[Path, ...] = (
 )
 VMS: tuple[Path, ...] = (("spec", "virtualMachineTemplate", "spec"), ("spec",))
 OTHER = "object"
+KEPT = "parts"
 
 
 def hits(facts: AdmissionFacts, part: str) -> Iterator[Hit]:
-    """A hit for each cause whose path is in that part of the object."""
-    for cause in facts.causes:
-        if part_of(cause.path) == part:
-            yield Hit(
-                message=cause.message,
-                path=cause.path,
-                current=cause.current,
-                upstream="admission",
-                upstream_path=cause.upstream_path,
-            )
+    """A hit for each cause whose path is in that part of the object, but no more than are told of one rule."""
+    causes = _parts(facts).get(part, ())
+    more = max(len(causes) - MOST, 0) + sum(cause.more for cause in causes)
+    at_least = any(cause.more >= COUNTED - MOST for cause in causes)
+    for number, cause in enumerate(causes[:MOST], 1):
+        last = number in (MOST, len(causes))
+        yield Hit(
+            message=counted(cause.message, more if last else 0, at_least=at_least),
+            path=cause.path,
+            current=cause.current,
+            upstream="admission",
+            upstream_path=cause.upstream_path,
+        )
+
+
+def _parts(facts: AdmissionFacts) -> dict[str, list[Cause]]:
+    """The causes by the part of the object they are in; kept with the facts, since each rule asks for its own."""
+    kept: dict[str, dict[str, list[Cause]]] = vars(facts)
+    if KEPT not in kept:
+        parts = kept[KEPT] = {}
+        for cause in facts.causes:
+            parts.setdefault(part_of(cause.path), []).append(cause)
+    return kept[KEPT]
 
 
 def part_of(path: Path) -> str:

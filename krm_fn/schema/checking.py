@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from krm_fn.limits import Limited
 from krm_fn.resource import group_of, kind_of
 from krm_fn.schema import table
 from krm_fn.schema.flaws import ELSEWHERE, UNKNOWN, Flaw
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from krm_fn.resource import Object
     from krm_fn.schema.crds import Crds
     from krm_fn.schema.kinds import Kind
+    from krm_fn.schema.node import Node
 
 
 def check(obj: Object, release: Release, crds: Crds | None = None) -> Iterator[Flaw]:
@@ -27,8 +29,7 @@ def check(obj: Object, release: Release, crds: Crds | None = None) -> Iterator[F
     defined = crds.node(group_of(obj), version_of(obj), kind_of(obj), release) if crds else None
     if defined is None:
         return _tagged(_of_api(obj, row, release), row) if row else iter(())
-    found: list[Flaw] = []
-    walk(obj, defined, (), found)
+    found = _walked(obj, defined)
     # The webhooks don't look at definitions: they know the release's own types.
     webhooks = {flaw.path for flaw in _of_api(obj, row, release) if refused(flaw, row)} if row and found else set()
     return (flaw.but(upstream="admission") if flaw.path in webhooks else flaw for flaw in found if _counts(flaw))
@@ -43,9 +44,13 @@ def of_other_releases(obj: Object, release: Release) -> Iterator[Flaw]:
 
 
 def _of_api(obj: Object, row: Kind, release: Release) -> list[Flaw]:
-    found: list[Flaw] = []
-    walk(obj, table.of(release).node(row.type), (), found)
-    return found
+    return _walked(obj, table.of(release).node(row.type))
+
+
+def _walked(obj: Object, node: Node) -> list[Flaw]:
+    found = Limited()
+    walk(obj, node, (), found)
+    return found.all()
 
 
 def _tagged(found: Iterable[Flaw], row: Kind) -> Iterator[Flaw]:

@@ -32,7 +32,7 @@ class Flaw(Value):
     a value that would do. `found` and `expected` are the types in a few words (TYPE), or `expected` the bounds or the form
     (RANGE, VALUE); `known` the names or values that the schema has in that place; `spans` the releases, first and last, that
     know the field (ELSEWHERE). `schema` names the CustomResourceDefinition that was read, "" where it is the release's own
-    API; `upstream` as in Finding.
+    API; `upstream` as in Finding. `more` is how many of its sort were left out after it.
     """
 
     kind: str
@@ -45,3 +45,9 @@ class Flaw(Value):
     spans: tuple[Span, ...] = ()
     schema: str = ""
     upstream: str = ""
+    more: int = 0
+
+
+def sort(kind: str, path: Path) -> tuple[str, str | int]:
+    """What is told a limited number of times: flaws of one kind in one part of the object, such as its spec, weigh the same."""
+    return kind, path[0] if len(path) > 1 else ""

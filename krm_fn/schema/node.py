@@ -6,7 +6,8 @@ A valid object must cost little: the walk looks up each key once, and what a sca
 from __future__ import annotations
 
 from krm_fn.findings import UNSET
-from krm_fn.schema.flaws import ELSEWHERE, MISSING, NULL, TYPE, UNKNOWN, Flaw
+from krm_fn.limits import Limited
+from krm_fn.schema.flaws import ELSEWHERE, MISSING, NULL, TYPE, UNKNOWN, Flaw, sort
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def structure(
     return node
 
 
-def walk(value: Any, node: Node, path: Path, found: list[Flaw]) -> None:
+def walk(value: Any, node: Node, path: Path, found: Limited) -> None:
     """Add what is wrong with a value, and below it, to `found`."""
     kind = type(value)
     if kind is dict and node.of_map:
@@ -125,21 +126,21 @@ def walk(value: Any, node: Node, path: Path, found: list[Flaw]) -> None:
                 walk(each, items, (*path, index), found)
     elif kind in node.accepts:
         flaw = node.judge(value, path) if node.judge else None
-        if flaw is not None:
-            found.append(flaw.but(schema=node.schema))
-    elif kind not in node.plain and not (value is None and node.nullable):
-        found.append(_wrong_type(value, node, path))
+        if flaw is not None and found.takes(sort(flaw.kind, path)):
+            found.add(flaw.but(schema=node.schema))
+    elif kind not in node.plain and not (value is None and node.nullable) and found.takes(sort(TYPE, path)):
+        found.add(_wrong_type(value, node, path))
 
 
-def _walk_map(value: dict[Any, Any], node: Node, path: Path, found: list[Flaw]) -> None:
+def _walk_map(value: dict[Any, Any], node: Node, path: Path, found: Limited) -> None:
     fields = node.fields
     for key, below in value.items():
         place = fields.get(key) or node.values
         if place is None:
-            found.append(_unknown(str(key), node, path))
+            _add_unknown(node, (*path, str(key)), found)
         elif below is None:
-            if _may_be_meant(place) and key not in node.required:
-                found.append(_wrong_type(None, place, (*path, str(key))).but(kind=NULL))
+            if _may_be_meant(place) and key not in node.required and found.takes(sort(NULL, at := (*path, str(key)))):
+                found.add(_wrong_type(None, place, at).but(kind=NULL))
         elif type(below) not in place.plain:
             walk(below, place, (*path, str(key)), found)
     for name in node.required:
@@ -158,20 +159,17 @@ def _may_be_meant(place: Node) -> bool:
     return place.fields is not None and place.values is None and not place.required  # asking for the fields fills in the rest
 
 
-def _miss(name: str, node: Node, path: Path, found: list[Flaw]) -> None:
-    least = _least(node.fields.get(name, ANY))
-    found.append(Flaw(kind=MISSING, path=(*path, name), proposed=least, schema=node.schema))
+def _miss(name: str, node: Node, path: Path, found: Limited) -> None:
+    at = (*path, name)
+    if found.takes(sort(MISSING, at)):
+        found.add(Flaw(kind=MISSING, path=at, proposed=_least(node.fields.get(name, ANY)), schema=node.schema))
 
 
-def _unknown(key: str, node: Node, path: Path) -> Flaw:
-    spans = node.spans(key) if node.spans else ()
-    return Flaw(
-        kind=ELSEWHERE if spans else UNKNOWN,
-        path=(*path, key),
-        known=tuple(node.fields),
-        spans=spans,
-        schema=node.schema,
-    )
+def _add_unknown(node: Node, path: Path, found: Limited) -> None:
+    spans = node.spans(str(path[-1])) if node.spans else ()
+    kind = ELSEWHERE if spans else UNKNOWN
+    if found.takes(sort(kind, path)):
+        found.add(Flaw(kind=kind, path=path, known=tuple(node.fields), spans=spans, schema=node.schema))
 
 
 def _least(node: Node) -> Any:
@@ -219,6 +217,6 @@ def _fits(value: Any, node: Node) -> bool:
         return True
     if type(value) not in node.accepts and node.items is None:
         return False
-    flaws: list[Flaw] = []
-    walk(value, node, (), flaws)
-    return not flaws
+    found = Limited()
+    walk(value, node, (), found)
+    return not found.all()

@@ -16,6 +16,7 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.limits import counted, first
 from krm_fn.rules import Hit, rule
 
 TYPE_CHECKING = False
@@ -27,5 +28,6 @@ if TYPE_CHECKING:
 
 @rule(severity="warning")
 def null_item(facts: BundleFacts) -> Iterator[Hit]:
-    for number in facts.bundle.nulls:
-        yield Hit(message=f"item {number} of the list is null and is left out; delete it or write the missing object")
+    for number, more in first(facts.bundle.nulls):
+        said = f"item {number} of the list is null and is left out; delete it or write the missing object"
+        yield Hit(message=counted(said, more))

@@ -23,6 +23,7 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.limits import counted, first
 from krm_fn.removed import removed_fields
 from krm_fn.rules import Hit, rule
 from krm_fn.served import is_served
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 @rule(severity="warning")
 def removed_field(facts: BundleFacts) -> Iterator[Hit]:
     for entry in facts.bundle.entries:
-        for path, value, row in removed_fields(entry.obj) if is_served(entry.obj, facts.release) else ():
+        found = removed_fields(entry.obj) if is_served(entry.obj, facts.release) else ()
+        for (path, value, row), more in first(found):
             fix = f"write {row.instead}, as `kubevirt-render migrate` does where it can"
-            yield Hit(message=f"{path[-1]} is gone since KubeVirt {row.gone}; {fix}", path=path, current=value, about=entry)
+            said = counted(f"{path[-1]} is gone since KubeVirt {row.gone}; {fix}", more)
+            yield Hit(message=said, path=path, current=value, about=entry)

@@ -23,8 +23,10 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.limits import counted, first
 from krm_fn.resource import IGNORE, annotations_of
-from krm_fn.rules import UNSILENCED, Hit, nearest, rule, show
+from krm_fn.rules import UNSILENCED, Hit, rule, show
+from krm_fn.rules.schemas import alike
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,20 +41,28 @@ PATH = ("metadata", "annotations", IGNORE)
 def bad_ignore(facts: IgnoreFacts) -> Iterator[Hit]:
     for entry, value in facts.misshapen:
         yield Hit(message=f"an ignore is text, not {show(value)}; write RULE: REASON", path=PATH, current=value, about=entry)
+    for (ignore, named), more in first(_bad(facts), lambda bad: id(bad[0].entry)):
+        message = counted(_problem(ignore, named, facts.families), more)
+        yield Hit(message=message, path=PATH, current=annotations_of(ignore.entry.obj)[IGNORE], about=ignore.entry)
+
+
+def _bad(facts: IgnoreFacts) -> Iterator[tuple[Ignore, str]]:
+    """The ignores with which something is wrong: with the rule that can't be ignored, "" where it is the ignore itself."""
     for ignore in facts.ignores:
-        for message in _problems(ignore, facts.families):
-            yield Hit(message=message, path=PATH, current=annotations_of(ignore.entry.obj)[IGNORE], about=ignore.entry)
+        if not ignore.rules or not ignore.reason:
+            yield ignore, ""
+        for each in ignore.rules:
+            if facts.families.get(each, UNSILENCED[0]) in UNSILENCED:
+                yield ignore, each
 
 
-def _problems(ignore: Ignore, families: dict[str, str]) -> Iterator[str]:
-    named = ", ".join(ignore.rules)
-    if not ignore.rules:
-        yield "the ignore names no rule; write RULE: REASON"
-    elif not ignore.reason:
-        yield f"the ignore of {named} gives no reason, so it silences nothing; write {named}: REASON"
-    for each in ignore.rules:
-        if each not in families:
-            likely = nearest(each, tuple(families))
-            yield f"{each} is no rule; {f'did you mean {likely[0]}' if likely else '`kubevirt-render rules` lists them'}"
-        elif families[each] in UNSILENCED:
-            yield f"{each} can't be silenced by an annotation; set its severity in the config"
+def _problem(ignore: Ignore, named: str, families: dict[str, str]) -> str:
+    if named in families:
+        return f"{named} can't be silenced by an annotation; set its severity in the config"
+    if named:
+        likely = alike(named, tuple(families))
+        return f"{named} is no rule; {f'did you mean {likely[0]}' if likely else '`kubevirt-render rules` lists them'}"
+    if ignore.rules:
+        listed = ", ".join(ignore.rules)
+        return f"the ignore of {listed} gives no reason, so it silences nothing; write {listed}: REASON"
+    return "the ignore names no rule; write RULE: REASON"

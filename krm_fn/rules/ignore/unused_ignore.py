@@ -23,6 +23,7 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.limits import counted, first
 from krm_fn.resource import IGNORE, annotations_of
 from krm_fn.rules import Hit, rule
 
@@ -35,9 +36,9 @@ if TYPE_CHECKING:
 
 @rule(severity="warning")
 def unused_ignore(facts: IgnoreFacts) -> Iterator[Hit]:
-    for ignore, silenced in facts.unused:
+    for (ignore, silenced), more in first(facts.unused, lambda each: id(each[0].entry)):
         yield Hit(
-            message=f"{silenced} finds nothing here; remove it from the annotation",
+            message=counted(f"{silenced} finds nothing here; remove it from the annotation", more),
             path=("metadata", "annotations", IGNORE),
             current=annotations_of(ignore.entry.obj)[IGNORE],
             about=ignore.entry,

@@ -25,6 +25,7 @@ Example:
 from __future__ import annotations
 
 from krm_fn.admission.formats import is_label_value, is_qualified_name
+from krm_fn.limits import counted, first
 from krm_fn.paths import as_map, get
 from krm_fn.resource import group_of, kind_of
 from krm_fn.rules import Hit, rule, show
@@ -55,6 +56,18 @@ VALUE_FORM = "use at most 63 letters, digits and '-_.', with a letter or digit a
 
 @rule(severity="error")
 def invalid_label(facts: BundleFacts) -> Iterator[Hit]:
+    for (entry, place, key, value), more in first(_invalid(facts), lambda label: id(label[0])):
+        path = (*place, str(key))
+        if not is_qualified_name(key):
+            message = f"label key {show(key)} is malformed; {KEY_FORM}"
+            yield Hit(message=counted(message, more), path=path, about=entry)
+        else:
+            message = f"label value {show(value)} is malformed; {VALUE_FORM}"
+            yield Hit(message=counted(message, more), path=path, current=value, about=entry)
+
+
+def _invalid(facts: BundleFacts) -> Iterator[tuple[Entry, Path, str, Any]]:
+    """The labels whose key or value is none, each with its object and the place of the labels in it."""
     sound: set[str] = set()  # the same few keys stand in most objects
     right: set[str] = set()
     for entry in facts.bundle.entries:
@@ -64,15 +77,6 @@ def invalid_label(facts: BundleFacts) -> Iterator[Hit]:
                     sound.add(key)
                 if isinstance(value, str) and value not in right and is_label_value(value):
                     right.add(value)
-                if key not in sound or (isinstance(value, str) and value not in right):
-                    yield from _hits(entry, place, key, value)
-
-
-def _hits(entry: Entry, place: Path, key: str, value: Any) -> Iterator[Hit]:
-    if not is_filled_in(key) and not is_filled_in(value):
-        path = (*place, str(key))
-        if not is_qualified_name(key):
-            yield Hit(message=f"label key {show(key)} is malformed; {KEY_FORM}", path=path, about=entry)
-        elif isinstance(value, str) and not is_label_value(value):
-            message = f"label value {show(value)} is malformed; {VALUE_FORM}"
-            yield Hit(message=message, path=path, current=value, about=entry)
+                invalid = key not in sound or (isinstance(value, str) and value not in right)
+                if invalid and not is_filled_in(key) and not is_filled_in(value):
+                    yield entry, place, key, value

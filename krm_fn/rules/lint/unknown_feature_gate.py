@@ -20,8 +20,10 @@ from __future__ import annotations
 
 from krm_fn.admission.gates import GATES, state
 from krm_fn.findings import UNSET
+from krm_fn.limits import counted, first
 from krm_fn.paths import as_list, get
-from krm_fn.rules import Hit, nearest, rule, show
+from krm_fn.rules import Hit, rule, show
+from krm_fn.rules.schemas import alike
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,14 +41,21 @@ LISTS = ("featureGates", "disabledFeatureGates")
 @rule(severity="warning")
 def unknown_feature_gate(facts: BundleFacts) -> Iterator[Hit]:
     for entry in facts.bundle.of_kind("KubeVirt", "kubevirt.io"):
-        for key in LISTS:
-            for index, gate in enumerate(as_list(get(entry.obj, (*SETTINGS, key)))):
-                if isinstance(gate, str) and not state(gate, facts.release):
-                    yield _hit(entry, (*SETTINGS, key, index), gate, facts.release)
+        for (path, gate), more in first(_unknown(entry, facts.release)):
+            hit = _hit(entry, path, gate, facts.release)
+            yield hit.but(message=counted(hit.message, more))
+
+
+def _unknown(entry: Entry, release: Release) -> Iterator[tuple[Path, str]]:
+    """The gates of a KubeVirt object that the release doesn't know, with their places."""
+    for key in LISTS:
+        for index, gate in enumerate(as_list(get(entry.obj, (*SETTINGS, key)))):
+            if isinstance(gate, str) and not state(gate, release):
+                yield (*SETTINGS, key, index), gate
 
 
 def _hit(entry: Entry, path: Path, gate: str, release: Release) -> Hit:
-    likely = nearest(gate, [name for name in GATES if state(name, release)])
+    likely = alike(gate, tuple(name for name in GATES if state(name, release)))
     if gate in GATES:
         (_, since), *_ = GATES[gate]
         fix = f"remove it, or wait for KubeVirt {'.'.join(map(str, since))}"

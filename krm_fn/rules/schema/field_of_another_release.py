@@ -20,6 +20,7 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.limits import counted
 from krm_fn.rules import Hit, rule
 from krm_fn.rules.schemas import minor, the_schema
 from krm_fn.schema.flaws import ELSEWHERE
@@ -36,8 +37,9 @@ if TYPE_CHECKING:
 def field_of_another_release(facts: ObjectFacts) -> Iterator[Hit]:
     for flaw in facts.flaws:
         if flaw.kind == ELSEWHERE:
+            said = f"{the_schema(facts, flaw)} has no field {flaw.path[-1]} in this place; {_fix(facts, flaw)}"
             yield Hit(
-                message=f"{the_schema(facts, flaw)} has no field {flaw.path[-1]} in this place; {_fix(facts, flaw)}",
+                message=counted(said, flaw.more),
                 path=flaw.path,
                 upstream=flaw.upstream,
                 severity="error" if flaw.upstream else "",

@@ -21,6 +21,7 @@ Example:
 from __future__ import annotations
 
 from krm_fn.findings import UNSET
+from krm_fn.limits import counted
 from krm_fn.rules import Hit, rule, show
 from krm_fn.rules.schemas import the_schema
 from krm_fn.schema.flaws import MISSING
@@ -38,8 +39,9 @@ def missing_field(facts: ObjectFacts) -> Iterator[Hit]:
         if flaw.kind == MISSING:
             name = flaw.path[-1]
             fix = "add it" if flaw.proposed is UNSET else f"add at least {show({name: flaw.proposed})[1:-1]}"
+            said = f"{name} is missing, which {the_schema(facts, flaw)} requires in this place; {fix}"
             yield Hit(
-                message=f"{name} is missing, which {the_schema(facts, flaw)} requires in this place; {fix}",
+                message=counted(said, flaw.more),
                 path=flaw.path,
                 proposed=flaw.proposed,
                 upstream=flaw.upstream,

@@ -20,6 +20,8 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.limits import counted
+from krm_fn.paths import brief
 from krm_fn.removed import removed_fields
 from krm_fn.rules import Hit, rule
 from krm_fn.rules.schemas import advice, the_schema
@@ -43,7 +45,7 @@ def unknown_field(facts: ObjectFacts) -> Iterator[Hit]:
                 fix = f"it is gone since KubeVirt {row.gone}: write {row.instead}"
             # What stands under a misspelt key may be a password: the value isn't shown.
             yield Hit(
-                message=f"{the_schema(facts, flaw)} has no field {name} in this place; {fix}",
+                message=counted(f"{the_schema(facts, flaw)} has no field {brief(name)} in this place; {fix}", flaw.more),
                 path=flaw.path,
                 upstream=flaw.upstream,
             )

@@ -20,8 +20,9 @@ Example:
 from __future__ import annotations
 
 from krm_fn.findings import UNSET
-from krm_fn.rules import Hit, nearest, rule
-from krm_fn.rules.schemas import field_of, shown
+from krm_fn.limits import counted
+from krm_fn.rules import Hit, rule
+from krm_fn.rules.schemas import alike, field_of, shown
 from krm_fn.schema.flaws import VALUE
 
 TYPE_CHECKING = False
@@ -36,9 +37,10 @@ if TYPE_CHECKING:
 def value_not_allowed(facts: ObjectFacts) -> Iterator[Hit]:
     for flaw in facts.flaws:
         if flaw.kind == VALUE:
-            likely = nearest(str(flaw.current), flaw.known)
+            likely = alike(str(flaw.current), flaw.known)
+            said = f"{field_of(flaw)} can't be {shown(flaw, flaw.current)}; use {flaw.expected or _listed(flaw)}"
             yield Hit(
-                message=f"{field_of(flaw)} can't be {shown(flaw, flaw.current)}; use {flaw.expected or _listed(flaw)}",
+                message=counted(said, flaw.more),
                 path=flaw.path,
                 current=flaw.current,
                 proposed=likely[0] if likely else UNSET,

@@ -19,6 +19,7 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.limits import counted
 from krm_fn.rules import Hit, rule
 from krm_fn.rules.schemas import field_of, shown
 from krm_fn.schema.flaws import RANGE
@@ -34,8 +35,9 @@ if TYPE_CHECKING:
 def value_out_of_range(facts: ObjectFacts) -> Iterator[Hit]:
     for flaw in facts.flaws:
         if flaw.kind == RANGE:
+            said = f"{field_of(flaw)} is {shown(flaw, flaw.current)}, which is out of range; use {flaw.expected}"
             yield Hit(
-                message=f"{field_of(flaw)} is {shown(flaw, flaw.current)}, which is out of range; use {flaw.expected}",
+                message=counted(said, flaw.more),
                 path=flaw.path,
                 current=flaw.current,
                 upstream=flaw.upstream,

@@ -23,6 +23,7 @@ Example:
 from __future__ import annotations
 
 from krm_fn.findings import UNSET
+from krm_fn.limits import counted
 from krm_fn.rules import Hit, rule
 from krm_fn.rules.schemas import field_of, shown
 from krm_fn.schema.flaws import NULL, TYPE, UNQUOTED
@@ -39,8 +40,9 @@ if TYPE_CHECKING:
 def wrong_type(facts: ObjectFacts) -> Iterator[Hit]:
     for flaw in facts.flaws:
         if flaw.kind == NULL:
+            said = f"{field_of(flaw)} holds null, which counts as absent; write {{}} where it is meant, else remove it"
             yield Hit(
-                message=f"{field_of(flaw)} holds null, which counts as absent; write {{}} where it is meant, else remove it",
+                message=counted(said, flaw.more),
                 path=flaw.path,
                 current=None,
                 proposed=flaw.proposed,
@@ -48,7 +50,7 @@ def wrong_type(facts: ObjectFacts) -> Iterator[Hit]:
             )
         elif flaw.kind in (TYPE, UNQUOTED):
             yield Hit(
-                message=f"{field_of(flaw)} holds {_found(flaw)}{_fix(flaw)}",
+                message=counted(f"{field_of(flaw)} holds {_found(flaw)}{_fix(flaw)}", flaw.more),
                 path=flaw.path,
                 current=flaw.current,
                 proposed=flaw.proposed,

@@ -1,0 +1,85 @@
+"""How much is told: of what one rule finds in one object the first thousand, and how many more there are.
+
+An object that a program has spoilt may be wrong in hundreds of thousands of places. Nobody reads them all, and to word, to
+place and to write them all would take minutes.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import Any, TypeVar
+
+    from krm_fn.findings import Finding
+    from krm_fn.paths import Path
+
+    Item = TypeVar("Item")
+
+MOST = 1_000
+COUNTED = 50_000  # where it takes long to count on
+
+
+def first(found: Iterable[Item], key: Callable[[Item], object] = lambda _: None) -> Iterator[tuple[Item, int]]:
+    """The first with each key, with 0, but the last of them, which comes at the end, with the number of those left out."""
+    numbers: dict[object, int] = {}
+    last: dict[object, Item] = {}
+    for each in found:
+        of_key = key(each)
+        number = numbers[of_key] = numbers.get(of_key, 0) + 1
+        if number < MOST:
+            yield each, 0
+        elif number == MOST:
+            last[of_key] = each
+    for of_key, each in last.items():
+        yield each, numbers[of_key] - MOST
+
+
+class Limited:
+    """What is found, of each sort the first ones in order; of the others only how many they are.
+
+    What is added is a Value with a field `more`, which says of the last one of a sort how many were left out after it.
+    """
+
+    __slots__ = ("_kept", "_last", "_numbers")
+
+    def __init__(self) -> None:
+        self._kept: list[Any] = []
+        self._numbers: dict[Any, int] = {}
+        self._last: dict[Any, int] = {}
+
+    def takes(self, sort: object) -> bool:
+        """True where one more of the sort is to be added, and is then to be added at once; else it is counted."""
+        number = self._numbers[sort] = self._numbers.get(sort, 0) + 1
+        if number == MOST:
+            self._last[sort] = len(self._kept)
+        return number <= MOST
+
+    def is_full(self, sort: object) -> bool:
+        """True where so many of a sort were counted that it may be left off."""
+        return self._numbers[sort] >= COUNTED
+
+    def add(self, found: object) -> None:
+        self._kept.append(found)
+
+    def all(self) -> list[Any]:
+        """What was added."""
+        for sort, at in self._last.items():
+            if self._numbers[sort] > MOST:
+                self._kept[at] = self._kept[at].but(more=self._numbers[sort] - MOST)
+        return self._kept
+
+
+def counted(message: str, more: int, *, at_least: bool = False) -> str:
+    """The message of a finding after which so many like it, or more, are left out."""
+    return f"{message}; {'at least ' if at_least else ''}{more:,} more of these are not told" if more else message
+
+
+def limited(found: Iterable[Finding]) -> Iterator[Finding]:
+    """The findings without those that are too many of one rule, severity and object; the last of these says how many."""
+    for finding, more in first(found, _sort):
+        yield finding.but(message=counted(finding.message, more)) if more else finding
+
+
+def _sort(finding: Finding) -> tuple[str, str, int, Path]:
+    return finding.rule, finding.severity, finding.item, finding.inside
