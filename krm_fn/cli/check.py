@@ -21,7 +21,7 @@ from krm_fn.errors import UsageError
 from krm_fn.resource import ref_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from krm_fn.cli.salvage import Lost
     from krm_fn.config import Config
@@ -94,8 +94,11 @@ def check(
     if expanded:
         config = config.but(severity={UNEXPANDED: "error", **config.severity})
     with bar.at("Checking"):
-        outcome = core.render(found.items, config, places=found.places, schemas=read_schemas(schemas))
-        report = _report(found, outcome, config, lost).but(summary=summary)
+        places = found.places
+        outcome = core.render(found.items, config, places=places, schemas=read_schemas(schemas))
+        report = _report(found, outcome, config, lost).but(
+            summary=summary, subjects=tuple(_subjects(found, places)), files=tuple(dict.fromkeys(file for file, _ in places))
+        )
     if known is not None:
         if update_baseline:
             known = _written(known, report.findings)
@@ -129,15 +132,12 @@ def _report(found: Sources, outcome: Outcome, config: Config, lost: list[Lost]) 
     return Report(
         findings=results.ordered(marked[:counted]) if unread else tuple(marked[:counted]),
         suppressed=tuple(each.but(finding=finding) for finding, each in zip(marked[counted:], outcome.ignored, strict=True)),
-        subjects=tuple(_subjects(found)),
-        files=tuple(dict.fromkeys(file for file, _ in found.places)),
         fail_on=config.fail_on,
         line=places.line,
     )
 
 
-def _subjects(found: Sources) -> Iterator[Subject]:
-    places = found.places
+def _subjects(found: Sources, places: Sequence[tuple[str, int]]) -> Iterator[Subject]:
     for entry in bundle.entries(found.items):
         yield Subject(ref=ref_of(entry.obj), file=places[entry.item][0], item=entry.item, inside=entry.path)
 

@@ -31,7 +31,8 @@ from __future__ import annotations
 
 from krm_fn.findings import UNSET
 from krm_fn.paths import as_list, as_map, get
-from krm_fn.rules import Hit, nearest, rule, show
+from krm_fn.rules import Hit, rule, show
+from krm_fn.rules.likest import Likest
 from krm_fn.rules.machines import OWNERS
 
 TYPE_CHECKING = False
@@ -57,25 +58,26 @@ PERMITTED = (("pciHostDevices", "resourceName"), ("mediatedDevices", "resourceNa
 def unpermitted_device(facts: BundleFacts) -> Iterator[Hit]:
     setting = as_map(facts.cluster.setting("permittedHostDevices"))
     permitted = [as_map(each).get(key) for name, key in PERMITTED for each in as_list(setting.get(name))]
-    known = [name for name in permitted if isinstance(name, str)]
+    known = {name for name in permitted if isinstance(name, str)}
     if not known:
         return
+    likest = Likest()
     for kind, group, place in PLACES:
         for entry in facts.bundle.of_kind(kind, group):
             for key in LISTS:
-                yield from _hits(entry, (*place, key), known)
+                yield from _hits(entry, (*place, key), known, likest)
 
 
-def _hits(entry: Entry, place: Path, known: list[str]) -> Iterator[Hit]:
+def _hits(entry: Entry, place: Path, known: set[str], likest: Likest) -> Iterator[Hit]:
     for index, device in enumerate(as_list(get(entry.obj, place))):
         name = as_map(device).get("deviceName")
         if isinstance(name, str) and name and name not in known:
-            likely = nearest(name, known)
-            fix = f"use {likely[0]}" if likely else "use one that is"
+            likely = likest.of(name, known)
+            fix = f"use {likely}" if likely else "use one that is"
             yield Hit(
                 message=f"device {show(name)} is not among the cluster's permittedHostDevices; {fix}, or add it there",
                 path=(*place, index, "deviceName"),
                 current=name,
-                proposed=likely[0] if likely else UNSET,
+                proposed=likely or UNSET,
                 about=entry,
             )
