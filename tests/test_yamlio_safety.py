@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
+from krm_fn.limits import MOST
 from krm_fn.stream import SHARED
 from krm_fn.yamlio import read_resource_list
 
@@ -207,6 +208,51 @@ ROWS = {
 }
 
 
+class Wrong(NamedTuple):
+    """One input with very many mistakes of one kind, whose findings have the `words`, and the roads on which they are told."""
+
+    build: Callable[[], str]
+    words: str
+    roads: tuple[str, ...] = ("validate", "check")
+    holder: str = "items"
+    is_error: bool = True
+
+
+def with_disks(lines: str, beside: str = "") -> str:
+    devices = f"devices:\n{beside}            disks:"
+    return VM.format("hostile").replace("devices: {}", devices) + lines
+
+
+def with_metadata(lines: str) -> str:
+    return VM.format("hostile").replace("    name: hostile\n", f"    name: hostile\n{lines}")
+
+
+ALL_ROADS = ("render", "validate", "check")
+VALIDATE = "  spec:\n    mode: validate\n"
+IGNORE = "    annotations:\n      kubevirt-render.dev/ignore: |\n"
+WRONG = {
+    "unknown-keys": Wrong(lambda: numbered("  k{}: 1\n", 200_000), " has no field k", holder="vm"),
+    "misspelt-keys": Wrong(
+        lambda: with_disks("            - {}\n", numbered("            disk{}: 1\n", 100_000)), "did you mean disks"
+    ),
+    "null-disks": Wrong(lambda: with_disks("            - null\n" * 500_000), "disks holds null"),
+    "null-items": Wrong(lambda: "- null\n" * 500_000, "of the list is null", roads=("render", "validate"), is_error=False),
+    "disks-of-one-name": Wrong(lambda: with_disks("            - name: a\n" * 100_000), "is that of disks[0] too"),
+    "fields-that-are-gone": Wrong(
+        lambda: with_disks(numbered("            - name: d{}\n              volumeName: x\n", 50_000)),
+        "is gone since KubeVirt 0.13",
+        roads=ALL_ROADS,
+    ),
+    "labels": Wrong(lambda: with_metadata("    labels:\n" + numbered("      -a{}: x\n", 100_000)), "is malformed"),
+    "ignores": Wrong(
+        lambda: with_metadata(IGNORE + numbered("        rule{}: why\n", 50_000)),
+        " is no rule; ",
+        roads=ALL_ROADS,
+        is_error=False,
+    ),
+}
+
+
 class Ran(NamedTuple):
     code: int
     out: bytes
@@ -223,7 +269,15 @@ def listed(lines: str, holder: str, *, large: bool = False) -> bytes:
 
 
 def run(data: bytes, folder: Path, *arguments: str) -> Ran:
-    """What a run of the program came to; it kept to the bounds, and if it failed it said why in one line."""
+    """As `measured`; if it failed, it said why in one line."""
+    ran = measured(data, folder, *arguments)
+    if ran.err.startswith("kubevirt-render: error: "):
+        assert (ran.code, ran.out, ran.err.count("\n"), ran.err[-1]) == (1, b"", 1, "\n")
+    return ran
+
+
+def measured(data: bytes, folder: Path, *arguments: str) -> Ran:
+    """What a run of the program came to; it kept to the bounds."""
     program = [sys.executable, "-m", "krm_fn", *arguments]
     command = [sys.executable, "-I", "-S", "-c", LAUNCHER, str(folder / "out"), *program]
     done = subprocess.run(
@@ -236,8 +290,6 @@ def run(data: bytes, folder: Path, *arguments: str) -> Ran:
     assert int(peak) < MEGABYTES << 10
     assert "internal error" not in ran.err
     assert "Traceback" not in ran.err
-    if ran.err.startswith("kubevirt-render: error: "):
-        assert (ran.code, ran.out, ran.err.count("\n"), ran.err[-1]) == (1, b"", 1, "\n")
     return ran
 
 
@@ -267,6 +319,20 @@ def test_the_command_ends_cleanly(name: str, command: str, tmp_path: Path) -> No
     ran = run(listed(row.build(), row.holder), tmp_path, command, "-")
     if row.error and (command, row.error) not in SILENT:
         assert ran.err.endswith(f"{row.error}\n")
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
+def test_of_very_many_mistakes_the_first_are_told_on_both_roads(wrong: Wrong, newline: str, tmp_path: Path) -> None:
+    lines = listed(wrong.build(), wrong.holder).decode()
+    roads = {"render": (lines, ()), "validate": (lines + VALIDATE, ()), "check": (lines, ("check", "-"))}
+    for road, (text, arguments) in roads.items():
+        ran = measured(text.replace("\n", newline).encode(), tmp_path, *arguments)
+        said = [line for line in (ran.out.decode() if road == "check" else ran.err).splitlines() if wrong.words in line]
+        told = road in wrong.roads
+        assert ran.code == (wrong.is_error and road != "render")
+        assert len(said) == (MOST if told else 0)
+        assert [" more of these are not told" in line for line in said].count(True) == told
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
