@@ -123,11 +123,11 @@ def has_strange_key(obj: Object, release: Release) -> bool:
 
 def _strange_names(release: Release) -> frozenset[str]:
     if not _strange:
-        with open(FILE, encoding="utf-8") as file:  # noqa: PTH123  pathlib is too heavy here
-            while file.readline() != "[strange]\n":
+        with open(FILE, "rb") as file:  # noqa: PTH123  pathlib is too heavy here
+            while file.readline() != b"[strange]\n":
                 pass
             while line := file.readline().strip():
-                minor, *names = line.split(" ")
+                minor, *names = line.decode().split(" ")
                 _strange[minor] = frozenset(names)
     major, minor_number, _ = release.version
     return _strange[f"{major}.{minor_number}"]
