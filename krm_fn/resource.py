@@ -45,7 +45,8 @@ def text(value: object) -> str:
 
 
 def kind_of(obj: Object) -> str:
-    return text(obj.get("kind"))
+    kind = obj.get("kind")
+    return kind if isinstance(kind, str) else ""
 
 
 def group_of(obj: Object) -> str:
@@ -71,11 +72,17 @@ def _text_in_metadata(obj: Object, key: str) -> str:
 
 
 def labels_of(obj: Object) -> Object:
-    return as_map(metadata(obj).get("labels"))
+    return _map_in_metadata(obj, "labels")
 
 
 def annotations_of(obj: Object) -> Object:
-    return as_map(metadata(obj).get("annotations"))
+    return _map_in_metadata(obj, "annotations")
+
+
+def _map_in_metadata(obj: Object, key: str) -> Object:
+    about = obj.get("metadata")
+    value = about.get(key) if isinstance(about, dict) else None
+    return value if isinstance(value, dict) else {}
 
 
 def ref_of(obj: Object) -> Ref:
