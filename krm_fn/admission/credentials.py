@@ -9,8 +9,6 @@ from krm_fn.paths import as_map, get, is_set
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krm_fn.admission.checks import Test
-    from krm_fn.admission.scope import Scope
-    from krm_fn.resource import Object
 
 ACCESS = "pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go:validateAccessCredentials"
 
@@ -53,10 +51,7 @@ def _kind(kind: str) -> Group:
 
 
 def _lacks(volume: str) -> Test:
-    def lacks(_value: object, _item: Object, scope: Scope) -> bool:
-        return not any(found.get(volume) is not None for found in scope.volumes)
-
-    return lacks
+    return lambda _value, _item, scope: not scope.has_volume(volume)
 
 
 GROUPS = (

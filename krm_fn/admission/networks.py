@@ -117,9 +117,10 @@ def claimed_networks(scope: Scope) -> Iterator[Cause]:
 
 def _claims(scope: Scope, claimed: list[tuple[int, Object]]) -> Iterator[Cause]:
     known = {name_of(claim) for claim in maps(scope.spec.get("resourceClaims"))}
+    interfaces = {name_of(interface): i for i, interface in reversed(list(enumerate(scope.interfaces)))}
     seen: set[tuple[object, object]] = set()
     for index, source in claimed:
-        yield from _claim_binding(scope, index)
+        yield from _claim_binding(scope, interfaces.get(name_of(scope.networks[index]), -1))
         at = ("networks", index, "resourceClaim")
         missing = [key for key in ("claimName", "requestName") if not is_set(source.get(key))]
         for key in missing:
@@ -136,10 +137,8 @@ def _claims(scope: Scope, claimed: list[tuple[int, Object]]) -> Iterator[Cause]:
         seen.add((claim, request))
 
 
-def _claim_binding(scope: Scope, index: int) -> Iterator[Cause]:
-    """The first interface of the network, if there is one, is SR-IOV or a plugin's."""
-    name = name_of(scope.networks[index])
-    position = next((i for i, interface in enumerate(scope.interfaces) if name_of(interface) == name), -1)
+def _claim_binding(scope: Scope, position: int) -> Iterator[Cause]:
+    """The first interface of the network, if there is one, is SR-IOV or a plugin's. `position` is -1 where there is none."""
     if position >= 0 and not count(scope.interfaces[position], ("sriov", "binding")):
         message = "an interface of a claimed network is SR-IOV or a binding plugin's; set sriov or binding"
         yield scope.cause((*INTERFACES, position), message, named="domain.devices.interfaces")

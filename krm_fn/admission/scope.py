@@ -26,6 +26,7 @@ class Scope:
 
     __slots__ = (
         "_gates",
+        "_sources",
         "cluster",
         "cpu",
         "devices",
@@ -56,12 +57,19 @@ class Scope:
         self.networks = maps(spec.get("networks"))
         self.volumes = maps(spec.get("volumes"))
         self._gates: dict[str, bool] = {}
+        self._sources: dict[str, bool] = {}
 
     def gate(self, name: str) -> bool:
         """True where the feature gate is open on the cluster."""
         if name not in self._gates:
             self._gates[name] = enabled(self.cluster, name, self.release)
         return self._gates[name]
+
+    def has_volume(self, source: str) -> bool:
+        """True where a volume has that source, such as `cloudInitNoCloud`."""
+        if source not in self._sources:
+            self._sources[source] = any(volume.get(source) is not None for volume in self.volumes)
+        return self._sources[source]
 
     def cause(
         self, at: Path, message: str, *, reason: str = INVALID, named: str = "", absolute: str = "", secret: bool = False

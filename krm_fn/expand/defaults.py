@@ -49,8 +49,10 @@ def set_default_disks(spec: Object) -> None:
     devices = as_map(as_map(spec.get("domain")).get("devices"))
     users = [*as_list(devices.get("disks")), *as_list(devices.get("filesystems"))]
     used = [user.get("name") for user in users if isinstance(user, dict)]
+    texts = {name for name in used if isinstance(name, str)}
     names = [volume.get("name") for volume in as_list(spec.get("volumes")) if isinstance(volume, dict)]
-    missing = [name for name in names if name not in used]  # one for each of two volumes of one name, as upstream
+    # one for each of two volumes of one name, as upstream
+    missing = [name for name in names if name not in (texts if isinstance(name, str) else used)]
     if missing:
         enter_list(reach(spec, ("domain", "devices")), "disks").extend({"name": name} for name in missing)
 
