@@ -311,7 +311,12 @@ def test_work_inside_of_work_is_shown_in_its_place(screen):
             progress.draw()
         progress.draw()
     progress.draw()  # nothing is done any more
-    bars = re.findall(r"([A-Z]\w+) +\[[#-]+\](?: +(\d+%))?", os.read(ours, 1 << 16).decode())
+    progress.terminal.write("end")
+    progress.terminal.flush()
+    shown = b""
+    while not shown.endswith(b"end"):  # what is written arrives in pieces
+        shown += os.read(ours, 1 << 16)
+    bars = re.findall(r"([A-Z]\w+) +\[[#-]+\](?: +(\d+%))?", shown.decode())
     assert bars == [("Writing", ""), *(("Reading", f"{done}%") for done in (0, 25, 50, 75)), ("Writing", "")]
 
 
