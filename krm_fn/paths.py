@@ -58,6 +58,15 @@ def put(value: dict[str, Any], path: Path, new: Any) -> None:
     value[path[-1]] = new  # type: ignore[index]
 
 
+def put_in(value: Any, path: Path, new: Any) -> Any:
+    """The value with another one at a path; what stands around it is copied along the way only."""
+    if not path:
+        return new
+    around = value.copy()
+    around[path[0]] = put_in(around[path[0]], path[1:], new)
+    return around
+
+
 def drop(value: Any, path: Path) -> None:
     """Remove the map key at `path`, if it is there. Changes `value` in place."""
     parent = get(value, path[:-1])

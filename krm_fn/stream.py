@@ -11,7 +11,7 @@ from krm_fn import modes, schema
 from krm_fn.asked import any_asked
 from krm_fn.bundle import Bundle, Entry
 from krm_fn.gather import Work, work_on
-from krm_fn.paths import get
+from krm_fn.paths import get, put_in
 from krm_fn.removed import TEMPLATES, VMS, removed_fields
 from krm_fn.resource import IGNORE, annotations_of, kind_of, name_of
 from krm_fn.schema import READ, ObjectFacts
@@ -216,7 +216,7 @@ class Run:
             if changed.path:
                 self.inside.append((number, (*changed.path, *path), new))
             else:
-                self.listing.settle(changed.item, modes.put_in(entry.obj, path, new))
+                self.listing.settle(changed.item, put_in(entry.obj, path, new))
         kept = of_catalogue(facts)
         if kept:
             self.catalogued.append((number, kept))
@@ -268,7 +268,7 @@ class Run:
         for number, path, new in self.inside:
             item = self.entries[number].item
             given = lists[item] if item in lists else self.listing.whole(item)
-            lists[item] = modes.put_in(given, path, new)
+            lists[item] = put_in(given, path, new)
         for number, new in lists.items():
             self.listing.settle(number, new)
 

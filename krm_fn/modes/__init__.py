@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 
+from krm_fn.paths import put_in
 from krm_fn.resource import annotations_of, metadata
 
 TYPE_CHECKING = False
@@ -40,15 +41,6 @@ def replaced(items: Sequence[Any], changes: Iterable[tuple[Entry, Path, Object]]
     for entry, path, new in changes:
         changed[entry.item] = put_in(changed[entry.item], (*entry.path, *path), new)
     return changed
-
-
-def put_in(value: Any, path: Path, new: Any) -> Any:
-    """The value with another one at a path; what stands around it is copied along the way only."""
-    if not path:
-        return new
-    around = value.copy()
-    around[path[0]] = put_in(around[path[0]], path[1:], new)
-    return around
 
 
 def referring(each: VmFacts, facts: BundleFacts) -> Object:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from itertools import compress, pairwise
 
+from krm_fn.paths import put_in
 from krm_fn.yamlio.plain.lines import CLIPPED, SCALAR, STRIPPED, NotPlain, indent_of, is_text, literal, once, token
 from krm_fn.yamlio.plain.stencil import BOUND, EACH, TEXT, Spot, Stencil
 
@@ -228,7 +229,7 @@ class Twin:
                 return None
             if said[4] != SCALAR:
                 return None
-            value = _put_in(value, self.shape.places[number], said[3])
+            value = put_in(value, self.shape.places[number], said[3])
         return value
 
     def pattern(self, changes: Settled) -> Pattern | None:
@@ -292,15 +293,6 @@ def _without(blocks: list[tuple[int, int]], at: Any) -> int:
             return -1
         number -= length if at > first else 0
     return number
-
-
-def _put_in(value: Any, place: Path, new: Any) -> Any:
-    """The value with another one at a place; what stands around it is copied along the way only."""
-    if not place:
-        return new
-    around = value.copy()
-    around[place[0]] = _put_in(around[place[0]], place[1:], new)
-    return around
 
 
 def entries(lines: list[str]) -> Iterator[Line]:
