@@ -33,8 +33,9 @@ if TYPE_CHECKING:
     from krm_fn.yamlio.plain.light import LightList
     from krm_fn.yamlio.plain.stencil import Difference
 
-    # By number, of VMs that nothing is to be said of: how their lines change, and what there is to know of the catalogue's use.
-    Report = dict[int, tuple[Settled | str | None, VmFacts | None]]
+    # By number, of VMs that nothing is to be said of: how their lines change, what there is to know of the catalogue's use, and
+    # whether the same becomes of those that are like it.
+    Report = dict[int, tuple[Settled | str | None, VmFacts | None, bool]]
 
 NOTHING: Object = {}
 MODES = ("expand", "annotate")
@@ -140,11 +141,13 @@ class Run:
                 self.catalogued.append((number, catalogued))
             return
         if number in self.told:
-            changes, catalogued = self.told.pop(number)
+            changes, catalogued, for_all = self.told.pop(number)
             if changes is not None:
                 self.listing.settled[entry.item] = changes
             if catalogued:
                 self.catalogued.append((number, catalogued))
+            if not for_all:
+                return
         else:
             said = self.said
             sound = twin is not None and (twin.shape, light.api_version) in self.sound
@@ -256,10 +259,12 @@ class Run:
         report: Report = {}
         for number in numbers:
             entry, said, kept = self.entries[number], self.said, len(self.catalogued)
-            self.pass_through(number)
+            light: Light = entry.obj  # type: ignore[assignment]
+            self.pass_vm(number, entry)
             if self.said == said:
-                catalogued = [facts for _, facts in self.catalogued[kept:]]
-                report[number] = self.listing.settled.get(entry.item), catalogued[0] if catalogued else None
+                twin, catalogued = self.twin(light), [facts for _, facts in self.catalogued[kept:]]
+                for_all = twin is not None and (twin.shape, twin.differing) in self.outcomes
+                report[number] = self.listing.settled.get(entry.item), catalogued[0] if catalogued else None, for_all
         return report
 
     def settle_inside(self) -> None:

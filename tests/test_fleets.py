@@ -83,3 +83,51 @@ def test_measured_vms_in_a_fleet_are_rendered_as_all_at_once(name: str, monkeypa
             patch.delattr(whole, "run")
             patch.setattr(stream, "SHARED", rng.choice([0, 1 << 60]))
             assert ran(function.run, data) == wanted
+
+
+INFERRING = """\
+- apiVersion: kubevirt.io/v1
+  kind: VirtualMachine
+  metadata:
+    name: vm-{number}
+    namespace: shop
+  spec:
+    instancetype:
+      inferFromVolume: root
+    runStrategy: Always
+    template:
+      spec:
+        domain:
+          devices: {{}}
+        volumes:
+        - dataVolume:
+            name: disk-{size}
+          name: root
+"""
+DISK = """\
+- apiVersion: cdi.kubevirt.io/v1beta1
+  kind: DataVolume
+  metadata:
+    labels:
+      instancetype.kubevirt.io/default-instancetype: size-{size}
+    name: disk-{size}
+    namespace: shop
+- apiVersion: instancetype.kubevirt.io/v1beta1
+  kind: VirtualMachineClusterInstancetype
+  metadata:
+    name: size-{size}
+  spec:
+    cpu:
+      guest: {size}
+    memory:
+      guest: {size}Gi
+"""
+
+
+@pytest.mark.parametrize("shared", [0, 1 << 60], ids=["two processes", "one"])
+def test_vms_that_infer_from_their_volumes_are_not_taken_for_each_other(shared: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    items = "".join(DISK.format(size=size) for size in range(1, 5))
+    items += "".join(INFERRING.format(number=number, size=number % 4 + 1) for number in range(12))
+    data = f"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n{items}".encode()
+    monkeypatch.setattr(stream, "SHARED", shared)
+    assert ran(function.run, data) == ran(whole.run, data)

@@ -23,11 +23,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krm_fn.paths import Path
-
-    Uses = Callable[[Path], int]
     from krm_fn.yamlio.plain.lines import Layout
     from krm_fn.yamlio.plain.stencil import Difference
 
+    Uses = Callable[[Path], int]
     Lengths = tuple[int, ...]
     Names = tuple[Any, ...]
     # Lines `start` to `end` of an item give way to a text, change after change; see `krm_fn.yamlio.plain.changes`.
