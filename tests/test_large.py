@@ -76,6 +76,9 @@ CONFIGS = {
     "validate": "  spec:\n    mode: validate\n",
     "an old release": "  spec:\n    kubevirtVersion: '1.4'\n",
     "provenance": "  spec:\n    provenance: true\n",
+    "no defaults": "  spec:\n    defaults: none\n",
+    "pinned defaults": "  spec:\n    defaults: pinned\n",
+    "a silent rule": "  spec:\n    severity:\n      unresolved-instancetype: 'off'\n",
     "wrong": "  spec:\n    mode: none\n",
 }
 
