@@ -10,6 +10,7 @@ import pytest
 import test_presets_parity as presets
 from test_parity import LOCAL, SHARED, note_if_sampled, resource_list
 from test_parity import cases as bundles
+from test_yamlio_safety import HEAD, SIZE
 
 from krm_fn import config, core, function, results
 from krm_fn.yamlio.compare import same
@@ -34,19 +35,10 @@ INDICATORS = ("- ", "? ", ": ", "---", "...", *"#,[]{}&*!|>'\"%@` ")
 NOT_PLAIN = re.compile(r": | #|[ :]$|^[-?:]$")
 
 # A conflict that an annotation silences, which an escape writes in other letters.
-IGNORED = """\
-apiVersion: config.kubernetes.io/v1
-kind: ResourceList
-items:
-- apiVersion: instancetype.kubevirt.io/v1beta1
-  kind: VirtualMachineInstancetype
-  metadata:
-    name: small
-  spec:
-    cpu:
-      guest: 2
-    memory:
-      guest: 2Gi
+IGNORED = (
+    HEAD
+    + SIZE
+    + """\
 - apiVersion: kubevirt.io/v1
   kind: VirtualMachine
   metadata:
@@ -65,6 +57,7 @@ items:
             cores: 4
           devices: {}
 """
+)
 
 
 def cases(name: str) -> Iterator[dict[str, Any]]:
