@@ -9,6 +9,7 @@ from admitting import causes_of, changed, errors_of, gates
 
 from krm_fn import admission, releases
 from krm_fn.admission import amounts
+from krm_fn.admission.requests import with_requests
 from krm_fn.cluster import Cluster
 
 Changes = dict[str, Any]
@@ -567,6 +568,22 @@ WANT = "status.volumeRequests[0]"
 )
 def test_requested_volumes_are_judged_alone_and_in_the_vm(requests: Any, expected: list[tuple[str, str]]) -> None:
     assert errors_of({"/status": {"volumeRequests": requests}}) == expected
+
+
+def test_requests_are_carried_out_in_their_order() -> None:
+    def requested(action: str, name: str) -> Any:
+        return {f"{action}VolumeOptions": {"name": name, "disk": {"lun": {}}, "volumeSource": {"dataVolume": {"name": name}}}}
+
+    spec = {
+        "domain": {"devices": {"disks": [{"name": "a"}, {"name": "b"}, {"name": "a", "lun": {}}]}},
+        "volumes": [{"name": "a"}],
+    }
+    wanted = [("add", "a"), ("add", "c"), ("remove", "a"), ("add", "d"), ("add", "a"), ("remove", "none")]
+    carried_out = with_requests(spec, [requested(*each) for each in wanted])
+    assert carried_out["volumes"] == [{"name": name, "dataVolume": {"name": name}} for name in "cda"]
+    assert carried_out["domain"]["devices"]["disks"] == [{"name": "b"}, *({"name": name, "lun": {}} for name in "cda")]
+    assert spec["volumes"] == [{"name": "a"}]
+    assert with_requests({"volumes": None}, []) == {"volumes": None, "domain": {"devices": {}}}
 
 
 def test_a_cause_says_what_why_and_where_upstream_refuses() -> None:

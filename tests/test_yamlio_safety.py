@@ -70,6 +70,12 @@ NOTED = "    template:\n      metadata:\n        annotations:\n          a: a-{}
 UNLIKE = VM.replace("{}", "unlike-{}", 1).replace("    template:\n", NOTED)
 REFERENCE = b"    instancetype:"
 OTHER = "- apiVersion: v1\n  kind: ConfigMap\n  metadata:\n    name: {}\n"
+REQUEST = """\
+    - addVolumeOptions:
+        name: v{0}
+        disk: {{name: v{0}, disk: {{bus: scsi}}}}
+        volumeSource: {{dataVolume: {{name: v{0}}}}}
+"""
 CONFIG = """\
 functionConfig:
   apiVersion: kubevirt-render.dev/v1alpha1
@@ -195,6 +201,7 @@ ROWS = {
     "comments": Row(lambda: "  a: 1\n" + "  # x\n" * 100_000 + "  b: 1\n"),
     "comments-behind": Row(lambda: "  a: 1\n" + "  # x\n" * 100_000),
     "empty-lines": Row(lambda: "  a: 1\n" + "\n" * 5_000_000 + "  b: 1\n"),
+    "requested-volumes": Row(lambda: "  status:\n    volumeRequests:\n" + numbered(REQUEST, 20_000)),
     # The list, and what is behind it
     "items": Row(lambda: "- a\n" * 500_000, holder="items"),
     "results": Row(lambda: "results:\n" + numbered("- message: finding {}\n  severity: info\n", 100_000), holder="behind"),

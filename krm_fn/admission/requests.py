@@ -15,6 +15,7 @@ from krm_fn.value import Value
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
     from krm_fn.paths import Path
     from krm_fn.releases import Release, Version
@@ -88,6 +89,37 @@ def _cause(at: Path, message: str) -> Cause:
     return Cause(path=at, message=message, upstream_path=NAMED, upstream=UPSTREAM)
 
 
+class Named:
+    """The list that stands at a key of a map, by the names of its items; `put` writes it back where it was changed."""
+
+    def __init__(self, owner: Object, key: str) -> None:
+        self._owner, self._key = owner, key
+        self._items: dict[int, Any] = {}
+        self._numbers: dict[str, list[int]] = {}
+        self._count = 0
+        for item in as_list(owner.get(key)):
+            self.add(item)
+        self._changed = False
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._numbers
+
+    def add(self, item: Any) -> None:
+        self._numbers.setdefault(name_of(as_map(item)), []).append(self._count)
+        self._items[self._count] = item
+        self._count += 1
+        self._changed = True
+
+    def remove(self, name: str) -> None:
+        for place in self._numbers.pop(name, ()):
+            del self._items[place]
+        self._changed = True
+
+    def put(self) -> None:
+        if self._changed:
+            self._owner[self._key] = list(self._items.values())
+
+
 def with_requests(spec: Object, requests: object) -> Object:
     """A copy of the instance's spec in which the requested volumes are added and removed.
 
@@ -96,19 +128,19 @@ def with_requests(spec: Object, requests: object) -> Object:
     spec = copy(spec)
     domain = spec["domain"] = as_map(spec.get("domain"))
     devices = domain["devices"] = as_map(domain.get("devices"))
+    volumes, disks = Named(spec, "volumes"), Named(devices, "disks")
     for request in maps(requests):
         added, removed = request.get("addVolumeOptions"), request.get("removeVolumeOptions")
         if isinstance(added, dict):
-            _add(spec, devices, added)
+            name = name_of(added)
+            if name in volumes:
+                continue
+            volumes.add(volume_of(added))
+            if isinstance(added.get("disk"), dict):
+                disks.add({**added["disk"], "name": name})
         elif isinstance(removed, dict):
-            for owner, key in ((spec, "volumes"), (devices, "disks")):
-                owner[key] = [item for item in as_list(owner.get(key)) if name_of(as_map(item)) != name_of(removed)]
+            volumes.remove(name_of(removed))
+            disks.remove(name_of(removed))
+    volumes.put()
+    disks.put()
     return spec
-
-
-def _add(spec: Object, devices: Object, options: Object) -> None:
-    name = name_of(options)
-    if all(name_of(volume) != name for volume in maps(spec.get("volumes"))):
-        spec["volumes"] = [*as_list(spec.get("volumes")), volume_of(options)]
-        if isinstance(options.get("disk"), dict):
-            devices["disks"] = [*as_list(devices.get("disks")), {**options["disk"], "name": name}]
