@@ -11,10 +11,13 @@ from krm_fn.value import Value, put
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from krm_fn.paths import Path
     from krm_fn.resource import Object
+
+    # The numbers of objects, in order, by their apiVersion and kind.
+    Types = Mapping[tuple[str, str], Sequence[int]]
 
 # What an object that names no namespace is in, for the cluster and so for lookups.
 DEFAULT_NAMESPACE = "default"
@@ -35,6 +38,22 @@ class Entry(Value):
         put(self, "obj", obj)
         put(self, "item", item)
         put(self, "path", path)
+
+
+class Entries:
+    """The entries of items none of which is a List or null, made when they are asked for: of most nobody asks."""
+
+    def __init__(self, items: Sequence[Object]) -> None:
+        self._items = items
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __getitem__(self, number: int) -> Entry:
+        return Entry(obj=self._items[number], item=number)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return map(Entry, self._items, range(len(self._items)))
 
 
 def effective_namespace(obj: Object) -> str:
@@ -61,6 +80,14 @@ def entries(items: Sequence[object]) -> Iterator[Entry]:
             yield from _inside(item, number, ())
 
 
+def types_of(found: Iterable[Entry]) -> Types:
+    """The types of objects, in the order of the first of each."""
+    types: dict[tuple[str, str], list[int]] = {}
+    for number, entry in enumerate(found):
+        types.setdefault((text(entry.obj.get("apiVersion")), kind_of(entry.obj)), []).append(number)
+    return types
+
+
 def _inside(obj: object, number: int, path: Path) -> Iterator[Entry]:
     if not isinstance(obj, dict):
         return
@@ -74,20 +101,20 @@ def _inside(obj: object, number: int, path: Path) -> Iterator[Entry]:
 class Bundle:
     """The index. Kinds in the API's spelling; namespaces as `effective_namespace` gives them, "" for cluster kinds.
 
-    `places` gives file and index of each item where the caller knows them; else the items' own annotations tell.
+    `places` gives file and index of each item where the caller knows them; else the items' own annotations tell. `types` are
+    the items' own where the caller knows these, and that none of them is a List or null.
     """
 
-    def __init__(self, items: Sequence[object], places: Sequence[tuple[str, int]] = ()) -> None:
+    def __init__(self, items: Sequence[object], places: Sequence[tuple[str, int]] = (), types: Types | None = None) -> None:
         self._items, self._places = items, places
-        self.entries = tuple(entries(items))
-        self.nulls = tuple(number for number, item in enumerate(items) if item is None)
-        self._by_kind: dict[str, list[Entry]] = {}
-        types: dict[tuple[str, str], Entry] = {}
-        for entry in self.entries:
-            kind = kind_of(entry.obj)
-            types.setdefault((text(entry.obj.get("apiVersion")), kind), entry)
-            self._by_kind.setdefault(kind, []).append(entry)
-        self.types = tuple(types.values())  # the first object of each apiVersion and kind
+        self.entries: Sequence[Entry] | Entries = tuple(entries(items)) if types is None else Entries(items)  # type: ignore[arg-type]
+        self.nulls = tuple(number for number, item in enumerate(items) if item is None) if types is None else ()
+        types = types_of(self.entries) if types is None else types
+        self.types = tuple(self.entries[numbers[0]] for numbers in types.values())  # the first object of each
+        self._numbers: dict[str, list[Sequence[int]]] = {}
+        for (_, kind), numbers in types.items():
+            self._numbers.setdefault(kind, []).append(numbers)
+        self._by_kind: dict[str, Sequence[Entry]] = {}
         self._names: dict[str, dict[str, dict[str, Entry]]] = {}
         self._previous: dict[str, dict[str, dict[str, Entry]]] = {}
 
@@ -99,8 +126,14 @@ class Bundle:
 
     def of_kind(self, kind: str, group: str | None = None) -> Sequence[Entry]:
         """All objects of a kind (and, where given, of an API group), in the bundle's order."""
-        found = self._by_kind.get(kind, ())
+        found = self._by_kind.get(kind)
+        if found is None:
+            found = self._by_kind[kind] = [self.entries[number] for number in self.numbers((kind,))]
         return found if group is None else [entry for entry in found if group_of(entry.obj) == group]
+
+    def numbers(self, kinds: Iterable[str]) -> list[int]:
+        """The numbers, among the entries, of all objects of these kinds, in order."""
+        return sorted(number for kind in kinds for numbers in self._numbers.get(kind, ()) for number in numbers)
 
     def find(self, kind: str, namespace: str, name: str) -> Entry | None:
         """The object by its name, else by a name that kustomize has since prefixed; the first of two alike."""

@@ -1,6 +1,7 @@
 """Rendering a large list: object after object, each forgotten when it is done.
 
-It says and changes what `core.render` does. What needs all objects at once (presets, instances, `validate`) is left to that.
+It says and changes what `core.render` does. What needs all objects at once (presets, instances, `validate`) is left to that,
+and so are Lists among the items, which hosts take apart.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ from krm_fn.bundle import Bundle, Entry
 from krm_fn.gather import Work, work_on
 from krm_fn.paths import get, put_in
 from krm_fn.removed import TEMPLATES, VMS, removed_fields
-from krm_fn.resource import IGNORE, annotations_of, kind_of, name_of
+from krm_fn.resource import IGNORE, annotations_of
 from krm_fn.schema import READ, ObjectFacts
 from krm_fn.served import is_served
-from krm_fn.yamlio.plain.light import Light, Unreadable
+from krm_fn.yamlio.plain.light import Unreadable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,11 +27,10 @@ if TYPE_CHECKING:
     from krm_fn.config import Config
     from krm_fn.facts import VmFacts
     from krm_fn.findings import Finding
-    from krm_fn.paths import Path
     from krm_fn.resolve import Resolver
     from krm_fn.resource import Object
     from krm_fn.yamlio.plain.alike import Pattern, Settled, Shape, Twin
-    from krm_fn.yamlio.plain.light import LightList
+    from krm_fn.yamlio.plain.light import Light, LightList
     from krm_fn.yamlio.plain.stencil import Difference
 
     # By number, of VMs that nothing is to be said of: how their lines change, what there is to know of the catalogue's use, and
@@ -53,19 +53,20 @@ def fits(settings: Config) -> bool:
 
 
 def render(listing: LightList, settings: Config) -> tuple[Finding, ...] | None:
-    """The findings in order; what changes is settled in the list. None where presets or ignores need all objects.
+    """The findings in order; what changes is settled in the list. None where presets, ignores or Lists need the other road.
 
     Raises: Unreadable.
     """
-    run = Run(listing, settings)
-    if run.work.has_presets or listing.mentions(IGNORE):
+    if any(kind.endswith("List") for _, kind in listing.types) or listing.mentions(IGNORE):
         return None
-    numbers = [number for number, entry in enumerate(run.entries) if kind_of(entry.obj) in LOOKED_INTO]
+    run = Run(listing, settings)
+    if run.work.has_presets:
+        return None
+    numbers = run.work.bundle.numbers(LOOKED_INTO)
     unlike = run.unlike(numbers)
     others = unlike[len(unlike) // 2 :] if len(unlike) >= SHARED else []
     if not others or not share(run, numbers, others):
         run.pass_all(numbers)
-    run.settle_inside()
     return run.findings()
 
 
@@ -97,15 +98,13 @@ class Run:
     """A run over a light list, and what it has found so far."""
 
     def __init__(self, listing: LightList, settings: Config) -> None:
-        self.listing, self.settings = listing, settings
-        self.work: Work = work_on(Bundle(listing.items), settings)
-        self.entries = self.work.bundle.entries
+        self.listing, self.settings, self.items = listing, settings, listing.items
+        self.work: Work = work_on(Bundle(listing.items, types=listing.types), settings)
         self.resolver: Resolver = self.work.resolver()
         self.of_schemas: list[Finding] = []
         self.of_vms: list[Finding] = []
         self.catalogued: list[tuple[int, VmFacts]] = []
         self.removed = False
-        self.inside: list[tuple[int, Path, Object]] = []
         self.flawless: set[Twin | None] = set()
         self.sound: set[tuple[Shape, str]] = set()
         self.told: Report = {}  # by another process
@@ -116,34 +115,30 @@ class Run:
 
     def pass_through(self, number: int) -> None:
         """Say and change what there is to of one object."""
-        entry = self.entries[number]
-        if not isinstance(entry.obj, Light):
-            self.examine(number, entry)
-        elif entry.obj.kind == "VirtualMachine":
-            self.pass_vm(number, entry)
-        else:
-            twin, said = entry.obj.twin, self.said
-            if twin not in self.flawless:
-                self.examine(number, entry)
-                if twin and self.said == said:
-                    self.flawless.add(twin)
+        light = self.items[number]
+        if light.kind == "VirtualMachine":
+            self.pass_vm(number, light)
+        elif light.twin not in self.flawless:
+            said = self.said
+            self.examine(number, light)
+            if light.twin and self.said == said:
+                self.flawless.add(light.twin)
 
-    def pass_vm(self, number: int, entry: Entry) -> None:
+    def pass_vm(self, number: int, light: Light) -> None:
         """As `pass_through`, of a VM: where it is like one that nothing was said of, what became of that becomes of it."""
-        light: Light = entry.obj  # type: ignore[assignment]
         twin = self.twin(light)
         known = self.outcomes.get((twin.shape, twin.differing)) if twin else None
         if twin and known:
             pattern, catalogued = known
             if pattern.changes:
-                self.listing.settle_as(entry.item, pattern.of(twin))
+                self.listing.settle_as(number, pattern.of(twin))
             if catalogued:
                 self.catalogued.append((number, catalogued))
             return
         if number in self.told:
             changes, catalogued, for_all = self.told.pop(number)
             if changes is not None:
-                self.listing.settled[entry.item] = changes
+                self.listing.settled[number] = changes
             if catalogued:
                 self.catalogued.append((number, catalogued))
             if not for_all:
@@ -151,35 +146,35 @@ class Run:
         else:
             said = self.said
             sound = twin is not None and (twin.shape, light.api_version) in self.sound
-            facts = self.examine_for_all(number, entry, twin) if twin and sound else None
-            facts = facts or self.examine(number, entry, keys_known=sound)
+            facts = self.examine_for_all(number, twin) if twin and sound else None
+            facts = facts or self.examine(number, light, keys_known=sound)
             if facts is None or self.said != said or facts.troubled or facts.resolution.vm is not facts.vm:
                 return
             catalogued = of_catalogue(facts)
         if twin:
-            self.remember(entry, twin, catalogued)
+            self.remember(number, light, twin, catalogued)
 
     def twin(self, light: Light) -> Twin | None:
         """What stands for a VM and others, as far as these are rendered alike."""
         return light.twin if self.settings.defaults != "pinned" else None
 
-    def remember(self, entry: Entry, twin: Twin, catalogued: VmFacts | None) -> None:
+    def remember(self, number: int, light: Light, twin: Twin, catalogued: VmFacts | None) -> None:
         """Remember what became of a VM, for those that are like it."""
-        changes = self.listing.settled.get(entry.item, ())
+        changes = self.listing.settled.get(number, ())
         pattern = None if isinstance(changes, str) else twin.pattern(changes)
         if pattern:
             if len(self.outcomes) >= OUTCOMES:
                 self.outcomes.clear()
             self.outcomes[twin.shape, twin.differing] = pattern, catalogued
-            self.sound.add((twin.shape, entry.obj.get("apiVersion", "")))
+            self.sound.add((twin.shape, light.api_version))
 
     def unlike(self, numbers: Iterable[int]) -> list[int]:
         """The VMs among the objects of these numbers that have to be examined: of those that are alike, the first."""
         seen: set[tuple[Shape, Difference]] = set()
         found = []
         for number in numbers:
-            light = self.entries[number].obj
-            if isinstance(light, Light) and light.kind == "VirtualMachine":
+            light = self.items[number]
+            if light.kind == "VirtualMachine":
                 twin = self.twin(light)
                 if twin is None or (twin.shape, twin.differing) not in seen:
                     found.append(number)
@@ -198,12 +193,12 @@ class Run:
         if not self.removed and is_served(entry.obj, release):
             self.removed = any(True for _ in removed_fields(entry.obj))
 
-    def examine(self, number: int, light: Entry, *, keys_known: bool = False) -> VmFacts | None:
+    def examine(self, number: int, light: Light, *, keys_known: bool = False) -> VmFacts | None:
         """Say and change what there is to of one object; the facts of the VM in it, where it holds one.
 
         Raises: Unreadable where it has an ignore that the letters of the list don't show: escapes may stand for them.
         """
-        entry = light.but(obj=light.obj.whole()) if isinstance(light.obj, Light) else light
+        entry = Entry(obj=light.whole(), item=number)
         if IGNORE in annotations_of(entry.obj):
             raise Unreadable
         if not keys_known:
@@ -216,19 +211,16 @@ class Run:
 
             self.of_vms += rules.judge("vm", facts, self.settings.severity)
         for changed, path, new in self.mode.changes(self.work.facts(vms=(facts,))):
-            if changed.path:
-                self.inside.append((number, (*changed.path, *path), new))
-            else:
-                self.listing.settle(changed.item, put_in(entry.obj, path, new))
+            self.listing.settle(changed.item, put_in(entry.obj, path, new))
         kept = of_catalogue(facts)
         if kept:
             self.catalogued.append((number, kept))
         return facts
 
-    def examine_for_all(self, number: int, light: Entry, twin: Twin) -> VmFacts | None:
+    def examine_for_all(self, number: int, twin: Twin) -> VmFacts | None:
         """As `examine`, of what stands for a VM and its twins; None, and nothing done, where only the VM itself can tell."""
         stand_in = twin.stand_in()
-        facts = self.work.vm(light.but(obj=stand_in), self.resolver) if stand_in is not None else None
+        facts = self.work.vm(Entry(obj=stand_in, item=number), self.resolver) if stand_in is not None else None
         if facts is None or facts.troubled or facts.resolution.vm is not facts.vm:
             return None
         for changed, _, new in self.mode.changes(self.work.facts(vms=(facts,))):
@@ -247,7 +239,7 @@ class Run:
     def using_catalogue(self) -> Iterator[VmFacts]:
         """The facts of the VMs that use the catalogue, as far as they were kept, with the VMs themselves."""
         for number, facts in self.catalogued:
-            entry = self.entries[number]
+            entry = self.work.bundle.entries[number]
             yield facts.but(entry=entry, vm=get(entry.obj, facts.prefix))
 
     def pass_all(self, numbers: Iterable[int]) -> None:
@@ -258,24 +250,13 @@ class Run:
         """What becomes of VMs, for another process: of those that something is to be said of, it says nothing."""
         report: Report = {}
         for number in numbers:
-            entry, said, kept = self.entries[number], self.said, len(self.catalogued)
-            light: Light = entry.obj  # type: ignore[assignment]
-            self.pass_vm(number, entry)
+            light, said, kept = self.items[number], self.said, len(self.catalogued)
+            self.pass_vm(number, light)
             if self.said == said:
                 twin, catalogued = self.twin(light), [facts for _, facts in self.catalogued[kept:]]
                 for_all = twin is not None and (twin.shape, twin.differing) in self.outcomes
-                report[number] = self.listing.settled.get(entry.item), catalogued[0] if catalogued else None, for_all
+                report[number] = self.listing.settled.get(number), catalogued[0] if catalogued else None, for_all
         return report
-
-    def settle_inside(self) -> None:
-        """Settle the changes of objects that stand in Lists."""
-        lists: dict[int, Any] = {}
-        for number, path, new in self.inside:
-            item = self.entries[number].item
-            given = lists[item] if item in lists else self.listing.whole(item)
-            lists[item] = put_in(given, path, new)
-        for number, new in lists.items():
-            self.listing.settle(number, new)
 
     def findings(self) -> tuple[Finding, ...]:
         bundle, severity = self.work.bundle, self.settings.severity
@@ -291,10 +272,8 @@ class Run:
     def has_namesakes(self) -> bool:
         """True where two objects of one kind have the same name, or none."""
         names: dict[str, list[str | None]] = {}
-        for entry in self.entries:
-            obj = entry.obj
-            kind, name = (obj.kind, obj.name(0)) if isinstance(obj, Light) else (kind_of(obj), name_of(obj))
-            names.setdefault(kind, []).append(name)
+        for (_, kind), numbers in self.listing.types.items():
+            names.setdefault(kind, []).extend([self.items[number].name(0) for number in numbers])
         return any(len(set(of_kind)) < len(of_kind) for of_kind in names.values())
 
 

@@ -72,11 +72,15 @@ class LightItems:
         self._parts: dict[tuple[int, str], Any] = {}
         self._last: tuple[int, tuple[Any, Layout | None]] = -1, (None, None)
         self.items: list[Light] = []
-        self.starts = [first_item(data, start)]  # and where the last one ends
-        while self.starts[-1] < end:
-            light, stop = self._next(len(self.items), self.starts[-1], end)
+        self.types: dict[tuple[str, str], list[int]] = {}  # numbers by apiVersion and kind
+        at = first_item(data, start)
+        self.starts = [at]  # and where the last one ends
+        while at < end:
+            number = len(self.items)
+            light, at = self._next(number, at, end)
             self.items.append(light)
-            self.starts.append(stop)
+            self.types.setdefault((light.api_version, light.kind), []).append(number)
+            self.starts.append(at)
 
     def span(self, number: int) -> tuple[int, int]:
         return self.starts[number], self.starts[number + 1]
@@ -411,7 +415,7 @@ class LightList:
             last = self._held.items[-1].twin or read_item(self._held.text(len(self._held.items) - 1))[1]
         except (NotPlain, InputError):
             raise Unreadable from None
-        self.items = self._held.items
+        self.items, self.types = self._held.items, self._held.types
         if last is None:
             raise Unreadable  # there may be comments behind the last item, with which results have to deal
 
@@ -427,10 +431,6 @@ class LightList:
     def settled(self) -> dict[int, Settled | str]:
         """How items leave, by number."""
         return self._held.settled
-
-    def whole(self, number: int) -> Any:
-        """The value of an item. Raises: Unreadable."""
-        return self.items[number].whole()
 
     def mentions(self, word: str) -> bool:
         """False where no key or value of the list is this word."""
