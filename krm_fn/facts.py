@@ -148,10 +148,14 @@ class InstanceFacts(Value):
 
 
 class AdmissionFacts(Value):
-    """Why KubeVirt's webhooks refuse an object; the causes' paths run from its root."""
+    """Why KubeVirt's webhooks refuse an object; the causes' paths run from its root.
+
+    `parts` has the same causes by the part of the object they are in, which names the rule that tells of them.
+    """
 
     entry: Entry
     causes: tuple[Cause, ...]
+    parts: dict[str, list[Cause]]
     release: Release
     prefix: Path = ()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from krm_fn.admission import admit_vm
 from krm_fn.admission.judged import judge
 from krm_fn.admission.objects import KINDS, admit_object
+from krm_fn.admission.parts import by_part
 from krm_fn.bundle import Bundle
 from krm_fn.facts import AdmissionFacts, Resolution, SourceFault
 from krm_fn.paths import as_map, copy, get, is_set
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from krm_fn.bundle import Entry
     from krm_fn.facts import BundleFacts, Found, VmFacts
     from krm_fn.paths import Path
+    from krm_fn.releases import Release
     from krm_fn.resource import Object
 
 INSTANCE = ("kubevirt.io", "VirtualMachineInstance")
@@ -40,29 +42,28 @@ def examine(facts: BundleFacts) -> Iterator[AdmissionFacts]:
     for vm in facts.vms:
         if vm.prefix or (isinstance(vm, Twin) and id(vm.first) in admitted):
             continue
-        refused = tuple(_of_vm(vm))
-        if not refused:
+        causes = _of_vm(vm)
+        if causes:
+            yield _refused(vm.entry, causes, vm.release)
+        else:
             admitted.add(id(vm))
-        yield from refused
     for entry in facts.bundle.entries:
         kind = group_of(entry.obj), kind_of(entry.obj)
         if kind in KINDS:
             given = presets.get((entry.item, entry.path), entry.obj)
             completed = _completed(given, facts) if kind == INSTANCE else None
             causes = admit_object(entry.obj, completed=completed, cluster=facts.cluster, release=facts.release)
-            yield from _of_entry(entry, causes, facts)
+            if causes:
+                yield _refused(entry, causes, facts.release)
 
 
-def _of_vm(vm: VmFacts) -> Iterator[AdmissionFacts]:
+def _of_vm(vm: VmFacts) -> tuple[Cause, ...]:
     expanded = vm.expansion.vm if vm.expansion else None
-    causes = admit_vm(vm.resolution.vm, expanded=expanded, cluster=vm.cluster, release=vm.release)
-    if causes:
-        yield AdmissionFacts(entry=vm.entry, causes=causes, release=vm.release)
+    return admit_vm(vm.resolution.vm, expanded=expanded, cluster=vm.cluster, release=vm.release)
 
 
-def _of_entry(entry: Entry, causes: tuple[Cause, ...], facts: BundleFacts) -> Iterator[AdmissionFacts]:
-    if causes:
-        yield AdmissionFacts(entry=entry, causes=causes, release=facts.release)
+def _refused(entry: Entry, causes: tuple[Cause, ...], release: Release) -> AdmissionFacts:
+    return AdmissionFacts(entry=entry, causes=causes, parts=by_part(causes), release=release)
 
 
 def _completed(instance: Object, facts: BundleFacts) -> Object:

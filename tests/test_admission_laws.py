@@ -10,7 +10,8 @@ from admitting import causes_of, changed, gates
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from krm_fn import admission, releases
+from krm_fn import admission, releases, rules
+from krm_fn.admission import parts
 from krm_fn.admission.checks import Check
 from krm_fn.admission.judged import judge
 from krm_fn.bundle import Bundle
@@ -104,6 +105,11 @@ def test_no_shape_of_any_field_throws_a_check(place: Any, value: Any, release: A
     causes = admission.admit_vm(vm, expanded=vm, cluster=Cluster(configuration=configuration), release=release)
     assert all(cause.message and dotted(cause.path) is not None for cause in causes)
     assert vm == before
+
+
+def test_every_part_of_an_object_has_a_rule_and_every_rule_a_part() -> None:
+    named = {part for part, _ in (*parts.IN_INSTANCE, *parts.IN_VM)}
+    assert {f"refused-{part}" for part in (*named, "label", "object")} == {rule.id for rule in rules.load("admission")}
 
 
 def test_secrets_stand_in_no_cause() -> None:
