@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 # What an object that names no namespace is in, for the cluster and so for lookups.
 DEFAULT_NAMESPACE = "default"
 
+LIST = "List"  # what the kinds of objects that hold others end with
 CLUSTER_KINDS = frozenset(
     ("VirtualMachineClusterInstancetype", "VirtualMachineClusterPreference", "VirtualMachineClusterFlavor")
 )
@@ -68,7 +69,7 @@ def is_cluster_kind(kind: str) -> bool:
 
 def is_list(obj: Object) -> bool:
     """True for `kind: List`, `VirtualMachineList` and the like: objects that only hold others."""
-    return kind_of(obj).endswith("List") and isinstance(obj.get("items"), list)
+    return kind_of(obj).endswith(LIST) and isinstance(obj.get("items"), list)
 
 
 def entries(items: Sequence[object]) -> Iterator[Entry]:

@@ -10,7 +10,7 @@ import sys
 
 from krm_fn import modes, schema
 from krm_fn.asked import any_asked
-from krm_fn.bundle import Bundle, Entry
+from krm_fn.bundle import LIST, Bundle, Entry, is_list
 from krm_fn.gather import Work, work_on
 from krm_fn.paths import get, put_in
 from krm_fn.removed import TEMPLATES, VMS, removed_fields
@@ -57,7 +57,7 @@ def render(listing: LightList, settings: Config) -> tuple[Finding, ...] | None:
 
     Raises: Unreadable.
     """
-    if any(kind.endswith("List") for _, kind in listing.types) or listing.mentions(IGNORE):
+    if holds_lists(listing) or listing.mentions(IGNORE):
         return None
     run = Run(listing, settings)
     if run.work.has_presets:
@@ -68,6 +68,11 @@ def render(listing: LightList, settings: Config) -> tuple[Finding, ...] | None:
     if not others or not share(run, numbers, others):
         run.pass_all(numbers)
     return run.findings()
+
+
+def holds_lists(listing: LightList) -> bool:
+    """True where an item holds others."""
+    return any(is_list(listing.items[n]) for (_, kind), of in listing.types.items() if kind.endswith(LIST) for n in of)
 
 
 def share(run: Run, numbers: list[int], others: list[int]) -> bool:

@@ -44,8 +44,10 @@ A_LIST = """\
 """
 VM = "- apiVersion: kubevirt.io/v1\n  kind: VirtualMachine\n  metadata:\n    name: odd\n    namespace: bench\n"
 SPEC = "  spec:\n    instancetype:\n      name: size-0\n    template:\n      spec:\n        domain:\n          devices: {}\n"
+NO_LIST = "- apiVersion: example.com/v1\n  kind: AllowList\n  metadata:\n    name: x\n  items: all\n"
 ODD = {
     "an object in a List": A_LIST,
+    "a kind that only sounds like a List": NO_LIST,
     "a name that leads nowhere": (VM + SPEC).replace("size-0", "size-00"),
     "the builtin catalogue": (VM + SPEC).replace("size-0", "u1.medium"),
     "a conflict": VM + SPEC.replace("devices: {}", "cpu:\n            cores: 2"),
@@ -116,8 +118,9 @@ def test_results_of_earlier_functions_stay(monkeypatch: pytest.MonkeyPatch) -> N
 def test_what_kustomize_writes_is_rendered_object_after_object(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(whole, "run")
     out = io.BytesIO()
-    assert function.run(BENCH.encode(), out, io.StringIO()) == 0
-    assert len(out.getvalue()) > len(BENCH)
+    data = BENCH.replace("items:\n", "items:\n" + NO_LIST, 1)
+    assert function.run(data.encode(), out, io.StringIO()) == 0
+    assert len(out.getvalue()) > len(data)
 
 
 SCALARS = (
