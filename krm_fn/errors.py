@@ -20,24 +20,31 @@ class InputError(RenderError):
         self.message, self.file, self.line, self.column = message, file, line, column
 
     def __str__(self) -> str:
-        place = f"{self.file or 'stdin'}:{self.line}:{self.column}: " if self.line else f"{self.file}: " if self.file else ""
-        return place + self.message
+        return _place(self.file, self.line, self.column) + self.message
 
 
 class ConfigError(RenderError):
-    """The function config (or a flag) is wrong: `path` names the key, `message` states fact and fix."""
+    """The function config (or a flag) is wrong: `path` names the key, `message` states fact and fix.
+
+    File, line and column as in InputError; only the command knows the config's text.
+    """
 
     exit_code = 2
 
-    def __init__(self, message: str, *, path: str = "") -> None:
+    def __init__(self, message: str, *, path: str = "", file: str = "", line: int = 0, column: int = 0) -> None:
         super().__init__(message)
-        self.message, self.path = message, path
+        self.message, self.path, self.file, self.line, self.column = message, path, file, line, column
 
     def __str__(self) -> str:
-        return f"{self.path}: {self.message}" if self.path else self.message
+        path = f"{self.path}: " if self.path else ""
+        return _place(self.file, self.line, self.column) + path + self.message
 
 
 class UsageError(RenderError):
     """The command was called in a way it doesn't know."""
 
     exit_code = 2
+
+
+def _place(file: str, line: int, column: int) -> str:
+    return f"{file or 'stdin'}:{line}:{column}: " if line else f"{file}: " if file else ""

@@ -107,6 +107,16 @@ def dotted(path: Path) -> str:
     return out
 
 
+def steps(text: str) -> Path:
+    """The path that `dotted` gives as this text."""
+    import re  # only where a config is wrong
+
+    found = re.finditer(r'\["((?:[^"\\]|\\.)*)"\]|\[(\d+)\]|\.?([^.\[]+)', text, re.DOTALL)
+    return tuple(
+        int(match[2]) if match[2] else match[3] or re.sub(r"\\(.)", r"\1", match[1], flags=re.DOTALL) for match in found
+    )
+
+
 def leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
     """Every (path, value) below `value` that is no map and no list, and every empty map or list."""
     below = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()

@@ -6,11 +6,13 @@ from krm_fn import config, core, results, yamlio
 from krm_fn.console import NAME
 from krm_fn.errors import ConfigError
 from krm_fn.paths import brief
-from krm_fn.resource import LIST_VERSIONS
+from krm_fn.resource import LIST_VERSIONS, place_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import BinaryIO, TextIO
+
+    from krm_fn.yamlio import ListText
 
 
 def run(data: bytes, out: BinaryIO, err: TextIO) -> int:
@@ -24,8 +26,9 @@ def run(data: bytes, out: BinaryIO, err: TextIO) -> int:
     try:
         settings = config.read(listing.head.get("functionConfig"))
     except ConfigError as error:
-        out.write(listing.write(listing.items, [*(earlier or []), _config_result(error)]))
-        err.write(f"{NAME}: error: {error}\n")
+        found = _located(error, listing)
+        out.write(listing.write(listing.items, [*(earlier or []), _config_result(found)]))
+        err.write(f"{NAME}: error: {found}\n")
         return error.exit_code
     outcome = core.render(listing.items, settings)
     said = results.merge(earlier, outcome.findings) if outcome.findings else []
@@ -40,6 +43,13 @@ def _warn_of_version(version: object, err: TextIO) -> None:
         err.write(f"{NAME}: warning: {said}; update {NAME} if its host is newer\n")
 
 
+def _located(error: ConfigError, listing: ListText) -> ConfigError:
+    """The error with the file where the host tells it, else with line and column in the list."""
+    from krm_fn.config_places import located_in_list  # only where something is wrong
+
+    return located_in_list(error, listing, place_of(listing.head.get("functionConfig"))[0])
+
+
 def _config_result(error: ConfigError) -> dict[str, object]:
-    message = f"functionConfig {error.path}: {error.message}" if error.path else f"functionConfig: {error.message}"
-    return {"message": message, "severity": "error", "tags": {"rule": "invalid-config"}}
+    place = {"file": {"path": error.file, "index": 0}} if error.file else {}
+    return {"message": f"{error.path}: {error.message}", "severity": "error", **place, "tags": {"rule": "invalid-config"}}

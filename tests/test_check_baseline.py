@@ -200,32 +200,32 @@ def test_findings_that_are_alike_have_fingerprints_of_their_own(folder):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[]", "is no baseline; expected one map with version: 1 and a list of findings"),
-        ("", "is no baseline; expected one map with version: 1 and a list of findings"),
-        ("version: 2\nfindings: []", "version: found the number 2; expected 1"),
-        ("version: 1\nfindings: [a]", "findings[0]: found 'a'; expected a map"),
-        ("version: 1\nfindings: [{rule: a}]", "findings[0].fingerprint: is missing"),
+        ("[]", "known.yaml:1:1: is no baseline; expected one map with version: 1 and a list of findings"),
+        ("", "known.yaml: is no baseline; expected one map with version: 1 and a list of findings"),
+        ("version: 2\nfindings: []", "known.yaml:1:1: version: found the number 2; expected 1"),
+        ("version: 1\nfindings: [a]", "known.yaml:2:12: findings[0]: found 'a'; expected a map"),
+        ("version: 1\nfindings: [{rule: a}]", "known.yaml:2:12: findings[0].fingerprint: is missing"),
         (
             "version: 1\nfindings: [{fingerprint: 12, rule: a}]",
-            "findings[0].fingerprint: found the number 12; expected text, so quote it",
+            "known.yaml:2:13: findings[0].fingerprint: found the number 12; expected text, so quote it",
         ),
         (
             "version: 1\nfindings: [{fingerprint: a, rule: a, expire: b}]",
-            "findings[0].expire: is no key of a known finding; did you mean expires",
+            "known.yaml:2:38: findings[0].expire: is no key of a known finding; did you mean expires",
         ),
         (
             "version: 1\nfindings: [{fingerprint: a, rule: a, expires: 31.12.2026}]",
-            "findings[0].expires: found '31.12.2026'; expected a date YYYY-MM-DD",
+            "known.yaml:2:38: findings[0].expires: found '31.12.2026'; expected a date YYYY-MM-DD",
         ),
         (
             "version: 1\nfindings: [{fingerprint: a, rule: a, expires: 2026-02-30}]",
-            "findings[0].expires: found '2026-02-30'; expected a date YYYY-MM-DD",
+            "known.yaml:2:38: findings[0].expires: found '2026-02-30'; expected a date YYYY-MM-DD",
         ),
     ],
 )
 def test_a_wrong_baseline_is_named_with_the_place_in_it(folder, text, message):
     write(folder, known=text)
-    assert checked(folder) == (2, "", f"kubevirt-render: error: known.yaml: {message}\n")
+    assert checked(folder) == (2, "", f"kubevirt-render: error: {message}\n")
 
 
 @pytest.mark.parametrize(

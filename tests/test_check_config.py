@@ -86,7 +86,7 @@ def test_paths_of_two_repositories_need_a_choice(repository):
 def test_what_is_wrong_in_it_is_named_with_the_file(repository):
     config(repository, CONFIG % "mode: chek")
     assert run("check", "shop", cwd=repository)[2].startswith(
-        "kubevirt-render: error: .kubevirt-render.yaml: spec.mode: found 'chek'; "
+        "kubevirt-render: error: .kubevirt-render.yaml:4:8: spec.mode: found 'chek'; "
     )
 
 

@@ -402,18 +402,39 @@ def test_a_flag_beats_the_config_file(folder):
         (["--configuration", "[1]"], "--configuration: found a list; expected a map"),
         (["--configuration", "absent.yaml"], "--configuration: found 'absent.yaml'; expected a map"),
         (["--config", "absent.yaml"], "absent.yaml: No such file or directory"),
-        (["--config", "latin.txt"], "latin.txt: is no UTF-8 text, from byte 3 on"),
-        (["--config", "fn.txt"], "fn.txt: data.mode: found 'x'; expected one of expand, validate, annotate, snapshot"),
+        (["--config", "latin.txt"], "latin.txt:1:4: the byte 0xE9 is no UTF-8"),
+        (["--config", "fn.txt"], "fn.txt:3:8: data.mode: found 'x'; expected one of expand, validate, annotate, snapshot"),
+        (["--config", "two.txt"], "two.txt:3:1: a second document follows; expected one"),
+        (["--config", "broken.txt"], "broken.txt:2:1: a value is missing here"),
+        (["--configuration", "broken.txt"], "broken.txt:2:1: a value is missing here"),
+        (["--configuration", "list.txt"], "list.txt:2:1: --configuration: found a list; expected a map"),
     ],
 )
 def test_a_wrong_flag_is_named_and_nothing_is_rendered(tmp_path, arguments, message):
     (tmp_path / "vm.yaml").write_text(VM)
     (tmp_path / "fn.txt").write_text("apiVersion: v1\nkind: ConfigMap\ndata: {mode: x}\n")
     (tmp_path / "latin.txt").write_bytes(b"a: \xe9\n")
+    (tmp_path / "two.txt").write_text("a: 1\nb: 2\n---\nc: 3\n")
+    (tmp_path / "broken.txt").write_text("a: [\n")
+    (tmp_path / "list.txt").write_text("# settings\n- a\n")
     done = run("render", *arguments, "vm.yaml", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"kubevirt-render: error: {message}")
     assert done.stderr.count("\n") == 1
+
+
+def test_a_wrong_config_of_a_resource_list_is_named_with_its_place(tmp_path):
+    (tmp_path / "list.yaml").write_text(
+        "# two\nkind: ResourceList\napiVersion: config.kubernetes.io/v1\nfunctionConfig:\n  apiVersion: v1\n"
+        "  kind: ConfigMap\n  data:\n    severity.null-item: 'of'\n"
+        "items:\n- {apiVersion: v1, kind: Secret, metadata: {name: a}}\n"
+    )
+    done = run("check", "list.yaml", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "kubevirt-render: error: list.yaml:8:5: functionConfig data[\"severity.null-item\"]: found 'of'; "
+        "expected one of error, warning, info, off; did you mean off\n"
+    )
 
 
 def test_all_keys_of_the_config_are_flags(tmp_path):

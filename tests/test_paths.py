@@ -68,6 +68,11 @@ def test_paths_are_shown_with_brackets_where_dots_would_mislead(path, shown):
     assert paths.dotted(path) == shown
 
 
+@given(st.lists(st.text() | st.integers(min_value=0), max_size=4).map(tuple))
+def test_the_text_of_a_path_leads_back_to_it(path):
+    assert paths.steps(paths.dotted(path)) == path
+
+
 plain = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
     lambda below: st.lists(below, max_size=3) | st.dictionaries(st.text(max_size=3), below, max_size=3),

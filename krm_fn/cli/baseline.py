@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from krm_fn import yamlio
 from krm_fn.config_checks import child, hint, shown
+from krm_fn.config_places import located
 from krm_fn.errors import ConfigError, InputError
 from krm_fn.findings import Suppressed
 from krm_fn.paths import dotted
@@ -86,16 +87,17 @@ def read(file: str, *, may_lack: bool = False) -> Baseline:
     except FileNotFoundError:
         if may_lack:
             return Baseline(file=file)
-        raise ConfigError("there is no such baseline; --update-baseline makes it", path=file) from None
+        raise ConfigError("there is no such baseline; --update-baseline makes it", file=file) from None
     except OSError as error:
-        raise ConfigError(error.strerror or "can't be read", path=file) from None
+        raise ConfigError(error.strerror or "can't be read", file=file) from None
     try:
-        items = yamlio.read_stream(data, file=file).items
-        return Baseline(file=file, data=data, entries=entries(items[0] if len(items) == 1 else None))
+        text = yamlio.read_stream(data, file=file)
     except InputError as error:
-        raise ConfigError(str(error)) from None
+        raise ConfigError(error.message, file=file, line=error.line, column=error.column) from None
+    try:
+        return Baseline(file=file, data=data, entries=entries(text.items[0] if len(text.items) == 1 else None))
     except ConfigError as error:
-        raise ConfigError(error.message, path=f"{file}: {error.path}" if error.path else file) from None
+        raise located(error, file, lambda path: text.place(0, path, key=True)) from None
 
 
 def entries(value: Any) -> tuple[Known, ...]:

@@ -10,9 +10,12 @@ import click
 
 from krm_fn import config, sources, yamlio
 from krm_fn.cli import discovery
-from krm_fn.config_keys import KEYS
+from krm_fn.config_checks import CHECKS
+from krm_fn.config_keys import KEYS, NAMES
+from krm_fn.config_places import located, located_in_list
 from krm_fn.console import NAME
 from krm_fn.errors import ConfigError, InputError, UsageError
+from krm_fn.yamlio import ListText
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -21,11 +24,15 @@ if TYPE_CHECKING:
     from krm_fn.config import Config
     from krm_fn.config_keys import Key
     from krm_fn.sources import Repair, Sources, Watch
+    from krm_fn.yamlio import StreamText
 
     Decorator = Callable[[Any], Any]
     Choice = click.Choice[str]
 else:
     Choice = click.Choice  # generic from click 8.2 on
+
+
+CONFIGURATION = "configuration"
 
 
 class Words(Choice):
@@ -125,37 +132,63 @@ def settings(
         file = discovery.config_file(near)
     if file and verbose:
         note(f"the config is {file}")
-    base = _of_file(file) if file else config.read(found.function_config)
-    return config.with_texts(base, _texts(flags), place=_place)
+    base = _of_file(file) if file else _of_sources(found)
+    return _configured(config.with_texts(base, _texts(flags), place=_place), flags[CONFIGURATION])
 
 
 def _of_file(file: str) -> Config:
-    text = _text(file)
+    text, value = _read(file)
     try:
-        return config.read(yamlio.read_value(text))
-    except (ConfigError, InputError) as error:
-        raise ConfigError(str(error), path=file) from None
+        return config.read(value)
+    except ConfigError as error:
+        raise located(error, file, lambda path: text.place(0, path, key=True)) from None
 
 
-def _text(file: str) -> str:
+def _of_sources(found: Sources) -> Config:
+    """The config of the ResourceList that was read."""
     try:
-        return Path(file).read_text(encoding="utf-8-sig")
+        return config.read(found.function_config)
+    except ConfigError as error:
+        for source in found.sources:
+            if isinstance(source.text, ListText) and source.text.head.get("functionConfig") is found.function_config:
+                raise located_in_list(error, source.text) from None
+        raise
+
+
+def _configured(base: Config, given: str | None) -> Config:
+    """The config with what the flag `--configuration` names laid over it, where that is a file."""
+    if given is None or not os.path.isfile(given):  # noqa: PTH113
+        return base
+    text, value = _read(given)
+    row, flag = NAMES[CONFIGURATION], flag_of(CONFIGURATION)
+    try:
+        return base.but(configuration=config.merged(base.configuration, CHECKS[row.type](row, value, flag)))
+    except ConfigError as error:
+        raise located(error, given, lambda path: text.place(0, path, key=True), below=flag) from None
+
+
+def _read(file: str) -> tuple[StreamText, Any]:
+    """The text of a file, and the value of its only document, None where there is none."""
+    try:
+        text = yamlio.read_stream(Path(file).read_bytes(), file=file)
     except OSError as error:
-        raise ConfigError(error.strerror or "can't be read", path=file) from None
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"is no UTF-8 text, from byte {error.start} on", path=file) from None
+        raise ConfigError(error.strerror or "can't be read", file=file) from None
+    except InputError as error:
+        raise ConfigError(error.message, file=file, line=error.line, column=error.column) from None
+    if len(text.items) > 1:
+        raise ConfigError("a second document follows; expected one", file=file, line=text.pieces[1].line, column=1)
+    return text, text.items[0] if text.items else None
 
 
 def _texts(flags: Mapping[str, Any]) -> dict[str, str]:
-    """The flags that were given as the keys of a ConfigMap's data."""
+    """The flags that were given as the keys of a ConfigMap's data, but for what `--configuration` reads from a file."""
     texts: dict[str, str] = {}
     for key in KEYS:
         value = flags[key.field]
         if key.type == "severity":
             texts.update(_level(text) for text in value)
-        elif value is not None:
-            given = str(value).lower() if key.type == "switch" else value
-            texts[key.name] = _text(given) if key.type == "configuration" and os.path.isfile(given) else given  # noqa: PTH113
+        elif value is not None and not (key.name == CONFIGURATION and os.path.isfile(value)):  # noqa: PTH113
+            texts[key.name] = str(value).lower() if key.type == "switch" else value
     return texts
 
 

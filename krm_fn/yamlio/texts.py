@@ -5,7 +5,7 @@ from __future__ import annotations
 from krm_fn.value import Value
 from krm_fn.yamlio.compare import same
 from krm_fn.yamlio.emit import Style, block, dump, flow
-from krm_fn.yamlio.layout import Unspliceable, breaks, line_start, newline_of
+from krm_fn.yamlio.layout import Unspliceable, breaks, column_of, line_start, newline_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -268,6 +268,23 @@ class ListText(Text):
         self.head, self.top = head, top
         self.crossing: list[tuple[int, int, str, Any]] = []
         self.json = bool(top and top.flow and data[top.keys[0][1] : top.keys[0][1] + 1] == b'"')
+
+    def place_in_head(self, path: Path) -> tuple[int, int]:
+        """The line and column, from 1, of the last key of a path in `head`, or of what is nearest around it.
+
+        (0, 0) where the text doesn't tell.
+        """
+        from krm_fn.yamlio.events import YAMLError
+
+        for name, start, _, _, end in self.top.keys if self.top else ():
+            if name == path[0]:
+                before = self.data[:start].decode()
+                piece = Piece(start=start, end=end, line=breaks(before, len(before)) + 1, column=column_of(before, len(before)))
+                try:
+                    return StreamText(self.data, self.file, [self.head.get(name)], [piece]).place(0, path, key=True)
+                except YAMLError:  # brackets may stand where only brackets around them allow it
+                    break
+        return 0, 0
 
     def write(self, items: Sequence[Any], results: Sequence[Any] = ()) -> bytes:
         """The list with these items: those that are the ones read leave as they came, changed ones with their changes spliced
