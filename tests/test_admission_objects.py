@@ -14,7 +14,7 @@ from krm_fn import releases
 from krm_fn.admission.objects import KINDS, admit_object
 from krm_fn.cluster import Cluster
 from krm_fn.instance.defaults import set_webhook_defaults
-from krm_fn.paths import copy, dotted, put
+from krm_fn.paths import copy, dotted, get, put
 
 PARITY = Path(__file__).resolve().parents[1].parent / "shared" / "parity" / "objects-v1.9.0.jsonl.gz"
 VMI_SPEC = PLAIN["spec"]["template"]["spec"]
@@ -25,18 +25,25 @@ def _object(kind: str, spec: dict[str, Any]) -> dict[str, Any]:
     return {"apiVersion": f"{GROUPS[kind]}/v1", "kind": kind, "metadata": {"name": "x"}, "spec": spec}
 
 
-def _paths(kind: str, spec: dict[str, Any]) -> list[tuple[str, str]]:
-    causes = admit_object(_object(kind, spec), cluster=Cluster(), release=releases.NEWEST)
+def _paths(
+    kind: str, spec: dict[str, Any], *, configuration: dict[str, Any] | None = None, release: releases.Release = releases.NEWEST
+) -> list[tuple[str, str]]:
+    causes = admit_object(_object(kind, spec), cluster=Cluster(configuration=configuration or {}), release=release)
     return [(dotted(cause.path), cause.upstream_path) for cause in causes]
 
 
-def _instance(changes: dict[tuple[str, ...], Any]) -> list[tuple[str, str]]:
-    obj = _object("VirtualMachineInstance", copy(VMI_SPEC))
+def _instance(
+    changes: dict[tuple[str, ...], Any],
+    *,
+    configuration: dict[str, Any] | None = None,
+    release: releases.Release = releases.NEWEST,
+) -> list[tuple[str, str]]:
+    obj, cluster = _object("VirtualMachineInstance", copy(VMI_SPEC)), Cluster(configuration=configuration or {})
     for path, value in changes.items():
         put(obj, path, value)
     done = copy(obj)
-    set_webhook_defaults(done["spec"], cluster=Cluster(), release=releases.NEWEST)
-    causes = admit_object(obj, completed=done, cluster=Cluster(), release=releases.NEWEST)
+    set_webhook_defaults(done["spec"], cluster=cluster, release=release)
+    causes = admit_object(obj, completed=done, cluster=cluster, release=release)
     return [(dotted(cause.path), cause.upstream_path) for cause in causes]
 
 
@@ -111,6 +118,90 @@ FEATURES = ("spec", "domain", "features")
 )
 def test_an_instance_is_judged_with_its_defaults(changes, expected):
     assert _instance(changes) == expected
+
+
+EFI = {("spec", "architecture"): "arm64", ("spec", "domain", "firmware"): {"bootloader": {"efi": {"secureBoot": True}}}}
+SMM = {(*FEATURES, "smm"): {"enabled": True}}
+OPEN = {"developerConfiguration": {"featureGates": ["MultiArchitecture", "VideoConfig"]}}
+
+
+@pytest.mark.parametrize(
+    ("changes", "since", "before", "after"),
+    [
+        ({("spec", "architecture"): "riscv64"}, "1.5", [], [("spec.architecture", "")]),
+        ({(*DEVICES, "watchdog"): {"diag288": {}}}, "1.5", [], [("spec.domain.devices.watchdog", "")]),
+        (
+            {("spec", "architecture"): "arm64", (*DEVICES, "watchdog"): {"i6300esb": {}}},
+            "1.5",
+            *[[("spec.domain.devices.watchdog", "")]] * 2,
+        ),
+        ({("spec", "architecture"): "ppc64le"}, "1.6", [("spec.architecture", "")], []),
+        ({("spec", "architecture"): "ppc64le"}, "1.7", [], [("spec.architecture", "")]),
+        (
+            {("spec", "architecture"): "ppc64le", (*DEVICES, "video"): {"type": "ramfb"}},
+            "1.7",
+            [("spec.domain.devices.video.type", "")],
+            [("spec.architecture", "")],
+        ),
+        (
+            {("spec", "architecture"): "arm64", ("spec", "domain", "cpu", "model"): "cortex-a57"},
+            "1.6",
+            [],
+            [("spec.domain.cpu.model", "")],
+        ),
+        (
+            {**EFI, **SMM},
+            "1.8",
+            [
+                (
+                    "spec.domain.firmware.bootloader.efi.secureBoot",
+                    "spec.domain.firmware.bootloader.efi.secureboot",
+                )
+            ],
+            [],
+        ),
+    ],
+)
+def test_an_instance_is_judged_by_what_its_release_knows_of_architectures(changes, since, before, after):
+    """upstream: ValidateVirtualMachineInstancePerArch, and pkg/virt-api/webhooks/{amd64,arm64,s390x,ppc64le}.go"""
+    former = f"1.{int(since.partition('.')[2]) - 1}"
+    for release, expected in ((former, before), (since, after)):
+        assert _instance(changes, configuration=OPEN, release=releases.parse(release)) == expected
+
+
+def _replicas(binding: str) -> dict[str, Any]:
+    spec = copy(REPLICAS)
+    put(spec, ("template", "spec", "domain", "devices", "interfaces"), [{"name": "default", "bridge": {}, binding: {}}])
+    return spec
+
+
+NIC = "spec.template.spec.domain.devices.interfaces[0]"
+
+
+@pytest.mark.parametrize("release", ["1.8", "1.9"])
+@pytest.mark.parametrize(("binding", "gate"), [("passt", "Passt"), ("macvtap", "Macvtap")])
+def test_replicas_may_have_bindings_that_are_gone_unless_their_gate_is_listed(binding, gate, release):
+    """upstream: ValidateFeatureGates, where validateDiscontinuedBindings looks at VMs and instances only"""
+    pool = copy(POOL)
+    interfaces = get(_replicas(binding), ("template", "spec", "domain", "devices", "interfaces"))
+    put(pool, ("virtualMachineTemplate", "spec", "template", "spec", "domain", "devices", "interfaces"), interfaces)
+    path = f"domain.devices.interfaces[0].{binding}"
+    for kind, spec, base in (
+        ("VirtualMachineInstanceReplicaSet", _replicas(binding), "spec.template.spec."),
+        ("VirtualMachinePool", pool, "spec.virtualMachineTemplate.spec.template.spec."),
+    ):
+        listed = {"developerConfiguration": {"featureGates": [gate]}}
+        assert _paths(kind, spec, release=releases.parse(release)) == []
+        assert _paths(kind, spec, configuration=listed, release=releases.parse(release)) == [(base + path, "")]
+
+
+def test_replicas_by_slirp_need_the_clusters_permission_until_1_6():
+    """upstream: pkg/network/admitter/slirp.go:validateSlirpBinding"""
+    former, spec = releases.parse("1.5"), _replicas("slirp")
+    permitting = {"network": {"permitSlirpInterface": True}}
+    assert _paths("VirtualMachineInstanceReplicaSet", spec, release=former) == [(NIC + ".slirp", NIC + ".name")]
+    assert _paths("VirtualMachineInstanceReplicaSet", spec, configuration=permitting, release=former) == []
+    assert _paths("VirtualMachineInstanceReplicaSet", spec, release=releases.parse("1.6")) == []
 
 
 def test_an_instance_without_its_defaults_is_judged_as_it_stands():

@@ -10,6 +10,7 @@ from admitting import errors_of, gates
 from krm_fn import releases
 
 NIC = "domain.devices.interfaces[0]"
+ADDED = {"name": "a", "volumeSource": {"dataVolume": {"name": "a"}}}
 CLAIM = {"name": "root", "persistentVolumeClaim": {"claimName": "x"}}
 
 # (what, changes of the plain VM, cluster, the first release of the newer behaviour, the cause before it, the cause from it on)
@@ -40,6 +41,25 @@ DIFFERENCES: list[tuple[str, dict[str, Any], dict[str, Any], str, tuple[str, str
         "1.9",
         None,
         ("resourceClaims[0]", ""),
+    ),
+    (
+        "an absent interface of a network without source",  # upstream: LookUpDefaultNetwork
+        {
+            "networks.0": {"name": "default"},
+            "domain.devices.interfaces.0": {"name": "default", "bridge": {}, "state": "absent"},
+        },
+        {},
+        "1.9",
+        (NIC + ".state", ""),
+        None,
+    ),
+    (
+        "a GPU by a claim without name",  # upstream: validateDRADevices, of whose names pointers became strings
+        {"domain.devices.gpus": [{"name": "a", "claimName": ""}]},
+        gates("GPUsWithDRA"),
+        "1.9",
+        ("domain.devices.gpus[0].claimName", ""),
+        ("domain.devices.gpus[0]", "domain.devices.gpus"),
     ),
     ("video, ungated since", {"domain.devices.video": {}}, {}, "1.9", ("domain.devices.video", "video"), None),
     (
@@ -111,6 +131,22 @@ DIFFERENCES: list[tuple[str, dict[str, Any], dict[str, Any], str, tuple[str, str
         None,
         ("domain.devices.disks[0].blockSize.custom.logical", ""),
     ),
+    (
+        "an added disk that boots first of none",  # upstream: ValidateHotplugDiskConfiguration
+        {"/status.volumeRequests": [{"addVolumeOptions": {**ADDED, "disk": {"disk": {"bus": "scsi"}, "bootOrder": 0}}}]},
+        {},
+        "1.7",
+        ("domain.devices.disks[1].bootOrder", ""),
+        ("status.volumeRequests[0].addVolumeOptions.disk.bootOrder", "spec.domain.devices.disks[1].bootOrder"),
+    ),
+    (
+        "a machine type that the cluster does not name for s390x",  # upstream: GetEmulatedMachines
+        {"architecture": "s390x", "domain.machine": {"type": "s390-ccw-virtio"}},
+        {"architectureConfiguration": {"s390x": {"emulatedMachines": ["other*"]}}},
+        "1.7",
+        None,
+        ("domain.machine.type", ""),
+    ),
     ("launchSecurity of nothing", {"domain.launchSecurity": {}}, {}, "1.7", None, ("domain.launchSecurity", "launchSecurity")),
     (
         "an empty cdrom, its gate open",
@@ -127,6 +163,33 @@ DIFFERENCES: list[tuple[str, dict[str, Any], dict[str, Any], str, tuple[str, str
         "1.6",
         None,
         ("domain.machine.type", ""),
+    ),
+    (
+        "a machine type that is the pattern, but no match of the expression",  # upstream: validateEmulatedMachine
+        {"domain.machine": {"type": "a+b"}},
+        {"emulatedMachines": ["a+b"]},
+        "1.6",
+        ("domain.machine.type", ""),
+        None,
+    ),
+    (
+        "slirp that the cluster does not permit",  # upstream: validateSlirpBinding
+        {"domain.devices.interfaces.0": {"name": "default", "slirp": {}}},
+        {},
+        "1.6",
+        (NIC + ".slirp", NIC + ".name"),
+        None,
+    ),
+    (
+        "slirp off the pod network",
+        {
+            "domain.devices.interfaces.0": {"name": "default", "slirp": {}},
+            "networks.0": {"name": "default", "multus": {"networkName": "x"}},
+        },
+        {"network": {"permitSlirpInterface": True}},
+        "1.6",
+        (NIC + ".slirp", NIC + ".name"),
+        None,
     ),
     (
         "a persistent TPM",
@@ -212,6 +275,14 @@ DIFFERENCES: list[tuple[str, dict[str, Any], dict[str, Any], str, tuple[str, str
         "1.8",
         ("domain.devices.gpus[0]", "spec.domain.devices.gpus"),
         ("domain.devices.gpus[0]", "domain.devices.gpus"),
+    ),
+    (
+        "a GPU's claim without name",  # upstream: validateCreationDRA
+        {"domain.devices.gpus": [{"name": "a", "claimName": ""}]},
+        gates("GPUsWithDRA"),
+        "1.8",
+        ("resourceClaims", ""),
+        ("domain.devices.gpus[0].claimName", ""),
     ),
     (
         "a GPU's claim from nowhere",

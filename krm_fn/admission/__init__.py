@@ -86,7 +86,7 @@ def _plan(name: str, release: Release) -> Plan:
     key = name, release.version
     if key not in _plans:
         groups, examinations = {
-            "instance": (GROUPS, EXAMINATIONS),
+            "instance": (GROUPS, (*EXAMINATIONS, *former.TEMPLATE_EXAMINATIONS)),
             "vm": (GROUPS, (*EXAMINATIONS, *VM_EXAMINATIONS)),
         }[name]
         _plans[key] = Plan(groups, examinations, release)

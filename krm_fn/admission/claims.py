@@ -26,6 +26,8 @@ DRA = "pkg/dra/admitter/dra_admitter.go:"
 DEVICES = ("domain", "devices")
 
 CLAIMED_NETWORKS_SINCE: Version = (1, 9)
+# Before that the names of claim and request are pointers in Go: empty text is there, and makes the device one by claim.
+EMPTY_IS_UNSET_SINCE: Version = (1, 9)
 
 GROUPS = (
     Group(
@@ -78,13 +80,16 @@ KINDS = (
 )
 
 
-def claims_of(device: Object) -> bool:
+def claims_of(device: Object, scope: Scope) -> bool:
     """True for a device that comes by claim: it names a claim or a request, and no device."""
-    return not is_set(device.get("deviceName")) and _has_claim(device)
+    return not is_set(device.get("deviceName")) and _has_claim(device, scope)
 
 
-def _has_claim(device: Object) -> bool:
-    return is_set(device.get("claimName")) or is_set(device.get("requestName"))
+def _has_claim(device: Object, scope: Scope) -> bool:
+    names = device.get("claimName"), device.get("requestName")
+    if scope.release.within(since=EMPTY_IS_UNSET_SINCE):
+        return any(is_set(name) for name in names)
+    return any(name is not None for name in names)
 
 
 @examine(upstream=DRA + "validateCreationDRA", since=(1, 8))
@@ -107,7 +112,7 @@ def claimed_devices(scope: Scope) -> Iterator[Cause]:
 
 def _devices_of_kind(scope: Scope, kind: Kind, owners: dict[tuple[str, str], Path]) -> Iterator[Cause]:
     devices, at = maps(scope.devices.get(kind.key)), (*DEVICES, kind.key)
-    claimed = [index for index, device in enumerate(devices) if claims_of(device)]
+    claimed = [index for index, device in enumerate(devices) if claims_of(device, scope)]
     named = f"domain.devices.{kind.key}"
     if kind.unmixed and claimed and len(claimed) < len(devices):
         yield scope.cause((*at, claimed[0]), f"{kind.key} by name and by claim do not go together; use one sort", named=named)
@@ -116,7 +121,7 @@ def _devices_of_kind(scope: Scope, kind: Kind, owners: dict[tuple[str, str], Pat
         if not is_set(device.get("deviceName")) and index not in claimed:
             message = "a device comes by name or by claim; set deviceName, or claimName and requestName"
             yield scope.cause((*at, index), message, reason=REQUIRED, named=named)
-        elif index not in claimed and _has_claim(device):
+        elif index not in claimed and _has_claim(device, scope):
             yield scope.cause((*at, index), "a device comes by name or by claim; remove one of the two", named=named)
     if claimed and not scope.gate(kind.gate):
         message = f"{kind.key} by claim need the feature gate {kind.gate}, which is not open; list it or use deviceName"
@@ -158,12 +163,12 @@ def claimed_gpus(scope: Scope) -> Iterator[Cause]:
     """GPUs by name or by claim, as the first releases with claims look at them; upstream names `spec` twice."""
     gpus, named = maps(scope.devices.get("gpus")), "spec.domain.devices.gpus"
     at = ("domain", "devices", "gpus")
-    claims = [not is_set(gpu.get("deviceName")) and _has_claim(gpu) for gpu in gpus]
+    claims = [claims_of(gpu, scope) for gpu in gpus]
     for index, gpu in enumerate(gpus):
         if not is_set(gpu.get("deviceName")) and not claims[index]:
             yield scope.cause((*at, index), "a GPU has no device; set deviceName", named=named)
             return
-        if is_set(gpu.get("deviceName")) and _has_claim(gpu):
+        if is_set(gpu.get("deviceName")) and _has_claim(gpu, scope):
             yield scope.cause((*at, index), "a GPU comes by name or by claim; remove one of the two", named=named)
     if any(claims) and not scope.gate("GPUsWithDRA"):
         yield scope.cause((*at, claims.index(True)), shut("GPUs by claim", "GPUsWithDRA"), named=named)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from krm_fn.admission.causes import FORBIDDEN, REQUIRED, shown
 from krm_fn.admission.checks import Check, Group, examine, exclusive, is_on, required, shut, use
-from krm_fn.admission.formats import is_clean_path, matches_glob
+from krm_fn.admission.formats import is_clean_path, is_label, matches_glob
 from krm_fn.admission.scope import name_of
 from krm_fn.paths import as_list, as_map, get, is_set
 
@@ -32,6 +32,8 @@ EMULATED_MACHINES = {
     "": ("q35*", "pc-q35*"),
 }
 PPC64LE_UNTIL: Version = (1, 7)
+# Before that the machine types of s390x could not be configured by architecture.
+S390X_CONFIGURED_SINCE: Version = (1, 7)
 # Before that the patterns were regular expressions, found anywhere in the machine type.
 GLOBS_SINCE: Version = (1, 6)
 TDX_WITHOUT_SMM_SINCE: Version = (1, 9)
@@ -104,10 +106,11 @@ def machine_type(scope: Scope) -> Iterator[Cause]:
 
 
 def _matches(pattern: str, machine: str, scope: Scope) -> bool:
-    if matches_glob(pattern, machine):
-        return True
     if scope.release.within(since=GLOBS_SINCE):
-        return False
+        return matches_glob(pattern, machine)
+    start = pattern.removesuffix("*")
+    if is_label(start) and machine.startswith(start):
+        return True  # found by the expression as well
     import re  # heavy, and only for releases before 1.6
 
     try:
@@ -124,8 +127,9 @@ def emulated_machines(scope: Scope) -> list[str]:
     architecture = scope.spec.get("architecture")
     known = ("arm64", "s390x", "ppc64le") if scope.release.within(until=PPC64LE_UNTIL) else ("arm64", "s390x")
     key = architecture if isinstance(architecture, str) and architecture in known else ""
-    setting = scope.cluster.setting
-    own = setting("emulatedMachines") or setting("architectureConfiguration", key or "amd64", "emulatedMachines")
+    own = scope.cluster.setting("emulatedMachines")
+    if not own and (key != "s390x" or scope.release.within(since=S390X_CONFIGURED_SINCE)):
+        own = scope.cluster.setting("architectureConfiguration", key or "amd64", "emulatedMachines")
     return [pattern for pattern in as_list(own) or EMULATED_MACHINES[key] if isinstance(pattern, str)]
 
 
@@ -149,7 +153,7 @@ def secure_boot_without_smm(scope: Scope) -> Iterator[Cause]:
     """Secure boot needs System Management Mode, except under TDX, whose keys are in the ROM."""
     exempt = scope.release.within(since=TDX_WITHOUT_SMM_SINCE)
     confidential = exempt and get(scope.domain, ("launchSecurity", "tdx")) is not None
-    if _secure_boot(scope.domain) and not is_on(get(scope.domain, ("features", "smm"))) and not confidential:
+    if has_secure_boot(scope.domain) and not is_on(get(scope.domain, ("features", "smm"))) and not confidential:
         at: Path = (*FIRMWARE, "bootloader", "efi", "secureBoot")
         fix = "set features.smm, or secureBoot to false"
         if get(scope.domain, ("features", "smm", "enabled")) is False:
@@ -157,7 +161,8 @@ def secure_boot_without_smm(scope: Scope) -> Iterator[Cause]:
         yield scope.cause(at, f"secure boot needs SMM; {fix}", named="domain")
 
 
-def _secure_boot(domain: Object) -> bool:
+def has_secure_boot(domain: Object) -> bool:
+    """True where the guest boots by UEFI, and secure boot is not off."""
     efi = get(domain, ("firmware", "bootloader", "efi"))
     return isinstance(efi, dict) and efi.get("secureBoot") in (None, True)
 
@@ -201,7 +206,7 @@ def _encryption_trouble(scope: Scope, kind: str) -> Iterator[str]:
         yield "tdx does not go with SMM; set features.smm.enabled to false"
     if efi is None:
         yield f"{kind} needs UEFI; set firmware.bootloader.efi"
-    elif kind in ("sev", "snp") and _secure_boot(scope.domain):
+    elif kind in ("sev", "snp") and has_secure_boot(scope.domain):
         yield f"{kind} does not go with secure boot; set efi.secureBoot to false"
     if kind in ("snp", "tdx") and as_map(efi).get("persistent") is True:
         yield f"{kind} does not go with persistent EFI variables; remove efi.persistent"

@@ -149,6 +149,21 @@ def bindings_off_their_network(scope: Scope) -> Iterator[Cause]:
                 yield scope.cause(at, f"{key} works with a {source} network only; use another binding", named=named)
 
 
+@examine(*INTERFACES, upstream=NET + "slirp.go:validateSlirpBinding", until=(1, 6))
+def slirp(scope: Scope) -> Iterator[Cause]:
+    """Slirp where nothing is created yet, as in replica sets and pools; one without network is told of elsewhere."""
+    networks = {name_of(network): network for network in reversed(scope.networks)}
+    for index, interface in enumerate(scope.interfaces):
+        network = networks.get(name_of(interface))
+        if interface.get("slirp") is None or network is None:
+            continue
+        at, named = (*INTERFACES, index, "slirp"), NAME.format(index)
+        if network.get("pod") is None:
+            yield scope.cause(at, "slirp works on the pod network only; use another binding", named=named)
+        elif scope.cluster.setting("network", "permitSlirpInterface") is not True:
+            yield scope.cause(at, "the cluster permits no slirp; use masquerade", named=named)
+
+
 @examine(*INTERFACES, upstream="pkg/virt-config/featuregate/validator.go:ValidateFeatureGates", until=(1, 8))
 def discontinued_gates(scope: Scope) -> Iterator[Cause]:
     """A gate that is listed though its binding is gone; upstream names no path."""
@@ -193,11 +208,14 @@ def slic_table(scope: Scope) -> Iterator[Cause]:
 
 EXAMINATIONS = (
     bindings_off_their_network,
+    slirp,
     discontinued_gates,
     shared_config,
     secure_execution,
     slic_table,
 )
+# What creates VMs later is still refused for such a gate; a VM itself is refused for the binding, whatever is listed.
+TEMPLATE_EXAMINATIONS = (discontinued_gates.but(since=(1, 8), until=()),)
 
 # What 1.4 asks of the metadata and of the VM around the instance's spec.
 OUTER_UNTIL: Version = (1, 5)

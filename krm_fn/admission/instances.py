@@ -8,6 +8,7 @@ from __future__ import annotations
 from krm_fn.admission.amounts import whole
 from krm_fn.admission.causes import INVALID, NOT_SUPPORTED, REQUIRED, shown
 from krm_fn.admission.checks import count, examine, use
+from krm_fn.admission.firmware import has_secure_boot
 from krm_fn.admission.scope import maps, name_of
 from krm_fn.paths import as_map, get, is_set
 from krm_fn.value import Value
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from krm_fn.admission.causes import Cause
     from krm_fn.admission.scope import Scope
     from krm_fn.paths import Path
+    from krm_fn.releases import Version
     from krm_fn.resource import Object
 
 VMI = "pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go:"
@@ -34,20 +36,31 @@ NEEDS = (("evmcs", "vapic"), ("ipi", "vpindex"), ("tlbflush", "vpindex"), ("syni
 RESERVED_PATHS = ("/var/run/kubevirt", "/var/run/libvirt")
 
 
-class Platform(Value):
-    """What an architecture can do: the kinds of watchdog and of video; `uefi_only` where it is picky as arm64 is."""
-
-    watchdogs: tuple[str, ...]
-    videos: tuple[str, ...]
-    picky: bool = False
-
-
-PLATFORMS = {
-    "amd64": Platform(watchdogs=("i6300esb",), videos=("vga", "cirrus", "virtio", "ramfb", "bochs")),
-    "arm64": Platform(watchdogs=(), videos=("virtio", "ramfb"), picky=True),
-    "s390x": Platform(watchdogs=("diag288",), videos=("virtio",)),
-}
 WATCHDOGS = ("i6300esb", "diag288")
+
+
+class Platform(Value):
+    """What an architecture can do: the kinds of watchdog and of video. `watchdogs` is None where nothing is asked of them."""
+
+    architecture: str
+    watchdogs: tuple[str, ...] | None
+    videos: tuple[str, ...]
+    since: Version = ()
+    until: Version = ()
+
+
+PLATFORMS = (
+    Platform(architecture="amd64", watchdogs=("i6300esb",), videos=("vga", "cirrus", "virtio", "ramfb", "bochs"), since=(1, 5)),
+    Platform(architecture="arm64", watchdogs=(), videos=("virtio", "ramfb")),
+    Platform(architecture="s390x", watchdogs=("diag288",), videos=("virtio",), since=(1, 5)),
+    Platform(architecture="ppc64le", watchdogs=None, videos=("virtio", "bochs", "vga", "cirrus"), since=(1, 6), until=(1, 7)),
+)
+# Before that an architecture without a row is one of which nothing is asked.
+PLATFORMS_COMPLETE_SINCE: Version = (1, 5)
+
+# What of arm64 was refused until, and since when.
+ARM64_SECURE_BOOT_UNTIL: Version = (1, 8)
+ARM64_ONE_MODEL_SINCE: Version = (1, 6)
 
 
 @examine("volumes", upstream=VMI + "validateVirtualMachineInstanceSpecVolumeDisks")
@@ -113,22 +126,29 @@ def _vmx(scope: Scope) -> Iterator[Cause]:
 @examine(upstream=VMI + "ValidateVirtualMachineInstancePerArch")
 def architecture_limits(scope: Scope) -> Iterator[Cause]:
     architecture = scope.spec.get("architecture")
-    platform = PLATFORMS.get(architecture) if isinstance(architecture, str) else None
+    known = [row for row in PLATFORMS if scope.release.within(since=row.since, until=row.until)]
+    platform = next((row for row in known if row.architecture == architecture), None)
     if platform is None:
-        message = f"architecture {shown(architecture)} is not known; {use(list(PLATFORMS))}"
-        yield scope.cause(("architecture",), message, reason=INVALID)
+        if scope.release.within(since=PLATFORMS_COMPLETE_SINCE):
+            message = f"architecture {shown(architecture)} is not known; {use([row.architecture for row in known])}"
+            yield scope.cause(("architecture",), message, reason=INVALID)
         return
+    yield from _platform_limits(scope, platform)
+    if architecture == "arm64":
+        yield from _arm64(scope)
+
+
+def _platform_limits(scope: Scope, platform: Platform) -> Iterator[Cause]:
+    architecture, watchdogs = platform.architecture, platform.watchdogs
     watchdog, video = scope.devices.get("watchdog"), scope.devices.get("video")
     kinds = tuple(kind for kind in WATCHDOGS if as_map(watchdog).get(kind) is not None)
-    if watchdog is not None and (not platform.watchdogs or kinds != platform.watchdogs):
-        known = use(platform.watchdogs) if platform.watchdogs else "remove it"
+    if watchdog is not None and watchdogs is not None and (not watchdogs or kinds != watchdogs):
+        known = use(watchdogs) if watchdogs else "remove it"
         at: Path = ("domain", "devices", "watchdog")
         yield scope.cause(at, f"the watchdog is not one of {architecture}; {known}", reason=NOT_SUPPORTED)
     if video is not None and as_map(video).get("type") not in platform.videos:
         message = f"video type {shown(as_map(video).get('type'))} is not one of {architecture}; {use(platform.videos)}"
         yield scope.cause(("domain", "devices", "video", "type"), message, reason=NOT_SUPPORTED)
-    if platform.picky:
-        yield from _arm64(scope)
 
 
 def _arm64(scope: Scope) -> Iterator[Cause]:
@@ -136,8 +156,18 @@ def _arm64(scope: Scope) -> Iterator[Cause]:
     if get(scope.domain, ("firmware", "bootloader", "bios")) is not None:
         at: Path = ("domain", "firmware", "bootloader", "bios")
         yield scope.cause(at, "arm64 boots by UEFI only; use bootloader.efi", reason=NOT_SUPPORTED)
-    if is_set(scope.cpu.get("model")) and scope.cpu["model"] != "host-passthrough":
-        message = f"CPU model {shown(scope.cpu['model'])} is not one of arm64; use host-passthrough"
+    if scope.release.within(until=ARM64_SECURE_BOOT_UNTIL) and has_secure_boot(scope.domain):
+        at = ("domain", "firmware", "bootloader", "efi", "secureBoot")
+        named = "domain.firmware.bootloader.efi.secureboot"
+        yield scope.cause(
+            at,
+            "arm64 has no secure boot, which is on where nothing says so; set secureBoot to false",
+            reason=NOT_SUPPORTED,
+            named=named,
+        )
+    model, one = scope.cpu.get("model"), scope.release.within(since=ARM64_ONE_MODEL_SINCE)
+    if (is_set(model) and model != "host-passthrough") if one else model == "host-model":
+        message = f"CPU model {shown(model)} is not one of arm64; use host-passthrough"
         yield scope.cause(("domain", "cpu", "model"), message, reason=NOT_SUPPORTED)
     for index, disk in enumerate(scope.disks):
         for key in ("disk", "cdrom", "lun"):

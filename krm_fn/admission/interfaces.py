@@ -31,6 +31,8 @@ PORTS = 65536
 MOST_PORT_RANGES = 10
 PORT_NAMED_SINCE: Version = (1, 9)
 PRIVATE_OPTIONS = (224, 254)
+# Before that every network that is not a Multus network beside the default one could be the default, one without source too.
+DEFAULT_HAS_SOURCE_SINCE: Version = (1, 9)
 
 # Upstream blames the name for what a binding lacks.
 NAME = "domain.devices.interfaces[{0}].name"
@@ -118,9 +120,18 @@ def bindings_off_pod_network(scope: Scope) -> Iterator[Cause]:
             yield scope.cause((*at, "bridge"), message, named=named)
 
 
+def _is_default(network: Object, scope: Scope) -> bool:
+    """upstream: pkg/network/vmispec/network.go:LookUpDefaultNetwork"""
+    if is_default_multus(network):
+        return True
+    if scope.release.within(since=DEFAULT_HAS_SOURCE_SINCE):
+        return network.get("pod") is not None
+    return network.get("multus") is None
+
+
 @examine(*INTERFACES, upstream=STATE)
 def absent_default_interface(scope: Scope) -> Iterator[Cause]:
-    default = next((n for n in scope.networks if n.get("pod") is not None or is_default_multus(n)), None)
+    default = next((network for network in scope.networks if _is_default(network, scope)), None)
     for index, interface in enumerate(scope.interfaces):
         if interface.get("state") == "absent" and default is not None and name_of(interface) == name_of(default):
             yield scope.cause((*INTERFACES, index, "state"), "the default network's interface cannot be absent; remove state")

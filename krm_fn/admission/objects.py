@@ -194,7 +194,10 @@ def _plan(name: str, release: Release) -> Plan:
                 (*admission.EXAMINATIONS, *interfaces.VM_EXAMINATIONS, *instances.EXAMINATIONS),
             ),
             "pool": (POOL_GROUPS, ()),
-            "pool template": (admission.GROUPS, (*admission.EXAMINATIONS, *memory.VM_EXAMINATIONS)),
+            "pool template": (
+                admission.GROUPS,
+                (*admission.EXAMINATIONS, *former.TEMPLATE_EXAMINATIONS, *memory.VM_EXAMINATIONS),
+            ),
             "preset": (PRESET_GROUPS, PRESET_EXAMINATIONS),
             "instancetype": (sizes.INSTANCETYPE_GROUPS, ()),
             "preference": (sizes.PREFERENCE_GROUPS, sizes.PREFERENCE_EXAMINATIONS),

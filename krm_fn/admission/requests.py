@@ -26,6 +26,8 @@ PLACE = ("status", "volumeRequests")
 NAMED = "Status.volumeRequests"
 SOURCES = ("persistentVolumeClaim", "dataVolume")
 ACTIONS = ("addVolumeOptions", "removeVolumeOptions")
+# Before that the boot order of an added disk is looked at in the VM only, once the request is carried out.
+BOOT_ORDER_SINCE: Version = (1, 7)
 
 
 class Buses(Value):
@@ -80,7 +82,8 @@ def _disk(disk: Object, at: Path, release: Release) -> Iterator[Cause]:
         )
     elif disk.get("dedicatedIOThread") is True and bus != "virtio":
         yield _cause((*at, "dedicatedIOThread"), "dedicatedIOThread needs the bus virtio; change the bus or remove it")
-    if disk.get("bootOrder") is not None and number(disk["bootOrder"]) < 1:
+    ordered = release.within(since=BOOT_ORDER_SINCE) and disk.get("bootOrder") is not None
+    if ordered and number(disk["bootOrder"]) < 1:
         path, named = (*at, "bootOrder"), "spec.domain.devices.disks[1].bootOrder"  # upstream's own number, whichever disk
         yield Cause(path=path, message="bootOrder is out of range; count from 1", upstream_path=named, upstream=UPSTREAM)
 
