@@ -32,9 +32,9 @@ def shown(value: object) -> str:
 
 def hint(word: object, known: Sequence[str]) -> str:
     """The end of a message that names the known word nearest to a misspelt one; "" where none is near."""
-    from krm_fn.rules import nearest  # only when something is wrong
+    from krm_fn.likest import nearest  # only when something is wrong
 
-    likely = nearest(word, known) if isinstance(word, str) else ()
+    likely = nearest(word, tuple(known)) if isinstance(word, str) else ()
     return f"; did you mean {likely[0]}" if likely else ""
 
 

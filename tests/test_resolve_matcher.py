@@ -59,11 +59,10 @@ def test_beside_namesakes_of_another_group_present_names_still_go_before_former_
 
 
 def test_suggestions_end_where_they_would_make_a_run_slow():
-    many = [f"name-{number}" for number in range(150_000)]
     lookup = Lookup(Bundle([]))
     assert lookup.nearest("name-1", ["name-2"]) == ("name-2",)
-    assert lookup.nearest("", many) == ()
-    assert lookup.nearest("name-1", many) == ()
+    assert lookup.nearest("name-1", [f"name-{number}" for number in range(400_000)]) == ()
+    assert lookup.nearest("name-1", ["name-2"]) == ()
 
 
 def test_a_name_that_kustomize_has_since_prefixed_is_found():

@@ -68,7 +68,7 @@ def _module(name: str) -> str:
 def _fix(word: str) -> str:
     import os
 
-    from krm_fn.rules import nearest
+    from krm_fn.likest import nearest
 
     if os.path.exists(word):  # noqa: PTH110
         return f"to render it: `{NAME} render {word}`"

@@ -18,6 +18,7 @@ from krm_fn.cli.salvage import certain, findings, salvage
 from krm_fn.cli.schemas import read_schemas, schemas_option
 from krm_fn.console import write_out
 from krm_fn.errors import UsageError
+from krm_fn.likest import nearest
 from krm_fn.resource import ref_of
 
 if TYPE_CHECKING:
@@ -197,7 +198,7 @@ def _targets(outputs: tuple[str, ...]) -> list[tuple[str, str]]:
     for text in outputs:
         name, _, file = text.partition("=")
         if name not in FORMATS:
-            likely = rules.nearest(name, tuple(FORMATS))
+            likely = nearest(name, tuple(FORMATS))
             fix = f"; did you mean {likely[0]}" if likely else ""
             raise UsageError(f"-o: {name!r} is no format; expected one of {', '.join(FORMATS)}{fix}")
         targets.append((name, "" if file == "-" else file))

@@ -9,7 +9,7 @@ The matcher as written (its path is the field at fault, or the matcher)
     kind-and-inference          it has a kind beside inferFromVolume; d `volume`
     bad-policy                  inferFromVolumeFailurePolicy is neither Ignore nor Reject; c the policies
 Inference (path: inferFromVolume)
-    unknown-volume              the VM has no volume of that name; c the likest, else all
+    unknown-volume              the VM has no volume of that name; c the likest, else all; d `near`, the likest
     unsupported-volume          the volume is neither a claim nor a DataVolume; d `holds` its keys
     unsupported-source          nothing behind a DataVolume or DataSource can bear labels; w that object; d `holds` or `kind`
     missing-label               the object at the end bears no label with a name; w the object; d `label`

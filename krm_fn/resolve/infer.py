@@ -76,9 +76,9 @@ class Chain(Value):
         volume = next((each for each in volumes if get(each, ("name",)) == self.volume), None)
         if volume is None:
             names = [text(get(each, ("name",))) for each in volumes]
-            raise self._failure(
-                "unknown-volume", candidates=self.lookup.nearest(self.volume, names) or tuple(filter(None, names))
-            )
+            near = self.lookup.nearest(self.volume, names)
+            known = near or tuple(filter(None, names))
+            raise self._failure("unknown-volume", candidates=known, detail=(("near", near),))
         if volume.get("persistentVolumeClaim") is not None:
             return self._from_object(
                 "PersistentVolumeClaim", self.namespace, get(volume, ("persistentVolumeClaim", "claimName"))

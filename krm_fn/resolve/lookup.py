@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from krm_fn.bundle import Bundle, Entry
+    from krm_fn.likest import Likest
 
 # The kinds that resolving reads. Of the apiVersion only the group counts: every version is read alike.
 API_VERSIONS = {
@@ -28,9 +29,6 @@ BUNDLE_KINDS = frozenset(API_VERSIONS)
 # Revisions of a VM's own template, which hold no instancetype, so that nobody can have meant one.
 VM_REVISIONS = "revision-start-vm-"
 
-# How many names are compared for likeness in one bundle. Suggestions are a courtesy; they must not make a run slow.
-COMPARISONS = 200_000
-
 
 class Lookup:
     """An index over one bundle that knows the API groups of the kinds it looks up and where else a name stands."""
@@ -41,7 +39,7 @@ class Lookup:
         self._namesakes: dict[str, dict[tuple[str, str], Entry]] = {}
         self._places: dict[str, dict[str, list[str]]] = {}
         self._names: dict[tuple[str, str], list[str]] = {}
-        self._comparisons = COMPARISONS
+        self._likest: Likest | None = None
 
     def find(self, kind: str, namespace: str, name: str) -> Entry | None:
         """The object; "" is the namespace of cluster kinds. Kinds of the same name in other API groups are passed over."""
@@ -66,14 +64,12 @@ class Lookup:
         return tuple(dict.fromkeys(self._places[kind].get(name, ())))
 
     def nearest(self, word: str, known: Sequence[str]) -> tuple[str, ...]:
-        """At most three of the known words, the likest first; none of them where nothing is like."""
-        self._comparisons -= len(known)
-        if not known or self._comparisons < 0:
-            return ()
-        from difflib import get_close_matches  # only when something is misspelt
+        """At most three of the known words, the likest first; none where nothing is like, or too much was compared already."""
+        if self._likest is None:
+            from krm_fn.likest import Likest  # only when something is misspelt
 
-        folded = {name.lower(): name for name in reversed(known)}
-        return tuple(folded[name] for name in get_close_matches(word.lower(), list(folded), n=3, cutoff=0.6))
+            self._likest = Likest()
+        return self._likest.nearest(word, known)
 
     def _of_the_group(self, kind: str) -> dict[tuple[str, str], Entry]:
         if kind not in self._namesakes:

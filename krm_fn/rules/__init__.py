@@ -40,7 +40,7 @@ from krm_fn.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping
     from typing import Any
 
     from krm_fn.bundle import Entry
@@ -226,16 +226,6 @@ def _finding(declared: Rule, hit: Hit, about: Entry | None, severity: Mapping[st
 def also(entry: Entry | None, path: Path) -> tuple[Related, ...]:
     """The place in another object of the bundle, for `Hit.related`; none where the object is not in the bundle."""
     return (Related(ref=ref_of(entry.obj), path=path, item=entry.item, inside=entry.path),) if entry else ()
-
-
-def nearest(word: str, known: Sequence[str]) -> tuple[str, ...]:
-    """The known words in order of likeness to `word`, those that are too unlike left out; exact likes first."""
-    if not known:
-        return ()
-    from difflib import get_close_matches  # only when something is misspelt
-
-    folded = {name.lower(): name for name in reversed(known)}
-    return tuple(folded[name] for name in get_close_matches(word.lower(), list(folded), n=3, cutoff=0.6))
 
 
 def show(value: object, path: Path = ()) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from krm_fn.bundle import effective_namespace
+from krm_fn.likest import Likest
 from krm_fn.paths import as_list, get
 from krm_fn.resource import name_of, previous_names
-from krm_fn.rules.likest import Likest
 from krm_fn.rules.views import shared
 from krm_fn.value import Value
 

@@ -20,10 +20,10 @@ Example:
 from __future__ import annotations
 
 from krm_fn.findings import UNSET
+from krm_fn.likest import nearest
 from krm_fn.paths import brief
 from krm_fn.resource import group_of, kind_of
-from krm_fn.rules import Hit, nearest, rule
-from krm_fn.rules.schemas import alike
+from krm_fn.rules import Hit, rule
 from krm_fn.served import GROUPS, HOMES, is_stray, present_form
 
 TYPE_CHECKING = False
@@ -57,7 +57,7 @@ def _misplaced(entry: Entry, kind: str, release: Release) -> Hit:
 
 
 def _misspelt(entry: Entry, kind: str) -> Hit:
-    likely = alike(kind, tuple(HOMES))
+    likely = nearest(kind, tuple(HOMES))
     fix = f"did you mean {likely[0]}" if likely else "correct it, or remove the object"
     return Hit(
         message=f"KubeVirt has no {kind} of {brief(entry.obj['apiVersion'])}; {fix}",

@@ -23,10 +23,10 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.likest import nearest
 from krm_fn.limits import counted, first
 from krm_fn.resource import IGNORE, annotations_of
 from krm_fn.rules import UNSILENCED, Hit, rule, show
-from krm_fn.rules.schemas import alike
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def _problem(ignore: Ignore, named: str, families: dict[str, str]) -> str:
     if named in families:
         return f"{named} can't be silenced by an annotation; set its severity in the config"
     if named:
-        likely = alike(named, tuple(families))
+        likely = nearest(named, tuple(families))
         return f"{named} is no rule; {f'did you mean {likely[0]}' if likely else '`kubevirt-render rules` lists them'}"
     if ignore.rules:
         listed = ", ".join(ignore.rules)

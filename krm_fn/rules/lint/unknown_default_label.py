@@ -23,10 +23,10 @@ from __future__ import annotations
 
 from krm_fn.bundle import is_cluster_kind
 from krm_fn.findings import UNSET
+from krm_fn.likest import Likest, nearest
 from krm_fn.resource import name_of, previous_names
-from krm_fn.rules import Hit, nearest, rule
+from krm_fn.rules import Hit, rule
 from krm_fn.rules.labels import defaults
-from krm_fn.rules.likest import Likest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -20,10 +20,10 @@ from __future__ import annotations
 
 from krm_fn.admission.gates import GATES, state
 from krm_fn.findings import UNSET
+from krm_fn.likest import nearest
 from krm_fn.limits import counted, first
 from krm_fn.paths import as_list, get
 from krm_fn.rules import Hit, rule, show
-from krm_fn.rules.schemas import alike
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def _unknown(entry: Entry, release: Release) -> Iterator[tuple[Path, str]]:
 
 
 def _hit(entry: Entry, path: Path, gate: str, release: Release) -> Hit:
-    likely = alike(gate, tuple(name for name in GATES if state(name, release)))
+    likely = nearest(gate, tuple(name for name in GATES if state(name, release)))
     if gate in GATES:
         (_, since), *_ = GATES[gate]
         fix = f"remove it, or wait for KubeVirt {'.'.join(map(str, since))}"

@@ -30,9 +30,9 @@ Example:
 from __future__ import annotations
 
 from krm_fn.findings import UNSET
+from krm_fn.likest import Likest
 from krm_fn.paths import as_list, as_map, get
 from krm_fn.rules import Hit, rule, show
-from krm_fn.rules.likest import Likest
 from krm_fn.rules.machines import OWNERS
 
 TYPE_CHECKING = False

@@ -20,9 +20,10 @@ Example:
 from __future__ import annotations
 
 from krm_fn.findings import UNSET
+from krm_fn.likest import nearest
 from krm_fn.limits import counted
 from krm_fn.rules import Hit, rule
-from krm_fn.rules.schemas import alike, field_of, shown
+from krm_fn.rules.schemas import field_of, shown
 from krm_fn.schema.flaws import VALUE
 
 TYPE_CHECKING = False
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 def value_not_allowed(facts: ObjectFacts) -> Iterator[Hit]:
     for flaw in facts.flaws:
         if flaw.kind == VALUE:
-            likely = alike(str(flaw.current), flaw.known)
+            likely = nearest(str(flaw.current), flaw.known)
             said = f"{field_of(flaw)} can't be {shown(flaw, flaw.current)}; use {flaw.expected or _listed(flaw)}"
             yield Hit(
                 message=counted(said, flaw.more),

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from krm_fn.findings import UNSET
 from krm_fn.paths import brief
-from krm_fn.rules import Hit, nearest, rule
+from krm_fn.rules import Hit, rule
 from krm_fn.rules.references import detail, errors, hit, listed
 
 TYPE_CHECKING = False
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 @rule(severity="error", upstream="pkg/instancetype/infer/volume.go:fromVolumes")
 def failed_inference(facts: VmFacts) -> Iterator[Hit]:
     for error in errors(facts, tuple(WORDINGS)):
-        near = nearest(error.current, error.candidates) if error.reason == "unknown-volume" else ()
+        near = detail(error, "near")
         proposed: Any = near[0] if near else UNSET
         yield hit(error, WORDINGS[error.reason](error), proposed)
 

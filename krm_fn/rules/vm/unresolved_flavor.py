@@ -27,7 +27,8 @@ Example:
 from __future__ import annotations
 
 from krm_fn.findings import UNSET
-from krm_fn.rules import Hit, nearest, rule
+from krm_fn.likest import nearest
+from krm_fn.rules import Hit, rule
 from krm_fn.rules.references import errors, hit, listed
 from krm_fn.rules.unresolved import hits
 
