@@ -7,7 +7,7 @@ default.
 
 from __future__ import annotations
 
-from krm_fn.config_checks import CHECKS, child, hint, map_at, of_text, rule_at, shown
+from krm_fn.config_checks import CHECKS, child, hint, map_at, of_text, rule_at, setting_at, shown
 from krm_fn.config_keys import API_VERSION, KEYS, KIND, NAMES, Config, Key
 from krm_fn.errors import ConfigError
 from krm_fn.paths import dotted
@@ -102,6 +102,8 @@ def _row(name: str, path: str) -> Key:
         raise _unknown_key(name, path)
     if dot and key.type == "severity":
         rule_at(below, path)
+    elif dot:
+        setting_at(below, path)
     return key
 
 

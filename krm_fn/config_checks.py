@@ -106,7 +106,41 @@ def _switch(_: Key, value: object, path: str) -> bool:
 
 
 def _configuration(_: Key, value: object, path: str) -> dict[str, Any]:
-    return map_at(value, path)
+    found = map_at(value, path)
+    if found:
+        _known_settings(found, path)
+    return found
+
+
+def setting_at(below: str, path: str, value: object = None) -> dict[str, Any]:
+    """The configuration that a dotted key makes. Raises: ConfigError where no release has such a setting."""
+    tree: dict[str, Any] = {}
+    steps = tuple(below.split("."))
+    put(tree, steps, value)
+    _known_settings(tree, path, named=len(steps))
+    return tree
+
+
+def _known_settings(configuration: dict[str, Any], path: str, named: int = 0) -> None:
+    """`path` is that of the configuration, or of the value below it to which so many of its keys lead.
+
+    Raises: ConfigError where there is a setting that no release has.
+    """
+    from krm_fn.config_settings import homes, unknown  # most configs have none
+
+    for place, known in unknown(configuration):
+        name = str(place[-1])
+        found = [dotted(home) or "configuration" for home in homes(name)]
+        fix = f"; it belongs below {found[0]}" if len(found) == 1 else hint(name, known)
+        below = dotted(("", *place[named:])).removeprefix('[""]') if len(place) > named else ""
+        said = f"{shown(name)} is no setting of KubeVirt {_span()}{fix or '; remove it'}"
+        raise ConfigError(said, path=path + below)
+
+
+def _span() -> str:
+    """`1.4 to 1.9`."""
+    first, last = (".".join(map(str, find(NEWEST_PATCH))) for find in (min, max))
+    return f"{first} to {last}"
 
 
 def _severity(_: Key, value: object, path: str) -> dict[str, str]:
@@ -144,9 +178,7 @@ def of_text(key: Key, text: str, below: str, path: str) -> Any:
     value = _yaml(text, path)
     if not below:
         return CHECKS[key.type](key, value, path)
-    tree: dict[str, Any] = {}
-    put(tree, tuple(below.split(".")), value)
-    return tree
+    return setting_at(below, path, value)
 
 
 def _yaml(text: str, path: str) -> Any:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from krm_fn import config_settings
 from krm_fn.config_checks import all_rules
 from krm_fn.config_keys import API_VERSION, KEYS, KIND, LEVELS, SWITCHES
 from krm_fn.releases import NEWEST_PATCH
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     from krm_fn.config_keys import Key
@@ -39,6 +41,7 @@ def schema() -> Schema:
             "typed": _form(API_VERSION, KIND, spec=_keys({key.name: _typed(key) for key in KEYS})),
             "configMap": _form("v1", "ConfigMap", immutable={}, data=_keys({key.name: _text(key) for key in KEYS}, _dotted())),
             **{key.name: _nested(key) for key in KEYS if key.type in ("configuration", "severity")},
+            **_structures(config_settings.ROOT),
         },
     }
 
@@ -88,21 +91,64 @@ def _text(key: Key) -> Schema:
 
 def _nested(key: Key) -> Schema:
     if key.type == "configuration":
-        return {"type": "object"}
+        return {"type": "object", **_of_word(config_settings.ROOT)}
     levels = {"enum": [*LEVELS, False, "", None], "description": "false is what YAML 1.1 makes of a plain off"}
     return {"type": "object", "additionalProperties": False, "properties": dict.fromkeys(all_rules(), levels)}
 
 
+def _structures(word: str) -> Schema:
+    """The definitions of a structure and of those below it. They say which settings there are, and nothing of their values."""
+    found: Schema = {}
+    waiting = [word]
+    for one in waiting:
+        settings = config_settings.settings_of(one)
+        if settings and one not in found:
+            found[one] = {
+                "properties": {name: _of_word(below) for name, below in settings.items()},
+                "additionalProperties": False,
+            }
+            waiting += [below.strip("[]{}") for below in settings.values()]
+    return found
+
+
+def _of_word(word: str) -> Schema:
+    if word[0] == "[":
+        return {"items": _of_word(word[1:-1])}
+    if word[0] == "{":
+        return {"additionalProperties": _of_word(word[1:-1])}
+    return {"$ref": f"#/$defs/{word}"} if config_settings.settings_of(word) else {}
+
+
 def _dotted() -> Schema:
     rules = "|".join(all_rules())
+    alike: dict[str, list[str]] = {}
+    for path, word in _paths(config_settings.ROOT):
+        alike.setdefault(word if _of_word(word) else "any", []).append(path)
     return {
-        r"^configuration(\.[^.]+)+$": {
-            "description": "one setting of the KubeVirtConfiguration by its dotted path; the value is YAML text",
-            "type": ["string", "null"],
-            "contentMediaType": "application/yaml",
-            "contentSchema": True,
-        },
+        **{f"^configuration({'|'.join(paths)})$": _setting(word) for word, paths in alike.items()},
         rf"^severity\.({rules})$": {"description": "the severity of one rule", "enum": [*LEVELS, "", None]},
+    }
+
+
+def _paths(word: str) -> Iterator[tuple[str, str]]:
+    """Patterns of the dotted paths below a value of a type, each with the word of what stands there."""
+    settings = {rf"\.{name}": below for name, below in config_settings.settings_of(word).items()}
+    if word[0] == "{":
+        settings = {r"\.[^.]+": word[1:-1]}
+    for path, below in settings.items():
+        yield path, below
+        for rest, inner in _paths(below):
+            yield path + rest, inner
+    if not settings:  # a scalar or a list: the path leads too far, and ends in a value that is looked at no further
+        yield r"(\.[^.]+)+", "any"
+
+
+def _setting(word: str) -> Schema:
+    return {
+        "description": "one setting of the KubeVirtConfiguration by its dotted path; the value is YAML text",
+        "type": ["string", "null"],
+        "contentMediaType": "application/yaml",
+        "contentSchema": _of_word(word),
     }
 
 

@@ -214,6 +214,49 @@ def test_a_plain_off_which_readers_take_for_false_is_off():
         (own(configuration=[]), "spec.configuration: found a list; expected a map"),
         (config_map({"configuration": "[1]"}), "data.configuration: found a list; expected a map"),
         (
+            own(configuration={"developerConfiguration": {"featureGate": ["HostDevices"]}}),
+            (
+                "spec.configuration.developerConfiguration.featureGate: 'featureGate' is no setting of KubeVirt 1.4 to 1.9; "
+                "did you mean featureGates"
+            ),
+        ),
+        (
+            own(configuration={"permittedHostDevices": {"pciHostDevices": [{"resourceName": "a"}, {"resourcName": "b"}]}}),
+            (
+                "spec.configuration.permittedHostDevices.pciHostDevices[1].resourcName: 'resourcName' is no setting of "
+                "KubeVirt 1.4 to 1.9; did you mean resourceName"
+            ),
+        ),
+        (
+            own(configuration={"memoryOvercommit": 150}),
+            (
+                "spec.configuration.memoryOvercommit: 'memoryOvercommit' is no setting of KubeVirt 1.4 to 1.9; "
+                "it belongs below developerConfiguration"
+            ),
+        ),
+        (
+            own(configuration={"network": {"cpuModel": "a"}}),
+            (
+                "spec.configuration.network.cpuModel: 'cpuModel' is no setting of KubeVirt 1.4 to 1.9; "
+                "it belongs below configuration"
+            ),
+        ),
+        (
+            config_map({"configuration": "{developerConfiguration: {}, a: 1}"}),
+            "data.configuration.a: 'a' is no setting of KubeVirt 1.4 to 1.9; remove it",
+        ),
+        (
+            config_map({"configuration.developerConfiguration": "{featureGate: []}"}),
+            (
+                "data[\"configuration.developerConfiguration\"].featureGate: 'featureGate' is no setting of "
+                "KubeVirt 1.4 to 1.9; did you mean featureGates"
+            ),
+        ),
+        (
+            config_map({"configuration.network.vlan": ""}),
+            "data[\"configuration.network.vlan\"]: 'vlan' is no setting of KubeVirt 1.4 to 1.9; remove it",
+        ),
+        (
             own(severity={"unresolved-instancetipe": "off"}),
             (
                 "spec.severity.unresolved-instancetipe: 'unresolved-instancetipe' is no rule; "
@@ -265,12 +308,22 @@ def test_broken_yaml_in_a_config_map_is_an_error_of_its_key():
 def test_reading_a_config_imports_nothing_heavy():
     script = (
         "import sys; from krm_fn.config import read;"
-        f"read({own(mode='validate', kubevirtVersion='1.8', provenance=True, configuration={'a': 1})!r});"
+        f"read({own(mode='validate', kubevirtVersion='1.8', provenance=True, configuration={'cpuModel': 'a'})!r});"
         "heavy = {'typing', 're', 'json', 'pathlib', 'dataclasses', 'yaml', 'jsonschema', 'krm_fn.rules'};"
         "print(sorted(heavy & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-S", "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_settings_that_any_of_the_releases_has_are_taken():
+    settings = {
+        "additionalGuestMemoryOverheadRatio": "1",
+        "confidentialCompute": {"tdx": {"attestation": {"qgsSocketPath": "/a"}}},
+        "network": {"permitSlirpInterface": True, "binding": {"any-name": {"sidecarImage": "a"}}},
+        "obsoleteCPUModels": {"any name": True},
+    }
+    assert read(own(configuration=settings)).configuration == settings
 
 
 # ---- the schema and the checks accept and refuse the same
@@ -311,14 +364,28 @@ VERSIONS = [
     1,
 ]
 SHAPES = [None, "", True, False, 0, 1.5, "x", [], ["a"], {}, {"a": 1}, {"network": {"defaultNetworkInterface": "bridge"}}]
+SETTINGS = [
+    {"cpuModel": "x", "network": {"defaultNetworkInterface": "bridge"}},
+    {"cpumodel": "x"},
+    {"network": {"binding": {"passt": {"networkAttachmentDefinition": "a"}}}},
+    {"network": {"binding": {"passt": {"sidecar": "a"}}}},
+    {"network": {"bindings": {}}},
+    {"network": []},
+    {"permittedHostDevices": {"pciHostDevices": [{"resourceName": "a"}, "x", None]}},
+    {"permittedHostDevices": {"pciHostDevices": [{}, {"resourcName": "a"}]}},
+    {"permittedHostDevices": {"pciHostDevices": {"resourcName": "a"}}},
+    {"ksmConfiguration": {"nodeLabelSelector": {"matchLabels": {"example.com/a": "b"}}}},
+    {"obsoleteCPUModels": {"any": {"thing": True}}},
+]
 NAMES = [key.name for key in KEYS]
 
 levels = st.dictionaries(st.sampled_from([RULE, "no-such-rule", "null-item"]), st.sampled_from(LEVELS), max_size=2)
-typed_values = st.one_of(st.sampled_from([*WORDS, *VERSIONS, *SHAPES]), levels)
+typed_values = st.one_of(st.sampled_from([*WORDS, *VERSIONS, *SHAPES]), st.sampled_from(SETTINGS), levels)
 texts = st.one_of(
     st.sampled_from([*WORDS, "true", "True", "yes", "false", "", None, True, 3, [], "{a: ", "[1]", "network: {a: b}", "1"]),
     st.sampled_from([version for version in VERSIONS if isinstance(version, str)]),
     levels.map(json.dumps),
+    st.sampled_from([json.dumps(given) for setting in SETTINGS for given in (setting, *setting.values())]),
     st.sampled_from([level for level in LEVELS if isinstance(level, str)]),
 )
 DOTTED = [
@@ -327,6 +394,19 @@ DOTTED = [
     "severity.",
     "severity.a.b",
     "configuration.a.b",
+    "configuration.cpuModel",
+    "configuration.cpuModel.a",
+    "configuration.network",
+    "configuration.network.defaultNetworkInterface",
+    "configuration.network.defaultnetworkinterface",
+    "configuration.network.binding.passt",
+    "configuration.network.binding.passt.sidecarImage",
+    "configuration.network.binding.passt.sidecar",
+    "configuration.network.binding.passt.sidecarImage.a.b",
+    "configuration.permittedHostDevices.pciHostDevices",
+    "configuration.permittedHostDevices.pciHostDevices.resourcName",
+    "configuration.obsoleteCPUModels.any",
+    "configuration.obsoleteCPUModels.any.thing",
     "configuration..a",
     "mode.a",
 ]
@@ -386,8 +466,9 @@ VALID = {
     "defaults": st.sampled_from(["cluster", "none", "pinned"]),
     "presets": st.sampled_from(["instance", "fold", "ignore"]),
     "instances": st.sampled_from(["omit", "include"]),
-    "configuration": st.dictionaries(
-        st.sampled_from(["cpuModel", "y", "1e3"]), st.sampled_from(["off", "1.10", 3, True, {"a": []}])
+    "configuration": st.one_of(
+        st.dictionaries(st.sampled_from(["cpuModel", "machineType"]), st.sampled_from(["off", "1.10", 3, True, {"a": []}])),
+        st.fixed_dictionaries({"obsoleteCPUModels": st.dictionaries(st.sampled_from(["y", "1e3", ".a"]), st.booleans())}),
     ),
     "provenance": st.booleans(),
     "failOn": st.sampled_from(["error", "warning", "never"]),
