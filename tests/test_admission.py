@@ -22,6 +22,8 @@ TWICE = "domain.devices.disks.domain.devices.disks[0]"
 REFUSED: list[tuple[str, Changes, str, str]] = [
     # CPU
     ("a negative CPU request", {"domain.resources": {"requests": {"cpu": "-1"}}}, "domain.resources.requests.cpu", ""),
+    # upstream: apimachinery's negativeScaleInt64 rounds away from zero
+    ("less than no thousandth", {"domain.resources": {"requests": {"cpu": "-1u"}}}, "domain.resources.requests.cpu", ""),
     ("a negative CPU limit", {"domain.resources": {"limits": {"cpu": "-1"}}}, "domain.resources.limits.cpu", ""),
     (
         "a CPU request above its limit",

@@ -343,6 +343,12 @@ CASES: list[tuple[str, Changes, Changes, Places]] = [
         [("domain.resources.limits.memory", "")],
     ),
     (
+        "more dedicated CPUs than 32 bits count",  # upstream: GetNumberOfVCPUs multiplies uint32
+        {"domain.cpu": {"cores": 65536, "sockets": 65536, "dedicatedCpuPlacement": True}},
+        {},
+        [("domain.cpu.dedicatedCpuPlacement", "")],
+    ),
+    (
         "dedicated CPUs with request and limit that differ",
         {"domain.cpu.dedicatedCpuPlacement": True, "domain.resources": {"requests": {"cpu": "1"}, "limits": {"cpu": "2"}}},
         {},

@@ -1,4 +1,4 @@
-"""Quantities of a spec as Go reads them: whole units and thousandths, rounded up, zero where there is none."""
+"""Quantities of a spec as Go reads them: whole units and thousandths, rounded away from zero, zero where there is none."""
 
 from __future__ import annotations
 
@@ -38,4 +38,5 @@ def whole(value: Any) -> int:
 def thousandths(value: Any) -> int:
     """Thousandths of a quantity; 0 for what is none."""
     found = quantity(value)
-    return -(-found.nanos // NANOS_PER_MILLI) if found else 0
+    nanos = found.nanos if found else 0
+    return -(-nanos // NANOS_PER_MILLI) if nanos > 0 else nanos // NANOS_PER_MILLI

@@ -5,6 +5,7 @@ from __future__ import annotations
 from krm_fn.admission.amounts import thousandths, whole
 from krm_fn.admission.causes import NOT_SUPPORTED, REQUIRED, shown
 from krm_fn.admission.checks import EACH, Check, Group, examine, gated, number, one_of
+from krm_fn.fields.topology import UINT32
 from krm_fn.paths import as_map, is_nonzero
 
 TYPE_CHECKING = False
@@ -165,7 +166,7 @@ def _pinned_threads(scope: Scope) -> Iterator[Cause]:
 
 
 def vcpus_of(scope: Scope) -> int:
-    """The product of sockets, cores and threads, those that are zero left out; 0 where all are.
+    """The product of sockets, cores and threads, those that are zero left out; 0 where all are. Go counts in 32 bits.
 
     upstream: pkg/util/hardware/hw_utils.go:GetNumberOfVCPUs
     """
@@ -173,7 +174,7 @@ def vcpus_of(scope: Scope) -> int:
     for key in ("cores", "sockets", "threads"):
         factor = scope.cpu.get(key)
         if is_nonzero(factor):
-            product = product * number(factor) if product else number(factor)
+            product = product * number(factor) % UINT32 if product else number(factor)
     return product
 
 
