@@ -216,14 +216,22 @@ def _step(pattern: str) -> tuple[Step | None, str]:
 
 
 def _class(pattern: str) -> tuple[Step | None, str]:
-    body, closed, rest = pattern.partition("]")
-    negated = body.startswith("^")
-    body = body[negated:]
-    if not closed or not body:
-        return None, ""
+    """The class that begins behind a bracket, and the pattern after it."""
+    negated = pattern.startswith("^")
+    pattern = pattern[negated:]
     ranges: list[tuple[str, str]] = []
-    while body:
-        spans = len(body) > 2 and body[1] == "-"
-        ranges.append((body[0], body[2] if spans else body[0]))
-        body = body[3 if spans else 1 :]
-    return (lambda char: any(low <= char <= high for low, high in ranges) != negated), rest
+    while not (ranges and pattern.startswith("]")):
+        low, pattern = _member(pattern)
+        high, pattern = _member(pattern[1:]) if pattern.startswith("-") else (low, pattern)
+        if not low or not high:
+            return None, ""
+        ranges.append((low, high))
+    return (lambda char: any(low <= char <= high for low, high in ranges) != negated), pattern[1:]
+
+
+def _member(pattern: str) -> tuple[str, str]:
+    """The next character of a class, and the pattern after it; "" where none can stand there. upstream: getEsc"""
+    if pattern[:1] in ("", "-", "]"):
+        return "", ""
+    pattern = pattern.removeprefix("\\")
+    return pattern[:1], pattern[1:]
