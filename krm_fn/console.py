@@ -1,4 +1,4 @@
-"""The program's name, its exit codes for signals, and its standard streams."""
+"""The program's name, its exit codes for signals, its standard streams, and what a line for people is."""
 
 from __future__ import annotations
 
@@ -12,11 +12,31 @@ NAME = "kubevirt-render"
 TERMINATED = 128 + 15
 INTERRUPTED = 128 + 2
 
+# No path, name or address in real use is longer than the one, no message that somebody reads than the other.
+LONGEST_WORD, LONGEST_LINE = 400, 2_000
+
+
+def one_line(text: str) -> str:
+    """The text of a message on one line. What is too long to be read is cut in its middle: the fix comes last.
+
+    Only data fields have a name or a path of any length whole.
+    """
+    words = text.split()
+    if len(text) > LONGEST_WORD:
+        words = [word if len(word) <= LONGEST_WORD else f"{word[:80]}...{word[-40:]}" for word in words]
+    line = " ".join(words)
+    return line if len(line) <= LONGEST_LINE else f"{line[:1400]} ... {line[-500:]}"
+
+
+def printable(line: str) -> str:
+    """The line without what a terminal would take for commands."""
+    return line if line.isprintable() else "".join(letter if letter.isprintable() else " " for letter in line)
+
 
 def fail(message: str, code: int = 1) -> int:
     """The exit code, after the message has been said as one line on stderr."""
     if sys.stderr is not None:
-        sys.stderr.write(f"{NAME}: error: {' '.join(message.split())}\n")
+        sys.stderr.write(f"{NAME}: error: {printable(one_line(message))}\n")
     return code
 
 

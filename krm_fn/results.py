@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from krm_fn.console import NAME
+from krm_fn.console import NAME, one_line, printable
 from krm_fn.findings import SEVERITIES, UNSET
 from krm_fn.paths import as_list, dotted, get
 from krm_fn.resource import text
@@ -108,13 +108,13 @@ def _field(finding: Finding) -> Object:
 
 def line(finding: Finding) -> str:
     """The finding as one line: `error: path/vm.yaml:3:5: VirtualMachine ns/name: spec.x: what was found; the fix`."""
-    parts = (finding.severity, place(finding), str(finding.ref) if finding.ref else "", dotted(finding.path), finding.message)
-    return printable(": ".join(" ".join(part.split()) for part in parts if part))
+    return f"{finding.severity}: {told(finding, place(finding))}"
 
 
-def printable(line: str) -> str:
-    """The line without what a terminal would take for commands."""
-    return line if line.isprintable() else "".join(letter if letter.isprintable() else " " for letter in line)
+def told(finding: Finding, at: str = "") -> str:
+    """The finding as a line without its severity: where, what is wrong with which object in which place, and the fix."""
+    parts = (at, str(finding.ref) if finding.ref else "", dotted(finding.path), finding.message)
+    return printable(one_line(": ".join(part for part in parts if part)))
 
 
 def report(findings: Iterable[Finding], err: TextIO) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krm_fn import config, core, results, yamlio
-from krm_fn.console import NAME
+from krm_fn.console import NAME, one_line, printable
 from krm_fn.errors import ConfigError
 from krm_fn.paths import brief
 from krm_fn.resource import LIST_VERSIONS, place_of
@@ -28,7 +28,7 @@ def run(data: bytes, out: BinaryIO, err: TextIO) -> int:
     except ConfigError as error:
         found = _located(error, listing)
         out.write(listing.write(listing.items, [*(earlier or []), _config_result(found)]))
-        err.write(f"{NAME}: error: {found}\n")
+        err.write(f"{NAME}: error: {printable(one_line(str(found)))}\n")
         return error.exit_code
     outcome = core.render(listing.items, settings)
     said = results.merge(earlier, outcome.findings) if outcome.findings else []
@@ -52,4 +52,9 @@ def _located(error: ConfigError, listing: ListText) -> ConfigError:
 
 def _config_result(error: ConfigError) -> dict[str, object]:
     place = {"file": {"path": error.file, "index": 0}} if error.file else {}
-    return {"message": f"{error.path}: {error.message}", "severity": "error", **place, "tags": {"rule": "invalid-config"}}
+    return {
+        "message": one_line(f"{error.path}: {error.message}"),
+        "severity": "error",
+        **place,
+        "tags": {"rule": "invalid-config"},
+    }

@@ -13,7 +13,7 @@ from krm_fn.cli import discovery
 from krm_fn.config_checks import CHECKS
 from krm_fn.config_keys import KEYS, NAMES
 from krm_fn.config_places import located, located_in_list
-from krm_fn.console import NAME
+from krm_fn.console import NAME, one_line, printable
 from krm_fn.errors import ConfigError, InputError, UsageError
 from krm_fn.yamlio import ListText
 
@@ -112,7 +112,7 @@ def read_sources(
 
 def note(text: str) -> None:
     """Say something on stderr that is no finding."""
-    click.echo(f"{NAME}: note: {text}", err=True)
+    click.echo(f"{NAME}: note: {printable(one_line(text))}", err=True)
 
 
 def settings(

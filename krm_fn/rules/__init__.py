@@ -33,6 +33,7 @@ from __future__ import annotations
 
 import sys
 
+from krm_fn.console import one_line
 from krm_fn.findings import UNSET, Finding, Related
 from krm_fn.resource import ref_of
 from krm_fn.results import HIDDEN, redact
@@ -210,7 +211,7 @@ def _finding(declared: Rule, hit: Hit, about: Entry | None, severity: Mapping[st
     return Finding(
         rule=declared.id,
         severity=severity.get(declared.id) or hit.severity or declared.severity,
-        message=" ".join(hit.message.split()),  # a name may hold line breaks
+        message=one_line(hit.message),  # a name may hold line breaks
         ref=ref_of(about.obj) if about else None,
         path=hit.path,
         current=hit.current,

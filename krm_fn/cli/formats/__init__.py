@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from krm_fn import results
+from krm_fn.console import one_line
 from krm_fn.findings import SEVERITIES, Finding, Suppressed
 from krm_fn.paths import dotted
 from krm_fn.resource import Ref
@@ -98,7 +99,7 @@ def _place(of: Finding | Subject | None) -> tuple[int, Any]:
 
 def _case(finding: Finding, suppressed: Suppressed | None, *, fails: bool) -> Case:
     where = ": ".join(filter(None, (str(finding.ref or ""), dotted(finding.path))))
-    name = f"{finding.rule}: {where}" if where else finding.rule
+    name = one_line(f"{finding.rule}: {where}" if where else finding.rule)
     return Case(name=name, file=finding.file, finding=finding, suppressed=suppressed, fails=fails)
 
 

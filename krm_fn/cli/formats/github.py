@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from krm_fn import results
 from krm_fn.cli.formats import relative
-from krm_fn.paths import dotted
 
 if TYPE_CHECKING:
     from krm_fn.cli.formats import Report
@@ -24,8 +24,7 @@ def _command(finding: Finding) -> str:
     place = {"file": relative(finding.file), "line": finding.line, "col": finding.column} if finding.file else {}
     properties = {**place, "title": finding.rule}
     told = ",".join(f"{key}={_property(str(value))}" for key, value in properties.items() if value)
-    parts = (str(finding.ref or ""), dotted(finding.path), finding.message)
-    return f"::{COMMANDS[finding.severity]} {told}::{_data(': '.join(filter(None, parts)))}"
+    return f"::{COMMANDS[finding.severity]} {told}::{_data(results.told(finding))}"
 
 
 def _data(text: str) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from krm_fn import results
 from krm_fn.cli.formats import relative
-from krm_fn.paths import dotted
 
 if TYPE_CHECKING:
     from typing import Any
@@ -23,9 +23,8 @@ def write(report: Report) -> str:
 
 
 def _issue(finding: Finding) -> dict[str, Any]:
-    parts = (str(finding.ref or ""), dotted(finding.path), finding.message)
     return {
-        "description": ": ".join(filter(None, parts)),
+        "description": results.told(finding),
         "check_name": finding.rule,
         "fingerprint": finding.fingerprint,
         "severity": SEVERITIES[finding.severity],

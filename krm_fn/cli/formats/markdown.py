@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from krm_fn import results
-from krm_fn.console import NAME
+from krm_fn.console import NAME, one_line
 from krm_fn.paths import dotted
 
 if TYPE_CHECKING:
@@ -53,4 +53,4 @@ def _row(finding: Finding) -> str:
 
 def _text(text: str) -> str:
     """The text as it is: nothing in it is markup, a mention or the end of a cell."""
-    return "".join(f"&#{ord(letter)};" if letter in SPECIAL else letter for letter in " ".join(text.split()))
+    return "".join(f"&#{ord(letter)};" if letter in SPECIAL else letter for letter in one_line(text))

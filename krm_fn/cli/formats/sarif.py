@@ -12,7 +12,7 @@ from krm_fn.cli.fingerprints import NAME as FINGERPRINT
 from krm_fn.cli.formats import relative
 from krm_fn.cli.rules import documentation, parts
 from krm_fn.config_checks import all_rules
-from krm_fn.console import NAME
+from krm_fn.console import NAME, one_line
 from krm_fn.paths import dotted
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _result(finding: Finding, index: int) -> dict[str, Any]:
     if location := _location(finding):
         result["locations"] = [location]
     if related := [
-        {"id": number, **_location(each), "message": {"text": _plain(_named(each))}}
+        {"id": number, **_location(each), "message": {"text": _plain(one_line(_named(each)))}}
         for number, each in enumerate(finding.related, 1)
         if each.file
     ]:

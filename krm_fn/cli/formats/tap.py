@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from krm_fn import results, yamlio
 from krm_fn.cli.formats import cases
+from krm_fn.console import one_line
 from krm_fn.paths import dotted
 
 if TYPE_CHECKING:
@@ -52,4 +53,4 @@ def _diagnosis(finding: Finding) -> dict[str, object]:
 
 
 def _escaped(text: str) -> str:
-    return " ".join(text.split()).replace("\\", "\\\\").replace("#", "\\#")
+    return one_line(text).replace("\\", "\\\\").replace("#", "\\#")

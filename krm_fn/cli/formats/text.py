@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from krm_fn import results
 from krm_fn.cli.formats import is_secret
+from krm_fn.console import one_line, printable
 from krm_fn.paths import dotted
 
 if TYPE_CHECKING:
@@ -39,14 +40,14 @@ def _told(finding: Finding, report: Report) -> Iterator[str]:
         yield from _quoted(finding, report)
         for other in finding.related:
             if results.place(other):
-                yield results.printable(f"    {results.place(other)}: {other.ref}: {dotted(other.path)}")
+                yield "    " + printable(one_line(f"{results.place(other)}: {other.ref}: {dotted(other.path)}"))
 
 
 def _quoted(finding: Finding, report: Report) -> Iterator[str]:
     """The line of the file and a caret; nothing where the line may hold a secret or is too long to be read."""
     line = report.line(finding.file, finding.line) if finding.line else ""
     if line and len(line) <= WIDEST and not is_secret(finding, line):
-        yield f"    {results.printable(line)}"
+        yield f"    {printable(line)}"
         before = line[: finding.column - 1]
         caret = "".join("  " if unicodedata.east_asian_width(letter) in "WF" else " " for letter in before) + "^"
         yield f"    {_colored(caret, 'caret') if report.color else caret}"
