@@ -1,7 +1,8 @@
 """Findings that follow from others: true, but gone with the mistake that the other one names.
 
 What is wrong with a VM by what its instancetype or preference says, where that is an error of its own; what is wrong with it
-because a reference leads nowhere; and what lacks a counterpart that only stands in the wrong place.
+because a reference leads nowhere; what lacks a counterpart that only stands in the wrong place; and what two rules say of
+one value.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from krm_fn.paths import get, is_set
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Container, Iterable
 
     from krm_fn.facts import BundleFacts, VmFacts
     from krm_fn.findings import Finding
@@ -28,6 +29,9 @@ PARTS = {"gpus": "devices", "hostDevices": "devices"}
 # Lists that need each other by name: where one isn't found because its key stands in a wrong place, the other lacks it.
 COUNTERPARTS = {"networks": ("interfaces",), "interfaces": ("networks",), "volumes": ("disks", "filesystems")}
 MISPLACED = "unknown-field"
+# Of a matcher that is no map the one says more, of a field in it that is no text the other.
+MATCHER, TYPE = "bad-matcher", "wrong-type"
+MATCHERS = frozenset(("instancetype", "preference"))
 
 
 def mark(found: Iterable[Finding], facts: BundleFacts) -> list[Finding]:
@@ -40,11 +44,16 @@ def mark(found: Iterable[Finding], facts: BundleFacts) -> list[Finding]:
     vms = {(vm.entry.item, vm.entry.path): vm for vm in facts.vms}
     lost = {key: _lost(found) for key, found in errors.items()}
     parts = {key: _parts(found) for key, found in errors.items()}
+    said = {key: {(error.rule, error.path) for error in found} for key, found in errors.items()}
     marked = []
     for finding in findings:
         key = finding.item, finding.inside
         vm = vms.get(key)
-        follows = _lacks_counterpart(finding, lost.get(key, ())) or (vm is not None and _inherited(finding, vm, parts))
+        follows = (
+            _lacks_counterpart(finding, lost.get(key, ()))
+            or _said_better(finding, said.get(key, ()))
+            or (vm is not None and _inherited(finding, vm, parts))
+        )
         marked.append(finding.but(follows=True) if follows else finding)
     return marked
 
@@ -57,6 +66,13 @@ def _lost(errors: Iterable[Finding]) -> set[str]:
 
 def _lacks_counterpart(finding: Finding, lost: Iterable[str]) -> bool:
     return finding.rule.startswith("refused-") and any(step in finding.path for step in lost)
+
+
+def _said_better(finding: Finding, said: Container[tuple[str, Path]]) -> bool:
+    """True where another rule says more of the matcher, or of the field of one, that is of a wrong type."""
+    better = {TYPE: MATCHER, MATCHER: TYPE}.get(finding.rule)
+    whole = not MATCHERS.isdisjoint(finding.path[-1:])
+    return better is not None and whole == (better == MATCHER) and (better, finding.path) in said
 
 
 def _inherited(finding: Finding, vm: VmFacts, parts: Parts) -> bool:

@@ -31,7 +31,7 @@ class Ref(Value):
     namespace: str = ""
 
     def __str__(self) -> str:
-        return f"{self.kind} {self.namespace + '/' if self.namespace else ''}{self.name}"
+        return f"{self.kind} {self.namespace + '/' if self.namespace else ''}{self.name}".rstrip()
 
 
 def metadata(obj: Object) -> Object:

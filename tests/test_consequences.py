@@ -71,3 +71,23 @@ def test_an_interface_lacks_a_network_since_networks_is_misplaced() -> None:
     assert set(rules(found, follows=True)) == {"refused-network"}
     del domain["networks"]
     assert set(rules(told(vm(spec={"domain": domain})), follows=False)) == {"refused-network"}
+
+
+def test_a_matcher_of_a_wrong_type_is_told_once() -> None:
+    found = told(vm(instancetype="u1.small"))
+    assert (rules(found, follows=False), rules(found, follows=True)) == (["bad-matcher"], ["wrong-type"])
+    found = told(vm(instancetype={"name": True}, preference={"name": "fedora", "kind": []}))
+    assert (rules(found, follows=False), rules(found, follows=True)) == (["wrong-type"] * 2, ["bad-matcher"] * 2)
+    pool = {"replicas": 1, "selector": {}, "virtualMachineTemplate": {"spec": vm(preference=["a"])["spec"]}}
+    made = {"apiVersion": "pool.kubevirt.io/v1beta1", "kind": "VirtualMachinePool", "metadata": {"name": "a"}, "spec": pool}
+    found = told(made)
+    assert (rules(found, follows=False), rules(found, follows=True)) == (["bad-matcher"], ["wrong-type"])
+
+
+def test_what_one_rule_alone_says_of_a_matcher_follows_from_nothing() -> None:
+    domain = {"cpu": {"cores": "2"}, "devices": {}}
+    found = told(vm(spec={"domain": domain}, instancetype={"inferFromVolume": 5}, preference={}))
+    assert rules(found, follows=False) == ["bad-matcher", "wrong-type", "wrong-type"]
+    off = SETTINGS.but(severity={"wrong-type": "off"})
+    found = list(core.render([vm(instancetype={"name": 5})], off).findings)
+    assert [(each.rule, each.follows) for each in found] == [("bad-matcher", False)]
