@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from krm_fn import results, sharing, yamlio
-from krm_fn.cli import patch
+from krm_fn.cli import joining, patch
 from krm_fn.sources import Source, unwatched
 from krm_fn.yamlio import ListText
 
@@ -40,7 +40,7 @@ def to_yaml(found: Sources, outcome: Outcome, watch: Watch = unwatched) -> bytes
     pairs = list(rendered(found, outcome))
     chunks = [chunk for some in written(pairs, lambda number: _chunks(*pairs[number]), watch) for chunk in some]
     chunks += [yamlio.dump(item).encode() for item in appended(found, outcome)]
-    return b"---\n".join(_closed(chunk) for chunk in chunks)
+    return joining.joined(chunks)
 
 
 def written(
@@ -68,13 +68,7 @@ def _chunks(source: Source, items: Sequence[Any]) -> list[bytes]:
     everything: list[Any] = [None] * len(source.text.items)  # what is left alone is left out
     for number, item in zip(source.objects, items, strict=True):
         everything[number] = item
-    return [source.text.write(everything)]
-
-
-def _closed(chunk: bytes) -> bytes:
-    """The text of a stream so that another may follow: without byte order mark and first `---`, ended by a line end."""
-    chunk = chunk.removeprefix(b"\xef\xbb\xbf").removeprefix(b"---\n").removeprefix(b"---\r\n")
-    return chunk if chunk.endswith(b"\n") else chunk + b"\n"
+    return [joining.text_of(source.text, everything)]
 
 
 def to_json(_: Sources, outcome: Outcome, __: Watch = unwatched) -> bytes:

@@ -226,10 +226,9 @@ class StreamText(Text):
         """The stream with these items. Empty documents stay; another None leaves its document out; more items come last."""
         edits: list[Edit] = []
         for i, (piece, old, new) in enumerate(zip(self.pieces, self.items, items, strict=False)):
-            if new is old or (new is not None and same(old, new)):
+            if not _differs(old, new):
                 continue
-            text = "" if new is None else self._document(i, new)
-            edits.append((piece.start, piece.end, text.encode()))
+            edits.append((piece.start, piece.end, b"" if new is None else self._document(i, new)))
         out = spliced(self.data, edits)
         added = [item for item in items[len(self.items) :] if item is not None]
         for item in added:
@@ -237,11 +236,16 @@ class StreamText(Text):
             out += self.lines([*mark, *block(item, 0, Style())]).encode()
         return out
 
-    def _document(self, item: int, new: Any) -> str:
+    def document(self, item: int, new: Any) -> bytes:
+        """The text of one document with this item, which is not None, and with all that stands around it."""
+        piece = self.pieces[item]
+        return self._document(item, new) if _differs(self.items[item], new) else self.data[piece.start : piece.end]
+
+    def _document(self, item: int, new: Any) -> bytes:
         try:
-            return self.respelled(item, new)
+            return self.respelled(item, new).encode()
         except Unspliceable:
-            return self.lines(["---", *block(new, 0, Style())])
+            return self.lines(["---", *block(new, 0, Style())]).encode()
 
 
 class Top(Value):

@@ -138,3 +138,22 @@ def test_a_wrong_config_fails_the_build_and_names_the_nearest_word(
     assert ran.returncode == 1
     assert "spec.mood" in ran.stderr
     assert "mode" in ran.stderr
+
+
+def test_what_the_command_prints_of_files_in_any_form_is_a_resource(
+    kustomize: str, tmp_path: Path, environment: dict[str, str]
+) -> None:
+    """kustomize refuses two of these files themselves."""
+    texts = {
+        "a.json": '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}',
+        "b.yaml": f"%YAML 1.1\n---\n{SMALL}...\n",
+        "c.yaml": f"# ours\n--- !!map # here\n{VM}",
+        "d.yaml": "--- {apiVersion: v1, kind: ConfigMap, metadata: {name: d}}\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    printed = passed(run("kubevirt-render", "render", *texts, cwd=tmp_path, environment=environment))
+    (tmp_path / "all.yaml").write_text(printed)
+    (tmp_path / "kustomization.yaml").write_text("resources: [all.yaml]\n")
+    built = yamlio.read_stream(passed(run(kustomize, "build", ".", cwd=tmp_path, environment=environment)).encode())
+    assert [item["metadata"]["name"] for item in built.items] == ["a", "d", "small", "web"]
