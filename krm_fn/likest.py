@@ -14,8 +14,8 @@ MOST = 3
 # Of longer words nobody knows what was meant.
 LONGEST = 100
 REMEMBERED = 10_000
-# How many pairs of letters a Likest compares, which takes a second or two; names of which most letters differ take much less.
-PAIRS = 20_000_000
+# How many pairs of letters a Likest compares, which takes a second where names are alike, and much less where they are not.
+PAIRS = 5_000_000
 
 _nearest: dict[tuple[str, tuple[str, ...]], tuple[str, ...]] = {}
 
