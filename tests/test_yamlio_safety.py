@@ -76,6 +76,7 @@ REQUEST = """\
         disk: {{name: v{0}, disk: {{bus: scsi}}}}
         volumeSource: {{dataVolume: {{name: v{0}}}}}
 """
+CLAIMED = "            - {{name: g{0}, claimName: c{0}, requestName: r}}\n"
 CONFIG = """\
 functionConfig:
   apiVersion: kubevirt-render.dev/v1alpha1
@@ -202,6 +203,13 @@ ROWS = {
     "comments-behind": Row(lambda: "  a: 1\n" + "  # x\n" * 100_000),
     "empty-lines": Row(lambda: "  a: 1\n" + "\n" * 5_000_000 + "  b: 1\n"),
     "requested-volumes": Row(lambda: "  status:\n    volumeRequests:\n" + numbered(REQUEST, 20_000)),
+    "spread-constraints": Row(
+        lambda: VM.format("a") + "        topologySpreadConstraints:\n" + numbered("        - topologyKey: k{}\n", 30_000),
+        holder="items",
+    ),
+    "claimed-devices": Row(
+        lambda: VM.format("a").replace("devices: {}", "devices:\n            gpus:") + numbered(CLAIMED, 30_000), holder="items"
+    ),
     # The list, and what is behind it
     "items": Row(lambda: "- a\n" * 500_000, holder="items"),
     "results": Row(lambda: "results:\n" + numbered("- message: finding {}\n  severity: info\n", 100_000), holder="behind"),

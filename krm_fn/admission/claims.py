@@ -112,16 +112,17 @@ def claimed_devices(scope: Scope) -> Iterator[Cause]:
 
 def _devices_of_kind(scope: Scope, kind: Kind, owners: dict[tuple[str, str], Path]) -> Iterator[Cause]:
     devices, at = maps(scope.devices.get(kind.key)), (*DEVICES, kind.key)
-    claimed = [index for index, device in enumerate(devices) if claims_of(device, scope)]
+    claims = [claims_of(device, scope) for device in devices]
+    claimed = [index for index, claim in enumerate(claims) if claim]
     named = f"domain.devices.{kind.key}"
     if kind.unmixed and claimed and len(claimed) < len(devices):
         yield scope.cause((*at, claimed[0]), f"{kind.key} by name and by claim do not go together; use one sort", named=named)
         return
     for index, device in enumerate(devices):
-        if not is_set(device.get("deviceName")) and index not in claimed:
+        if not is_set(device.get("deviceName")) and not claims[index]:
             message = "a device comes by name or by claim; set deviceName, or claimName and requestName"
             yield scope.cause((*at, index), message, reason=REQUIRED, named=named)
-        elif index not in claimed and _has_claim(device, scope):
+        elif not claims[index] and _has_claim(device, scope):
             yield scope.cause((*at, index), "a device comes by name or by claim; remove one of the two", named=named)
     if claimed and not scope.gate(kind.gate):
         message = f"{kind.key} by claim need the feature gate {kind.gate}, which is not open; list it or use deviceName"
@@ -175,7 +176,7 @@ def claimed_gpus(scope: Scope) -> Iterator[Cause]:
         return
     known = {name_of(claim) for claim in maps(scope.spec.get("resourceClaims"))}
     used = [gpu.get("claimName") for gpu, claimed in zip(gpus, claims, strict=True) if claimed]
-    missing = next((name for name in used if name not in list(known)), None)
+    missing = next((name for name in used if not isinstance(name, str) or name not in known), None)
     if missing is not None:
         yield scope.cause(("resourceClaims",), f"resourceClaims lacks {shown(missing)}, which a GPU uses; add it")
 

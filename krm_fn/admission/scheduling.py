@@ -76,6 +76,7 @@ def _pod_term(term: Object, place: Place) -> Iterator[Cause]:
 def topology_spread(scope: Scope) -> Iterator[Cause]:
     constraints = maps(scope.spec.get("topologySpreadConstraints"))
     pairs = [(constraint.get("topologyKey"), constraint.get("whenUnsatisfiable")) for constraint in constraints]
+    last = {repr(pair): index for index, pair in enumerate(pairs)}  # of any shape
     root = Place(scope, ("topologySpreadConstraints",), "topologySpreadConstraints")
     for index, constraint in enumerate(constraints):
         here = root.below(index)
@@ -88,7 +89,7 @@ def topology_spread(scope: Scope) -> Iterator[Cause]:
         # upstream leaves out the constraint's index here
         selector = Place(scope, (*here.at, "labelSelector"), "topologySpreadConstraints.labelSelector")
         yield from label_selector(constraint.get("labelSelector"), selector)
-        if pairs[index] in pairs[index + 1 :]:
+        if last[repr(pairs[index])] > index:
             twice = Place(scope, here.at, here.named + ".{topologyKey, whenUnsatisfiable}")
             yield twice.cause("a later constraint has the same topologyKey and whenUnsatisfiable; remove one")
 
