@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 SUFFIXES = (".yaml", ".yml", ".json")
 STDIN = "-"
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml")
+TEMPLATE = b"{{"
 LEAST_SHARED = 1_000_000  # bytes to read: what is less takes another process about as long as this one
 TOOL_GROUPS = ("kustomize.config.k8s.io", "kpt.dev", "kubevirt-render.dev")
 
@@ -119,7 +120,8 @@ def read(
         sources.append(found)
         function_config = config if function_config is None else function_config
     if not repaired and not any(source.objects for source in sources):
-        raise NothingFoundError("no Kubernetes object found" + _where([*paths, *kustomizations]))
+        where = _where([*paths, *kustomizations])
+        raise NothingFoundError(f"no Kubernetes object found{where}; expected YAML or JSON with apiVersion and kind")
     return Sources(sources=tuple(sources), function_config=function_config)
 
 
@@ -199,8 +201,13 @@ def _below(folder: Path, seen: set[Path]) -> Iterator[str]:
             continue
         if entry.is_dir():
             yield from _below(entry, seen)
-        elif entry.suffix in SUFFIXES and entry.is_file():
+        elif entry.suffix in SUFFIXES and (entry.is_file() or _leads_nowhere(entry)):
             yield entry.as_posix()
+
+
+def _leads_nowhere(entry: Path) -> bool:
+    """True for a link without its file: what it was to bring must not be missed in silence."""
+    return entry.is_symlink() and not entry.exists()
 
 
 def _bytes(file: str) -> bytes:
@@ -227,10 +234,22 @@ def _kustomize(folder: str) -> list[str]:
     raise InputError(f"neither kustomize nor kubectl is on the PATH; one of them has to build {folder}")
 
 
+def read_text(data: bytes, file: str) -> StreamText:
+    """As `yamlio.read_stream`; the error says so where it is a template's."""
+    try:
+        return yamlio.read_stream(data, file=file)
+    except InputError as error:
+        lines = data.splitlines()[max(error.line - 2, 0) : error.line]
+        if not any(TEMPLATE in line for line in lines):
+            raise
+        said = f"{error.message}; {TEMPLATE.decode()} is of a template: build it first, as `helm template` does"
+        raise InputError(said, file=error.file, line=error.line, column=error.column) from None
+
+
 def _parsed(data: bytes, file: str, folder: str) -> tuple[Source, object]:
     """The source, and the function config of a ResourceList."""
     listing = _listed(data, file)
-    found: StreamText | ListText = listing or yamlio.read_stream(data, file=file)
+    found: StreamText | ListText = listing or read_text(data, file)
     if not listing and len(found.items) == 1 and isinstance(found.items[0], dict) and kind_of(found.items[0]) == "ResourceList":
         found = yamlio.read_resource_list(data, file=file)  # says what is wrong with it
     config = listing.head.get("functionConfig") if listing else None

@@ -209,13 +209,32 @@ def test_broken_yaml_stops_it_and_names_the_place(folder):
     [
         (["-"], "stdin is empty; what should be rendered has to be piped in"),
         (["absent.yaml"], "absent.yaml: No such file or directory"),
-        (["empty"], "no Kubernetes object found in empty"),
+        (["empty"], "no Kubernetes object found in empty; expected YAML or JSON with apiVersion and kind"),
+        (["linked"], "linked/gone.yaml: No such file or directory"),
     ],
 )
 def test_nothing_to_read_is_an_error(tmp_path, arguments, message):
     (tmp_path / "empty").mkdir()
+    (tmp_path / "linked").mkdir()
+    (tmp_path / "linked" / "gone.yaml").symlink_to("elsewhere.yaml")
+    (tmp_path / "linked" / "note.txt").symlink_to("elsewhere.txt")
     done = render(*arguments, cwd=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (1, "", f"kubevirt-render: error: {message}\n")
+
+
+TEMPLATE = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  {{- range .Values.files }}\n  a: b\n  {{- end }}\n"
+
+
+@pytest.mark.parametrize("command", ["render", "check"])
+def test_a_template_is_called_one(tmp_path, command):
+    (tmp_path / "map.yaml").write_text(TEMPLATE)
+    done = run(command, "map.yaml", cwd=tmp_path)
+    assert done.returncode == 1
+    said = (done.stderr + done.stdout).removeprefix("kubevirt-render: ")
+    assert said.startswith("error: map.yaml:5:4: a map or list is no key; expected text; {{ is of a template: ")
+    assert "build it first, as `helm template` does" in said
+    (tmp_path / "map.yaml").write_text(TEMPLATE.replace("data:", "data: [").replace("{{-", "#"))
+    assert "template" not in run(command, "map.yaml", cwd=tmp_path).stderr
 
 
 # ---- render --in-place
@@ -302,7 +321,7 @@ def test_in_place_leaves_everything_where_the_disk_is_full(folder):
         check=False,
     )
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "kubevirt-render: error: input or output: File too large\n"
+    assert done.stderr == "kubevirt-render: error: a.yaml: no new file can be written beside it: File too large\n"
     assert (folder / "vm.yaml").read_text() == VM
     assert not list(folder.glob(".*.tmp"))
 

@@ -98,7 +98,7 @@ def test_version():
         (["render"], "nothing to read; name files or folders, -k DIR, or - for stdin"),
         (
             ["check", "--sumary", "x"],
-            "No such option '--sumary'. Did you mean '--summary'?; see `kubevirt-render check --help`",
+            "No such option '--sumary'; did you mean '--summary'; see `kubevirt-render check --help`",
         ),
         (["check", "-o", "jsn", "x"], "-o: 'jsn' is no format; expected one of "),
         (["rules", "null-itm"], "'null-itm' is no rule; did you mean null-item; `kubevirt-render rules` lists them"),

@@ -38,7 +38,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _message(error: click.ClickException) -> str:
-    text = error.format_message().rstrip(".")
+    text = error.format_message().replace(". Did you mean", "; did you mean").rstrip(".?")
     context = error.ctx if isinstance(error, click.UsageError) else None
     return f"{text}; see `{context.command_path} --help`" if context else text
 

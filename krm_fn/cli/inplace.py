@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from krm_fn.cli.outputs import appended, rendered, written
+from krm_fn.errors import InputError
 from krm_fn.sources import unwatched
 from krm_fn.yamlio import ListText
 
@@ -25,14 +26,17 @@ def write(found: Sources, outcome: Outcome, watch: Watch = unwatched) -> list[st
     """Write the files whose objects changed, each by one rename, and give their names.
 
     What rendering added comes last in the last file that changed, or in the last file. All new texts are on the disk before the
-    first file is replaced. Raises: OSError.
+    first file is replaced. Raises: InputError where there is no room or no right for them; OSError.
     """
     texts = _texts(found, outcome, watch)
     waiting: list[tuple[str, Path]] = []
     try:
         for file, data in texts.items():
             real = Path(file).resolve()  # a link stays a link
-            waiting.append((_beside(real, data), real))
+            try:
+                waiting.append((_beside(real, data), real))
+            except OSError as error:
+                raise InputError(f"no new file can be written beside it: {error.strerror}", file=file) from None
         for temporary, real in waiting:
             os.replace(temporary, real)  # noqa: PTH105
     finally:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from krm_fn import rules, yamlio
+from krm_fn import rules
 from krm_fn.errors import InputError
 from krm_fn.paths import dotted
+from krm_fn.sources import read_text
 from krm_fn.value import Value
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def salvage(data: bytes, file: str) -> tuple[bytes, tuple[Lost, ...]]:
     lost: dict[int, Lost] = {}
     while True:
         try:
-            yamlio.read_stream(data, file=file)
+            read_text(data, file)
         except InputError as error:
             number = _blamed(data, error.line, lost)
             if number is None:  # nothing tells which document it is

@@ -35,17 +35,22 @@ if TYPE_CHECKING:
     from krm_fn.schema import ObjectFacts
     from krm_fn.schema.flaws import Flaw
 
+# What holds a name has no use for an empty map.
+MATCHERS = (("spec", "instancetype"), ("spec", "preference"))
+
 
 @rule(severity="error", upstream="pkg/util/openapi/openapi.go:Validate")
 def wrong_type(facts: ObjectFacts) -> Iterator[Hit]:
     for flaw in facts.flaws:
         if flaw.kind == NULL:
-            said = f"{field_of(flaw)} holds null, which counts as absent; write {{}} where it is meant, else remove it"
+            matcher = flaw.path[-2:] in MATCHERS
+            meant = "{name: NAME}" if matcher else "{}"
+            said = f"{field_of(flaw)} holds null, which counts as absent; write {meant} where it is meant, else remove it"
             yield Hit(
                 message=counted(said, flaw.more),
                 path=flaw.path,
                 current=None,
-                proposed=flaw.proposed,
+                proposed=UNSET if matcher else flaw.proposed,
                 severity="warning",
             )
         elif flaw.kind in (TYPE, UNQUOTED):
