@@ -26,6 +26,7 @@ SHORTER = {
 PLAIN = {
     "machinery.api.resource.Quantity": "quantity",
     "machinery.util.intstr.IntOrString": "int-or-string",
+    "meta.Duration": "duration",
     "meta.FieldsV1": "any",
 }
 UNIONS = {("string", "number"): "int-or-string", ("string", "null"): "string?"}
@@ -71,6 +72,14 @@ v1.TokenBucketRateLimiter: burst
 v1.VirtualMachineStartFailure: consecutiveFailCount
 v1beta1.MemoryInstancetype: overcommitPercent
 """
+
+# What the API's description lists for the items of these lists, which the facts leave out.
+ACCESS_MODES = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"]
+ITEMS = {("core.PersistentVolumeClaimSpec", "accessModes"): ACCESS_MODES, ("v1beta1.StorageSpec", "accessModes"): ACCESS_MODES}
+# What Go reads where the schema of a release takes anything.
+READ: dict[tuple[str, str], dict[str, Any]] = {
+    ("v1.ResourceRequirements", field): {"type": {"*": "bare-quantity"}} for field in ("limits", "requests")
+}
 
 # The kind KubeVirt is not among the facts, only its configuration is; the rest of its spec is the operator's.
 KUBEVIRT = """
@@ -144,6 +153,7 @@ class Maker:
         lines = [f"[{shorter(name)}]"]
         for field, forms in sorted(self.types[name].get("fields", {}).items()):
             several = forms if isinstance(forms, list) else [forms]
+            several = [READ[shorter(name), field]] if (shorter(name), field) in READ else several
             lines += [self.line(shorter(name), field, form, self.types[name]["releases"]) for form in several]
         return "\n".join(lines) + "\n"
 
@@ -153,7 +163,8 @@ class Maker:
         words = [field + "!" * bool(form.get("required"))]
         words += [] if releases == whole else [self.span(releases)]
         words.append(self.word(owner, field, form))
-        words += [f"enum={'|'.join(form['enum'])}"] if "enum" in form else []
+        enum = form.get("enum") or ITEMS.get((owner, field))
+        words += [f"enum={'|'.join(enum)}"] if enum else []
         words += [f"{key}={form[key]}" for key in ("minimum", "maximum", "pattern") if key in form]
         for word in words:
             if set(word) & set(" \t\n"):

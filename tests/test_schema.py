@@ -11,9 +11,9 @@ from krm_fn import releases
 from krm_fn.findings import UNSET
 from krm_fn.paths import dotted, get
 from krm_fn.schema.checking import check
-from krm_fn.schema.flaws import ELSEWHERE, MISSING, NULL, RANGE, TYPE, UNKNOWN, UNQUOTED, VALUE
+from krm_fn.schema.flaws import ELSEWHERE, MISSING, NULL, NUMBER, RANGE, TYPE, UNKNOWN, UNQUOTED, VALUE
 
-NEWEST = releases.NEWEST
+NEWEST, OLDEST = releases.NEWEST, releases.parse("1.4")
 
 VM: dict[str, Any] = {
     "apiVersion": "kubevirt.io/v1",
@@ -205,6 +205,77 @@ def test_a_fraction_has_to_be_in_quotes_though_no_webhook_minds() -> None:
     assert (flaw.kind, flaw.current, flaw.proposed, flaw.upstream) == (UNQUOTED, 0.5, "0.5", "")
 
 
+@pytest.mark.parametrize(("value", "proposed"), [(2.0, 2), (1e3, 1000), (0.0, 0)])
+def test_a_whole_number_with_a_point_or_an_exponent_is_an_integer_to_the_webhooks(value: float, proposed: int) -> None:
+    (flaw,) = flaws(changed(VM, (*DOMAIN, "cpu", "cores"), value))
+    assert (flaw.kind, flaw.current, flaw.proposed, flaw.upstream) == (TYPE, value, proposed, "")
+    assert type(flaw.proposed) is int
+
+
+@pytest.mark.parametrize("value", [2.5, -2.0, 1e10, 1e300, float("inf"), float("nan")])
+def test_another_number_is_not(value: float) -> None:
+    (flaw,) = flaws(changed(VM, (*DOMAIN, "cpu", "cores"), value))
+    assert (flaw.kind, flaw.proposed, flaw.upstream) == (TYPE, UNSET, "admission")
+
+
+def test_the_webhooks_of_1_4_want_quantities_in_quotes_but_for_resources() -> None:
+    for value, proposed in ((4, "4"), (0.5, "0.5")):
+        guest = changed(VM, (*DOMAIN, "memory", "guest"), value)
+        (flaw,) = flaws(guest, OLDEST)
+        assert (flaw.kind, flaw.current, flaw.proposed, flaw.upstream) == (NUMBER, value, proposed, "admission")
+        claim = changed(VM, ("spec", "dataVolumeTemplates", 0, "spec", "storage", "resources", "requests", "storage"), value)
+        assert [flaw.kind for flaw in flaws(claim, OLDEST)] == [NUMBER]
+    assert told(changed(VM, (*DOMAIN, "memory", "guest"), 4), "1.5") == []
+    assert told(changed(VM, (*DOMAIN, "resources", "requests", "memory"), 4), "1.4") == []
+    assert told(changed(VM, (*DOMAIN, "resources", "requests", "memory"), "4GB"), "1.4") == [
+        (TYPE, "spec.template.spec.domain.resources.requests.memory", "admission")
+    ]
+
+
+def test_kinds_that_are_only_decoded_may_have_whole_numbers_as_quantities_in_1_4() -> None:
+    size = {
+        "apiVersion": "instancetype.kubevirt.io/v1beta1",
+        "kind": "VirtualMachineInstancetype",
+        "metadata": {"name": "small"},
+        "spec": {"cpu": {"guest": 1}, "memory": {"guest": 1073741824}},
+    }
+    assert flaws(size, OLDEST) == []
+    (flaw,) = flaws(changed(size, ("spec", "memory", "guest"), 0.5), OLDEST)
+    assert (flaw.current, flaw.proposed, flaw.upstream) == (0.5, "0.5", "")
+
+
+@pytest.mark.parametrize("value", [" 4Gi", "4Gi ", "\t4Gi\n"])
+def test_blanks_around_a_quantity_are_cut_off_by_the_webhooks(value: str) -> None:
+    (flaw,) = flaws(changed(VM, (*DOMAIN, "memory", "guest"), value))
+    assert (flaw.kind, flaw.current, flaw.upstream) == (UNQUOTED, value, "")
+
+
+@pytest.mark.parametrize("place", ["storage", "pvc"])
+@pytest.mark.parametrize("release", ["1.4", "1.9"])
+def test_access_modes_are_checked_one_by_one(place: str, release: str) -> None:
+    path = ("spec", "dataVolumeTemplates", 0, "spec")
+    vm = changed(VM, path, {"sourceRef": {"kind": "DataSource", "name": "a"}, place: {"accessModes": ["ReadWriteOnce", "rwo"]}})
+    (flaw,) = flaws(vm, releases.parse(release))
+    assert (flaw.kind, flaw.path, flaw.current, flaw.upstream) == (VALUE, (*path, place, "accessModes", 1), "rwo", "admission")
+    assert flaw.known == ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
+
+
+@pytest.mark.parametrize(
+    ("value", "right"), [("90s", True), ("1h30m", True), ("0", True), ("1.5h", True), ("5", False), ("1d", False)]
+)
+def test_durations_are_read_as_go_reads_them(value: str, right: bool) -> None:
+    template = {"spec": {"template": {"spec": {"domain": {"devices": {}}}}}}
+    healing = {"autohealing": {"minFailingToStartDuration": value}}
+    pool = {
+        "apiVersion": "pool.kubevirt.io/v1beta1",
+        "kind": "VirtualMachinePool",
+        "metadata": {"name": "web"},
+        "spec": {"selector": {}, "virtualMachineTemplate": template, **healing},
+    }
+    place = "spec.autohealing.minFailingToStartDuration"
+    assert told(pool) == ([] if right else [(TYPE, place, "admission")])
+
+
 @pytest.mark.parametrize("port", [80, "http"])
 def test_ports_may_be_text_or_integers(port: Any) -> None:
     assert flaws(changed(VM, (*SPEC, "readinessProbe", "httpGet", "port"), port)) == []
@@ -221,19 +292,40 @@ def test_text_in_the_place_of_a_map_is_not_told() -> None:
         ((*DOMAIN, "devices"), {}),
         (DOMAIN, {"devices": {}}),
         (("spec", "template"), {}),
-        ((*SPEC, "volumes", 0, "name"), UNSET),
+        ((*SPEC, "accessCredentials", 0, "sshPublicKey", "source"), {}),
         (("spec",), {"template": {}}),
     ],
 )
 def test_a_missing_field_is_told_with_the_least_map_that_would_do(path: tuple[Any, ...], proposed: Any) -> None:
-    (flaw,) = flaws(without(VM, path))
+    key = {"sshPublicKey": {"source": {}, "propagationMethod": {}}}
+    (flaw,) = flaws(without(changed(VM, (*SPEC, "accessCredentials"), [key]), path))
     assert (flaw.kind, flaw.path, flaw.upstream) == (MISSING, path, "admission")
     assert flaw.proposed == proposed or flaw.proposed is proposed
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        (*SPEC, "volumes", 0, "name"),
+        (*DOMAIN, "cpu", "features", 0, "name"),
+        (*DOMAIN, "devices", "interfaces", 0, "ports", 0, "port"),
+    ],
+)
+@pytest.mark.parametrize("release", ["1.4", "1.9"])
+def test_the_webhooks_fill_in_a_missing_text_or_number(path: tuple[Any, ...], release: str) -> None:
+    (flaw,) = flaws(without(VM, path), releases.parse(release))
+    assert (flaw.kind, flaw.path, flaw.proposed, flaw.upstream) == (MISSING, path, UNSET, "")
+
+
+def test_the_webhooks_miss_what_may_be_a_text_or_a_number() -> None:
+    for path in ((*SPEC, "readinessProbe", "httpGet", "port"), (*SPEC, "volumes", 0, "emptyDisk", "capacity")):
+        (flaw,) = flaws(without(changed(VM, (*SPEC, "volumes", 0), {"name": "a", "emptyDisk": {"capacity": "1Gi"}}), path))
+        assert (flaw.kind, flaw.path, flaw.upstream) == (MISSING, path, "admission")
+
+
 def test_what_a_release_no_longer_requires_is_missing_only_before() -> None:
     gpu = changed(VM, (*DOMAIN, "devices", "gpus"), [{"name": "a"}])
-    assert told(gpu, "1.5") == [(MISSING, "spec.template.spec.domain.devices.gpus[0].deviceName", "admission")]
+    assert told(gpu, "1.5") == [(MISSING, "spec.template.spec.domain.devices.gpus[0].deviceName", "")]
     assert told(gpu, "1.6") == []
 
 

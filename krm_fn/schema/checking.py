@@ -5,8 +5,8 @@ from __future__ import annotations
 from krm_fn.limits import Limited
 from krm_fn.resource import group_of, kind_of
 from krm_fn.schema import table
-from krm_fn.schema.flaws import ELSEWHERE, UNKNOWN, Flaw
-from krm_fn.schema.kinds import kind_known, refused, version_of
+from krm_fn.schema.flaws import ELSEWHERE, Flaw
+from krm_fn.schema.kinds import counts, kind_known, refused, version_of
 from krm_fn.schema.node import walk
 
 TYPE_CHECKING = False
@@ -32,7 +32,7 @@ def check(obj: Object, release: Release, crds: Crds | None = None) -> Iterator[F
     found = _walked(obj, defined)
     # The webhooks don't look at definitions: they know the release's own types.
     webhooks = {flaw.path for flaw in _of_api(obj, row, release) if refused(flaw, row)} if row and found else set()
-    return (flaw.but(upstream="admission") if flaw.path in webhooks else flaw for flaw in found if _counts(flaw))
+    return (flaw.but(upstream="admission") if flaw.path in webhooks else flaw for flaw in found if counts(flaw, row))
 
 
 def of_other_releases(obj: Object, release: Release) -> Iterator[Flaw]:
@@ -55,10 +55,5 @@ def _walked(obj: Object, node: Node) -> list[Flaw]:
 
 def _tagged(found: Iterable[Flaw], row: Kind) -> Iterator[Flaw]:
     for flaw in found:
-        if _counts(flaw):
+        if counts(flaw, row):
             yield flaw.but(upstream="admission") if refused(flaw, row) else flaw
-
-
-def _counts(flaw: Flaw) -> bool:
-    """False for strange fields of a status: the API server drops it from what users write, whatever it holds."""
-    return flaw.path[0] != "status" or flaw.kind not in (UNKNOWN, ELSEWHERE)

@@ -19,7 +19,8 @@ UNKNOWN = "unknown"  # no release knows the field here
 ELSEWHERE = "elsewhere"  # another release knows it, the chosen one does not
 TYPE = "type"  # a value of another type than the field's
 NULL = "null"  # nothing, in the place of a map that says something even when it is empty
-UNQUOTED = "unquoted"  # a fraction as a quantity, which has to be text
+UNQUOTED = "unquoted"  # a quantity that Go reads and the CustomResourceDefinition refuses: a fraction, or blanks around it
+NUMBER = "number"  # a number as a quantity, where the webhooks of a release take text only
 MISSING = "missing"  # a required field is not there
 RANGE = "range"  # a number beyond what the field holds
 VALUE = "value"  # a text that is none of the field's
@@ -29,10 +30,10 @@ class Flaw(Value):
     """One place that is wrong: `path` from the object's root, `current` the value there, UNSET where there is none.
 
     Not every flaw names its value: what stands under an unknown field, or in the place of a map, may be secret. `proposed` is
-    a value that would do. `found` and `expected` are the types in a few words (TYPE), or `expected` the bounds or the form
-    (RANGE, VALUE); `known` the names or values that the schema has in that place; `spans` the releases, first and last, that
-    know the field (ELSEWHERE). `schema` names the CustomResourceDefinition that was read, "" where it is the release's own
-    API; `upstream` as in Finding. `more` is how many of its sort were left out after it.
+    a value that would do. `found` and `expected` are the types in a few words (TYPE, MISSING), or `expected` the bounds or the
+    form (RANGE, VALUE); `known` the names or values that the schema has in that place; `spans` the releases, first and last,
+    that know the field (ELSEWHERE). `schema` names the CustomResourceDefinition that was read, "" where it is the release's
+    own API; `upstream` as in Finding. `more` is how many of its sort were left out after it.
     """
 
     kind: str

@@ -162,7 +162,8 @@ def _may_be_meant(place: Node) -> bool:
 def _miss(name: str, node: Node, path: Path, found: Limited) -> None:
     at = (*path, name)
     if found.takes(sort(MISSING, at)):
-        found.add(Flaw(kind=MISSING, path=at, proposed=_least(node.fields.get(name, ANY)), schema=node.schema))
+        place = node.fields.get(name, ANY)
+        found.add(Flaw(kind=MISSING, path=at, proposed=_least(place), expected=place.expected, schema=node.schema))
 
 
 def _add_unknown(node: Node, path: Path, found: Limited) -> None:
@@ -204,9 +205,11 @@ def _converted(value: Any, node: Node) -> Any:
 
 
 def _respelled(value: Any) -> list[Any]:
-    """What quoted text may have been meant to be. What a number or a truth value was written as, `0777` or `yes`, is gone."""
+    """What quoted text may have been meant to be, and `2.0`. What else a number or a truth value was written as is gone."""
     if value in ("true", "false"):
         return [value == "true"]
+    if isinstance(value, float) and value.is_integer():
+        return [int(value)]
     digits = value.removeprefix("-") if isinstance(value, str) else ""
     return [int(value)] if digits.isascii() and digits.isdigit() and len(digits) < 20 else []
 

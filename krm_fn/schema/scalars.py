@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krm_fn.quantity import parse
-from krm_fn.schema.flaws import RANGE, TYPE, UNQUOTED, VALUE, Flaw
+from krm_fn.schema.flaws import NUMBER, RANGE, TYPE, UNQUOTED, VALUE, Flaw
 from krm_fn.schema.node import ANY, TEXT, TRUTH, WHOLE, Node
 
 TYPE_CHECKING = False
@@ -27,6 +27,8 @@ QUANTITIES = frozenset((str, int, float))
 BINARY_SUFFIXES = frozenset(("Ki", "Mi", "Gi", "Ti", "Pi", "Ei"))
 DECIMAL_SUFFIXES = frozenset("numkMGTPE")
 QUANTITY = "a quantity such as 4Gi or 500m"
+DURATION = "a duration such as 90s or 1h30m"
+DURATION_FORM = r"[-+]?(0|((\d+\.?\d*|\.\d+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h))+)"
 
 
 def within(low: float | None, high: float | None) -> Judge:
@@ -93,15 +95,32 @@ def judge_quantity(value: Any, path: Path) -> Flaw | None:
     if type(value) is int:
         return None
     if type(value) is float:
-        return Flaw(
-            kind=UNQUOTED, path=path, current=value, proposed=str(value), found="a number", expected="a quantity in quotes"
-        )
+        return _bare(UNQUOTED, value, path)
     body = value[:-2] if value[-2:] in BINARY_SUFFIXES else value[:-1] if value[-1:] in DECIMAL_SUFFIXES else value
     if (body.isascii() and body.isdigit() and len(body) < 20) or parse(value) is not None:
         return None
+    kind = TYPE if parse(value.strip()) is None else UNQUOTED  # Go cuts the blanks around it off
     squeezed = value.replace(" ", "")
     proposed = {"proposed": squeezed} if squeezed != value and parse(squeezed) is not None else {}
-    return Flaw(kind=TYPE, path=path, current=value, found="text", expected=QUANTITY, **proposed)
+    return Flaw(kind=kind, path=path, current=value, found="text", expected=QUANTITY, **proposed)
+
+
+def judge_quoted(value: Any, path: Path) -> Flaw | None:
+    """Refuses numbers, too."""
+    return judge_quantity(value, path) if isinstance(value, str) else _bare(NUMBER, value, path)
+
+
+def _bare(kind: str, value: float, path: Path) -> Flaw:
+    return Flaw(kind=kind, path=path, current=value, proposed=str(value), found="a number", expected="a quantity in quotes")
+
+
+def judge_duration(value: Any, path: Path) -> Flaw | None:
+    """Refuses texts that Go's time.ParseDuration doesn't read."""
+    import re  # only where an object has one
+
+    if re.fullmatch(DURATION_FORM, value, re.ASCII):
+        return None
+    return Flaw(kind=TYPE, path=path, current=value, found="text", expected=DURATION)
 
 
 def text(*, judge: Judge | None = None, nullable: bool = False) -> Node:
@@ -119,19 +138,29 @@ def number(word: str, *, judge: Judge | None = None, nullable: bool = False) -> 
     return Node("an integer", accepts=WHOLE, judge=every((within(*BOUNDS[word]), judge)), nullable=nullable)
 
 
+# Words whose values are always judged: what is expected, as which types of Python, by which judge.
+JUDGED = {
+    "quantity": (QUANTITY, QUANTITIES, judge_quantity),
+    "bare-quantity": (QUANTITY, QUANTITIES, judge_quantity),
+    "quoted-quantity": (QUANTITY, QUANTITIES, judge_quoted),
+    "duration": (DURATION, TEXT, judge_duration),
+}
+
+
 def scalar(word: str, judge: Judge | None = None) -> Node:
     """The node of a word of the table; `judge` looks at the values besides. A `?` at the end lets null pass.
 
     Raises: KeyError for a word that is none.
     """
     name, nullable = word.removesuffix("?"), word.endswith("?")
+    if name in JUDGED:
+        expected, types, own = JUDGED[name]
+        return Node(expected, accepts=types, judge=own, nullable=nullable)
     match name:
         case "string":
             return text(judge=judge, nullable=nullable)
         case "boolean":
             return Node("true or false", plain=TRUTH, nullable=nullable)
-        case "quantity":
-            return Node(QUANTITY, accepts=QUANTITIES, judge=judge_quantity, nullable=nullable)
         case "int-or-string":
             return Node("an integer or text", plain=TEXT | WHOLE, nullable=nullable)
         case "any":

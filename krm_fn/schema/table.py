@@ -8,8 +8,10 @@ is a type, a line one form of one of its fields:
     imagePullPolicy string enum=Always|IfNotPresent|Never
     deviceName! 1.4-1.5 string          required; the releases that know the field in this form, `1.6-` up to the newest
     features [v1.CPUFeature]            a list
+    accessModes [string] enum=A|B       a list whose items are constrained
     limits {quantity}                   a map of any keys
     status v1.VirtualMachineStatus?     may be null
+    requests {bare-quantity}            a quantity that may be a number in releases, too, whose webhooks want text elsewhere
     * any                               all other keys
 
 Releases are minor ones: what a patch release changes, it changes in behaviour and not in the API.
@@ -34,6 +36,10 @@ if TYPE_CHECKING:
     Form = tuple[Version, Version, str, Sequence[str]]
 
 _FIRST, _LAST = min(NEWEST_PATCH), max(NEWEST_PATCH)
+
+# Words that meant something else until a release.
+# upstream: pkg/util/openapi/openapi.go:LoadOpenAPISpec
+EARLIER: dict[str, tuple[str, Version]] = {"quantity": ("quoted-quantity", (1, 5))}
 
 _texts: dict[str, str] = {}
 _forms: dict[str, dict[str, list[Form]]] = {}
@@ -92,6 +98,8 @@ class Table:
 
     def node(self, word: str, constraints: Sequence[str] = ()) -> Node:
         """The node of a type's word: a scalar, a structure's name, or one of them in `[]` or `{}`."""
+        if constraints and word[0] == "[":
+            return list_of(self.node(word[1:-1], constraints))
         if constraints:
             return scalar(word, every(map(_judge, constraints)))
         if word not in self._nodes:
@@ -113,7 +121,8 @@ class Table:
         if word[0] == "{":
             return map_of(self.node(word[1:-1]))
         if "." not in word:
-            return scalar(word)
+            earlier, until = EARLIER.get(word, (word, ()))
+            return scalar(earlier if self.minor < until else word)
         name = word.removesuffix("?")
 
         def spans(field: str) -> tuple[Span, ...]:

@@ -3,8 +3,8 @@
 What it finds: a map without one of its required keys. `spec.template.spec.domain.devices` is one of them: a VirtualMachine
 needs at least `devices: {}`.
 
-Why it matters: the API server refuses the object; for VirtualMachines, instances, replica sets and presets KubeVirt's webhooks
-do, too.
+Why it matters: the API server refuses the object. For VirtualMachines, instances, replica sets and presets KubeVirt's webhooks
+do, too, where a map, a list or an amount is missing. A text or a number they fill in with `""` or 0, which is seldom meant.
 
 Fix: add the field. Where an empty map will do, the finding proposes it.
 

@@ -1,9 +1,10 @@
 """A field holds a value of another type than the API has there.
 
 What it finds: text where an integer belongs, a number where text belongs, a map where a list belongs, null in a list, and
-amounts that are none. Amounts may be written as text or as whole numbers; a fraction needs quotes. Ports and the like take
-both text and integers. A key with nothing behind it, which is null, is a warning where an empty map would say something, as
-in `rng: {}`; elsewhere it is as if the key weren't there.
+amounts that are none. Amounts may be written as text or as whole numbers; a fraction needs quotes, and before 1.5 KubeVirt
+asked for them around whole numbers of most amounts, too. Ports and the like take both text and integers. A key with nothing
+behind it, which is null, is a warning where an empty map would say something, as in `rng: {}`; elsewhere it is as if the key
+weren't there.
 
 Why it matters: the API server refuses the object. YAML makes the mistake easy: `8` is a number, and `"8"` is text. Null it
 drops without a word, and the device that was meant is missing.
@@ -26,7 +27,7 @@ from krm_fn.findings import UNSET
 from krm_fn.limits import counted
 from krm_fn.rules import Hit, rule
 from krm_fn.rules.schemas import field_of, shown
-from krm_fn.schema.flaws import NULL, TYPE, UNQUOTED
+from krm_fn.schema.flaws import NULL, NUMBER, TYPE, UNQUOTED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def wrong_type(facts: ObjectFacts) -> Iterator[Hit]:
                 proposed=UNSET if matcher else flaw.proposed,
                 severity="warning",
             )
-        elif flaw.kind in (TYPE, UNQUOTED):
+        elif flaw.kind in (TYPE, UNQUOTED, NUMBER):
             yield Hit(
                 message=counted(f"{field_of(flaw)} holds {_found(flaw)}{_fix(flaw)}", flaw.more),
                 path=flaw.path,
