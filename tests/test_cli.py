@@ -326,6 +326,13 @@ def test_in_place_leaves_everything_where_the_disk_is_full(folder):
     assert not list(folder.glob(".*.tmp"))
 
 
+def test_in_place_leaves_empty_documents_and_what_is_no_object(tmp_path):
+    around = "# ours\na: 1\n---\n\n---\n%s---\n# nothing\n---\nb: 2\n...\n"
+    (tmp_path / "vm.yaml").write_text(around % (VM + "---\n" + SIZE))
+    assert render("--in-place", "vm.yaml", cwd=tmp_path).returncode == 0
+    assert (tmp_path / "vm.yaml").read_text() == around % (RENDERED + "---\n" + SIZE)
+
+
 def test_in_place_writes_through_a_link(folder):
     (folder / "vm.yaml").rename(folder / "real.txt")
     (folder / "vm.yaml").symlink_to("real.txt")

@@ -226,7 +226,7 @@ class StreamText(Text):
         """The stream with these items. Empty documents stay; another None leaves its document out; more items come last."""
         edits: list[Edit] = []
         for i, (piece, old, new) in enumerate(zip(self.pieces, self.items, items, strict=False)):
-            if not _differs(old, new):
+            if new is old or not _differs(old, new):
                 continue
             edits.append((piece.start, piece.end, b"" if new is None else self._document(i, new)))
         out = spliced(self.data, edits)
