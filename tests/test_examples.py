@@ -75,8 +75,9 @@ def hosts(request: pytest.FixtureRequest, environment: dict[str, str]) -> dict[s
         request.getfixturevalue("image")
         found = request.getfixturevalue("podman")
     path = f"{ROOT / '.hosts' / '5.8.1'}:{found['PATH']}"
+    scripts = " ".join([script, *(file.read_text() for file in folder.glob("*.sh") if file.name in script)])
     for program in ("kustomize", "kubectl"):
-        if program in script and not shutil.which(program, path=path):
+        if program in scripts and not shutil.which(program, path=path):
             pytest.skip(f"no {program}: .ci/hosts fetches what can be had")
     return {**found, "PATH": path}
 
