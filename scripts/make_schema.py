@@ -81,6 +81,14 @@ READ: dict[tuple[str, str], dict[str, Any]] = {
     ("v1.ResourceRequirements", field): {"type": {"*": "bare-quantity"}} for field in ("limits", "requests")
 }
 
+# The facts know the newest patch release of each minor one. These came with a later patch release than the first.
+PATCHED = {
+    ("v1.TPMDevice", "enabled"): ("1.4.1-1.4", "1.5.1-"),
+    ("v1.Watchdog", "diag288"): ("1.5.1-",),
+    ("v1beta1.DataVolumeSourceRegistry", "platform"): ("1.6.4-",),
+    ("v1beta1.DataVolumeSourceVDDK", "extraArgs"): ("1.6.4-",),
+}
+
 # The kind KubeVirt is not among the facts, only its configuration is; the rest of its spec is the operator's.
 KUBEVIRT = """
 [v1.KubeVirt]
@@ -125,13 +133,15 @@ class Maker:
     def strange(self, release: str) -> set[str]:
         """The names by which alone an object can hold a field that this release does not know and another does."""
         found = set()
-        for owner in self.types.values():
+        for name, owner in self.types.items():
             for field, forms in owner.get("fields", {}).items():
                 here, elsewhere = [], []
                 for form in forms if isinstance(forms, list) else [forms]:
                     first, last = form.get("releases", owner["releases"])
                     known = self.order.index(first) <= self.order.index(release) <= self.order.index(last)
                     (here if known else elsewhere).append(form)
+                if any(span.startswith(f"{minor(release)}.") for span in PATCHED.get((shorter(name), field), ())):
+                    found.add(field)
                 if not here and "releases" in (forms if isinstance(forms, dict) else {"releases": True}):
                     found.add(field)
                 for form in elsewhere if here else []:
@@ -154,14 +164,16 @@ class Maker:
         for field, forms in sorted(self.types[name].get("fields", {}).items()):
             several = forms if isinstance(forms, list) else [forms]
             several = [READ[shorter(name), field]] if (shorter(name), field) in READ else several
-            lines += [self.line(shorter(name), field, form, self.types[name]["releases"]) for form in several]
+            whole = self.types[name]["releases"]
+            for form in several:
+                spans = PATCHED.get((shorter(name), field)) or [self.span(form.get("releases", whole), whole)]
+                lines += [self.line(shorter(name), field, form, span) for span in spans]
         return "\n".join(lines) + "\n"
 
-    def line(self, owner: str, field: str, form: dict[str, Any], whole: list[str]) -> str:
-        """`name! 1.6-1.8 type enum=a|b`; the releases only where the type's own are more."""
-        releases = form.get("releases", whole)
+    def line(self, owner: str, field: str, form: dict[str, Any], span: str) -> str:
+        """`name! 1.6-1.8 type enum=a|b`; no span where it is ""."""
         words = [field + "!" * bool(form.get("required"))]
-        words += [] if releases == whole else [self.span(releases)]
+        words += [span] if span else []
         words.append(self.word(owner, field, form))
         enum = form.get("enum") or ITEMS.get((owner, field))
         words += [f"enum={'|'.join(enum)}"] if enum else []
@@ -171,9 +183,9 @@ class Maker:
                 raise ValueError(f"the form can't hold {word!r} of {owner}.{field}")
         return " ".join(words)
 
-    def span(self, releases: list[str]) -> str:
-        """`1.6-1.8`, `1.6-` up to the newest."""
-        return f"{minor(releases[0])}-{'' if releases[1] == self.last else minor(releases[1])}"
+    def span(self, releases: list[str], whole: list[str]) -> str:
+        """`1.6-1.8`, `1.6-` up to the newest; "" for as many releases as the type has."""
+        return "" if releases == whole else f"{minor(releases[0])}-{'' if releases[1] == self.last else minor(releases[1])}"
 
     def word(self, owner: str, field: str, form: dict[str, Any]) -> str:
         """The type of a form, in the file's words."""

@@ -276,9 +276,33 @@ def test_durations_are_read_as_go_reads_them(value: str, right: bool) -> None:
     assert told(pool) == ([] if right else [(TYPE, place, "admission")])
 
 
+@pytest.mark.parametrize(
+    ("path", "value", "spans"),
+    [
+        ((*DOMAIN, "devices", "tpm"), {"enabled": False}, {"1.4.0": False, "1.4.1": True, "1.5.0": False, "1.5.1": True}),
+        ((*DOMAIN, "devices", "watchdog"), {"name": "a", "diag288": {}}, {"1.4.1": False, "1.5.0": False, "1.5.1": True}),
+        (
+            ("spec", "dataVolumeTemplates", 0, "spec"),
+            {"source": {"registry": {"url": "docker://a", "platform": {"architecture": "arm64"}}}, "storage": {}},
+            {"1.6.3": False, "1.6.4": True, "1.7.0": True},
+        ),
+    ],
+)
+def test_some_fields_came_with_a_patch_release(path: tuple[Any, ...], value: Any, spans: dict[str, bool]) -> None:
+    vm = changed(VM, path, value)
+    assert {release: told(vm, release) == [] for release in spans} == spans
+    assert {kind for release in spans for kind, _, _ in told(vm, release)} == {ELSEWHERE}
+
+
 @pytest.mark.parametrize("port", [80, "http"])
 def test_ports_may_be_text_or_integers(port: Any) -> None:
     assert flaws(changed(VM, (*SPEC, "readinessProbe", "httpGet", "port"), port)) == []
+
+
+def test_a_port_is_no_larger_than_go_reads_it() -> None:
+    port = (*SPEC, "readinessProbe", "httpGet", "port")
+    assert told(changed(VM, port, 2**31)) == [(RANGE, "spec.template.spec.readinessProbe.httpGet.port", "admission")]
+    assert told(changed(VM, port, 2**31 - 1)) == []
 
 
 def test_text_in_the_place_of_a_map_is_not_told() -> None:

@@ -190,6 +190,15 @@ def test_values_stand_in_the_finding() -> None:
                 "1.8 brings it: remove it, or render for 1.8 if that is what the cluster runs"
             ),
         ),
+        (
+            vm(devices={"tpm": {"enabled": False}}),
+            "1.5.0",
+            "error",
+            (
+                "KubeVirt 1.5.0 has no field enabled in this place; "
+                "1.5.1 brings it: remove it, or render for 1.5.1 if that is what the cluster runs"
+            ),
+        ),
     ],
 )
 def test_a_field_of_a_later_release_reads_so_in_every_mode(

@@ -38,6 +38,6 @@ def advice(word: str, known: tuple[str, ...]) -> str:
     return f"expected one of {', '.join(known)}" if 0 < len(known) <= MOST_LISTED else ""
 
 
-def minor(version: Version) -> str:
-    """`1.9`."""
-    return ".".join(map(str, version[:2]))
+def short(version: Version) -> str:
+    """`1.9`, or `1.5.1` where it came with that patch release."""
+    return ".".join(map(str, version))

@@ -162,7 +162,7 @@ def scalar(word: str, judge: Judge | None = None) -> Node:
         case "boolean":
             return Node("true or false", plain=TRUTH, nullable=nullable)
         case "int-or-string":
-            return Node("an integer or text", plain=TEXT | WHOLE, nullable=nullable)
+            return Node("an integer or text", plain=TEXT, accepts=WHOLE, judge=within(*BOUNDS["int32"]), nullable=nullable)
         case "any":
             return ANY
         case _:

@@ -7,14 +7,13 @@ is a type, a line one form of one of its fields:
     cores uint32
     imagePullPolicy string enum=Always|IfNotPresent|Never
     deviceName! 1.4-1.5 string          required; the releases that know the field in this form, `1.6-` up to the newest
+    diag288 1.5.1- v1.Diag288Watchdog   since a patch release
     features [v1.CPUFeature]            a list
     accessModes [string] enum=A|B       a list whose items are constrained
     limits {quantity}                   a map of any keys
     status v1.VirtualMachineStatus?     may be null
     requests {bare-quantity}            a quantity that may be a number in releases, too, whose webhooks want text elsewhere
     * any                               all other keys
-
-Releases are minor ones: what a patch release changes, it changes in behaviour and not in the API.
 """
 
 from __future__ import annotations
@@ -47,11 +46,11 @@ _tables: dict[Version, Table] = {}
 
 
 def of(release: Release) -> Table:
-    """The types as a release knows them; patch releases of one minor release share them."""
-    minor = release.version[:2]
-    if minor not in _tables:
-        _tables[minor] = Table(minor)
-    return _tables[minor]
+    """The types as a release knows them."""
+    version = release.version
+    if version not in _tables:
+        _tables[version] = Table(version)
+    return _tables[version]
 
 
 def _section(name: str) -> str:
@@ -89,11 +88,16 @@ def _version(text: str) -> Version:
     return tuple(map(int, text.split(".")))
 
 
-class Table:
-    """The types of one minor release."""
+def knows(version: Version, first: Version, last: Version) -> bool:
+    """True where a release is between two, both included; the last is a minor one."""
+    return first <= version and version[:2] <= last
 
-    def __init__(self, minor: Version) -> None:
-        self.minor = minor
+
+class Table:
+    """The types of one release."""
+
+    def __init__(self, version: Version) -> None:
+        self.version = version
         self._nodes: dict[str, Node] = {}
 
     def node(self, word: str, constraints: Sequence[str] = ()) -> Node:
@@ -110,7 +114,7 @@ class Table:
         """The releases in which a structure has a field, but for this one."""
         found = forms(name)
         known = (*found.get(field, ()), *found.get(field + "!", ()))
-        return tuple((first, last) for first, last, _, _ in known if not first <= self.minor <= last)
+        return tuple((first, last) for first, last, _, _ in known if not knows(self.version, first, last))
 
     def _made(self, word: str, others: Sequence[Form]) -> Node:
         """The node of a word; `others` are forms that the same place has in other releases."""
@@ -122,7 +126,7 @@ class Table:
             return map_of(self.node(word[1:-1]))
         if "." not in word:
             earlier, until = EARLIER.get(word, (word, ()))
-            return scalar(earlier if self.minor < until else word)
+            return scalar(earlier if self.version < until else word)
         name = word.removesuffix("?")
 
         def spans(field: str) -> tuple[Span, ...]:
@@ -136,7 +140,7 @@ class Table:
         for marked, known in forms(name).items():
             field = marked.removesuffix("!")
             for first, last, word, constraints in known:
-                if not first <= self.minor <= last:
+                if not knows(self.version, first, last):
                     continue
                 others = [form for form in known if form[2] != word]
                 fields[field] = self._made(word, others) if others else self.node(word, constraints)

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from krm_fn.limits import counted
 from krm_fn.rules import Hit, rule
-from krm_fn.rules.schemas import minor, the_schema
+from krm_fn.rules.schemas import short, the_schema
 from krm_fn.schema.flaws import ELSEWHERE
 
 TYPE_CHECKING = False
@@ -49,6 +49,6 @@ def field_of_another_release(facts: ObjectFacts) -> Iterator[Hit]:
 def _fix(facts: ObjectFacts, flaw: Flaw) -> str:
     later = [first for first, _ in flaw.spans if first > facts.release.version]
     if later:
-        first = minor(min(later))
+        first = short(min(later))
         return f"{first} brings it: remove it, or render for {first} if that is what the cluster runs"
-    return f"{minor(max(last for _, last in flaw.spans))} was the last that had it: remove it"
+    return f"{short(max(last for _, last in flaw.spans))} was the last that had it: remove it"
