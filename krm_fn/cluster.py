@@ -25,14 +25,19 @@ DEFAULT_QGS_SOCKET = "/var/run/tdx-qgs/qgs.socket"
 
 
 class Rollout(Value):
-    """The rollout strategy of clusters that name none."""
+    """The rollout strategy of clusters that name none; without the feature `gate`, of all clusters."""
 
     strategy: str
+    gate: str = ""
     since: Version = ()
     until: Version = ()
 
 
-ROLLOUTS = (Rollout(strategy="Stage", until=(1, 6)), Rollout(strategy="LiveUpdate", since=(1, 6)))
+ROLLOUTS = (
+    Rollout(strategy="Stage", gate="VMLiveUpdateFeatures", until=(1, 5)),
+    Rollout(strategy="Stage", since=(1, 5), until=(1, 6)),
+    Rollout(strategy="LiveUpdate", since=(1, 6)),
+)
 
 
 class Machine(Value):
@@ -122,8 +127,9 @@ class Cluster(Value):
 
     def rollout_strategy(self, release: Release) -> str:
         """Whether changes reach running instances: LiveUpdate, or Stage."""
-        default = next(row.strategy for row in ROLLOUTS if release.within(since=row.since, until=row.until))
-        return _text(self.setting("vmRolloutStrategy")) or default
+        row = next(row for row in ROLLOUTS if release.within(since=row.since, until=row.until))
+        named = _text(self.setting("vmRolloutStrategy")) if not row.gate or self.has_gate(row.gate) else ""
+        return named or row.strategy
 
     @property
     def live_update(self) -> Object:

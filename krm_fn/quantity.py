@@ -17,7 +17,9 @@ BINARY_SI = "BinarySI"
 DECIMAL_EXPONENT = "DecimalExponent"
 
 NANO = 10**9  # one, in the unit that quantities count in: apimachinery keeps no finer fraction
-LARGEST = (2**63 - 1) * NANO  # binary quantities are capped here, decimal ones are not
+INT64 = 2**63
+INT64_DIGITS = 18  # so many digits always fit into 64 bits
+LARGEST = (INT64 - 1) * NANO  # binary quantities are capped here, decimal ones are not
 DIGITS = 100  # longer numbers and exponents are no quantities for us; nobody means them, and they would cost minutes
 
 _DECIMAL_SUFFIXES = ("n", "u", "m", "", "k", "M", "G", "T", "P", "E")
@@ -39,11 +41,22 @@ class Quantity(Value):
     text: str = ""
 
     def value(self) -> int:
-        """The amount as a whole number, rounded away from zero."""
-        return -(-self.nanos // NANO) if self.nanos > 0 else self.nanos // NANO
+        """The amount as a whole number of 64 bits, rounded away from zero.
+
+        Of what is larger, upstream makes 0, except where it has read more than 18 digits: then it takes the lowest bits.
+        """
+        whole = -(-self.nanos // NANO) if self.nanos > 0 else self.nanos // NANO
+        if -INT64 <= whole < INT64:
+            return whole
+        return wrapped(whole) if len(str(abs(self.nanos)).rstrip("0")) > INT64_DIGITS else 0
 
     def __str__(self) -> str:
         return self.text or _written(self.nanos, self.format)
+
+
+def wrapped(number: int) -> int:
+    """The number as 64 bits hold it, sign included."""
+    return (number + INT64) % (2 * INT64) - INT64
 
 
 def of_int(value: int, style: str) -> Quantity:

@@ -176,6 +176,23 @@ def test_the_clusters_architecture_and_eviction_strategy_are_defaults() -> None:
     ]
 
 
+def test_an_empty_eviction_strategy_is_one() -> None:
+    assert defaulted({"evictionStrategy": "", "networks": [{"name": "n"}]})["evictionStrategy"] == ""
+
+
+@pytest.mark.parametrize(
+    ("guest", "requested"),
+    [
+        ("9007199254740993", "4503599627370496"),
+        ("100E", None),  # more than 64 bits: 0 for upstream, which it doesn't request
+        ("9E", "-19452298058840145"),  # a hundred times that wraps around
+    ],
+)
+def test_before_1_6_the_request_is_calculated_in_64_bits(guest, requested) -> None:
+    spec = domain({"memory": {"guest": guest}}, release="1.5", developerConfiguration={"memoryOvercommit": 200})
+    assert spec.get("resources", {}).get("requests", {}).get("memory") == requested
+
+
 def test_platform_alone_is_architecture_and_machine_type() -> None:
     spec = {"domain": {}}
     expand.set_platform(spec, cluster(), parse("1.9"))

@@ -65,6 +65,8 @@ def test_vcpus_become_sockets_and_memory_the_guests() -> None:
         (spread(ratio=0), 6, (3, 2, 1)),
         (spread(across="Elsewhere"), 6, (1, 1, 1)),
         ({"cpu": {"preferredCPUTopology": "elsewhere"}}, 6, (1, 1, 1)),
+        ({"cpu": {"preferredCPUTopology": ""}}, 6, (1, 1, 1)),
+        (spread(across=""), 6, (1, 1, 1)),
         (spread(), 1, (1, 1, 1)),
     ],
 )
@@ -217,3 +219,42 @@ def test_io_threads_are_applied_from_1_7_on() -> None:
     count = {"ioThreads": {"supplementalPoolThreadCount": 2}}
     assert "ioThreads" not in domain(release=V16, **count)
     assert domain(release=V17, **count)["ioThreads"] == {"supplementalPoolThreadCount": 2}
+
+
+def test_an_empty_text_that_is_a_pointer_in_go_is_claimed_like_any_other() -> None:
+    own = {"domain": {"cpu": {"model": "host-model"}, "ioThreadsPolicy": ""}}
+    assert clashes(own, cpu={"guest": 4, "model": ""}, ioThreadsPolicy="auto") == {
+        "spec.template.spec.domain.cpu.model",
+        "spec.template.spec.domain.ioThreadsPolicy",
+    }
+    written = domain(cpu={"guest": 4, "model": ""}, ioThreadsPolicy="")
+    assert "model" not in written["cpu"]
+    assert written["ioThreadsPolicy"] == ""
+
+
+def test_devices_keep_the_empty_texts_that_go_writes() -> None:
+    gpus = [{"name": "", "deviceName": "", "claimName": "", "tag": ""}, {"name": "b", "requestName": ""}]
+    assert domain(gpus=gpus)["devices"]["gpus"] == [{"name": "", "claimName": ""}, {"name": "b", "requestName": ""}]
+
+
+@pytest.mark.parametrize("field", ["gpus", "hostDevices"])
+def test_before_1_6_a_device_has_the_name_of_its_resource_be_it_empty(field) -> None:
+    given = {field: [{"name": "a"}, {"name": "b", "deviceName": None}, {"name": "c", "deviceName": "d"}]}
+    before = domain(release=parse("1.5"), **given)["devices"][field]
+    assert before == [{"deviceName": "", "name": "a"}, {"deviceName": "", "name": "b"}, {"deviceName": "d", "name": "c"}]
+    assert domain(release=V16, **given)["devices"][field] == [{"name": "a"}, {"name": "b"}, {"deviceName": "d", "name": "c"}]
+
+
+@pytest.mark.parametrize(
+    ("guest", "percent", "requested"),
+    [
+        ("8Ei", 1, "8304722Ti"),  # the guest's own text, 9223372036854775807, no longer tells that it was binary
+        ("-1Gi", 50, "-512Mi"),
+        ("8Gi", 101, "-83886Ki"),
+        ("100E", 10, "0"),  # more than 64 bits
+        ("999999999999999999", 4294967295, "-9223372036854775808"),
+    ],
+)
+def test_memory_of_any_size_and_sign_is_overcommitted_as_go_calculates(guest, percent, requested) -> None:
+    memory = {"guest": guest, "overcommitPercent": percent}
+    assert domain(memory=memory)["resources"]["requests"]["memory"] == requested

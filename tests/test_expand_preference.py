@@ -29,7 +29,36 @@ def test_what_the_vm_sets_stays() -> None:
 
 @pytest.mark.parametrize("unset", [None, "", []])
 def test_an_unset_preference_changes_nothing(unset) -> None:
-    assert devices({"preferredTPM": unset, "preferredDiskBus": unset, "preferredPanicDeviceModel": unset}) == {}
+    assert devices({"preferredTPM": unset, "preferredDiskBus": unset, "preferredPanicDeviceModel": unset or None}) == {}
+
+
+def test_an_empty_text_that_is_a_pointer_in_go_is_a_preference() -> None:
+    assert devices({"preferredVideoType": "", "preferredPanicDeviceModel": ""}) == {
+        "video": {},
+        "panicDevices": [{"model": ""}],
+    }
+    own = {"panicDevices": [{"model": ""}, {}]}
+    assert devices({"preferredPanicDeviceModel": "isa"}, own) == {"panicDevices": [{"model": ""}, {"model": "isa"}]}
+
+
+def test_an_empty_timezone_is_one() -> None:
+    offset = {"clock": {"preferredClockOffset": {"utc": {}, "timezone": ""}}}
+    assert preferred(offset)["spec"]["domain"]["clock"] == {"utc": {}, "timezone": ""}
+    spec = {"domain": {"clock": {"timezone": ""}}}
+    assert preferred(offset, spec)["spec"]["domain"]["clock"] == {"timezone": ""}
+
+
+@pytest.mark.parametrize(
+    ("release", "custom"), [("1.6", {"logical": 512, "physical": 0}), ("1.7", {"logical": 512}), ("1.9", {"logical": 512})]
+)
+def test_before_1_7_a_custom_block_has_both_sizes(release, custom) -> None:
+    preference = {"preferredDiskBlockSize": {"custom": {"logical": 512}}}
+    (disk,) = devices(preference, {"disks": [{"name": "a"}]}, release=parse(release))["disks"]
+    assert disk == {"name": "a", "disk": {}, "blockSize": {"custom": custom}}
+    (disk,) = devices({"preferredDiskBlockSize": {"matchVolume": {}}}, {"disks": [{"name": "a"}]}, release=parse(release))[
+        "disks"
+    ]
+    assert disk["blockSize"] == {"matchVolume": {}}
 
 
 def test_disable_hotplug_overwrites_and_false_is_not_written() -> None:

@@ -28,7 +28,7 @@ def unmet(preference, *, spec=None, instancetype=None, release="1.9", defaults=T
     ]
 
 
-def requires(vcpus=None, memory=None, architecture=None, topology="", **options):
+def requires(vcpus=None, memory=None, architecture=None, topology=None, **options):
     stated = {"cpu": {"guest": vcpus}, "memory": {"guest": memory}, "architecture": architecture}
     cpu = {"preferredCPUTopology": topology, "spreadOptions": options}
     return {"cpu": cpu, "requirements": stated}
@@ -49,7 +49,7 @@ def test_the_instancetype_is_measured_where_there_is_one() -> None:
 @pytest.mark.parametrize(
     ("topology", "across", "blamed", "named"),
     [
-        ("", None, ".sockets", ".sockets"),
+        (None, None, ".sockets", ".sockets"),
         ("cores", None, ".cores", ".cores"),
         ("preferThreads", None, ".threads", ".threads"),
         ("any", None, "", ".cores .sockets .threads"),
@@ -75,6 +75,16 @@ def test_without_an_instancetype_the_fields_of_the_topology_count(topology, acro
 def test_enough_vcpus_of_the_vms_own_meet_the_requirement(topology, cpu) -> None:
     wanted = requires(4, topology=topology)
     assert unmet(wanted if topology != "elsewhere" else requires(0, topology=topology), spec={"domain": {"cpu": cpu}}) == []
+
+
+@pytest.mark.parametrize("topology", ["", "elsewhere"])
+def test_by_a_topology_of_another_name_nothing_is_counted(topology) -> None:
+    assert unmet(requires(4, topology=topology)) == []
+    assert len(unmet(requires(4, topology="spread", across="Elsewhere"))) == 1
+
+
+def test_the_empty_architecture_is_one_that_nothing_has() -> None:
+    assert [found[0] for found in unmet(requires(architecture=""))] == ["architecture"]
 
 
 def test_the_product_of_vcpus_is_a_32_bit_integer_as_upstream() -> None:

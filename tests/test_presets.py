@@ -83,6 +83,15 @@ def test_amounts_are_copied_in_the_shortest_form():
     assert found.instance["spec"]["domain"] == {"resources": {"requests": {"memory": "1Gi"}}}
 
 
+def test_zeros_of_gos_plain_fields_and_empty_lists_are_not_copied():
+    cpu = {"model": "m", "cores": 0, "isolateEmulatorThread": False, "features": [], "realtime": {"mask": ""}}
+    applied = apply(instance({}), preset("p", {"cpu": cpu, "features": {"kvm": {"hidden": False}, "apic": {"enabled": False}}}))
+    assert applied.instance["spec"]["domain"] == {
+        "cpu": {"model": "m", "realtime": {}},
+        "features": {"acpi": {}, "kvm": {}, "apic": {"enabled": False}},
+    }
+
+
 def test_zeros_of_gos_plain_fields_are_no_difference():
     small = preset("two", {"cpu": {"cores": 2}})
     assert apply(instance({"cpu": {"cores": 2, "sockets": 0, "model": "", "features": []}}), small).conflicts == ()

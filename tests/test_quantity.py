@@ -110,3 +110,20 @@ def test_writing_keeps_the_amount_and_is_stable(number: object, suffix: str) -> 
 @given(st.text(max_size=12))
 def test_no_text_raises(text: str) -> None:
     canonical(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [
+        ("9223372036854775807", 2**63 - 1),
+        ("100E", 0),
+        ("-100E", 0),
+        ("18446744073709551617", 1),
+        ("9223372036854775808", -(2**63)),
+        ("16Ei", 2**63 - 1),
+    ],
+)
+def test_a_whole_number_that_64_bits_cannot_hold_is_what_go_makes_of_it(text: str, whole: int) -> None:
+    found = parse(text)
+    assert found is not None
+    assert found.value() == whole

@@ -166,3 +166,22 @@ def test_a_revision_counts_in_the_vms_namespace_only():
 def test_an_unknown_kind_does_not_matter_beside_a_pinned_revision():
     resolution = resolve(vm({**PINNED, "kind": "Bogus"}), revision("vm-small-1", lone(BIG)), release="1.6")
     assert resolution.instancetype.ref.kind == "VirtualMachineClusterInstancetype"
+
+
+@pytest.mark.parametrize(
+    ("spec", "read"),
+    [
+        (None, {"cpu": {"guest": 0}, "memory": {"guest": "0"}}),
+        ({"cpu": {"model": "m"}}, {"cpu": {"model": "m", "guest": 0}, "memory": {"guest": "0"}}),
+        ({"cpu": {"guest": 2}, "memory": {"guest": None}}, {"cpu": {"guest": 2}, "memory": {"guest": "0"}}),
+    ],
+)
+def test_sizes_that_a_revision_lacks_are_zero(spec, read):
+    assert decode(stored("v1beta1", spec), releases.NEWEST).spec == read
+
+
+def test_a_preference_of_an_older_form_is_not_read_since_1_7_without_a_flavor():
+    held = revision("p-1", stored("v1alpha2", {"cpu": {}}, kind="VirtualMachineClusterPreference"))
+    asking = vm(preference={"name": "p", "revisionName": "p-1"})
+    assert reasons(resolve(asking, held, release="1.6")) == []
+    assert reasons(resolve(asking, held, release="1.7")) == [("preference", "revision-form-unreadable")]

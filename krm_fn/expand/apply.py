@@ -36,7 +36,7 @@ def apply(
     `table` names the field table of the instancetype. With conflicts the template is left half-done and must be thrown away.
     upstream: pkg/instancetype/apply/vmi.go:ApplyToVMI
     """
-    work = Work(template, preference=preference)
+    work = Work(template, instancetype=instancetype, preference=preference)
     if instancetype is not None:
         carry_out(_compiled(table, release), instancetype, work)
     if preference is not None and not work.conflicts:

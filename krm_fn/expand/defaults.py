@@ -10,7 +10,7 @@ from krm_fn.fields.memory import GUEST, REQUESTS
 from krm_fn.fields.topology import CPU, UINT32, states_topology
 from krm_fn.fields.verbs import enter, enter_list, reach
 from krm_fn.paths import as_list, as_map, get, is_set
-from krm_fn.quantity import of_int, parse
+from krm_fn.quantity import of_int, parse, wrapped
 from krm_fn.resource import text
 from krm_fn.value import Value
 
@@ -126,10 +126,11 @@ def _request_limit(spec: Object, resource: str) -> None:
 def _request_guest_memory(spec: Object, cluster: Cluster, _: Release) -> None:
     """Without a request the pod asks for the guest's memory, less what the cluster overcommits."""
     guest = parse(get(spec, GUEST)) if is_set(get(spec, GUEST)) else _page_size(spec)
-    if is_set(get(spec, (*REQUESTS, "memory"))) or guest is None or guest.nanos <= 0:
+    if is_set(get(spec, (*REQUESTS, "memory"))) or guest is None or guest.value() <= 0:
         return
-    percent = cluster.memory_overcommit
-    asked = guest if percent == 100 else of_int(guest.value() * 100 // percent, guest.format)
+    percent, hundredfold = cluster.memory_overcommit, wrapped(guest.value() * 100)
+    part = abs(hundredfold) // percent
+    asked = guest if percent == 100 else of_int(part if hundredfold > 0 else -part, guest.format)
     reach(spec, REQUESTS)["memory"] = str(asked)
 
 
@@ -177,7 +178,7 @@ def _pull_policy(image: Any) -> str:
 
 
 def _set_eviction_strategy(spec: Object, cluster: Cluster, _: Release) -> None:
-    if not is_set(spec.get("evictionStrategy")):
+    if spec.get("evictionStrategy") is None:
         spec["evictionStrategy"] = cluster.eviction_strategy
 
 

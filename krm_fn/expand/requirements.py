@@ -10,6 +10,7 @@ from krm_fn.facts import Unmet
 from krm_fn.fields.topology import (
     CPU,
     SPREAD_ACROSS,
+    TOPOLOGIES,
     UINT32,
     WHOLE,
     counts,
@@ -56,7 +57,7 @@ def unmet_requirements(spec: Object, *, instancetype: Object | None, preference:
     checked = (
         row.check(instancetype, preference, spec)
         for row in REQUIRED
-        if release.within(since=row.since) and is_set(get(preference, row.source[1:]))
+        if release.within(since=row.since) and get(preference, row.source[1:]) is not None
     )
     return tuple(found for found in checked if found)
 
@@ -91,6 +92,8 @@ def _vcpus(instancetype: Object | None, preference: Object, spec: Object) -> Unm
     if instancetype is not None:
         fields: tuple[str, ...] = ()
         actual = whole_number(get(instancetype, ("cpu", "guest")))
+    elif preferred_topology(preference) not in TOPOLOGIES:
+        return None  # upstream counts nothing then
     else:
         fields = _counted(preference)
         actual = _product(counts(as_map(get(spec, CPU))), fields)
@@ -116,7 +119,7 @@ def _counted(preference: Object) -> tuple[str, ...]:
     if topology == "spread":
         across = SPREAD_ACROSS.get(spread_options(preference)[1])
         return across.fields if across else ()
-    return (WHOLE[topology],) if topology in WHOLE else ("cores", "sockets", "threads")
+    return (WHOLE[topology],)
 
 
 def _product(sizes: dict[str, int], fields: tuple[str, ...]) -> int:

@@ -28,6 +28,20 @@ def give_targets(work: Work, _value: Any, _: Path) -> None:
             disk["disk"] = {}
 
 
+def as_sizes(block: Any) -> Any:
+    """A block size as Go wrote it until sizes could be left out: both of a custom one, be they zero."""
+    custom = as_map(block).get("custom")
+    if not isinstance(custom, dict):
+        return as_written(block)
+    sizes = {key: custom.get(key) or 0 for key in ("logical", "physical")}
+    return as_written({**block, "custom": None}) | {"custom": as_written(custom) | sizes}
+
+
+def as_plain_devices(devices: Any) -> Any:
+    """GPUs or host devices as Go wrote them until claims came: each with the name of its resource, be it empty."""
+    return [{"deviceName": "", **as_written(device)} for device in as_list(devices) if isinstance(device, dict)]
+
+
 def is_disk(disk: Object) -> bool:
     return is_set(disk.get("disk"))
 

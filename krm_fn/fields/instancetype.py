@@ -5,10 +5,11 @@ upstream: pkg/instancetype/apply
 
 from __future__ import annotations
 
+from krm_fn.fields.devices import as_plain_devices
 from krm_fn.fields.memory import overcommit
 from krm_fn.fields.others import claim_annotations
 from krm_fn.fields.topology import lay_out
-from krm_fn.fields.verbs import Field, as_quantity, claim, filled, forbid, overwrite
+from krm_fn.fields.verbs import Field, as_quantity, claim, filled, forbid, given, overwrite
 from krm_fn.paths import copy, is_nonzero
 
 INSTANCETYPE = (
@@ -23,7 +24,7 @@ INSTANCETYPE = (
         forbid("domain.cpu.threads", present=is_nonzero),
         lay_out,
     ),
-    Field("cpu.model", *claim("domain.cpu.model")),
+    Field("cpu.model", *claim("domain.cpu.model"), pointer=True),
     Field(
         "cpu.dedicatedCPUPlacement",
         *claim("domain.cpu.dedicatedCpuPlacement", present=is_nonzero, upstream="domain.cpu.dedicatedCPUPlacement"),
@@ -46,9 +47,11 @@ INSTANCETYPE = (
     Field("memory.maxGuest", overwrite("domain.memory.maxGuest", written=as_quantity), until=(1, 7)),
     Field("memory.maxGuest", *claim("domain.memory.maxGuest", written=as_quantity), since=(1, 7)),
     Field("ioThreads.supplementalPoolThreadCount", *claim("domain.ioThreads.supplementalPoolThreadCount"), since=(1, 7)),
-    Field("ioThreadsPolicy", *claim("domain.ioThreadsPolicy")),
+    Field("ioThreadsPolicy", *claim("domain.ioThreadsPolicy", present=given), pointer=True),
     Field("launchSecurity", *claim("domain.launchSecurity")),
-    Field("gpus", *claim("domain.devices.gpus")),
-    Field("hostDevices", *claim("domain.devices.hostDevices")),
+    Field("gpus", *claim("domain.devices.gpus", written=as_plain_devices), until=(1, 6)),
+    Field("gpus", *claim("domain.devices.gpus"), since=(1, 6)),
+    Field("hostDevices", *claim("domain.devices.hostDevices", written=as_plain_devices), until=(1, 6)),
+    Field("hostDevices", *claim("domain.devices.hostDevices"), since=(1, 6)),
     Field("annotations", claim_annotations),
 )

@@ -59,8 +59,8 @@ def set_clock_offset(work: Work, value: Any, _: Path) -> None:
     upstream: pkg/instancetype/preference/apply/clock.go:applyClockPreferences
     """
     clock = reach(work.spec, ("domain", "clock"))
-    if not is_set(clock.get("utc")) and not is_set(clock.get("timezone")):
-        clock.update({key: as_written(below) for key, below in as_map(value).items() if is_set(below)})
+    if clock.get("utc") is None and clock.get("timezone") is None:
+        clock.update({key: as_written(below) for key, below in as_map(value).items() if below is not None})
 
 
 def claim_annotations(work: Work, value: Any, source: Path) -> None:

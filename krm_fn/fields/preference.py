@@ -5,9 +5,18 @@ upstream: pkg/instancetype/preference/apply
 
 from __future__ import annotations
 
-from krm_fn.fields.devices import add_panic_device, give_targets, is_cdrom, is_disk, is_lun, is_virtio_disk, masquerade
+from krm_fn.fields.devices import (
+    add_panic_device,
+    as_sizes,
+    give_targets,
+    is_cdrom,
+    is_disk,
+    is_lun,
+    is_virtio_disk,
+    masquerade,
+)
 from krm_fn.fields.others import add_cpu_features, default_annotations, set_clock_offset, set_up_firmware
-from krm_fn.fields.verbs import Field, consulted, default, default_each, default_within, ensure, ignored, overwrite
+from krm_fn.fields.verbs import Field, consulted, default, default_each, default_within, ensure, given, ignored, overwrite
 from krm_fn.paths import is_nonzero
 
 DISKS = "domain.devices.disks"
@@ -34,9 +43,11 @@ DEVICES = (
     Field("devices.preferredSoundModel", default_within("domain.devices.sound.model")),
     Field("devices.preferredRng", default("domain.devices.rng")),
     Field("devices.preferredTPM", default("domain.devices.tpm")),
+    Field("devices.preferredVideoType", ensure("domain.devices.video"), pointer=True, since=(1, 9)),
     Field("devices.preferredVideoType", default("domain.devices.video.type"), since=(1, 9)),
     Field("devices.preferredDiskBus", default_each(DISKS, "disk.bus", where=is_disk)),
-    Field("devices.preferredDiskBlockSize", default_each(DISKS, "blockSize", where=is_disk)),
+    Field("devices.preferredDiskBlockSize", default_each(DISKS, "blockSize", where=is_disk, written=as_sizes), until=(1, 7)),
+    Field("devices.preferredDiskBlockSize", default_each(DISKS, "blockSize", where=is_disk), since=(1, 7)),
     Field("devices.preferredDiskCache", default_each(DISKS, "cache", where=is_disk)),
     Field("devices.preferredDiskIO", default_each(DISKS, "io", where=is_disk)),
     Field("devices.preferredDiskDedicatedIoThread", default_each(DISKS, "dedicatedIOThread", where=is_virtio_disk)),
@@ -46,8 +57,8 @@ DEVICES = (
     Field("devices.preferredInterfaceMasquerade", masquerade),
     Field("devices.preferredInputBus", default_each(INPUTS, "bus")),
     Field("devices.preferredInputType", default_each(INPUTS, "type")),
-    Field("devices.preferredPanicDeviceModel", default_each(PANIC_DEVICES, "model"), since=(1, 6)),
-    Field("devices.preferredPanicDeviceModel", add_panic_device, since=(1, 9)),
+    Field("devices.preferredPanicDeviceModel", default_each(PANIC_DEVICES, "model", present=given), pointer=True, since=(1, 6)),
+    Field("devices.preferredPanicDeviceModel", add_panic_device, pointer=True, since=(1, 9)),
     Field("devices.preferredVirtualGPUOptions", ignored("KubeVirt declares it and applies it nowhere")),
 )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krm_fn.fields.verbs import reach
-from krm_fn.paths import as_map, get, is_nonzero, is_set
+from krm_fn.paths import as_map, get, is_nonzero
 from krm_fn.value import Value
 
 TYPE_CHECKING = False
@@ -32,6 +32,8 @@ DEPRECATED = {
 # The field that gets all vCPUs.
 WHOLE = {"sockets": "sockets", "cores": "cores", "threads": "threads", "any": "sockets"}
 
+TOPOLOGIES = frozenset((*WHOLE, "spread"))
+
 
 class Across(Value):
     """One way to spread: `fields` are those whose product counts, `counted` those that the ratio and the rest go to."""
@@ -58,7 +60,7 @@ def preferred_topology(preference: Object | None) -> str:
     upstream: pkg/instancetype/preference/apply/cpu.go:GetPreferredTopology
     """
     named = get(preference, ("cpu", "preferredCPUTopology"))
-    topology = named if isinstance(named, str) and named else DEFAULT_TOPOLOGY
+    topology = named if isinstance(named, str) else DEFAULT_TOPOLOGY
     return DEPRECATED.get(topology, topology)
 
 
@@ -71,7 +73,7 @@ def spread_options(preference: Object | None) -> tuple[int, str]:
     ratios = options.get("ratio"), as_map(preference).get("preferSpreadSocketToCoreRatio")
     ratio = next((whole_number(ratio) for ratio in ratios if whole_number(ratio)), DEFAULT_RATIO)
     across = options.get("across")
-    return ratio, across if is_set(across) and isinstance(across, str) else DEFAULT_ACROSS
+    return ratio, across if isinstance(across, str) else DEFAULT_ACROSS
 
 
 def whole_number(value: object) -> int:

@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 
     Verb = Callable[["Work", Any, Path], None]
     Plan = tuple[tuple[Verb, Any, Path], ...]
+    # A row at its key: where it stands, its verbs, and what tells a value that is set.
+    Row = tuple[str, Path, tuple[Verb, ...], Callable[[object], bool]]
     # Blocks of a spec: where each stands, the keys that some row is about, and the rows by their keys, in order.
-    Groups = tuple[tuple[Path, frozenset[str], tuple[tuple[str, Path, tuple[Verb, ...]], ...]], ...]
+    Groups = tuple[tuple[Path, frozenset[str], tuple[Row, ...]], ...]
 
 # Where a VM keeps what the fields are written into.
 TEMPLATE = ("spec", "template")
@@ -39,16 +41,19 @@ ALWAYS_WRITTEN: dict[str, Object] = {
 
 # Go's plain booleans and integers in what specs hold whole: their zero is not written.
 PLAIN = ("endOfInterrupt", "hidden", "logical", "physical")
+# Texts in what specs hold whole that are written empty, too: names, and pointers.
+TEXTS = ("name", "claimName", "requestName")
 
 
 class Work:
     """One application at work: the VM's own template, which the verbs write into, and the conflicts found so far."""
 
-    __slots__ = ("conflicts", "preference", "spec", "template")
+    __slots__ = ("conflicts", "instancetype", "preference", "spec", "template")
 
-    def __init__(self, template: Object, *, preference: Object | None) -> None:
+    def __init__(self, template: Object, *, preference: Object | None, instancetype: Object | None = None) -> None:
         self.template = template
         self.spec = enter(template, "spec")
+        self.instancetype = instancetype
         self.preference = preference
         self.conflicts: list[Conflict] = []
 
@@ -56,17 +61,23 @@ class Work:
 class Field(Value):
     """A row: the field's path in its spec, what becomes of it, and from which release on and before which.
 
-    A row without verbs says in `reason` why nothing happens here. It is made without `Value`: every start makes a hundred.
+    A row without verbs says in `reason` why nothing happens here. `pointer` marks a text that is a pointer in Go, whose empty
+    text counts too. It is made without `Value`: every start makes a hundred.
     """
 
     source: Path
     verbs: tuple[Verb, ...] = ()
     reason: str = ""
+    pointer: bool = False
     since: Version = ()
     until: Version = ()
 
-    def __init__(self, source: str, *verbs: Verb | str, since: Version = (), until: Version = ()) -> None:
+    def __init__(
+        self, source: str, *verbs: Verb | str, pointer: bool = False, since: Version = (), until: Version = ()
+    ) -> None:
         put(self, "source", tuple(source.split(".")))
+        if pointer:
+            put(self, "pointer", pointer)
         if len(verbs) == 1 and isinstance(verbs[0], str):
             put(self, "reason", verbs[0])
         else:
@@ -78,11 +89,12 @@ class Field(Value):
 
 def groups_of(table: Iterable[Field], release: Release) -> Groups:
     """A release's rows by the block they stand in, so that a block a spec lacks costs one look."""
-    blocks: dict[Path, list[tuple[str, Path, tuple[Verb, ...]]]] = {(): []}
+    blocks: dict[Path, list[Row]] = {(): []}
     for row in table:
         if row.verbs and release.within(since=row.since, until=row.until):
             place = ("spec", *row.source)
-            blocks.setdefault(row.source[:-1], []).append((str(row.source[-1]), place, row.verbs))
+            key, counts = str(row.source[-1]), given if row.pointer else is_set
+            blocks.setdefault(row.source[:-1], []).append((key, place, row.verbs, counts))
     return tuple((block, frozenset(row[0] for row in rows), tuple(rows)) for block, rows in blocks.items())
 
 
@@ -109,9 +121,9 @@ def _planned(groups: Groups, spec: Object) -> Iterator[tuple[Verb, Any, Path]]:
             block = block.get(key) if isinstance(block, dict) else None
         if not isinstance(block, dict) or keys.isdisjoint(block):
             continue
-        for key, place, verbs in rows:
+        for key, place, verbs, counts in rows:
             value = block.get(key)
-            if value is not None and is_set(value):
+            if value is not None and counts(value):
                 for verb in verbs:
                     yield verb, value, place
 
@@ -151,14 +163,23 @@ def as_written(value: Any) -> Any:
     if value.__class__ in SCALARS:
         return value
     if isinstance(value, dict):
-        kept = ((key, below) for key, below in value.items() if is_set(below) and (below or key not in PLAIN))
-        return {key: as_written(below) for key, below in kept}
+        return {key: as_written(below) for key, below in value.items() if below or _is_written(key, below)}
     return [as_written(entry) for entry in value] if isinstance(value, list) else value
+
+
+def _is_written(key: str, empty: Any) -> bool:
+    """True where Go writes an empty value."""
+    return empty is not None if key in TEXTS else is_set(empty) and key not in PLAIN
 
 
 def as_quantity(value: Any) -> Any:
     """A quantity as Go writes it."""
     return canonical(as_written(value))
+
+
+def given(value: object) -> bool:
+    """True for what is set and for an empty text, as for what Go has a pointer to."""
+    return value == "" or is_set(value)
 
 
 def filled(value: object) -> bool:
@@ -233,7 +254,14 @@ def anywhere(_: Object) -> bool:
     return True
 
 
-def default_each(entries: str, target: str, *, where: Callable[[Object], bool] = anywhere) -> Verb:
+def default_each(
+    entries: str,
+    target: str,
+    *,
+    where: Callable[[Object], bool] = anywhere,
+    present: Callable[[object], bool] = is_set,
+    written: Callable[[Any], Any] = as_written,
+) -> Verb:
     """`target` in every entry of a list (of those that `where` holds for) gets the value where it is unset."""
     listed = tuple(entries.split("."))
     *way, last = target.split(".")
@@ -242,8 +270,8 @@ def default_each(entries: str, target: str, *, where: Callable[[Object], bool] =
         for entry in as_list(get(work.spec, listed)):
             if isinstance(entry, dict) and where(entry):
                 place = reach(entry, way)
-                if not is_set(place.get(last)):
-                    place[last] = as_written(value)
+                if not present(place.get(last)):
+                    place[last] = written(value)
 
     return verb
 

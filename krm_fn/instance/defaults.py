@@ -81,7 +81,25 @@ PLATFORMS = {
     "s390x": Platform(watchdog="diag288", acpi=False),
 }
 AMD64 = Platform(disk_bus="sata", watchdog="i6300esb")
+# Before, all architectures had one watchdog, and CPUs could be plugged into all of them.
 WATCHDOGS_SINCE = (1, 5)
+PLUGGED_ALIKE_UNTIL = (1, 5)
+
+
+class Labelled(Value):
+    """A label that nodes must bear where something other than false stands at `path` in the domain."""
+
+    path: Path
+    label: str
+    until: Version = ()
+
+
+# Later releases ask for such nodes when they make the pod.
+NODE_LABELS = (
+    Labelled(path=("cpu", "realtime"), label="kubevirt.io/realtime", until=(1, 5)),
+    Labelled(path=("launchSecurity", "sev"), label="kubevirt.io/sev", until=(1, 5)),
+    Labelled(path=("launchSecurity", "sev", "policy", "encryptedState"), label="kubevirt.io/sev-es", until=(1, 5)),
+)
 
 
 def set_webhook_defaults(spec: Object, *, cluster: Cluster, release: Release) -> None:
@@ -98,8 +116,11 @@ def set_webhook_defaults(spec: Object, *, cluster: Cluster, release: Release) ->
     _set_hyperv_needs(domain)
     _set_platform(domain, platform, release)
     write(domain, ("cpu", "model"), get(domain, ("cpu", "model")) or cluster.cpu_model)
-    if platform.hotplug:
+    if platform.hotplug or release.within(until=PLUGGED_ALIKE_UNTIL):
         set_hotplug(spec, cluster=cluster, release=release)
+    for row in NODE_LABELS:
+        if release.within(until=row.until) and get(domain, row.path) not in (None, False):
+            reach(spec, ("nodeSelector",))[row.label] = ""
 
 
 def _set_structures(domain: Object, platform: Platform) -> None:
@@ -194,9 +215,9 @@ def _set_platform(domain: Object, platform: Platform, release: Release) -> None:
             if isinstance(disk.get(target), dict):
                 disk[target]["bus"] = disk[target].get("bus") or platform.disk_bus
     watchdog = get(domain, ("devices", "watchdog"))
-    if platform.watchdog and isinstance(watchdog, dict) and release.within(since=WATCHDOGS_SINCE):
-        action = get(watchdog, (platform.watchdog, "action"))
-        write(watchdog, (platform.watchdog, "action"), action or "reset")
+    kind = (platform if release.within(since=WATCHDOGS_SINCE) else AMD64).watchdog
+    if kind and isinstance(watchdog, dict):
+        write(watchdog, (kind, "action"), get(watchdog, (kind, "action")) or "reset")
 
 
 # Before 1.8 only the loader that KubeVirt itself writes has secure boot off; from then on every EFI loader that is silent.

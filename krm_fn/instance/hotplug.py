@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from krm_fn.fields.verbs import reach, write
 from krm_fn.paths import as_map, get
-from krm_fn.quantity import BINARY_SI, of_int, parse
+from krm_fn.quantity import BINARY_SI, of_int, parse, wrapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def _set_max_guest(spec: Object, cluster: Cluster, release: Release) -> None:
         return
     most = parse(cluster.live_update.get("maxGuest"))
     if most is None and guest is not None:
-        most = of_int(guest.value() * cluster.max_hotplug_ratio, BINARY_SI)
+        most = of_int(wrapped(guest.value() * cluster.max_hotplug_ratio), BINARY_SI)
     if guest and most and _memory_can_grow(spec, guest, most, release):
         write(spec, ("domain", "memory", "maxGuest"), str(most))
 

@@ -6,8 +6,9 @@ upstream: pkg/virt-api/webhooks/mutating-webhook/mutators/preset.go:checkMergeCo
 from __future__ import annotations
 
 from krm_fn.fields.preset import sections
+from krm_fn.fields.verbs import as_written
 from krm_fn.findings import UNSET
-from krm_fn.paths import as_map, copy, get, is_nonzero, is_set, put
+from krm_fn.paths import as_map, drop, get, is_nonzero, is_set, put
 from krm_fn.presets.amounts import alike, same_amount
 from krm_fn.presets.facts import Clash
 from krm_fn.quantity import canonical
@@ -98,10 +99,16 @@ def _narrowed(section: Section, value: Any) -> Any:
 
 
 def _written(section: Section, value: Any) -> Any:
-    """The section as Go writes it: quantities in the shortest form, and the structures that it always writes."""
+    """The section as Go writes it: quantities in the shortest form, no plain zeros, and structures that it always writes."""
     if section.amounts:
         return {key: canonical(amount) for key, amount in value.items()}
-    return {**{key: {} for key in section.always}, **copy(value)} if section.always else copy(value)
+    if not isinstance(value, dict):
+        return value
+    written = {**{key: {} for key in section.always}, **as_written(value)}
+    for plain in section.zero:
+        if not is_nonzero(get(written, plain)):
+            drop(written, plain)
+    return written
 
 
 def _amount_clashes(section: Section, value: Object, current: Object) -> Iterator[Clash]:

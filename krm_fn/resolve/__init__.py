@@ -74,7 +74,7 @@ class Resolver:
         for matcher in MATCHERS:
             vm, result = self._resolve_old(vm, matcher, namespace) or self._resolve_matcher(vm, matcher, namespace)
             if isinstance(result, list) and matcher == PREFERENCE:
-                result = self._flavors().preference(vm, namespace) or result
+                result = self._flavors().preference_object(vm, namespace) or result
             found[matcher.field] = result if isinstance(result, Found) else None
             errors += result if isinstance(result, list) else ()
         return Resolution(vm=vm, errors=tuple(errors), **found)

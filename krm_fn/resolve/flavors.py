@@ -100,6 +100,11 @@ class FlavorFinder:
         found = self._finder.find(vm, PREFERENCE, namespace)
         return found.but(spec=present_preference(found.spec)) if isinstance(found, Found) else None
 
+    def preference_object(self, vm: Object, namespace: str) -> Found | None:
+        """The same for a VM without a flavor, whose revisions are the release's own business."""
+        found = self.preference(vm, namespace)
+        return None if found and found.origin == "revision" else found
+
 
 def read_flavor(entry: Entry, profile: str) -> Object | ResolutionError:
     """What a flavor's object is read as, as fields of Found: `spec`, its `table`, and the `root` that the spec comes from."""

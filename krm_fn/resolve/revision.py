@@ -5,7 +5,7 @@ upstream: pkg/instancetype/compatibility/compatibility.go
 
 from __future__ import annotations
 
-from krm_fn.paths import as_map
+from krm_fn.paths import as_map, get
 from krm_fn.resolve.matcher import API_VERSION, GROUP, INSTANCETYPE, MATCHERS, PREFERENCE, Matcher
 from krm_fn.resource import kind_of, name_of
 from krm_fn.value import Value
@@ -70,7 +70,9 @@ def decode(data: Any, release: Release) -> Payload | str:
     if not release.within(until=form.until):
         return UNREADABLE_FORM
     spec = _read_spec(data.get("spec"), form, matcher, release)
-    return UNDECODABLE if spec is None else Payload(matcher=matcher, spec=spec, kind=kind_of(data), name=name_of(data))
+    if spec is None:
+        return UNDECODABLE
+    return Payload(matcher=matcher, spec=_with_sizes(spec, matcher), kind=kind_of(data), name=name_of(data))
 
 
 def _decode_lone_spec(data: Object, release: Release) -> Payload | str:
@@ -85,7 +87,7 @@ def _decode_lone_spec(data: Object, release: Release) -> Payload | str:
             continue
         if not release.within(until=LONE_SPEC.until):
             return UNREADABLE_FORM
-        return Payload(matcher=matcher, spec=_converted(read, matcher))
+        return Payload(matcher=matcher, spec=_with_sizes(_converted(read, matcher), matcher))
     return UNDECODABLE
 
 
@@ -124,6 +126,17 @@ def _read_spec(spec: Any, form: Form, matcher: Matcher, release: Release) -> Obj
         return _converted(alpha.read(as_map(spec), getattr(alpha, table), release, strict=False), matcher)
     except alpha.Misfit:
         return None
+
+
+def _with_sizes(spec: Object, matcher: Matcher) -> Object:
+    """The spec with the sizes that no instancetype lacks in Go: nobody checks that a revision has them, so they may be zero."""
+    if matcher != INSTANCETYPE:
+        return spec
+    sizes = (("cpu", 0), ("memory", "0"))
+    lacking = {
+        block: {**as_map(spec.get(block)), "guest": zero} for block, zero in sizes if get(spec, (block, "guest")) is None
+    }
+    return {**spec, **lacking} if lacking else spec
 
 
 def _converted(spec: Object, matcher: Matcher) -> Object:
