@@ -90,6 +90,12 @@ def test_what_is_wrong_in_it_is_named_with_the_file(repository):
     )
 
 
+def test_one_that_cannot_be_read_is_an_error(repository):
+    (repository / ".kubevirt-render.yaml").symlink_to("absent.yaml")
+    said = "kubevirt-render: error: .kubevirt-render.yaml: No such file or directory\n"
+    assert run("check", "shop", cwd=repository) == (2, "", said)
+
+
 def test_a_folder_that_holds_it_is_checked_without_it(repository):
     config(repository, QUIET)
     assert "2 objects of 1 file" in run("check", "--summary", ".", cwd=repository)[1]

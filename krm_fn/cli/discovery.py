@@ -28,7 +28,8 @@ def config_file(paths: Iterable[str]) -> str | None:
 
 def _above(path: str) -> Path | None:
     start = Path(os.path.abspath("." if path == "-" else path))  # noqa: PTH100  links stay what they are
-    return next((folder / NAME for folder in _folders(start) if (folder / NAME).is_file()), None)
+    # what can't be read, such as a link that leads nowhere, is not to be missed in silence
+    return next((folder / NAME for folder in _folders(start) if os.path.lexists(folder / NAME)), None)
 
 
 def _folders(start: Path) -> Iterator[Path]:
