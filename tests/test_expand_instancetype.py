@@ -234,7 +234,10 @@ def test_an_empty_text_that_is_a_pointer_in_go_is_claimed_like_any_other() -> No
 
 def test_devices_keep_the_empty_texts_that_go_writes() -> None:
     gpus = [{"name": "", "deviceName": "", "claimName": "", "tag": ""}, {"name": "b", "requestName": ""}]
-    assert domain(gpus=gpus)["devices"]["gpus"] == [{"name": "", "claimName": ""}, {"name": "b", "requestName": ""}]
+    pointers = [{"name": "", "claimName": ""}, {"name": "b", "requestName": ""}]
+    assert domain(gpus=gpus, release=V16)["devices"]["gpus"] == pointers
+    assert domain(gpus=gpus, release=parse("1.8"))["devices"]["gpus"] == pointers
+    assert domain(gpus=gpus)["devices"]["gpus"] == [{"name": ""}, {"name": "b"}]
 
 
 @pytest.mark.parametrize("field", ["gpus", "hostDevices"])

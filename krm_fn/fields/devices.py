@@ -42,6 +42,15 @@ def as_plain_devices(devices: Any) -> Any:
     return [{"deviceName": "", **as_written(device)} for device in as_list(devices) if isinstance(device, dict)]
 
 
+def as_claiming_devices(devices: Any) -> Any:
+    """GPUs or host devices as Go wrote them while the names of claims were pointers: with these, be they empty."""
+    return [as_written(device) | _claims(device) for device in as_list(devices) if isinstance(device, dict)]
+
+
+def _claims(device: Object) -> Object:
+    return {key: device[key] for key in ("claimName", "requestName") if isinstance(device.get(key), str)}
+
+
 def is_disk(disk: Object) -> bool:
     return is_set(disk.get("disk"))
 

@@ -5,7 +5,7 @@ upstream: pkg/instancetype/apply
 
 from __future__ import annotations
 
-from krm_fn.fields.devices import as_plain_devices
+from krm_fn.fields.devices import as_claiming_devices, as_plain_devices
 from krm_fn.fields.memory import overcommit
 from krm_fn.fields.others import claim_annotations
 from krm_fn.fields.topology import lay_out
@@ -50,8 +50,10 @@ INSTANCETYPE = (
     Field("ioThreadsPolicy", *claim("domain.ioThreadsPolicy", present=given), pointer=True),
     Field("launchSecurity", *claim("domain.launchSecurity")),
     Field("gpus", *claim("domain.devices.gpus", written=as_plain_devices), until=(1, 6)),
-    Field("gpus", *claim("domain.devices.gpus"), since=(1, 6)),
+    Field("gpus", *claim("domain.devices.gpus", written=as_claiming_devices), since=(1, 6), until=(1, 9)),
+    Field("gpus", *claim("domain.devices.gpus"), since=(1, 9)),
     Field("hostDevices", *claim("domain.devices.hostDevices", written=as_plain_devices), until=(1, 6)),
-    Field("hostDevices", *claim("domain.devices.hostDevices"), since=(1, 6)),
+    Field("hostDevices", *claim("domain.devices.hostDevices", written=as_claiming_devices), since=(1, 6), until=(1, 9)),
+    Field("hostDevices", *claim("domain.devices.hostDevices"), since=(1, 9)),
     Field("annotations", claim_annotations),
 )

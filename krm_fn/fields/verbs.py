@@ -41,8 +41,6 @@ ALWAYS_WRITTEN: dict[str, Object] = {
 
 # Go's plain booleans and integers in what specs hold whole: their zero is not written.
 PLAIN = ("endOfInterrupt", "hidden", "logical", "physical")
-# Texts in what specs hold whole that are written empty, too: names, and pointers.
-TEXTS = ("name", "claimName", "requestName")
 
 
 class Work:
@@ -168,8 +166,8 @@ def as_written(value: Any) -> Any:
 
 
 def _is_written(key: str, empty: Any) -> bool:
-    """True where Go writes an empty value."""
-    return empty is not None if key in TEXTS else is_set(empty) and key not in PLAIN
+    """True where Go writes an empty value: names always."""
+    return empty is not None if key == "name" else is_set(empty) and key not in PLAIN
 
 
 def as_quantity(value: Any) -> Any:
