@@ -240,6 +240,19 @@ def test_launch_security_of_an_instancetype_is_deprecated_from_1_9_on(release, c
     assert len(deprecated(given, kubevirtVersion=release)) == count
 
 
+@pytest.mark.parametrize("version", ["v1alpha1", "v1alpha2"])
+@pytest.mark.parametrize("kind", ["VirtualMachineInstancetype", "VirtualMachineClusterPreference"])
+def test_the_alpha_versions_are_deprecated_while_they_are_served(version, kind):
+    given = thing(f"{GROUP}/{version}", kind, "p", {})
+    message = f"{GROUP}/{version} is deprecated and goes with KubeVirt 1.6; write {GROUP}/v1beta1 instead"
+    assert {release: deprecated(given, kubevirtVersion=release) for release in ("1.4", "1.5", "1.6")} == {
+        "1.4": [message],
+        "1.5": [message],
+        "1.6": [],
+    }
+    assert deprecated(thing(f"{GROUP}/v1beta1", kind, "p", {}), kubevirtVersion="1.4") == []
+
+
 @pytest.mark.parametrize(("release", "count"), [("1.4", 0), ("1.5", 2)])
 def test_the_flat_switches_of_efi_are_deprecated_from_1_5_on(release, count):
     firmware = {"preferredUseEfi": True, "preferredUseSecureBoot": False}

@@ -1,8 +1,9 @@
 """A field, a value or a kind that KubeVirt means to drop.
 
 What it finds: what KubeVirt's API marks as deprecated in the release that is rendered for: `running`, the `prefer…` topologies
-and the flat EFI switches of preferences, `launchSecurity` of instancetypes, presets, kubevirt.io/v1alpha3, and older keys of
-the KubeVirt object. What a release refuses by now is told by other rules.
+and the flat EFI switches of preferences, `launchSecurity` of instancetypes, presets, kubevirt.io/v1alpha3, the alpha versions
+of instancetypes and preferences while they are served, and older keys of the KubeVirt object. What a release refuses by now
+is told by other rules.
 
 Why it matters: KubeVirt warns of some of these when an object is applied, but nobody reads what a GitOps controller is told.
 Once the field is dropped, the cluster forgets what it says, without an error.
@@ -52,6 +53,7 @@ class Deprecated(Value):
     goes: str = ""
     values: dict[str, str] = {}  # noqa: RUF012  nobody writes into a Value
     since: Version = ()
+    until: Version = ()
     warned: bool = False
 
 
@@ -68,6 +70,7 @@ NEXT_API = "the next version of the instancetype API"
 TYPES = "instancetype.kubevirt.io"
 INSTANCETYPES = ("VirtualMachineInstancetype", "VirtualMachineClusterInstancetype")
 PREFERENCES = ("VirtualMachinePreference", "VirtualMachineClusterPreference")
+ALPHAS = {f"{TYPES}/{version}": f"{TYPES}/v1beta1" for version in ("v1alpha1", "v1alpha2")}
 FIRST_ALPHA = {"kubevirt.io/v1alpha3": "kubevirt.io/v1"}
 CORE_KINDS = (
     "VirtualMachine",
@@ -99,6 +102,15 @@ ROWS = (
         warned=True,
     ),
     Deprecated(kinds=CORE_KINDS, group="kubevirt.io", place=("apiVersion",), instead="kubevirt.io/v1", values=FIRST_ALPHA),
+    Deprecated(
+        kinds=(*INSTANCETYPES, *PREFERENCES),
+        group=TYPES,
+        place=("apiVersion",),
+        instead="",
+        goes="KubeVirt 1.6",
+        values=ALPHAS,
+        until=(1, 6),
+    ),
     Deprecated(
         kinds=PREFERENCES,
         group=TYPES,
@@ -157,7 +169,7 @@ ROWS = (
 @rule(severity="info")
 def deprecated_field(facts: BundleFacts) -> Iterator[Hit]:
     for row in ROWS:
-        if facts.release.within(since=row.since):
+        if facts.release.within(since=row.since, until=row.until):
             for kind in row.kinds:
                 for entry in facts.bundle.of_kind(kind, row.group):
                     if EACH in row.place or _is_meant(row, get(entry.obj, row.place)):
