@@ -203,6 +203,7 @@ def test_every_reason_has_a_case():
         "preset-topology": "has no name",
         "preset-without-memory": "add requests.memory",
         "preset-without-effect": "nothing that would reach a VM",
+        "preset-without-name": "no name that VMs could refer to",
         "preset-selector": "its selector is invalid",
         "preset-name-taken": "of its name is there",
         "preset-of-instances": "can't refer to an instancetype",

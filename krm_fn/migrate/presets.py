@@ -67,6 +67,7 @@ def _taken(preset: Entry, presets: Sequence[Entry], work: Work) -> Taken | None:
     if misfits:
         return None
     reasons = [] if specs else [("preset-without-effect", preset)]
+    reasons += [] if name_of(preset.obj) else [("preset-without-name", preset)]
     selector = get(preset.obj, ("spec", "selector"))
     if list(problems(selector)):
         reasons.append(("preset-selector", preset))

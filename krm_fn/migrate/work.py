@@ -68,7 +68,7 @@ class Work:
     def is_taken(self, entry: Entry) -> bool:
         """True where another object has the kind and the name that this one would get by its rewriting."""
         form = present_form(entry.obj, self.release)
-        if form is None:
+        if form is None or not name_of(entry.obj):  # those whose names the cluster makes up share none
             return False
         group, kind = form[0].partition("/")[0], form[1]
         return any(

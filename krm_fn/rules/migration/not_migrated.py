@@ -96,6 +96,7 @@ WORDINGS: dict[str, Callable[[Leftover, dict[str, Any]], str]] = {
     "preset-topology": _preset("a topology of several sockets, cores and threads has no name; write cpu into the VMs"),
     "preset-without-memory": _preset("an instancetype needs memory; add requests.memory, or write cpu into the VMs"),
     "preset-without-effect": _preset("it gives nothing that would reach a VM; remove it, or write it into the instances"),
+    "preset-without-name": _preset("it has no name that VMs could refer to; give it one"),
     "preset-selector": _preset("its selector is invalid"),
     "preset-name-taken": _preset("an instancetype or preference of its name is there; rename it"),
     "preset-of-instances": _preset("it also matches {kind} {other}, which can't refer to an instancetype"),
