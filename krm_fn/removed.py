@@ -55,6 +55,12 @@ class Removed(Value):
 
 REMOVED = (
     Removed(field=("spec", "flavor"), gone="0.56", instead="spec.instancetype", of_vm=True),
+    Removed(
+        field=("spec", "liveUpdateFeatures"),
+        gone="1.2",
+        instead="domain.cpu.maxSockets and domain.memory.maxGuest, and vmRolloutStrategy in the KubeVirt object",
+        of_vm=True,
+    ),
     Removed(field=("spec", "Running"), gone="0.4", instead="spec.runStrategy", of_vm=True),
     Removed(field=("spec", "Template"), gone="0.4", instead="spec.template", of_vm=True),
     Removed(
@@ -62,6 +68,7 @@ REMOVED = (
     ),
     Removed(each=("domain", "devices", "disks"), field=("floppy",), gone="0.51", instead="another kind of disk"),
     Removed(each=("volumes",), field=("registryDisk",), gone="0.11", instead="containerDisk"),
+    Removed(each=("networks",), field=("genie",), gone="0.29", instead="multus"),
     Removed(field=("domain", "memory", "value"), gone="0.2", instead="domain.memory.guest"),
     Removed(field=("domain", "memory", "unit"), gone="0.2", instead="domain.memory.guest"),
     Removed(field=("domain", "os"), gone="0.2", instead="domain.firmware and domain.machine"),

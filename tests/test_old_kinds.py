@@ -379,13 +379,17 @@ def test_what_a_release_serves_is_not_told(api_version, kind, release):
 
 def test_fields_that_are_gone_are_told_where_the_release_takes_the_object():
     machine = vm({"devices": {"disks": [{"name": "a", "volumeName": "b"}, {"name": "c", "floppy": {}}]}}, flavor=SMALL)
+    machine["spec"]["liveUpdateFeatures"] = {"cpu": {"maxSockets": 4}}
     machine["spec"]["template"]["spec"]["volumes"] = [{"name": "b", "registryDisk": {"image": "i"}}]
+    machine["spec"]["template"]["spec"]["networks"] = [{"name": "n", "genie": {"networkName": "n"}}]
     found = [f.path for f in outcome(machine).findings if f.rule == "removed-field"]
     spec = ("spec", "template", "spec")
     assert found == [
         ("spec", "flavor"),
+        ("spec", "liveUpdateFeatures"),
         (*spec, "domain", "devices", "disks", 0, "volumeName"),
         (*spec, "domain", "devices", "disks", 1, "floppy"),
+        (*spec, "networks", 0, "genie"),
         (*spec, "volumes", 0, "registryDisk"),
     ]
     assert said({**machine, "apiVersion": "kubevirt.io/v1alpha2"}, "removed-field") == []

@@ -1,8 +1,8 @@
 """A field is gone from KubeVirt's API.
 
 What it finds: in a VM, an instance, a replica set or a pool of an apiVersion that the release serves, a field that an earlier
-release removed: `spec.flavor`, a disk's `volumeName` or `floppy`, a volume's `registryDisk`, the capitalised `Running` and
-`Template`, and what was left of libvirt's own layout.
+release removed: `spec.flavor` and `spec.liveUpdateFeatures`, a disk's `volumeName` or `floppy`, a volume's `registryDisk`, a
+network's `genie`, the capitalised `Running` and `Template`, and what was left of libvirt's own layout.
 
 Why it matters: the cluster drops a field that it doesn't know, or refuses the object for it. Where it is dropped, the VM has no
 size, no disk of that volume, no run strategy. In mode `validate` the rule `unknown-field` says so, of all fields.
