@@ -27,9 +27,10 @@ PLAIN = {
     "machinery.api.resource.Quantity": "quantity",
     "machinery.util.intstr.IntOrString": "int-or-string",
     "meta.Duration": "duration",
+    "meta.Time": "time",
     "meta.FieldsV1": "any",
 }
-UNIONS = {("string", "number"): "int-or-string", ("string", "null"): "string?"}
+UNIONS = {("string", "number"): "int-or-string", ("string", "null"): "time?"}
 
 # The API's description knows neither signs nor all widths: what Go reads these fields into.
 UNSIGNED_32 = """
@@ -75,7 +76,10 @@ v1beta1.MemoryInstancetype: overcommitPercent
 
 # What the API's description lists for the items of these lists, which the facts leave out.
 ACCESS_MODES = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"]
-ITEMS = {("core.PersistentVolumeClaimSpec", "accessModes"): ACCESS_MODES, ("v1beta1.StorageSpec", "accessModes"): ACCESS_MODES}
+ITEMS = {
+    (owner, "accessModes"): ACCESS_MODES
+    for owner in ("core.PersistentVolumeClaimSpec", "v1.PersistentVolumeClaimInfo", "v1beta1.StorageSpec")
+}
 # What Go reads where the schema of a release takes anything.
 READ: dict[tuple[str, str], dict[str, Any]] = {
     ("v1.ResourceRequirements", field): {"type": {"*": "bare-quantity"}} for field in ("limits", "requests")

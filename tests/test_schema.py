@@ -277,6 +277,24 @@ def test_durations_are_read_as_go_reads_them(value: str, right: bool) -> None:
 
 
 @pytest.mark.parametrize(
+    ("value", "right"),
+    [
+        (None, True),
+        ("2024-05-01T12:00:00Z", True),
+        ("2024-05-01T12:00:00.5+02:00", True),
+        ("2024-05-01", False),
+        ("2024-13-01T12:00:00Z", False),
+        ("2024-05-01 12:00:00Z", False),
+        ("", False),
+    ],
+)
+def test_times_are_read_as_go_reads_them(value: str | None, right: bool) -> None:
+    place = "spec.template.metadata.creationTimestamp"
+    vm = changed(VM, ("spec", "template", "metadata", "creationTimestamp"), value)
+    assert told(vm) == ([] if right else [(TYPE, place, "admission")])
+
+
+@pytest.mark.parametrize(
     ("path", "value", "spans"),
     [
         ((*DOMAIN, "devices", "tpm"), {"enabled": False}, {"1.4.0": False, "1.4.1": True, "1.5.0": False, "1.5.1": True}),

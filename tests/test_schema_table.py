@@ -73,7 +73,7 @@ parts 1.4-1.4 [v1.Old]
 parts 1.5- [v1.New]
 port int-or-string
 status v1.Empty?
-time string?
+time time?
 word string enum=a|b pattern=^[ab]$
 """
 

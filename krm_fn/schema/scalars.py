@@ -28,7 +28,12 @@ BINARY_SUFFIXES = frozenset(("Ki", "Mi", "Gi", "Ti", "Pi", "Ei"))
 DECIMAL_SUFFIXES = frozenset("numkMGTPE")
 QUANTITY = "a quantity such as 4Gi or 500m"
 DURATION = "a duration such as 90s or 1h30m"
+TIME = "a time such as 2024-05-01T12:00:00Z"
+# What Go's time.ParseDuration reads, and its time.Parse as RFC 3339.
 DURATION_FORM = r"[-+]?(0|((\d+\.?\d*|\.\d+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h))+)"
+TIME_FORM = (
+    r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?(Z|[-+]([01]\d|2[0-3]):[0-5]\d)"
+)
 
 
 def within(low: float | None, high: float | None) -> Judge:
@@ -114,13 +119,17 @@ def _bare(kind: str, value: float, path: Path) -> Flaw:
     return Flaw(kind=kind, path=path, current=value, proposed=str(value), found="a number", expected="a quantity in quotes")
 
 
-def judge_duration(value: Any, path: Path) -> Flaw | None:
-    """Refuses texts that Go's time.ParseDuration doesn't read."""
-    import re  # only where an object has one
+def reads(form: str, expected: str) -> Judge:
+    """Refuses texts that Go doesn't read, as they are not of the form."""
 
-    if re.fullmatch(DURATION_FORM, value, re.ASCII):
-        return None
-    return Flaw(kind=TYPE, path=path, current=value, found="text", expected=DURATION)
+    def judge(value: Any, path: Path) -> Flaw | None:
+        import re  # only where an object has one
+
+        if re.fullmatch(form, value, re.ASCII):
+            return None
+        return Flaw(kind=TYPE, path=path, current=value, found="text", expected=expected)
+
+    return judge
 
 
 def text(*, judge: Judge | None = None, nullable: bool = False) -> Node:
@@ -143,7 +152,8 @@ JUDGED = {
     "quantity": (QUANTITY, QUANTITIES, judge_quantity),
     "bare-quantity": (QUANTITY, QUANTITIES, judge_quantity),
     "quoted-quantity": (QUANTITY, QUANTITIES, judge_quoted),
-    "duration": (DURATION, TEXT, judge_duration),
+    "duration": (DURATION, TEXT, reads(DURATION_FORM, DURATION)),
+    "time": (TIME, TEXT, reads(TIME_FORM, TIME)),
 }
 
 
