@@ -24,6 +24,8 @@ def _open(name: str, release: str, **developer: list[str]) -> bool:
         ("HotplugVolumes", "1.9", "deprecated"),
         ("Passt", "1.6", "discontinued"),
         ("NoSuchGate", "1.9", ""),
+        ("EnableVirtioFsStorageVolumes", "1.4", ""),
+        ("EnableVirtioFsStorageVolumes", "1.5", "alpha"),
     ],
 )
 def test_a_gate_has_a_state_in_each_release(name: str, release: str, expected: str) -> None:

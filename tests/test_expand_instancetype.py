@@ -75,6 +75,10 @@ def test_the_preference_lays_out_the_vcpus(preference, vcpus, layout) -> None:
     assert (cpu["sockets"], cpu["cores"], cpu["threads"]) == layout
 
 
+def test_a_whole_number_with_a_point_counts_as_the_api_server_reads_it() -> None:
+    assert domain(cpu={"guest": 2.0})["cpu"] == {"sockets": 2, "cores": 1, "threads": 1}
+
+
 def test_a_count_of_zero_is_not_written() -> None:
     assert domain(cpu={"guest": 2}, preference=spread(ratio=4))["cpu"] == {"cores": 4, "threads": 1}
 

@@ -77,7 +77,9 @@ def spread_options(preference: Object | None) -> tuple[int, str]:
 
 
 def whole_number(value: object) -> int:
-    """The value where it is an integer from 0 on, else 0."""
+    """The value where it is a whole number from 0 on, else 0; the API server reads 2.0 and 2e0 as 2."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
     return value if type(value) is int and value > 0 else 0
 
 
