@@ -21,11 +21,15 @@ def one_line(text: str) -> str:
 
     Only data fields have a name or a path of any length whole.
     """
-    words = text.split()
-    if len(text) > LONGEST_WORD:
-        words = [word if len(word) <= LONGEST_WORD else f"{word[:80]}...{word[-40:]}" for word in words]
-    line = " ".join(words)
+    words = text.split(None, LONGEST_LINE)
+    if len(words) > LONGEST_LINE:  # too long in any case: of a very long text only the ends are taken apart
+        return f"{_joined(words[:-1])[:1400]} ... {_joined(text.rsplit(None, LONGEST_LINE)[1:])[-500:]}"
+    line = _joined(words) if len(text) > LONGEST_WORD else " ".join(words)
     return line if len(line) <= LONGEST_LINE else f"{line[:1400]} ... {line[-500:]}"
+
+
+def _joined(words: list[str]) -> str:
+    return " ".join(word if len(word) <= LONGEST_WORD else f"{word[:80]}...{word[-40:]}" for word in words)
 
 
 def printable(line: str) -> str:

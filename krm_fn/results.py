@@ -47,8 +47,8 @@ def redact(value: Any, path: Path = ()) -> Any:
 
 def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Each finding once: errors first, then by file, index, item and path."""
-    unique = {(*_key(finding), finding.rule, finding.message): finding for finding in findings}
-    return tuple(sorted(unique.values(), key=_key))
+    unique = {(_key(finding), finding.rule, finding.message): finding for finding in findings}
+    return tuple(unique[key] for key in sorted(unique, key=lambda key: key[0]))
 
 
 def _key(finding: Finding) -> tuple[int, str, int, int, str, str]:

@@ -23,6 +23,11 @@ LONGEST = 2_000
         (f"name {'x' * 400}; fix it", f"name {'x' * 80}...{'x' * 39}; fix it"),
         ("a " * 999 + "ab", "a " * 999 + "ab"),
         ("a " * 1000 + "is wrong; fix it", "a " * 700 + " ... " + "a " * 242 + "is wrong; fix it"),
+        (" a\n" * 9000 + "is wrong; fix it ", "a " * 700 + " ... " + "a " * 242 + "is wrong; fix it"),
+        (
+            f"{MANY} " + "a  " * 9000 + MANY,
+            f"{'x' * 80}...{'x' * 40} " + "a " * 638 + " ...  " + "a " * 188 + f"{'x' * 80}...{'x' * 40}",
+        ),
     ],
 )
 def test_a_message_is_one_line_that_is_cut_where_nobody_reads_on(text, line):

@@ -62,6 +62,8 @@ def test_drop_removes_a_key_and_ignores_a_missing_one():
         (("metadata", "labels", ""), 'metadata.labels[""]'),
         (("a", 'say "x"', "b"), 'a["say \\"x\\""].b'),
         ((0, "a"), "[0].a"),
+        (("spec", "k" * 5000, 0), f"spec.{'k' * 5000}[0]"),
+        (("spec", "k" * 5000 + "/k"), f'spec["{"k" * 5000}/k"]'),
     ],
 )
 def test_paths_are_shown_with_brackets_where_dots_would_mislead(path, shown):

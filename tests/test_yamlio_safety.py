@@ -185,6 +185,7 @@ ROWS = {
     "a-million-quotes": Row(lambda: f"  a: '{chr(39) * 2_000_000}'\n"),
     "long-key": Row(lambda: f"  {'k' * 1_000_000}: 1\n", NOT_A_LINE),
     "long-key-with-question-mark": Row(lambda: f"  ? {'k' * 1_000_000}\n  : 1\n"),
+    "a-key-of-30-MB": Row(lambda: f'  ? "{"k: " * 10_000_000}"\n  : 1\n', HUGE),
     "long-tag": Row(lambda: f"  a: !{'x' * 1_000_000} 1\n"),
     # Many of them
     "keys": Row(lambda: "  a:\n" + numbered("    k{}: 1\n", 300_000)),

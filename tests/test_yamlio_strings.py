@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from krm_fn.yamlio import dump, read_resource_list, read_value
-from krm_fn.yamlio.emit import Style, flow
+from krm_fn.yamlio.emit import Style, flow, json_quoted, quoted
 
 # Strings that some reader takes for something else when they stand bare.
 BARE = r"""
@@ -141,3 +141,11 @@ def test_a_literal_keeps_its_text_wherever_it_is_spliced() -> None:
     for value in NASTY:
         new = {"a": value, "b": {"c": [value]}, "d": value}
         assert read_resource_list(text.write([new])).items == [new]
+
+
+@pytest.mark.parametrize("quote", [quoted, json_quoted])
+@pytest.mark.parametrize(
+    "text", ["", "a", 'say "a\\b"\n\t\x00', "\\x41", "".join(map(chr, range(0x2100))), "\ue000\U0001f600\U000f0000"]
+)
+def test_text_in_quotes_is_that_of_its_characters(text: str, quote: Any) -> None:
+    assert quote(text) == '"' + "".join(quote(char)[1:-1] for char in text) + '"'

@@ -27,20 +27,22 @@ def printed(findings: Iterable[Finding]) -> list[Finding]:
     Made of rule, object, field path, value there, and the other objects that the finding speaks of: neither file nor line nor
     wording counts. Findings that are alike in all of that are told apart by their order.
     """
-    seen: dict[str, int] = {}
+    seen: dict[bytes, int] = {}
     out = []
     for finding in findings:
         text = json.dumps(_parts(finding), sort_keys=True, ensure_ascii=False)
-        seen[text] = times = seen.get(text, 0) + 1
-        digest = hashlib.sha256(f"{text}{times if times > 1 else ''}".encode(errors="replace")).hexdigest()
-        out.append(finding.but(fingerprint=digest[:LENGTH]))
+        made = hashlib.sha256(text.encode(errors="replace"))
+        seen[made.digest()] = times = seen.get(made.digest(), 0) + 1
+        if times > 1:
+            made.update(str(times).encode())
+        out.append(finding.but(fingerprint=made.hexdigest()[:LENGTH]))
     return out
 
 
 def _parts(finding: Finding) -> list[Any]:
-    field = results.to_krm(finding).get("field", {})
+    field = results.to_krm(finding).get("field") or {"path": dotted(finding.path)}
     others = sorted([*_named(each.ref), dotted(each.path)] for each in finding.related)
-    return [finding.rule, _named(finding.ref), dotted(finding.path), field.get("currentValue"), others]
+    return [finding.rule, _named(finding.ref), field["path"], field.get("currentValue"), others]
 
 
 def _named(ref: Ref | None) -> list[str]:
