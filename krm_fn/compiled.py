@@ -38,7 +38,7 @@ ROAD = """
     expand.apply expand.defaults expand.requirements expand cluster resolve.matcher resolve.revision resolve.lookup resolve.find
     resolve gather removed yamlio yamlio.plain yamlio.emit yamlio.scalars yamlio.plain.lines yamlio.plain.changes
     yamlio.plain.split yamlio.plain.items yamlio.plain.stencil yamlio.plain.alike yamlio.plain.shapes yamlio.plain.light stream
-    unread function modes.expand
+    fleets unread function modes.expand
 """.split()  # noqa: SIM905  a list would have a line for each
 
 

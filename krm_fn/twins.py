@@ -1,8 +1,9 @@
 """VMs that are judged alike: of those that differ only in what nobody reads, the first is judged for all.
 
-Most VMs of a fleet differ in names, addresses and user data. `ROWS` says of each such text what schema, expansion and admission
-read of it: nothing, which others are the same, or what a check says of it. VMs of which the same is read, and which are equal
-in all else, are twins: where nothing is to be said of the first by itself, nothing is to be said of the others.
+Most VMs of a fleet differ in names, addresses and user data (`fleets`). `READINGS` says of each sort of text what schema,
+expansion and admission read of it: nothing, which others are the same, or what a check says of it. VMs of which the same is
+read, and which are equal in all else, are twins: where nothing is to be said of the first by itself, nothing is to be said of
+the others.
 
 The rules about the whole bundle look at every VM all the same. `tests/test_twins.py` holds the rows.
 """
@@ -16,6 +17,7 @@ from krm_fn.admission.interfaces import RESERVED_MAC
 from krm_fn.admission.machines import RESERVED_LABELS
 from krm_fn.admission.volumes import LONGEST_CLOUD_INIT
 from krm_fn.facts import Resolution, VmFacts
+from krm_fn.fleets import EACH, KEY, TEXTS
 from krm_fn.paths import get
 
 TYPE_CHECKING = False
@@ -35,7 +37,6 @@ if TYPE_CHECKING:
     Row = tuple[Path, Reading]
     Resolved = tuple[Any, ...]
 
-EACH = -1  # in a row, every item of a list
 LONGEST_SERIAL = 256
 OWN = "kubevirt.io"
 REMEMBERED = 20_000
@@ -96,36 +97,22 @@ def _is_too_long_base64(text: str) -> bool:
     return base64_length(text)[0] > LONGEST_CLOUD_INIT
 
 
-SPEC = ("spec", "template", "spec")
-VOLUME = (*SPEC, "volumes", EACH)
-INTERFACE = (*SPEC, "domain", "devices", "interfaces", EACH)
-FIRMWARE = (*SPEC, "domain", "firmware")
-
-ROWS: tuple[Row, ...] = (
-    (("metadata", "name"), nothing),
-    (("metadata", "labels"), texts),
-    (("metadata", "annotations"), texts),
-    (("spec", "dataVolumeTemplates", EACH, "metadata", "name"), which),
-    (("spec", "template", "metadata", "labels"), labels),
-    ((*SPEC, "hostname"), only(bool, is_label)),
-    ((*INTERFACE, "macAddress"), only(bool, mac_length, RESERVED_MAC.__eq__)),
-    ((*FIRMWARE, "uuid"), nothing),
-    ((*FIRMWARE, "serial"), only(bool, is_serial, lambda text: len(text.encode(errors="replace")) > LONGEST_SERIAL)),
-    ((*VOLUME, "dataVolume", "name"), which),
-    ((*VOLUME, "persistentVolumeClaim", "claimName"), which),
-    *(
-        ((*VOLUME, source, *place), reading)
-        for source in ("cloudInitNoCloud", "cloudInitConfigDrive")
-        for place, reading in (
-            (("userData",), only(bool, _is_too_long)),
-            (("userDataBase64",), only(bool, _is_sound_base64, _is_too_long_base64)),
-            (("secretRef", "name"), only(bool)),
-            (("networkData",), only(bool, _is_too_long)),
-            (("networkDataBase64",), only(bool, _is_sound_base64, _is_too_long_base64)),
-            (("networkDataSecretRef", "name"), only(bool)),
-        )
-    ),
-)
+# What judging reads of each sort of text.
+READINGS: dict[str, Reading] = {
+    "name": nothing,
+    "note": texts,
+    "label": labels,
+    "reference": which,
+    "hostname": only(bool, is_label),
+    "mac": only(bool, mac_length, RESERVED_MAC.__eq__),
+    "uuid": nothing,
+    "serial": only(bool, is_serial, lambda text: len(text.encode(errors="replace")) > LONGEST_SERIAL),
+    "data": only(bool, _is_too_long),
+    "base64": only(bool, _is_sound_base64, _is_too_long_base64),
+    "secret": only(bool),
+}
+# Of a map of texts it is the map that is read.
+ROWS: tuple[Row, ...] = tuple((tuple(step for step in path if step != KEY), READINGS[sort]) for path, sort in TEXTS)
 # The names of what a VM refers to, once that is known.
 REFERENCES: tuple[Row, ...] = tuple(
     (("spec", matcher, key), nothing) for matcher in ("instancetype", "preference") for key in ("name", "revisionName")

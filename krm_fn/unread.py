@@ -6,39 +6,18 @@ are not `pinned`.
 
 from __future__ import annotations
 
+from krm_fn.fleets import KEY, TEXTS
 from krm_fn.modes import PREFIX
 from krm_fn.removed import TEMPLATES, VMS
 from krm_fn.yamlio.plain.alike import NAMES
-from krm_fn.yamlio.plain.stencil import ANY, BOUND, EACH, TEXT
+from krm_fn.yamlio.plain.stencil import ANY, BOUND, TEXT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krm_fn.paths import Path
     from krm_fn.yamlio.plain.alike import Uses
 
-KEY = ""  # at the end of a row, any key of a map
-SPEC = ("spec", "template", "spec")
-VOLUME = (*SPEC, "volumes", EACH)
-
-# Texts of a VM.
-OF_VMS: frozenset[Path] = frozenset(
-    (
-        ("metadata", "name"),
-        ("metadata", "labels", KEY),
-        ("metadata", "annotations", KEY),
-        ("spec", "dataVolumeTemplates", EACH, "metadata", "name"),
-        ("spec", "template", "metadata", "labels", KEY),
-        (*SPEC, "hostname"),
-        (*SPEC, "domain", "devices", "interfaces", EACH, "macAddress"),
-        (*VOLUME, "dataVolume", "name"),
-        (*VOLUME, "persistentVolumeClaim", "claimName"),
-        (*VOLUME, "cloudInitNoCloud", "userData"),
-        (*VOLUME, "cloudInitNoCloud", "networkData"),
-        (*VOLUME, "cloudInitConfigDrive", "userData"),
-        (*VOLUME, "cloudInitConfigDrive", "networkData"),
-    )
-)
-
+OF_VMS: frozenset[Path] = frozenset(path for path, _ in TEXTS)
 HOLDERS = {kind for _, kind in (*TEMPLATES, *VMS)}
 
 

@@ -5,11 +5,12 @@ from test_parity import RELEASES, cases, resource_list
 
 from krm_fn import config, core, rules
 from krm_fn.bundle import Bundle
+from krm_fn.fleets import EACH
 from krm_fn.gather import gather
 from krm_fn.paths import copy, get, put
 from krm_fn.releases import parse
 from krm_fn.schema import table
-from krm_fn.twins import EACH, LARGEST, REFERENCES, ROWS, Twin, dumped, read
+from krm_fn.twins import LARGEST, REFERENCES, ROWS, Twin, dumped, read
 
 FLEET = "fleet"
 FILES = ("admission-v1.9.0", "matrix-v1.9.0", *RELEASES, *(f"{FLEET} {minor}" for minor in ("1.4", "1.9")))
