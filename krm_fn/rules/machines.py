@@ -5,6 +5,7 @@ from __future__ import annotations
 from krm_fn.bundle import effective_namespace
 from krm_fn.paths import as_map, get
 from krm_fn.resource import name_of, ref_of
+from krm_fn.rules import Hit, also
 from krm_fn.rules.views import shared
 from krm_fn.value import Value
 
@@ -103,6 +104,17 @@ def told(machine: Machine, other: Machine, what: str) -> str:
     if other is machine:
         return f"each of the {machine.copies} machines made from this template gets the same {what}"
     return f"{other} has the same {what}"
+
+
+def twice(machine: Machine, other: Machine, place: Path, *, what: str, fix: str) -> Hit:
+    """What a rule says of a machine that has the same value as the other at a place in its spec."""
+    return Hit(
+        message=f"{told(machine, other, what)}; {fix}",
+        path=(*machine.path, *place),
+        current=get(machine.spec, place),
+        about=machine.entry,
+        related=() if other is machine else also(other.entry, (*other.path, *place)),
+    )
 
 
 def _replicas(obj: Object) -> int:

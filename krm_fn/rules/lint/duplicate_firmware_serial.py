@@ -28,14 +28,15 @@ Example:
 from __future__ import annotations
 
 from krm_fn.paths import get
-from krm_fn.rules import Hit, also, rule
-from krm_fn.rules.machines import machines, repeated, told
+from krm_fn.rules import rule
+from krm_fn.rules.machines import machines, repeated, twice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from krm_fn.facts import BundleFacts
+    from krm_fn.rules import Hit
     from krm_fn.rules.machines import Machine
 
 SERIAL = ("domain", "firmware", "serial")
@@ -46,13 +47,7 @@ CLOUD_INIT = "ds="
 def duplicate_firmware_serial(facts: BundleFacts) -> Iterator[Hit]:
     for machine, other in repeated(_serials(facts)):
         fix = "delete it" if other is machine else "give each its own, or delete it"
-        yield Hit(
-            message=f"{told(machine, other, 'serial number')}; {fix}",
-            path=(*machine.path, *SERIAL),
-            current=get(machine.spec, SERIAL),
-            about=machine.entry,
-            related=() if other is machine else also(other.entry, (*other.path, *SERIAL)),
-        )
+        yield twice(machine, other, SERIAL, what="serial number", fix=fix)
 
 
 def _serials(facts: BundleFacts) -> Iterator[tuple[str, Machine]]:

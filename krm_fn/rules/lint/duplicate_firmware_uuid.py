@@ -27,14 +27,15 @@ Example:
 from __future__ import annotations
 
 from krm_fn.paths import get
-from krm_fn.rules import Hit, also, rule
-from krm_fn.rules.machines import machines, repeated, told
+from krm_fn.rules import rule
+from krm_fn.rules.machines import machines, repeated, twice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from krm_fn.facts import BundleFacts
+    from krm_fn.rules import Hit
     from krm_fn.rules.machines import Machine
 
 UUID = ("domain", "firmware", "uuid")
@@ -44,13 +45,7 @@ UUID = ("domain", "firmware", "uuid")
 def duplicate_firmware_uuid(facts: BundleFacts) -> Iterator[Hit]:
     for machine, other in repeated(_uuids(facts)):
         fix = "delete it, so that the cluster makes one" + ("" if other is machine else ", or write another")
-        yield Hit(
-            message=f"{told(machine, other, 'firmware uuid')}; {fix}",
-            path=(*machine.path, *UUID),
-            current=get(machine.spec, UUID),
-            about=machine.entry,
-            related=() if other is machine else also(other.entry, (*other.path, *UUID)),
-        )
+        yield twice(machine, other, UUID, what="firmware uuid", fix=fix)
 
 
 def _uuids(facts: BundleFacts) -> Iterator[tuple[str, Machine]]:
