@@ -37,8 +37,8 @@ ROAD = """
     facts quantity fields.verbs fields.devices fields.memory fields.others fields.topology fields.instancetype fields.preference
     expand.apply expand.defaults expand.requirements expand cluster resolve.matcher resolve.revision resolve.lookup resolve.find
     resolve gather removed yamlio yamlio.plain yamlio.emit yamlio.scalars yamlio.plain.lines yamlio.plain.changes
-    yamlio.plain.split yamlio.plain.items yamlio.plain.stencil yamlio.plain.alike yamlio.plain.shapes yamlio.plain.light stream
-    fleets unread function modes.expand
+    yamlio.plain.split yamlio.plain.items fleets yamlio.plain.stencil yamlio.plain.alike yamlio.plain.shapes yamlio.plain.light
+    stream unread function modes.expand
 """.split()  # noqa: SIM905  a list would have a line for each
 
 

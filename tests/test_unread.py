@@ -4,9 +4,10 @@ import pytest
 from test_parity import RELEASES, cases, resource_list
 
 import krm_fn
+from krm_fn.fleets import EACH
 from krm_fn.paths import copy, get, leaves, put
 from krm_fn.unread import OF_VMS, uses_of
-from krm_fn.yamlio.plain.stencil import BOUND, EACH, TEXT
+from krm_fn.yamlio.plain.stencil import BOUND, TEXT
 
 FILES = ("matrix-v1.9.0", *RELEASES, "revisions-v1.6.6", "admission-v1.9.0")
 MODES = ("expand", "annotate")

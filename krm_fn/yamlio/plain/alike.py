@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from itertools import compress, pairwise
 
+from krm_fn.fleets import EACH
 from krm_fn.paths import put_in
 from krm_fn.yamlio.plain.lines import CLIPPED, SCALAR, STRIPPED, NotPlain, indent_of, is_text, literal, once, token
-from krm_fn.yamlio.plain.stencil import BOUND, EACH, TEXT, Spot, Stencil
+from krm_fn.yamlio.plain.stencil import BOUND, TEXT, Spot, Stencil
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     Difference = tuple[Any, ...]
 
 BOUND, TEXT, ANY = range(3)  # what use there is for a value; see `krm_fn.yamlio.plain.alike`
-EACH = "*"  # in paths, any entry of a list
 SEPARATOR = b","
 # What may stand in a plain or quoted text behind its first letter, in any order; but for a colon at the end.
 SAFE = SEPARATOR + b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._/@=+-:"
