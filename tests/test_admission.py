@@ -24,6 +24,17 @@ REFUSED: list[tuple[str, Changes, str, str]] = [
     ("a negative CPU request", {"domain.resources": {"requests": {"cpu": "-1"}}}, "domain.resources.requests.cpu", ""),
     # upstream: apimachinery's negativeScaleInt64 rounds away from zero
     ("less than no thousandth", {"domain.resources": {"requests": {"cpu": "-1u"}}}, "domain.resources.requests.cpu", ""),
+    # upstream: quantity.go:ScaledValue takes the lowest 64 bits of what has more digits than it keeps, or a binary suffix
+    *(
+        (
+            f"{amount} CPUs, which are less than none",
+            {f"domain.resources.{kind}.cpu": amount},
+            f"domain.resources.{kind}.cpu",
+            "",
+        )
+        for kind in ("requests", "limits")
+        for amount in ("9223372036854775807", "10Pi")
+    ),
     ("a negative CPU limit", {"domain.resources": {"limits": {"cpu": "-1"}}}, "domain.resources.limits.cpu", ""),
     (
         "a CPU request above its limit",
@@ -522,6 +533,8 @@ ALLOWED: list[tuple[str, Changes, dict[str, Any]]] = [
     ),
     ("a machine type the cluster adds", {"domain.machine": {"type": "pc"}}, {"emulatedMachines": ["pc*"]}),
     ("dedicated CPUs", {"domain.cpu.dedicatedCpuPlacement": True}, {}),
+    # upstream: quantity.go:ScaledValue makes 0 of them
+    ("more CPUs than 64 bits count", {"domain.resources": {"requests": {"cpu": "1e30"}, "limits": {"cpu": "1M"}}}, {}),
     ("shared CPUs", {"domain.cpu.dedicatedCpuPlacement": False}, {}),
     ("a hotpluggable guest", {"domain.memory": {"guest": "1Gi", "maxGuest": "2Gi"}}, {}),
     ("a probe by agent", {"readinessProbe": {"guestAgentPing": {}}}, {}),

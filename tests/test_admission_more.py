@@ -356,6 +356,12 @@ CASES: list[tuple[str, Changes, Changes, Places]] = [
     ),
     # disks and volumes
     (
+        "the size of a host disk that is there, larger than 64 bits count",  # upstream: validateVolumes asks for IsZero
+        {"volumes.0": {"name": "root", "hostDisk": {"path": "/a", "type": "Disk", "capacity": "100E"}}},
+        gates("HostDisk"),
+        [("volumes[0].hostDisk.capacity", "")],
+    ),
+    (
         "a downwardMetrics volume on a cdrom",
         {
             "volumes.0": {"name": "root", "downwardMetrics": {}},

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from admitting import PLAIN
+from functions import run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -297,6 +298,76 @@ SELECTED = "spec.selector.matchLabels.app"
 )
 def test_each_kind_is_judged_by_its_own_checks(kind, spec, expected):
     assert _paths(kind, spec) == expected
+
+
+def _with(changes: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The spec of a replica set and that of a pool, with something changed in the instances' spec."""
+    spec: dict[str, Any] = copy(VMI_SPEC)
+    for words, value in changes.items():
+        put(spec, tuple(words.split(".")), value)
+    vm = {**PLAIN["spec"], "template": {"metadata": {}, "spec": spec}}
+    return {
+        "VirtualMachineInstanceReplicaSet": {**REPLICAS, "template": {**REPLICAS["template"], "spec": spec}},
+        "VirtualMachinePool": {**POOL, "virtualMachineTemplate": {**POOL["virtualMachineTemplate"], "spec": vm}},
+    }
+
+
+DEVICE = {"name": "a", "deviceName": "b", "claimName": ""}
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        # upstream: validateHostDevicesWithPassthroughEnabled and ValidateUtilityVolumesNotPresentOnCreation ask for nil
+        ({"domain.devices.hostDevices": []}, "HostDevices"),
+        ({"utilityVolumes": []}, "utilityVolumes"),
+        # upstream: pkg/dra/admitter/dra_admitter.go:validateNonDRADevices asks for a claim, whatever its name
+        ({"domain.devices.gpus": [DEVICE]}, "domain.devices.gpus"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["VirtualMachineInstanceReplicaSet", "VirtualMachinePool"])
+def test_what_is_empty_is_there_where_no_webhook_rewrites_the_object(kind, changes, named):
+    found = _paths(kind, _with(changes)[kind])
+    assert [(upstream or path).rpartition("template.spec.")[2] for path, upstream in found] == [named]
+
+
+@pytest.mark.parametrize(
+    "changes", [{"domain.devices.hostDevices": []}, {"utilityVolumes": []}, {"domain.devices.gpus": [DEVICE]}]
+)
+def test_what_is_empty_is_gone_where_a_webhook_has_rewritten_the_object(changes):
+    assert _instance({("spec", *words.split(".")): value for words, value in changes.items()}) == []
+
+
+# upstream: pkg/virt-api/webhooks/validating-webhook/admitters/vmpool-admitter.go:ValidateVMPoolSpec
+@pytest.mark.parametrize(
+    ("field", "value", "since"),
+    [
+        ("maxUnavailable", 0, "1.6"),
+        ("updateStrategy", {"unmanaged": {}, "proactive": {}}, "1.7"),
+        ("scaleInStrategy", {"unmanaged": {}, "proactive": {}}, "1.7"),
+    ],
+)
+def test_a_pool_is_not_refused_for_what_the_release_leaves_out(field, value, since):
+    former = f"1.{int(since.partition('.')[2]) - 1}"
+    for release, expected in ((former, []), (since, [(f"spec.{field}", "")])):
+        assert _paths("VirtualMachinePool", {**POOL, field: value}, release=releases.parse(release)) == expected
+
+
+# upstream: vmi-create-admitter.go:validateVolumes counts the sources that the release knows
+def test_a_source_that_the_release_leaves_out_is_none():
+    spec = _with({"volumes": [{"name": "root", "containerPath": {"path": "/a"}}]})["VirtualMachinePool"]
+    place = "spec.virtualMachineTemplate.spec.template.spec.volumes[0]"
+    assert (place, "") in _paths("VirtualMachinePool", spec, release=releases.parse("1.7"))
+    assert (place, "") not in _paths("VirtualMachinePool", spec, release=releases.parse("1.8"))
+
+
+def test_a_pool_is_admitted_though_its_vms_are_refused():
+    """upstream: ValidateVMPoolSpec looks at neither matcher of the VM, and expands nothing."""
+    pool = {**_object("VirtualMachinePool", copy(POOL)), "apiVersion": "pool.kubevirt.io/v1beta1"}
+    put(pool, ("spec", "virtualMachineTemplate", "spec", "preference"), {})
+    _, (result,) = run(pool, mode="validate", kubevirtVersion="1.9.0")
+    assert (result["tags"]["rule"], result["severity"]) == ("bad-matcher", "error")
+    assert "upstream" not in result["tags"]
 
 
 @settings(max_examples=200, deadline=None)

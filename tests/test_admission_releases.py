@@ -61,6 +61,14 @@ DIFFERENCES: list[tuple[str, dict[str, Any], dict[str, Any], str, tuple[str, str
         ("domain.devices.gpus[0].claimName", ""),
         ("domain.devices.gpus[0]", "domain.devices.gpus"),
     ),
+    (
+        "dedicated CPUs with more memory than 64 bits count",  # upstream: validateMemoryIsProvided
+        {"domain.cpu.dedicatedCpuPlacement": True, "domain.memory": {}, "domain.resources": {"requests": {"memory": "100E"}}},
+        {},
+        "1.7",
+        ("domain.resources.limits.memory", ""),
+        None,
+    ),
     ("video, ungated since", {"domain.devices.video": {}}, {}, "1.9", ("domain.devices.video", "video"), None),
     (
         "a panic device, ungated since",

@@ -143,9 +143,13 @@ def _requested(vm: Object, scope: Scope) -> Iterator[Cause]:
         yield from _plan("instance", scope.release).run(carried_out)
 
 
-def admit_instance_spec(spec: Object, path: Path, *, cluster: Cluster, release: Release) -> list[Cause]:
+def admit_instance_spec(
+    spec: Object, path: Path, *, cluster: Cluster, release: Release, as_written: bool = False
+) -> list[Cause]:
     """All that admission says of a VirtualMachineInstance's spec with its defaults set; `path` leads to the spec.
 
+    `as_written` as in Scope.
     upstream: pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go:ValidateVirtualMachineInstanceSpec
     """
-    return _plan("instance", release).run(Scope(spec, path=path, cluster=cluster, release=release))
+    scope = Scope(spec, path=path, cluster=cluster, release=release, as_written=as_written)
+    return _plan("instance", release).run(scope)

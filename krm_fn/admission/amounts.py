@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from krm_fn.quantity import parse
+from krm_fn.quantity import BINARY_SI, INT64, INT64_DIGITS, parse, wrapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,8 +35,25 @@ def whole(value: Any) -> int:
     return found.value() if found else 0
 
 
-def thousandths(value: Any) -> int:
-    """Thousandths of a quantity; 0 for what is none."""
+def is_some(value: Any) -> bool:
+    """True for a quantity that is not zero, also where it is too large for `whole`."""
     found = quantity(value)
-    nanos = found.nanos if found else 0
-    return -(-nanos // NANOS_PER_MILLI) if nanos > 0 else nanos // NANOS_PER_MILLI
+    return found is not None and found.nanos != 0
+
+
+def thousandths(value: Any) -> int:
+    """Thousandths of a quantity as 64 bits hold them; 0 for what is none.
+
+    Of what is larger, upstream makes 0, except where it has read more digits than it keeps as they are, or a binary suffix:
+    then it takes the lowest bits, and a large amount may turn out negative.
+    upstream: k8s.io/apimachinery/pkg/api/resource/quantity.go:ScaledValue
+    """
+    found = quantity(value)
+    if found is None:
+        return 0
+    nanos = found.nanos
+    number = -(-nanos // NANOS_PER_MILLI) if nanos > 0 else nanos // NANOS_PER_MILLI
+    if -INT64 <= number < INT64:
+        return number
+    long = found.format == BINARY_SI or len(str(abs(nanos)).rstrip("0")) > INT64_DIGITS
+    return wrapped(number) if long else 0

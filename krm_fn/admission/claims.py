@@ -26,7 +26,8 @@ DRA = "pkg/dra/admitter/dra_admitter.go:"
 DEVICES = ("domain", "devices")
 
 CLAIMED_NETWORKS_SINCE: Version = (1, 9)
-# Before that the names of claim and request are pointers in Go: empty text is there, and makes the device one by claim.
+# Before that the names of claim and request are pointers in Go: empty text is there, and makes the device one by claim. From
+# then on a mutating webhook leaves it out, and only what none rewrites has it still.
 EMPTY_IS_UNSET_SINCE: Version = (1, 9)
 
 GROUPS = (
@@ -87,7 +88,7 @@ def claims_of(device: Object, scope: Scope) -> bool:
 
 def _has_claim(device: Object, scope: Scope) -> bool:
     names = device.get("claimName"), device.get("requestName")
-    if scope.release.within(since=EMPTY_IS_UNSET_SINCE):
+    if scope.release.within(since=EMPTY_IS_UNSET_SINCE) and not scope.as_written:
         return any(is_set(name) for name in names)
     return any(name is not None for name in names)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from krm_fn.admission.amounts import thousandths, whole
+from krm_fn.admission.amounts import is_some, thousandths, whole
 from krm_fn.admission.causes import NOT_SUPPORTED, REQUIRED, shown
 from krm_fn.admission.checks import EACH, Check, Group, examine, gated, number, one_of
 from krm_fn.fields.topology import UINT32
@@ -28,6 +28,8 @@ MOST_PINNED_THREADS = 2
 
 # From here on guest memory and huge pages say enough about the memory of pinned VMs.
 GUEST_COUNTS_SINCE: Version = (1, 6)
+# And from here on amounts of memory that are too large for 64 bits count, too.
+LARGE_COUNTS_SINCE: Version = (1, 7)
 
 
 def _negative(value: object, _item: object, _scope: object) -> bool:
@@ -132,9 +134,10 @@ def pinned(scope: Scope) -> Iterator[Cause]:
 
 def _pinned_memory(scope: Scope) -> Iterator[Cause]:
     requested, limit = scope.requests.get("memory"), scope.limits.get("memory")
-    provided = whole(requested) or whole(limit)
+    says = is_some if scope.release.within(since=LARGE_COUNTS_SINCE) else whole
+    provided = says(requested) or says(limit)
     if scope.release.within(since=GUEST_COUNTS_SINCE):
-        provided = provided or whole(scope.memory.get("guest")) or scope.memory.get("hugepages") is not None
+        provided = provided or says(scope.memory.get("guest")) or scope.memory.get("hugepages") is not None
     if not provided:
         at = ("domain", "resources", "limits", "memory")
         yield scope.cause(at, "dedicated CPUs need the memory to be said; set domain.memory.guest or its limit")

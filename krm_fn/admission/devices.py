@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from krm_fn.admission.checks import EACH, Check, Group, examine, gated, number, one_of
+from krm_fn.admission.checks import EACH, Check, Group, examine, gated, number, one_of, shut
 from krm_fn.admission.scope import maps
 from krm_fn.paths import as_map, get, is_set
 
@@ -40,7 +40,13 @@ DOMAIN = (
 
 CHECKS = (
     gated(("downwardMetrics",), "DownwardMetrics", upstream=VMI + "validateDownwardMetrics"),
-    gated(("hostDevices",), "HostDevices", upstream=VMI + "validateHostDevicesWithPassthroughEnabled", named="HostDevices"),
+    Check(
+        at=("hostDevices",),
+        refuses=lambda value, _devices, scope: (value != [] or scope.as_written) and not scope.gate("HostDevices"),
+        message=shut("hostDevices", "HostDevices"),
+        upstream=VMI + "validateHostDevicesWithPassthroughEnabled",
+        named="HostDevices",
+    ),
     Check(
         at=("autoattachVSOCK",),
         refuses=lambda value, _devices, scope: value is True and not scope.gate("VSOCK"),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from krm_fn.cluster import Cluster
     from krm_fn.paths import Path
-    from krm_fn.releases import Release
+    from krm_fn.releases import Release, Version
     from krm_fn.resource import Object
 
 REPLICA_SETS = "pkg/virt-api/webhooks/validating-webhook/admitters/vmirs-admitter.go:ValidateVMIRSSpec"
@@ -30,6 +30,10 @@ POOL_SPEC = ("spec", "virtualMachineTemplate", "spec")
 
 STRATEGIES = ("unmanaged", "opportunistic", "proactive")
 
+# What a release doesn't know, its API server leaves out, and its webhook doesn't see.
+MOST_UNAVAILABLE_SINCE: Version = (1, 6)
+STRATEGIES_SINCE: Version = (1, 7)
+
 POOL_GROUPS = (
     *(
         Group(
@@ -39,6 +43,7 @@ POOL_GROUPS = (
                     at=(),
                     refuses=lambda _value, item, _scope: count(item, STRATEGIES) > 1,
                     message="a pool follows one strategy; keep one of unmanaged, opportunistic and proactive",
+                    since=STRATEGIES_SINCE,
                     upstream=POOLS + function,
                 ),
             ),
@@ -56,6 +61,7 @@ POOL_GROUPS = (
                 at=("maxUnavailable",),
                 refuses=lambda value, _spec, _scope: not _is_part(value),
                 message="maxUnavailable {value} is neither a positive number nor 1% to 100%; use one",
+                since=MOST_UNAVAILABLE_SINCE,
                 upstream=POOLS + "ValidateVMPoolSpec",
             ),
         ),
@@ -110,7 +116,8 @@ class _Request:
     def scope(self, at: Path = ("spec",), *, completed: bool = False) -> Scope:
         """The map at a place of the object (or of its completed form) as a scope."""
         source = self.completed if completed and self.completed is not None else self.obj
-        return Scope(as_map(get(source, at)), path=at, cluster=self.cluster, release=self.release)
+        spec = as_map(get(source, at))
+        return Scope(spec, path=at, cluster=self.cluster, release=self.release, as_written=not completed)
 
 
 def _instance(request: _Request) -> Iterator[Cause]:
@@ -133,7 +140,8 @@ def _replica_set(request: _Request) -> Iterator[Cause]:
         return
     scope = request.scope(TEMPLATE_SPEC)
     yield from machines.grace_annotations(as_map(get(template, ("metadata",))), ("spec", "template", "metadata"), scope)
-    yield from admission.admit_instance_spec(scope.spec, TEMPLATE_SPEC, cluster=request.cluster, release=request.release)
+    cluster, release = request.cluster, request.release
+    yield from admission.admit_instance_spec(scope.spec, TEMPLATE_SPEC, cluster=cluster, release=release, as_written=True)
     yield from _selector(request.obj, labels_of(as_map(template)), REPLICA_SETS, request.scope())
 
 

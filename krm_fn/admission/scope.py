@@ -20,13 +20,15 @@ if TYPE_CHECKING:
 class Scope:
     """One spec, read once. Nobody changes it after it is built; a slotted class, since one is built for every VM.
 
-    `path` leads from the object's root to the spec. Lists hold maps only: an item of another shape
-    stands as an empty map, so that indexes stay those of the user's list.
+    `path` leads from the object's root to the spec. `as_written`: no mutating webhook has rewritten the object, which would
+    have left out what is empty, so an empty list is there where Go asks for nil. Lists hold maps only: an item of another
+    shape stands as an empty map, so that indexes stay those of the user's list.
     """
 
     __slots__ = (
         "_gates",
         "_sources",
+        "as_written",
         "cluster",
         "cpu",
         "devices",
@@ -43,8 +45,8 @@ class Scope:
         "volumes",
     )
 
-    def __init__(self, spec: Object, *, path: Path, cluster: Cluster, release: Release) -> None:
-        self.spec, self.path = spec, path
+    def __init__(self, spec: Object, *, path: Path, cluster: Cluster, release: Release, as_written: bool = False) -> None:
+        self.spec, self.path, self.as_written = spec, path, as_written
         self.cluster, self.release = cluster, release
         self.domain = as_map(spec.get("domain"))
         self.devices = as_map(self.domain.get("devices"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from krm_fn.admission.amounts import whole
+from krm_fn.admission.amounts import is_some
 from krm_fn.admission.causes import NOT_FOUND, REQUIRED, shown
 from krm_fn.admission.checks import EACH, Check, Group, count, dns_subdomain, exactly_one, examine, gated, one_of, required
 from krm_fn.admission.firmware import is_boot_path
@@ -39,8 +39,9 @@ SOURCES = (
     "serviceAccount",
     "downwardMetrics",
     "memoryDump",
-    "containerPath",
 )
+# One that came later; in what no webhook holds against the schema, older releases know nothing of it.
+LATER_SOURCE, LATER_SINCE = "containerPath", (1, 8)
 
 # Kinds of volume of which a VM has at most one.
 SINGLE = ("serviceAccount", "downwardMetrics", "memoryDump")
@@ -59,8 +60,17 @@ GROUPS = (
     Group(
         at=("volumes", EACH),
         checks=(
-            exactly_one(
-                SOURCES, message="a volume has exactly one source; set one of its kind and no second", upstream=VOLUMES
+            *(
+                exactly_one(
+                    sources,
+                    message="a volume has exactly one source; set one of its kind and no second",
+                    upstream=VOLUMES,
+                    **releases,
+                )
+                for sources, releases in (
+                    (SOURCES, {"until": LATER_SINCE}),
+                    ((*SOURCES, LATER_SOURCE), {"since": LATER_SINCE}),
+                )
             ),
             gated(("downwardMetrics",), "DownwardMetrics", upstream=VOLUMES, named="volumes[{0}]"),
             gated(("hostDisk",), "HostDisk", upstream=VOLUMES, named="volumes[{0}]"),
@@ -73,7 +83,7 @@ GROUPS = (
             one_of(("type",), ("Disk", "DiskOrCreate"), pointer=True, lazy=False, upstream=VOLUMES),
             Check(
                 at=("capacity",),
-                refuses=lambda value, disk, _scope: disk.get("type") == "Disk" and whole(value) != 0,
+                refuses=lambda value, disk, _scope: disk.get("type") == "Disk" and is_some(value),
                 message="capacity is for disks that KubeVirt creates; set type to DiskOrCreate or remove it",
                 upstream=VOLUMES,
             ),
@@ -104,7 +114,7 @@ GROUPS = (
         checks=(
             Check(
                 at=("utilityVolumes",),
-                refuses=lambda value, _spec, _scope: value != [],
+                refuses=lambda value, _spec, scope: value != [] or scope.as_written,
                 message="utility volumes are added to running VMs only; remove them",
                 since=(1, 8),
                 upstream="pkg/storage/admitters/storagehotplug.go:ValidateUtilityVolumesNotPresentOnCreation",

@@ -164,6 +164,8 @@ def judge(
             for hit in _hits(declared, facts, facts.release, severity):
                 inside = facts.prefix and hit.path and hit.about is None
                 placed = hit.but(path=(*facts.prefix, *hit.path)) if inside else hit
+                if facts.prefix and family == "vm" and hit.upstream == "admission":
+                    placed = placed.but(upstream="", upstream_path="")  # the pool is admitted; it is its VMs that are not
                 yield _finding(declared, placed, hit.about or facts.entry, severity)
 
 
