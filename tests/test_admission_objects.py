@@ -338,6 +338,21 @@ def test_what_is_empty_is_gone_where_a_webhook_has_rewritten_the_object(changes)
     assert _instance({("spec", *words.split(".")): value for words, value in changes.items()}) == []
 
 
+# upstream: pkg/network/vmispec/defaults.go:SetDefaultNetworkInterface
+@pytest.mark.parametrize(
+    ("network", "more", "expected"),
+    [
+        ({"defaultNetworkInterface": "slirp"}, {}, [("spec.networks", "")]),
+        ({"defaultNetworkInterface": "bridge", "permitBridgeInterfaceOnPodNetwork": False}, {}, [("spec.networks", "")]),
+        ({"defaultNetworkInterface": "bridge", "permitBridgeInterfaceOnPodNetwork": True}, {}, []),
+        ({"defaultNetworkInterface": "slirp"}, {(*DEVICES, "autoattachPodInterface"): False}, []),
+    ],
+)
+def test_an_instance_without_network_needs_a_default_that_is_permitted(network, more, expected):
+    changes = {("spec", "networks"): [], (*DEVICES, "interfaces"): [], **more}
+    assert _instance(changes, configuration={"network": network}) == expected
+
+
 # upstream: pkg/virt-api/webhooks/validating-webhook/admitters/vmpool-admitter.go:ValidateVMPoolSpec
 @pytest.mark.parametrize(
     ("field", "value", "since"),

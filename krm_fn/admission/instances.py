@@ -86,6 +86,17 @@ def volumes_without_disk(scope: Scope) -> Iterator[Cause]:
                 yield scope.cause((*at, "containerPath", "path"), message, named=f"{named}.containerPath.path")
 
 
+@examine(upstream="pkg/network/vmispec/defaults.go:SetDefaultNetworkInterface")
+def default_network(scope: Scope) -> Iterator[Cause]:
+    """The mutating webhook refuses an instance without a network where it can't attach it; upstream names no path."""
+    if scope.networks or scope.interfaces or scope.devices.get("autoattachPodInterface") is False:
+        return
+    binding = scope.cluster.default_network_interface
+    if binding == "slirp" or (binding == "bridge" and not scope.cluster.permits_bridge_on_pod_network):
+        message = f"the instance names no network, and the cluster's default is {binding}, which it does not permit"
+        yield scope.cause(("networks",), f"{message}; add networks and interfaces")
+
+
 @examine(upstream=VMI + "ValidateVirtualMachineInstanceMandatoryFields")
 def memory_missing(scope: Scope) -> Iterator[Cause]:
     """Upstream names no path here."""
@@ -179,4 +190,4 @@ def _arm64(scope: Scope) -> Iterator[Cause]:
         yield scope.cause(("domain", "devices", "sound"), "arm64 knows no sound device; remove it", reason=NOT_SUPPORTED)
 
 
-EXAMINATIONS = (volumes_without_disk, memory_missing, hyperv_features, architecture_limits)
+EXAMINATIONS = (default_network, volumes_without_disk, memory_missing, hyperv_features, architecture_limits)
