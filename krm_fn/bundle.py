@@ -108,9 +108,13 @@ class Bundle:
 
     def __init__(self, items: Sequence[object], places: Sequence[tuple[str, int]] = (), types: Types | None = None) -> None:
         self._items, self._places = items, places
-        self.entries: Sequence[Entry] | Entries = tuple(entries(items)) if types is None else Entries(items)  # type: ignore[arg-type]
-        self.nulls = tuple(number for number, item in enumerate(items) if item is None) if types is None else ()
-        types = types_of(self.entries) if types is None else types
+        self.entries: Sequence[Entry] | Entries
+        if types is None:
+            self.entries = tuple(entries(items))
+            self.nulls = tuple(number for number, item in enumerate(items) if item is None)
+            types = types_of(self.entries)
+        else:
+            self.entries, self.nulls = Entries(items), ()  # type: ignore[arg-type]  # all are objects
         self.types = tuple(self.entries[numbers[0]] for numbers in types.values())  # the first object of each
         self._numbers: dict[str, list[Sequence[int]]] = {}
         for (_, kind), numbers in types.items():

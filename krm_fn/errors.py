@@ -26,7 +26,7 @@ class InputError(RenderError):
 class ConfigError(RenderError):
     """The function config (or a flag) is wrong: `path` names the key, `message` states fact and fix.
 
-    File, line and column as in InputError; only the command knows the config's text.
+    File, line and column as in InputError; who reads only the config's value leaves them out (see `config_places`).
     """
 
     exit_code = 2
