@@ -1,6 +1,8 @@
 # The KRM function and the command as one image: `docker build -t kubevirt-render .`
-# kustomize and kpt run it without arguments, network, root or a writable folder. BASE may be pinned: python:3.13-slim@sha256:…
-ARG BASE=python:3.13-slim
+# kustomize and kpt run it without arguments, network, root or a writable folder. The same sources and base give the same bytes with
+# `podman build --timestamp SECONDS`, or with SOURCE_DATE_EPOCH and `docker buildx build --output type=docker,rewrite-timestamp=true`.
+# BASE is the index of all platforms of python:3.13-slim, by its digest; another one may be given (--build-arg BASE=…).
+ARG BASE=python:3.13-slim@sha256:7c61056e61ac89e852de05f3dc6fa51a6dd2181797bceed46aa725dd7cb2cd3b
 
 FROM ${BASE} AS build
 WORKDIR /src

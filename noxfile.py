@@ -1,4 +1,4 @@
-"""Every task by one name: `nox -s tests lint types docs examples bench`.
+"""Every task by one name: `nox -s tests lint types docs examples wheel zipapp bench`.
 
 In a fresh clone each task makes an environment of its own; `nox --no-venv` uses the one nox itself runs in.
 """
@@ -63,6 +63,25 @@ def examples(session: nox.Session) -> None:
     install(session)
     env = {"UPDATE_EXAMPLES": "1"} if "update" in session.posargs else {}
     session.run("pytest", "tests/test_examples.py", "tests/hosts", "-k", "example or test_47", env=env)
+
+
+@nox.session
+def wheel(session: nox.Session) -> None:
+    """The wheel in dist; `nox -s wheel -- FOLDER` puts it elsewhere."""
+    making(session, "scripts/make_wheel.py")
+
+
+@nox.session
+def zipapp(session: nox.Session) -> None:
+    """The program as one file, dist/kubevirt-render.pyz; `nox -s zipapp -- --help` says what else it can make."""
+    making(session, "scripts/make_zipapp.py")
+
+
+def making(session: nox.Session, script: str) -> None:
+    """Run a script that takes what it needs from the locks, by pip: environments that uv makes have none."""
+    if session.virtualenv.is_sandboxed:
+        session.install("pip")
+    session.run("python", script, *session.posargs)
 
 
 @nox.session

@@ -12,7 +12,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from running import ROOT, passed, run
+from building import HERE, image_of, once
+from running import ROOT
 
 BUNDLE = ROOT / "kustomization-examples" / "quickstart" / "bundle"
 
@@ -90,13 +91,16 @@ def podman(environment: dict[str, str]) -> dict[str, str]:
 @pytest.fixture(scope="session")
 def image(podman: dict[str, str]) -> str:
     """The name of the image, built from the Dockerfile as it stands. Workers that build at once wait for each other."""
-    authorities = "/etc/ssl/certs/ca-certificates.crt"
-    trusting = ("-v", f"{authorities}:{authorities}:ro") if Path(authorities).exists() else ()
-    command = ("podman", "build", "--quiet", "--pull=never", "--network", "host", *trusting, "-t", IMAGE, "-t", LATEST, ".")
     with (ROOT / ".hosts" / "podman" / "ready").open() as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        passed(run(*command, cwd=ROOT, environment=podman))
+        image_of(ROOT, podman, "-t", IMAGE, "-t", LATEST)
     return IMAGE
+
+
+@pytest.fixture(scope="session")
+def zipapp(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The program as one file, for this platform; the release's is for all of them."""
+    return once(tmp_path_factory, "zipapp", "make_zipapp.py", "--platform", HERE)
 
 
 @pytest.fixture

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import tempfile
 from pathlib import Path
 
 import click
 
+import __main__
 import krm_fn
 from krm_fn.config_keys import API_VERSION, KIND
 from krm_fn.console import NAME
@@ -37,7 +39,10 @@ def install_plugin(folder: str | None) -> None:
     home = Path(folder).absolute() if folder else _home()
     place = home / API_VERSION / KIND.lower() / KIND
     place.parent.mkdir(parents=True, exist_ok=True)
-    _write(place, program(sys.executable, str(Path(krm_fn.__file__).resolve().parents[1])))
+    if zipapp := _zipapp():
+        _write(place, starter(sys.executable, zipapp))
+    else:
+        _write(place, program(sys.executable, str(Path(krm_fn.__file__).resolve().parents[1])))
     click.echo(f"{place}: installed, for {sys.executable}")
     if home != _home():
         click.echo(f"export KUSTOMIZE_PLUGIN_HOME={home}")
@@ -52,6 +57,17 @@ def _home() -> Path:
         return Path(home).absolute()
     config = os.environ.get("XDG_CONFIG_HOME")
     return (Path(config).absolute() if config else Path.home() / ".config") / "kustomize" / "plugin"
+
+
+def _zipapp() -> str | None:
+    """The file that holds the program, where it runs from one. The folder in which that has unpacked itself may go."""
+    archive = getattr(getattr(__main__, "__loader__", None), "archive", None)
+    return str(Path(archive).absolute()) if archive else None
+
+
+def starter(interpreter: str, zipapp: str) -> str:
+    """The executable's text, where the program is one file."""
+    return f'#!/bin/sh\nexec {shlex.quote(interpreter)} -I -S {shlex.quote(zipapp)} "$@"\n'
 
 
 def program(interpreter: str, root: str) -> str:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import subprocess
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+from building import copied, image_of
 from running import ROOT, passed, run
 
 from krm_fn import __version__, yamlio
@@ -204,3 +207,22 @@ def test_it_is_one_layer_and_small(inspected: dict[str, Any], record_property: C
     record_property("figure", f"the image has {size:.0f} MB")
     assert len(inspected["RootFS"]["Layers"]) == 1
     assert size < LIMIT
+
+
+def test_built_again_elsewhere_it_is_the_same(inspected: dict[str, Any], podman: dict[str, str], tmp_path: Path) -> None:
+    again = image_of(copied(tmp_path / "copy"), podman, "--no-cache")
+    assert again == inspected["Id"]
+
+
+def test_it_runs_the_quickstart_as_the_installed_command_does(container: Container, environment: dict[str, str]) -> None:
+    command = ("render", "kustomization-examples/quickstart/bundle")
+    expected = passed(run("kubevirt-render", *command, cwd=ROOT, environment=environment))
+    mounted = ("-v", f"{ROOT / 'kustomization-examples'}:/work/kustomization-examples:ro", "--workdir", "/work")
+    assert container(*mounted, arguments=command).stdout == expected
+
+
+def test_its_base_is_pinned_by_digest() -> None:
+    bases = re.findall(r"^ARG BASE=(.+)$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
+    assert [re.fullmatch(r"python:3\.13-slim@sha256:[0-9a-f]{64}", base) is not None for base in bases] == [True]
+    stages = re.findall(r"^FROM (\S+)", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
+    assert set(stages) == {"${BASE}", "scratch"}
