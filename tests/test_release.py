@@ -23,8 +23,11 @@ PINNED = re.compile(r"^([a-z0-9-]+)==(\S+)", re.MULTILINE)
 LOCKS = {
     "requirements.txt": PROJECT["project"]["dependencies"],
     "build.txt": [*PROJECT["dependency-groups"]["build"], *PROJECT["build-system"]["requires"]],
+    "sbom.txt": PROJECT["dependency-groups"]["sbom"],
 }
 WORKFLOWS = [*sorted((ROOT / ".github" / "workflows").glob("*.yml")), ROOT / "action.yml"]
+OFFERED = sorted((ROOT / "kustomization-examples" / "ci").glob("*-workflow.yml"))
+USED = re.compile(r"^\s*(?:- )?uses: (\S+)(.*)$", re.MULTILINE)
 
 
 @pytest.fixture(params=LOCKS)
@@ -72,8 +75,7 @@ def test_the_dockerfiles_version_is_the_packages() -> None:
 
 def bill(folder: Path) -> dict[str, Any]:
     """The bill of materials, made by the very command of the release workflow."""
-    steps = yamlio.read_value((ROOT / ".github/workflows/release.yml").read_text())["jobs"]["image"]["steps"]
-    (command,) = [step["run"] for step in steps if "cyclonedx-py requirements" in step.get("run", "")]
+    (command,) = [step["run"] for step in steps("build") if "cyclonedx-py requirements" in step.get("run", "")]
     file = folder / "sbom.cdx.json"
     making = next(line for line in command.splitlines() if line.startswith("cyclonedx-py ")).replace("sbom.cdx.json", str(file))
     subprocess.run([tool("cyclonedx-py"), *making.split()[1:]], cwd=ROOT, check=True, capture_output=True)
@@ -92,15 +94,24 @@ def test_the_bill_of_materials_names_the_program_and_all_locked_packages(tmp_pat
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
 def test_workflows_use_actions_pinned_to_a_commit(path: Path) -> None:
-    used = re.findall(r"^\s*(?:- )?uses: (\S+)(.*)$", path.read_text(), re.MULTILINE)
+    used = USED.findall(path.read_text())
     assert used
     for action, comment in used:
         assert re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", action), action
         assert re.fullmatch(r" # v\d+(\.\d+)*", comment), action
 
 
+def test_an_action_is_pinned_to_one_commit_everywhere() -> None:
+    pins: dict[str, set[str]] = {}
+    for path in (*WORKFLOWS, *OFFERED):
+        for action, comment in USED.findall(path.read_text()):
+            name, _, commit = action.partition("@")
+            pins.setdefault(name, set()).add(commit + comment)
+    assert {name: found for name, found in pins.items() if len(found) > 1} == {}
+
+
 def test_zizmor_finds_nothing_in_the_workflows_and_the_action() -> None:
-    command = [tool("zizmor"), "--offline", "--no-progress", "--persona", "pedantic", *WORKFLOWS]
+    command = [tool("zizmor"), "--offline", "--no-progress", "--persona", "pedantic", ROOT / ".github", ROOT / "action.yml"]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
@@ -114,32 +125,141 @@ def test_workflows_and_the_action_are_of_githubs_form(path: Path) -> None:
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
+def test_what_keeps_the_actions_up_to_date_is_of_its_form() -> None:
+    command = [tool("check-jsonschema"), "--builtin-schema", "vendor.dependabot", ROOT / ".github" / "dependabot.yml"]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
 def release() -> dict[str, Any]:
     return dict(yamlio.read_value((ROOT / ".github/workflows/release.yml").read_text()))
 
 
-def test_the_release_builds_for_both_architectures_with_provenance_and_bills() -> None:
-    (build,) = [step["with"] for step in release()["jobs"]["image"]["steps"] if "build-push-action@" in step.get("uses", "")]
-    assert build["platforms"] == "linux/amd64,linux/arm64"
-    assert (build["provenance"], build["sbom"], build["push"]) == ("mode=max", True, True)
+def steps(job: str) -> list[dict[str, Any]]:
+    return list(release()["jobs"][job]["steps"])
 
 
-def test_the_release_signs_the_digest_it_pushed_and_no_tag() -> None:
-    runs = "\n".join(step.get("run", "") for step in release()["jobs"]["image"]["steps"])
-    assert 'cosign sign --yes "$IMAGE@$DIGEST"' in runs
-    assert re.search(r'cosign attest --yes --type cyclonedx --predicate sbom\.cdx\.json "\$IMAGE@\$DIGEST"', runs)
+def using(job: str, action: str) -> dict[str, Any]:
+    """What the one step of a job that uses an action gives it."""
+    (given,) = [step.get("with", {}) for step in steps(job) if step.get("uses", "").startswith(f"{action}@")]
+    return dict(given)
 
 
-def test_the_release_may_do_only_what_it_needs() -> None:
-    found = release()
-    assert found["permissions"] == {}
-    assert found["jobs"]["image"]["permissions"] == {
-        "contents": "read",
-        "packages": "write",
-        "id-token": "write",
-    }
+def writers() -> list[str]:
+    """The jobs that may write anything, or speak for the project."""
+    return [name for name, job in release()["jobs"].items() if "write" in job["permissions"].values()]
+
+
+def before(job: str) -> set[str]:
+    """The jobs that must have passed before a job starts."""
+    needed = release()["jobs"][job].get("needs", [])
+    direct = {needed} if isinstance(needed, str) else set(needed)
+    return direct.union(*map(before, direct))
 
 
 def test_the_release_starts_by_a_version_tag_alone() -> None:
     # YAML 1.1, and Go with it, reads the key `on` so
     assert release()["true"] == {"push": {"tags": ["v*"]}}
+
+
+def test_the_release_may_do_only_what_it_needs() -> None:
+    found = release()
+    assert found["permissions"] == {}
+    assert {name: job["permissions"] for name, job in found["jobs"].items()} == {
+        "tests": {"contents": "read"},
+        "build": {"contents": "read"},
+        "image": {"contents": "read", "packages": "write", "id-token": "write"},
+        "index": {"id-token": "write"},
+        "page": {"contents": "write", "id-token": "write", "attestations": "write"},
+    }
+
+
+def test_nothing_is_pushed_before_all_checks_have_passed() -> None:
+    assert writers() == ["image", "index", "page"]
+    assert [job for job in writers() if "tests" not in before(job)] == []
+    assert [step["run"] for step in steps("tests") if "run" in step][-1] == ".ci/run"
+
+
+# What brings foreign programs onto a runner.
+INSTALLING = re.compile(r"\b(pip3?|pipx|uvx?|npm|npx|apt|apt-get|curl|wget|docker (?:run|pull)|go install)\b")
+
+
+@pytest.mark.parametrize("job", ["image", "index", "page"])
+def test_a_job_that_may_write_installs_nothing_by_command(job: str) -> None:
+    assert [step["run"] for step in steps(job) if INSTALLING.search(step.get("run", ""))] == []
+
+
+@pytest.mark.parametrize(
+    ("action", "key"),
+    [
+        ("docker/setup-qemu-action", "image"),
+        ("docker/setup-buildx-action", "driver-opts"),
+        ("docker/build-push-action", "sbom"),
+    ],
+)
+def test_the_programs_that_build_the_image_are_pinned_by_digest(action: str, key: str) -> None:
+    assert re.search(r"[\w/-]+:[\w.-]+@sha256:[0-9a-f]{64}$", using("image", action)[key])
+
+
+def commands(text: str) -> list[str]:
+    """The commands in a text that install with pip, each on one line, with what a shell variable in them stands for."""
+    text = re.sub(r"\\\n\s*", " ", text)
+    for name, value in re.findall(r"^\s*(\w+)=\((.+)\)$", text, re.MULTILINE):
+        text = text.replace(f'"${{{name}[@]}}"', value)
+    found = [command for line in text.splitlines() for command in line.split(" && ")]
+    return [command for command in found if re.search(r"\bpip\S* install\b", command) and "=(" not in command]
+
+
+@pytest.mark.parametrize("name", ["Dockerfile", "action.yml", ".github/workflows/release.yml"])
+def test_all_that_is_installed_is_locked_by_hash_or_here_already(name: str) -> None:
+    found = commands((ROOT / name).read_text())
+    assert found
+    for command in found:
+        locked = {"--require-hashes", "--only-binary"}
+        here = {"--no-index", "--no-deps", "--no-build-isolation"}
+        assert locked <= set(command.split()) or here <= set(command.split()), command
+
+
+def test_the_release_builds_for_both_architectures_with_provenance_and_bills() -> None:
+    build = using("image", "docker/build-push-action")
+    assert build["platforms"] == "linux/amd64,linux/arm64"
+    assert build["provenance"] == "mode=max"
+    assert build["sbom"].startswith("generator=")
+
+
+def test_the_release_dates_the_images_files_as_the_commit() -> None:
+    assert using("image", "docker/build-push-action")["outputs"] == "type=registry,rewrite-timestamp=true"
+    (environment,) = [step["env"] for step in steps("image") if "build-push-action@" in step.get("uses", "")]
+    assert environment == {"SOURCE_DATE_EPOCH": "${{ steps.commit.outputs.date }}"}
+
+
+def test_the_release_signs_the_digest_it_pushed_and_no_tag() -> None:
+    runs = "\n".join(step.get("run", "") for step in steps("image"))
+    assert 'cosign sign --yes "$IMAGE@$DIGEST"' in runs
+    assert re.search(r'cosign attest --yes --type cyclonedx --predicate sbom\.cdx\.json "\$IMAGE@\$DIGEST"', runs)
+
+
+def test_the_release_publishes_without_a_password() -> None:
+    assert using("index", "pypa/gh-action-pypi-publish") == {"packages-dir": "wheel"}
+    assert release()["jobs"]["index"]["environment"]["name"] == "pypi"
+    assert "secrets." not in str(steps("index"))
+
+
+def test_the_release_makes_its_files_twice_and_compares_them(tmp_path: Path) -> None:
+    (making,) = [step["run"] for step in steps("build") if "make_wheel.py" in step.get("run", "")]
+    (tmp_path / "scripts").mkdir()
+    for script in ("make_wheel.py", "make_zipapp.py"):  # in their place: what differs the second time, where it is asked for
+        (tmp_path / "scripts" / script).write_text(
+            "import os, pathlib, sys; path = pathlib.Path(sys.argv[1]); path = path if path.suffix else path / 'a.whl';"
+            "path.parent.mkdir(exist_ok=True); path.write_text(os.environ.get('DIFFERS', '') and str(path))"
+        )
+    for differs, code in (("", 0), ("1", 1)):
+        ran = subprocess.run(
+            ["bash", "-e", "-o", "pipefail", "-c", making],
+            cwd=tmp_path,
+            env={**os.environ, "DIFFERS": differs},
+            capture_output=True,
+            check=False,
+        )
+        assert ran.returncode == code, ran.stderr
+    assert (tmp_path / "dist" / "SHA256SUMS").exists()
