@@ -1,28 +1,59 @@
-"""Make `krm_fn/schema/api.txt` from the facts about the API's types and fields.
+"""Make `krm_fn/schema/api.txt` from the API of KubeVirt's releases: the types that the kinds of the table lead to.
 
-    python scripts/make_schema.py FIELDS.json
+    python scripts/make_schema.py --source CLONE [--release 1.6.6] [--check]
 
-FIELDS.json holds `order`, the releases, and `types`, {type: {releases, fields: {field: form | [form, …]}}} or, for a plain one,
-{type}; a form has a `type` and, where the API says so, `required`, `enum`, `format`, `minimum`, `maximum`, `pattern` and
-`releases`. `krm_fn/schema/table.py` tells the form that is written.
+`upstream.py` tells what the arguments mean, `kubevirt_api.py` what is read, and `krm_fn/schema/table.py` the form that is
+written. A release has to be in `krm_fn/releases.py` first.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-FILE = Path(__file__).resolve().parents[1] / "krm_fn" / "schema" / "api.txt"
-HEAD = "# The API's types and fields, by release. Made by scripts/make_schema.py; table.py tells the form. Do not edit."
+import api_table
+import kubevirt_api
+from upstream import ROOT, order, put, text_of
+
+from krm_fn.releases import NEWEST_PATCH
+
+if TYPE_CHECKING:
+    from kubevirt_api import Api, Types
+    from upstream import Source, Version
+
+FILE = ROOT / "krm_fn" / "schema" / "api.txt"
+
+# The kinds whose types the table has, each in the releases whose API has it.
+ROOTS = (
+    "v1.VirtualMachine",
+    "v1.VirtualMachineInstance",
+    "v1.VirtualMachineInstanceReplicaSet",
+    "v1.VirtualMachineInstancePreset",
+    "v1.KubeVirtConfiguration",
+    "v1beta1.VirtualMachineInstancetype",
+    "v1beta1.VirtualMachineClusterInstancetype",
+    "v1beta1.VirtualMachinePreference",
+    "v1beta1.VirtualMachineClusterPreference",
+    "v1alpha1.VirtualMachinePool",
+    "v1beta1.VirtualMachinePool",
+)
+# Of the kind KubeVirt only the configuration is read, the rest of its spec is the operator's.
+KUBEVIRT = {
+    "v1.KubeVirt": (
+        "apiVersion string",
+        "kind string",
+        "metadata meta.ObjectMeta",
+        "spec v1.KubeVirtSpec",
+        "status any",
+    ),
+    "v1.KubeVirtSpec": ("* any", "configuration v1.KubeVirtConfiguration"),
+}
 
 SHORTER = {
     "k8s.io.api.core.v1.": "core.",
     "k8s.io.apimachinery.pkg.apis.meta.v1.": "meta.",
     "k8s.io.apimachinery.pkg.": "machinery.",
 }
-# Types that the facts describe as Go's decoder does not read them.
+# Types that the API describes as Go's decoder does not read them.
 PLAIN = {
     "machinery.api.resource.Quantity": "quantity",
     "machinery.util.intstr.IntOrString": "int-or-string",
@@ -31,186 +62,82 @@ PLAIN = {
     "meta.FieldsV1": "any",
 }
 UNIONS = {("string", "number"): "int-or-string", ("string", "null"): "time?"}
-
-# The API's description knows neither signs nor all widths: what Go reads these fields into.
-UNSIGNED_32 = """
-v1.CPU: cores maxSockets sockets threads
-v1.CPUTopology: cores sockets threads
-v1.ContainerDiskInfo: checksum
-v1.DiskIOThreads: supplementalPoolThreadCount
-v1.FeatureSpinlocks: spinlocks
-v1.InitrdInfo: checksum
-v1.KernelInfo: checksum
-v1.KubeVirtConfiguration: memBalloonStatsPeriod
-v1.LiveUpdateConfiguration: maxCpuSockets maxHotplugRatio
-v1.MigrationConfiguration: parallelMigrationsPerCluster parallelOutboundMigrationsPerNode
-v1.VMIMConfigurationOptions: parallelMigrationsPerCluster parallelOutboundMigrationsPerNode
-v1.VirtualMachineInstanceStatus: VSOCKCID
-v1beta1.CPUInstancetype: guest maxSockets
-v1beta1.CPUPreferenceRequirement: guest
-v1beta1.SpreadOptions: ratio
-v1beta1.VirtualMachinePoolAutohealingStrategy: startUpFailureThreshold
-v1beta1.VirtualMachinePreferenceSpec: preferSpreadSocketToCoreRatio
-"""
-UNSIGNED_64 = """
-v1.CustomBlockSize: discardGranularity logical physical
-v1.DeveloperConfiguration: minimumReservePVCBytes
-v1.Disk: bootOrder
-v1.Interface: bootOrder
-v1.LogVerbosity: virtAPI virtController virtHandler virtLauncher virtOperator virtSynchronizationController
-v1.MigrationConfiguration: maxDowntimeMs
-v1.StallDetectorOptions: stallProgressTimeout switchoverTimeout
-v1.VMIMConfigurationOptions: maxDowntimeMs
-v1.VirtualMachineInstanceStatus: runtimeUser
-"""
-SIGNED_64 = """
-v1.ClockOffsetUTC: offsetSeconds
-v1.DHCPPrivateOptions: option
-v1.DeveloperConfiguration: cpuAllocationRatio memoryOvercommit pvcTolerateLessSpaceUpToPercent
-v1.Interface: acpiIndex
-v1.KubeVirtConfiguration: virtualMachineInstancesPerNode
-v1.TokenBucketRateLimiter: burst
-v1.VirtualMachineStartFailure: consecutiveFailCount
-v1beta1.MemoryInstancetype: overcommitPercent
-"""
-
-# What the API's description lists for the items of these lists, which the facts leave out.
-ACCESS_MODES = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"]
-ITEMS = {
-    (owner, "accessModes"): ACCESS_MODES
-    for owner in ("core.PersistentVolumeClaimSpec", "v1.PersistentVolumeClaimInfo", "v1beta1.StorageSpec")
-}
-# What Go reads where the schema of a release takes anything.
-READ: dict[tuple[str, str], dict[str, Any]] = {
-    ("v1.ResourceRequirements", field): {"type": {"*": "bare-quantity"}} for field in ("limits", "requests")
-}
-
-# The facts know the newest patch release of each minor one. These came with a later patch release than the first.
-PATCHED = {
-    ("v1.TPMDevice", "enabled"): ("1.4.1-1.4", "1.5.1-"),
-    ("v1.Watchdog", "diag288"): ("1.5.1-",),
-    ("v1beta1.DataVolumeSourceRegistry", "platform"): ("1.6.4-",),
-    ("v1beta1.DataVolumeSourceVDDK", "extraArgs"): ("1.6.4-",),
-}
-
-# The kind KubeVirt is not among the facts, only its configuration is; the rest of its spec is the operator's.
-KUBEVIRT = """
-[v1.KubeVirt]
-apiVersion string
-kind string
-metadata meta.ObjectMeta
-spec v1.KubeVirtSpec
-status any
-
-[v1.KubeVirtSpec]
-* any
-configuration v1.KubeVirtConfiguration
-"""
+# The API knows neither signs nor all widths of KubeVirt's own integers: what Go reads them into, where an int has 64 bits.
+INTEGERS = {"int": "int64", "uint": "uint64", "uint32": "uint32", "uint64": "uint64", "int32": "int32", "int64": "int64"}
+# What Go reads where the API of a release takes anything.
+READ = {("v1.ResourceRequirements", field): "{bare-quantity}" for field in ("limits", "requests")}
 
 
-def _widths() -> dict[tuple[str, str], str]:
-    found = {}
-    for word, table in (("uint32", UNSIGNED_32), ("uint64", UNSIGNED_64), ("int64", SIGNED_64)):
-        for line in table.split("\n"):
-            owner, _, names = line.partition(":")
-            found.update({(owner, name): word for name in names.split()})
+def lines(api: Api) -> dict[str, dict[str, str]]:
+    """The lines of one release by section and key, from what `kubevirt_api.read` gives of it.
+
+    Raises: ValueError for what the table's form can't hold.
+    """
+    types = api["types"]
+    found = {shorter(name): _section(name, types) for name in reachable(types) if is_structure(name, types)}
+    return found | {name: {line.split(" ")[0]: line for line in of_type} for name, of_type in KUBEVIRT.items()}
+
+
+def reachable(types: Types) -> list[str]:
+    """The types that the roots lead to, themselves included."""
+    found = [name for name in ROOTS if name in types]
+    for name in found:
+        for field in types[name]["fields"].values():
+            word = field["type"]
+            while isinstance(word, list | dict) and len(word) == 1:
+                (word,) = word if isinstance(word, list) else word.values()
+            if isinstance(word, str) and word in types and word not in found:
+                found.append(word)
     return found
 
 
-WIDTHS = _widths()
+def is_structure(name: str, types: Types) -> bool:
+    """True for a type that is written as a section; one without fields is an empty structure."""
+    return bool(types[name]["fields"]) or (types[name]["openapi"].get("type") == "object" and shorter(name) not in PLAIN)
 
 
-class Maker:
-    """One run over the facts."""
-
-    def __init__(self, facts: dict[str, Any]) -> None:
-        self.types: dict[str, Any] = facts["types"]
-        self.order: list[str] = facts["order"]
-        self.last = self.order[-1]
-
-    def text(self) -> str:
-        """The text of the file."""
-        strange = [" ".join([minor(release), *sorted(self.strange(release))]) for release in self.order]
-        parts = [self.section(name) for name in sorted(self.types, key=shorter) if self.is_structure(name)]
-        return "\n".join([HEAD, "", "[strange]", *strange, "", *parts, KUBEVIRT.lstrip()])
-
-    def strange(self, release: str) -> set[str]:
-        """The names by which alone an object can hold a field that this release does not know and another does."""
-        found = set()
-        for name, owner in self.types.items():
-            for field, forms in owner.get("fields", {}).items():
-                here, elsewhere = [], []
-                for form in forms if isinstance(forms, list) else [forms]:
-                    first, last = form.get("releases", owner["releases"])
-                    known = self.order.index(first) <= self.order.index(release) <= self.order.index(last)
-                    (here if known else elsewhere).append(form)
-                if any(span.startswith(f"{minor(release)}.") for span in PATCHED.get((shorter(name), field), ())):
-                    found.add(field)
-                if not here and "releases" in (forms if isinstance(forms, dict) else {"releases": True}):
-                    found.add(field)
-                for form in elsewhere if here else []:
-                    found |= self.fields_of(form) - self.fields_of(here[0])
-        return found
-
-    def fields_of(self, form: dict[str, Any]) -> set[str]:
-        """The names of the fields of the structure that a form leads to."""
-        given = form["type"][0] if isinstance(form["type"], list) else form["type"]
-        return set(self.types.get(given, {}).get("fields", {})) if isinstance(given, str) else set()
-
-    def is_structure(self, name: str) -> bool:
-        """True for a type that is written as a section; one of no fields is an empty structure."""
-        found = self.types[name]
-        return "fields" in found or (found["type"] == "object" and shorter(name) not in PLAIN)
-
-    def section(self, name: str) -> str:
-        """A type: its name, and a line for each form of each of its fields."""
-        lines = [f"[{shorter(name)}]"]
-        for field, forms in sorted(self.types[name].get("fields", {}).items()):
-            several = forms if isinstance(forms, list) else [forms]
-            several = [READ[shorter(name), field]] if (shorter(name), field) in READ else several
-            whole = self.types[name]["releases"]
-            for form in several:
-                spans = PATCHED.get((shorter(name), field)) or [self.span(form.get("releases", whole), whole)]
-                lines += [self.line(shorter(name), field, form, span) for span in spans]
-        return "\n".join(lines) + "\n"
-
-    def line(self, owner: str, field: str, form: dict[str, Any], span: str) -> str:
-        """`name! 1.6-1.8 type enum=a|b`; no span where it is ""."""
-        words = [field + "!" * bool(form.get("required"))]
-        words += [span] if span else []
-        words.append(self.word(owner, field, form))
-        enum = form.get("enum") or ITEMS.get((owner, field))
-        words += [f"enum={'|'.join(enum)}"] if enum else []
-        words += [f"{key}={form[key]}" for key in ("minimum", "maximum", "pattern") if key in form]
-        for word in words:
-            if set(word) & set(" \t\n"):
-                raise ValueError(f"the form can't hold {word!r} of {owner}.{field}")
-        return " ".join(words)
-
-    def span(self, releases: list[str], whole: list[str]) -> str:
-        """`1.6-1.8`, `1.6-` up to the newest; "" for as many releases as the type has."""
-        return "" if releases == whole else f"{minor(releases[0])}-{'' if releases[1] == self.last else minor(releases[1])}"
-
-    def word(self, owner: str, field: str, form: dict[str, Any]) -> str:
-        """The type of a form, in the file's words."""
-        given = form["type"]
-        if isinstance(given, list):
-            return UNIONS.get(tuple(given)) or f"[{self.word(owner, field, {'type': given[0]})}]"
-        if isinstance(given, dict):
-            return f"{{{self.word(owner, field, {'type': given['*']})}}}"
-        if given == "integer":
-            return WIDTHS.get((owner, field)) or form.get("format") or "integer"
-        if given not in self.types:
-            return "{any}" if given == "object" else str(given)
-        if self.is_structure(given):
-            # KubeVirt's own schema lets every status be null.
-            return shorter(given) + "?" * (field == "status")
-        return PLAIN.get(shorter(given)) or str(self.types[given]["type"])
+def _section(name: str, types: Types) -> dict[str, str]:
+    return {key: _line(name, key, field, types) for key, field in types[name]["fields"].items()}
 
 
-def make(facts: dict[str, Any]) -> str:
-    """The text of the file."""
-    return Maker(facts).text()
+def _line(owner: str, key: str, field: dict[str, Any], types: Types) -> str:
+    """`name! type enum=a|b`."""
+    said = field["openapi"]
+    words = [key + "!" * field["required"], READ.get((owner, key)) or _word(owner, key, field, types)]
+    enum = said.get("enum") or said.get("items", {}).get("enum")
+    words += [f"enum={'|'.join(enum)}"] if enum else []
+    words += [f"{limit}={said[limit]}" for limit in ("minimum", "maximum", "pattern") if limit in said]
+    for word in words:
+        if set(word) & set(" \t\n"):
+            raise ValueError(f"the table's form can't hold {word!r} of {owner}.{key}")
+    return " ".join(words)
+
+
+def _word(owner: str, key: str, field: dict[str, Any], types: Types) -> str:
+    """The type of a field, in the table's words."""
+    given = field["type"]
+    if isinstance(given, list):
+        return UNIONS.get(tuple(given)) or f"[{_word(owner, key, {**field, 'type': given[0]}, types)}]"
+    if isinstance(given, dict):
+        return f"{{{_word(owner, key, {**field, 'type': given['*']}, types)}}}"
+    if given == "integer":
+        return _integer(owner, key, field)
+    if given not in types:
+        return "{any}" if given == "object" else str(given)
+    if is_structure(given, types):
+        # KubeVirt's own schema lets every status be null.
+        return shorter(given) + "?" * (key == "status")
+    return PLAIN.get(shorter(given)) or str(types[given]["openapi"]["type"])
+
+
+def _integer(owner: str, key: str, field: dict[str, Any]) -> str:
+    if owner.startswith("k8s.io."):
+        return str(field["openapi"]["format"])
+    go = field.get("go", "")
+    word = INTEGERS.get(go.rpartition("]")[2])  # int of []int and map[string]int
+    if word is None:
+        raise ValueError(f"the Go type of {owner}.{key} is {go or 'not found'}; expected one of {', '.join(INTEGERS)}")
+    return word
 
 
 def shorter(name: str) -> str:
@@ -221,16 +148,28 @@ def shorter(name: str) -> str:
     return name
 
 
-def minor(release: str) -> str:
-    """`1.6` of `v1.6.6`."""
-    return ".".join(release.removeprefix("v").split(".")[:2])
+def make(text: str, fresh: dict[Version, Api]) -> str:
+    """The text of the table with the patch releases of `fresh` made from what is read of them, and the others as they were."""
+    versions = [(*minor, patch) for minor, newest in NEWEST_PATCH.items() for patch in range(newest + 1)]
+    releases = api_table.decode(text, versions)
+    return api_table.encode(releases | {version: lines(api) for version, api in fresh.items()})
+
+
+def read(source: Source, releases: list[list[Version]]) -> dict[Version, Api]:
+    """What the patch releases of some minor releases say. Raises: SystemExit for one that the package doesn't know."""
+    for patches in releases:
+        newest = patches[-1]
+        if NEWEST_PATCH.get(newest[:2]) != newest[2]:
+            raise SystemExit(
+                f"{text_of(newest)} is not the newest patch release of its minor one in krm_fn/releases.py; enter it first"
+            )
+    return {version: kubevirt_api.read(source, version) for patches in releases for version in patches}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Make the file of the API's types.")
-    parser.add_argument("fields", type=Path)
-    facts = parser.parse_args().fields
-    FILE.write_text(make(json.loads(facts.read_text(encoding="utf-8"))), encoding="utf-8")
+    given = order("Make the table of the API's types.", [(*minor, patch) for minor, patch in NEWEST_PATCH.items()])
+    text = make(FILE.read_text(encoding="utf-8"), read(given.source, given.releases))
+    put({FILE: text}, check=given.check)
 
 
 if __name__ == "__main__":

@@ -4,10 +4,10 @@ All of it stands in `api.txt`, made by `scripts/make_schema.py`. A type is decod
 is a type, a line one form of one of its fields:
 
     [v1.CPU]
-    cores uint32
+    cores uint32                        in all releases
     imagePullPolicy string enum=Always|IfNotPresent|Never
     deviceName! 1.4-1.5 string          required; the releases that know the field in this form, `1.6-` up to the newest
-    diag288 1.5.1- v1.Diag288Watchdog   since a patch release
+    diag288 1.5.1- v1.Diag288Watchdog   since a patch release; `1.6-1.6.3` up to one
     features [v1.CPUFeature]            a list
     accessModes [string] enum=A|B       a list whose items are constrained
     limits {quantity}                   a map of any keys
@@ -89,8 +89,8 @@ def _version(text: str) -> Version:
 
 
 def knows(version: Version, first: Version, last: Version) -> bool:
-    """True where a release is between two, both included; the last is a minor one."""
-    return first <= version and version[:2] <= last
+    """True where a release is between two, both included; a minor one as the last includes its patch releases."""
+    return first <= version and version[: len(last)] <= last
 
 
 class Table:

@@ -1,0 +1,152 @@
+"""What the API of one KubeVirt release says, read from the sources of that release.
+
+`read(source, version)` gives {"types": {name: type}, "kinds": {name: kind}}:
+
+    type   {"fields": {name: field}, "openapi": SCHEMA, "crd": SCHEMA}
+    field  {"type": word, "required": bool, "openapi": SCHEMA, "crd": SCHEMA, "go": "uint32"}
+    kind   {"versions": {"v1beta1", …}, "namespaced": bool, "status": bool, "scale": bool}
+
+Types are all those of the release's OpenAPI document, kinds those of its CRDs, with the versions that are served and the
+subresources that they have. A word is a type of JSON ("string", two of them in a list), the name of a type, `[word]` for a list, or `{"*": word}` for a map of
+any keys. A SCHEMA has what the document says besides the word (`enum`, `minimum`, `format`, `x-kubernetes-list-type` …); what it
+says of the entries of a list is below `items`, of those of a map below `additionalProperties`.
+
+`openapi` is what KubeVirt's webhooks hold objects against, `crd` what the API server does. A field has a `crd` where a CRD leads
+to it, a type where it is the root of one. `go` is the Go type that the field is decoded into, where the sources of the
+type are KubeVirt's own or those of its data importer.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+if TYPE_CHECKING:
+    from upstream import Source, Version
+
+    Schema = dict[str, Any]
+    Types = dict[str, dict[str, Any]]
+    Api = dict[str, Types]
+
+OPENAPI = "api/openapi-spec/swagger.json"
+COMPONENTS = "pkg/virt-operator/resource/generate/components"
+VALIDATIONS, CRDS = f"{COMPONENTS}/validations_generated.go", f"{COMPONENTS}/crds.go"
+API = "staging/src/kubevirt.io/api"
+REGISTER = f"{API}/core/v1/register.go"
+IMPORTER = "vendor/kubevirt.io/containerized-data-importer-api/pkg/apis/core"
+
+# What is the structure itself or nothing to a machine.
+NO_CONSTRAINTS = frozenset(("$ref", "description", "properties"))
+
+VALIDATION = re.compile(r'^\t"(\w+)": `(.*?)`,$', re.MULTILINE | re.DOTALL)
+STRUCT = re.compile(r"^type (\w+) struct \{$(.*?)^\}", re.MULTILINE | re.DOTALL)
+FIELD = re.compile(r'^\t(?:\w+\s+)?(\S+)\s+`[^`\n]*json:"([\w-]*)[",]', re.MULTILINE)
+KIND = re.compile(r'\tKind:\s+(?:"(\w+)"|\w+\.(\w+?)(?:GroupVersion)?Kind\.Kind),')
+SERVED = re.compile(r'Name:\s+(?:"(\w+)"|(\w+)\.[\w.]+),\s+Served:\s+true,')
+IMPORT = re.compile(r'^\t(\w+) "[\w./-]+/(\w+)"$', re.MULTILINE)
+
+
+def read(source: Source, version: Version) -> Api:
+    """The API of a release.
+
+    Raises: ValueError where two places of the CRDs say different things of one field of a type.
+    """
+    types = _types(json.loads(source.text(version, OPENAPI))["definitions"])
+    known, validations = kinds(source, version), dict(VALIDATION.findall(source.text(version, VALIDATIONS)))
+    for kind in known:
+        schema = yaml.load(validations[kind.lower()], yaml.CSafeLoader)["openAPIV3Schema"]
+        for name, found in types.items():
+            if name.rpartition(".")[2] == kind and "apiVersion" in found["fields"]:
+                found["crd"] = constraints(schema)
+                _add_crd(schema, name, types, kind)
+    _add_go(source.go_files(version, API, IMPORTER), types)
+    return {"types": types, "kinds": known}
+
+
+def constraints(schema: Schema) -> Schema:
+    """What a schema says of the values of one place, and of the entries of a list or map in it."""
+    found = {key: value for key, value in schema.items() if key not in NO_CONSTRAINTS}
+    for entries in ("items", "additionalProperties"):
+        if isinstance(found.get(entries), dict):
+            found[entries] = constraints(found[entries])
+    return found
+
+
+def _types(definitions: dict[str, Schema]) -> Types:
+    return {name: _type(schema) for name, schema in definitions.items()}
+
+
+def _type(schema: Schema) -> dict[str, Any]:
+    required = schema.get("required", ())
+    fields = {
+        name: {"type": _word(below), "required": name in required, "openapi": constraints(below)}
+        for name, below in schema.get("properties", {}).items()
+    }
+    return {"fields": fields, "openapi": constraints(schema)}
+
+
+def _word(schema: Schema) -> Any:
+    if "$ref" in schema:
+        return schema["$ref"].removeprefix("#/definitions/")
+    if schema["type"] == "array":
+        return [_word(schema["items"])]
+    if isinstance(schema.get("additionalProperties"), dict):
+        return {"*": _word(schema["additionalProperties"])}
+    return schema["type"]
+
+
+def _add_crd(schema: Schema, name: str, types: Types, place: str) -> None:
+    """Add what a CRD says of the fields of a type, and of the types below."""
+    for key, below in schema.get("properties", {}).items():
+        field = types[name]["fields"].get(key)
+        if field is None:
+            raise ValueError(f"{place}.{key}: the CRD has this field, {OPENAPI} has none of that name in {name}")
+        said = constraints(below)
+        if field.setdefault("crd", said) != said:
+            raise ValueError(f"{place}.{key}: the CRDs differ on {key} of {name}: {field['crd']} elsewhere, {said} here")
+        inner, word = below, field["type"]
+        while isinstance(word, list | dict) and len(word) == 1:
+            inner = inner["items" if isinstance(word, list) else "additionalProperties"]
+            word = word[0] if isinstance(word, list) else word["*"]
+        if isinstance(word, str) and word in types:
+            _add_crd(inner, word, types, f"{place}.{key}")
+
+
+def _add_go(files: dict[str, str], types: Types) -> None:
+    """Add the Go types of fields. Structs of one name in several packages are told apart by their fields."""
+    structs: dict[str, list[dict[str, str]]] = {}
+    for path, text in files.items():
+        package = path.split("/")[-2]
+        for struct, body in STRUCT.findall(text):
+            fields = {name: word.lstrip("*") for word, name in FIELD.findall(body) if name}
+            structs.setdefault(f"{package}.{struct}", []).append(fields)
+    for name, found in types.items():
+        fitting = [fields for fields in structs.get(name, ()) if fields.keys() <= found["fields"].keys()]
+        for field, word in max(fitting, key=len, default={}).items():
+            found["fields"][field]["go"] = word
+
+
+def kinds(source: Source, version: Version) -> dict[str, dict[str, Any]]:
+    """What the CRDs of a release say of their kinds."""
+    text = source.text(version, CRDS)
+    packages = dict(IMPORT.findall(text))
+    core = {name for name, _ in SERVED.findall(source.text(version, REGISTER))}
+    found = {}
+    for function in text.split("\nfunc New")[1:]:
+        if "Singular:" in function:
+            found[_kind(function)] = {
+                "versions": {name or packages[alias] for name, alias in SERVED.findall(function)} or core,
+                "namespaced": "ClusterScoped" not in function,
+                "status": "Status: &" in function,
+                "scale": "Scale: &" in function,
+            }
+    return found
+
+
+def _kind(function: str) -> str:
+    """The kind that a function of the operator defines; where it leaves that to another file, the function has the kind's name."""
+    kinds = [literal or variable for literal, variable in KIND.findall(function) if literal != "CustomResourceDefinition"]
+    return kinds[0] if kinds else function.partition("Crd(")[0]

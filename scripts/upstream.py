@@ -1,0 +1,129 @@
+"""KubeVirt's sources by release, read from one clone, and the command line of the scripts that make tables from them.
+
+    git clone --bare https://github.com/kubevirt/kubevirt CLONE
+    python scripts/make_schema.py --source CLONE [--release 1.6.6] [--check]
+
+A minor release is named by its newest patch release. All its patch releases up to that one are read, because fields and
+constraints also come with patches. Without `--release` every release of the table is made. What the table holds of a release
+is not looked at when that release is made.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import io
+import re
+import subprocess
+import tarfile
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+Version = tuple[int, ...]
+
+ROOT = Path(__file__).resolve().parents[1]
+NOT_READ = re.compile(r"_test\.go$|generated")
+
+
+class Source:
+    """A clone of kubevirt/kubevirt, bare or not; only its tags are read.
+
+    Every method raises SystemExit, with git's own words, for what the clone doesn't have.
+    """
+
+    def __init__(self, clone: Path) -> None:
+        self.clone = clone
+        tags = self._git("tag", "--list", "v*").decode().split()
+        self.versions = sorted(version_of(tag[1:]) for tag in tags if re.fullmatch(r"v\d+\.\d+\.\d+", tag))
+
+    def patches(self, newest: Version) -> list[Version]:
+        """The patch releases of a minor release, oldest first, up to `newest`."""
+        if newest not in self.versions:
+            raise SystemExit(f"{self.clone} has no tag v{text_of(newest)}; run git -C {self.clone} fetch --tags")
+        return [version for version in self.versions if version[:2] == newest[:2] and version <= newest]
+
+    def has(self, version: Version, path: str) -> bool:
+        """True where the release has a file or folder of that path."""
+        return bool(self._git("ls-tree", "--name-only", f"v{text_of(version)}", path))
+
+    def text(self, version: Version, path: str) -> str:
+        """The text of a file."""
+        return self._git("show", f"v{text_of(version)}:{path}").decode()
+
+    def go_files(self, version: Version, *folders: str) -> dict[str, str]:
+        """{path: text} of the Go files below some folders, without tests and generated files."""
+        here = [folder for folder in folders if self.has(version, folder)]
+        found = {}
+        with tarfile.open(fileobj=io.BytesIO(self._git("archive", f"v{text_of(version)}", *here))) as files:
+            for file in files:
+                content = files.extractfile(file)
+                if content and file.name.endswith(".go") and not NOT_READ.search(file.name):
+                    found[file.name] = content.read().decode()
+        return found
+
+    def _git(self, *arguments: str) -> bytes:
+        done = subprocess.run(["git", "-C", str(self.clone), *arguments], capture_output=True, check=False)  # noqa: S607
+        if done.returncode:
+            raise SystemExit(f"git can't read {self.clone}: {done.stderr.decode().strip()}")
+        return done.stdout
+
+
+class Order(NamedTuple):
+    """What a script is to make: from which clone, and for each minor release its patch releases. `check`: write nothing."""
+
+    source: Source
+    releases: list[list[Version]]
+    check: bool
+
+
+def order(description: str, known: Iterable[Version]) -> Order:
+    """The order on the command line; `known` are the newest patch releases that the table has."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument(
+        "--source", type=Path, required=True, metavar="CLONE", help="a clone of kubevirt/kubevirt with its tags"
+    )
+    parser.add_argument(
+        "--release",
+        type=version_of,
+        action="append",
+        metavar="X.Y.Z",
+        help="the newest patch release of a minor release to make; may be repeated; default: every release of the table",
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing; print the differences and exit with 1 if there are any"
+    )
+    given = parser.parse_args()
+    source = Source(given.source)
+    return Order(source, [source.patches(newest) for newest in given.release or known], given.check)
+
+
+def put(files: Mapping[Path, str], *, check: bool) -> None:
+    """Write the texts into the files.
+
+    With `check` nothing is written. Raises: SystemExit with code 1, after the differences are printed, where a file differs.
+    """
+    different = False
+    for file, text in files.items():
+        before = file.read_text(encoding="utf-8")
+        if not check:
+            file.write_text(text, encoding="utf-8")
+        name = str(file.relative_to(ROOT)) if file.is_relative_to(ROOT) else file.name
+        print(f"{name}: {'as before' if before == text else 'differs' if check else 'written'}")
+        if check and before != text:
+            different = True
+            print(*difflib.unified_diff(before.splitlines(), text.splitlines(), name, "made", n=0, lineterm=""), sep="\n")
+    if different:
+        raise SystemExit(1)
+
+
+def version_of(text: str) -> Version:
+    """`(1, 6, 6)` of `1.6.6`. Raises: ValueError for text of another form."""
+    return tuple(map(int, text.split(".")))
+
+
+def text_of(version: Version) -> str:
+    """`1.6.6` of `(1, 6, 6)`."""
+    return ".".join(map(str, version))
