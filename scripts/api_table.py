@@ -1,9 +1,7 @@
 """The table of types, `krm_fn/schema/api.txt`, taken apart into what each release says, and put together again.
 
-What a release says is {section: {key: line}}. A section is a type where its name has a dot, its keys are fields. A line is that
-of the table without its span of releases: the key (followed by `!` where the field is required), for a field the word of its
-type, and anything else that doesn't start with a digit. `scripts/make_schema.py` words the lines, `krm_fn/schema/table.py`
-reads them; here only keys and types are looked at.
+What a release says is {type: {field: words}}. A required field has a `!` behind its name, and the first of the words is its
+type. `scripts/schema_lines.py` makes the words, `krm_fn/schema/table.py` reads them; here only names and types are looked at.
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ from typing import TYPE_CHECKING
 from upstream import text_of, version_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from upstream import Version
 
@@ -30,10 +28,10 @@ def encode(releases: Releases) -> str:
     """The text of the table of these patch releases."""
     minors = sorted({version[:2] for version in releases})
     strange = [" ".join([text_of(minor), *sorted(strange_names(minor, releases))]) for minor in minors]
-    used = {type_of(line) for lines in releases.values() for _, fields in _types(lines) for line in fields.values()}
+    used = {type_of(words) for lines in releases.values() for fields in lines.values() for words in fields.values()}
     parts = []
-    for name in sorted({name for lines in releases.values() for name in lines}, key=lambda name: ("." in name, name)):
-        section = list(_section(name, releases))
+    for name, fields in sorted(_fields(releases.values()).items()):
+        section = list(_section(name, fields, releases))
         if section or name in used:
             parts.append("\n".join([f"[{name}]", *section]) + "\n")
     return "\n".join([HEAD, "", f"[{STRANGE}]", *strange, "", *parts])
@@ -49,54 +47,55 @@ def decode(text: str, versions: Collection[Version]) -> dict[Version, Lines]:
         for lines in found.values():
             lines[name] = {}
         for line in body.strip("\n").splitlines():
-            head, *words = line.split(" ")
+            field, *words = line.split(" ")
             span = words.pop(0) if words[0][0].isdigit() else "-"
             for version in versions:
                 if _within(version, span):
-                    found[version][name][head.removesuffix("!")] = " ".join([head, *words])
+                    found[version][name][field] = " ".join(words)
     return found
 
 
-def type_of(line: str) -> str:
-    """The name of the type that a line of a field leads to: `v1.Volume` of `volumes [v1.Volume]`."""
-    return line.split(" ")[1].strip("[]{}?")
+def type_of(words: str) -> str:
+    """The name of the type that the words of a field lead to: `v1.Volume` of `[v1.Volume]`."""
+    return words.partition(" ")[0].strip("[]{}?")
 
 
 def strange_names(minor: Version, releases: Releases) -> set[str]:
     """The names by which alone an object can hold a field that this minor release, or a patch of it, lacks and another has."""
     here = [lines for version, lines in releases.items() if version[:2] == minor]
-    every = _fields(releases)
+    every = _fields(releases.values())
     found: set[str] = set()
-    for name in {name for lines in here for name, fields in _types(lines) if fields}:
-        found |= every[name] - set.intersection(*(set(lines[name]) for lines in here if lines.get(name)))
-        for field, line in here[-1].get(name, {}).items():
-            for other in {type_of(lines.get(name, {}).get(field, line)) for lines in releases.values()}:
-                found |= every.get(other, set()) - every.get(type_of(line), set())
+    for name in {name for lines in here for name, fields in lines.items() if fields}:
+        known = [_fields([lines])[name] for lines in here if lines.get(name)]
+        found |= every[name] - set.intersection(*known)
+        for field, words in here[-1].get(name, {}).items():
+            for other in {type_of(lines.get(name, {}).get(field, words)) for lines in releases.values()}:
+                found |= every.get(other, set()) - every.get(type_of(words), set())
     return found
 
 
-def _types(lines: Lines) -> Iterator[tuple[str, dict[str, str]]]:
-    return ((name, fields) for name, fields in lines.items() if "." in name)
-
-
-def _fields(releases: Releases) -> dict[str, set[str]]:
-    """The names of the fields that a type has in any release."""
+def _fields(releases: Iterable[Lines]) -> dict[str, set[str]]:
+    """The names of the fields that each type has in any of some releases."""
     found: dict[str, set[str]] = {}
-    for lines in releases.values():
-        for name, fields in _types(lines):
-            found.setdefault(name, set()).update(fields)
+    for lines in releases:
+        for name, fields in lines.items():
+            found.setdefault(name, set()).update(field.removesuffix("!") for field in fields)
     return found
 
 
-def _section(name: str, releases: Releases) -> Iterator[str]:
-    """The lines of a section: for each key, the line that it has in each run of releases."""
+def _section(name: str, fields: set[str], releases: Releases) -> Iterator[str]:
+    """The lines of a type: for each field, what is said of it in each run of releases."""
     versions = sorted(releases)
-    for key in sorted({key for lines in releases.values() for key in lines.get(name, ())}):
-        said = [(releases[version].get(name, {}).get(key), version) for version in versions]
-        for line, run in groupby(said, itemgetter(0)):
-            if line is not None:
-                head, _, rest = line.partition(" ")
-                yield " ".join(filter(None, (head, _span([version for _, version in run], versions), rest)))
+    for field in sorted(fields):
+        said = [(_head_and_words(field, releases[version].get(name, {})), version) for version in versions]
+        for found, run in groupby(said, itemgetter(0)):
+            if found:
+                head, words = found
+                yield " ".join(filter(None, (head, _span([version for _, version in run], versions), words)))
+
+
+def _head_and_words(field: str, fields: dict[str, str]) -> tuple[str, str] | None:
+    return next(((head, fields[head]) for head in (field, f"{field}!") if head in fields), None)
 
 
 def _span(run: list[Version], versions: list[Version]) -> str:

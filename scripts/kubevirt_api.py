@@ -6,14 +6,14 @@
     field  {"type": word, "required": bool, "openapi": SCHEMA, "crd": SCHEMA, "go": "uint32"}
     kind   {"versions": {"v1beta1", …}, "namespaced": bool, "status": bool, "scale": bool}
 
-Types are all those of the release's OpenAPI document, kinds those of its CRDs, with the versions that are served and the
-subresources that they have. A word is a type of JSON ("string", two of them in a list), the name of a type, `[word]` for a list, or `{"*": word}` for a map of
-any keys. A SCHEMA has what the document says besides the word (`enum`, `minimum`, `format`, `x-kubernetes-list-type` …); what it
-says of the entries of a list is below `items`, of those of a map below `additionalProperties`.
+Types are those of the release's OpenAPI document, all of them. Kinds are those of its CRDs, with the versions that are served
+and the subresources. A word is a type of JSON ("string", or two of them in a list), the name of a type, `[word]` for a list, or
+`{"*": word}` for a map of any keys. A SCHEMA has what the document says besides the word: `enum`, `minimum`, `format`,
+`x-kubernetes-list-type` and so on; below `items` for the entries of a list, below `additionalProperties` for those of a map.
 
-`openapi` is what KubeVirt's webhooks hold objects against, `crd` what the API server does. A field has a `crd` where a CRD leads
-to it, a type where it is the root of one. `go` is the Go type that the field is decoded into, where the sources of the
-type are KubeVirt's own or those of its data importer.
+`openapi` is what KubeVirt's webhooks hold objects against, `crd` is what the API server does. A field has a `crd` where a CRD
+leads to it, a type where it is the root of one. `go` is the Go type that a field is decoded into; fields of types that are
+neither KubeVirt's nor its data importer's have none.
 """
 
 from __future__ import annotations
@@ -147,6 +147,6 @@ def kinds(source: Source, version: Version) -> dict[str, dict[str, Any]]:
 
 
 def _kind(function: str) -> str:
-    """The kind that a function of the operator defines; where it leaves that to another file, the function has the kind's name."""
+    """The kind that a function of the operator defines; the function has its name where another file has the kind."""
     kinds = [literal or variable for literal, variable in KIND.findall(function) if literal != "CustomResourceDefinition"]
     return kinds[0] if kinds else function.partition("Crd(")[0]

@@ -1,22 +1,40 @@
-"""Make `krm_fn/catalogue/builtin.txt` and `krm_fn/builtin.py` from the facts about each release's catalogue.
+"""Make `krm_fn/catalogue/builtin.txt` and `krm_fn/builtin.py` from the instancetypes and preferences that KubeVirt deploys.
 
-    python scripts/make_catalogue.py FACTS.json
+    python scripts/make_catalogue.py --source CLONE [--release 1.6.6] [--check]
 
-FACTS.json holds `releases`, {KubeVirt release: version of common-instancetypes}, and `kinds`,
-{kind: {name: [{releases: [first, last], spec, deprecated}, …]}}. `krm_fn/catalogue/__init__.py` tells the form that is written.
+`upstream.py` tells what the arguments mean, and `krm_fn/catalogue/__init__.py` the form that is written.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
+import re
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-PACKAGE = Path(__file__).resolve().parents[1] / "krm_fn"
+import yaml
+from upstream import ROOT, order, put, text_of
+
+from krm_fn import catalogue
+from krm_fn.releases import Release
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from upstream import Source, Version
+
+    # {kind: {name: (spec, True where it is deprecated)}} and the version of common-instancetypes
+    Deployed = tuple[dict[str, dict[str, tuple[dict[str, Any], bool]]], str]
+    Releases = dict[Version, Deployed]
+    Section = dict[str, str]
+
+PACKAGE = ROOT / "krm_fn"
 FILE, NAMES_FILE = PACKAGE / "catalogue" / "builtin.txt", PACKAGE / "builtin.py"
 HEAD = "# What each KubeVirt release deploys. Made by scripts/make_catalogue.py; __init__.py tells the form. Do not edit."
+
+COMPONENTS = "pkg/virt-operator/resource/generate/components"
+EMBEDDED = re.compile(r"^//go:embed (\S+)$", re.MULTILINE)
+LABELS = "instancetype.kubevirt.io/"
 
 NAMES_HEAD = '''\
 """The names that any release's builtin catalogue has, apart from the catalogue: few runs have to look into that.
@@ -32,41 +50,85 @@ NAMES = frozenset(
 # A top-level field with fewer leaves is written out in each line that has it, so that it can be read and searched for there.
 LEAVES_OF_A_PART = 3
 
-Section = dict[str, str]
+
+class Run(NamedTuple):
+    """Releases, one after the other, in which a name has one spec: `first` to `last`, both included."""
+
+    first: Version
+    last: Version
+    spec: dict[str, Any]
+    deprecated: bool
 
 
-def make(facts: dict[str, Any]) -> str:
-    """The text of the file."""
-    order = list(facts["releases"])
-    parts = number_parts(facts["kinds"], order)
-    lines = [HEAD, "[releases]", *(f"{plain(release)} {plain(facts['releases'][release])}" for release in order)]
+def read(source: Source, version: Version) -> Deployed:
+    """What a release deploys. Raises: SystemExit where that is not one version of common-instancetypes."""
+    found: dict[str, dict[str, tuple[dict[str, Any], bool]]] = {kind: {} for kind in catalogue.KINDS}
+    versions = set()
+    for file in EMBEDDED.findall(source.text(version, f"{COMPONENTS}/instancetypes.go")):
+        for each in yaml.load_all(source.text(version, f"{COMPONENTS}/{file}"), yaml.CSafeLoader):
+            labels = each["metadata"]["labels"]
+            deprecated = labels.get(f"{LABELS}deprecated") == "true"
+            found[each["kind"]][each["metadata"]["name"]] = each["spec"], deprecated
+            versions.add(labels[f"{LABELS}common-instancetypes-version"])
+    if len(versions) != 1:
+        raise SystemExit(f"KubeVirt {text_of(version)} embeds common-instancetypes {sorted(versions)}; expected one version")
+    return found, versions.pop().removeprefix("v")
+
+
+def of_table(version: Version) -> Deployed:
+    """What the table says that a release deploys."""
+    major, minor, patch = version
+    known = catalogue.of(Release(version=(major, minor, patch)))
+    found = {
+        kind: {name: (known.find(kind, name) or {}, known.deprecated(kind, name)) for name in known.names(kind)}
+        for kind in catalogue.KINDS
+    }
+    lines = FILE.read_text(encoding="utf-8").partition("[releases]\n")[2].partition("[")[0].splitlines()
+    return found, dict(line.split(" ") for line in lines)[text_of(version)]
+
+
+def make(releases: Releases) -> str:
+    """The text of the table."""
+    versions = sorted(releases)
+    runs = {kind: dict(runs_of(kind, releases)) for kind in catalogue.KINDS}
+    parts = number_parts([run for names in runs.values() for of_name in names.values() for run in of_name])
+    lines = [HEAD, "[releases]", *(f"{text_of(version)} {releases[version][1]}" for version in versions)]
     lines += ["[parts]", *sorted((f"{name} {text}" for text, name in parts.items()), key=in_order)]
-    for kind, names in facts["kinds"].items():
-        lines += [f"[{kind}]", *(run_line(name, run, order[-1], parts) for name in sorted(names) for run in names[name])]
+    for kind, names in runs.items():
+        lines += [
+            f"[{kind}]",
+            *(run_line(name, run, versions[-1], parts) for name, of_name in names.items() for run in of_name),
+        ]
     return "\n".join(lines) + "\n"
 
 
-def make_names(facts: dict[str, Any]) -> str:
+def make_names(releases: Releases) -> str:
     """The text of the module with the names."""
-    names = sorted({name for names in facts["kinds"].values() for name in names})
+    names = sorted({name for kinds, _ in releases.values() for names in kinds.values() for name in names})
     return "\n".join([NAMES_HEAD, *(f'        "{name}",' for name in names), "    )", ")\n"])
 
 
-def run_line(name: str, run: dict[str, Any], newest: str, parts: Section) -> str:
-    first, last = run["releases"]
-    mark = ["deprecated"] if run.get("deprecated") else []
-    form = [parts.get(text, text) for text in fields(run["spec"])]
-    return " ".join([name, plain(first), "-" if last == newest else plain(last), *mark, *form])
+def runs_of(kind: str, releases: Releases) -> Iterator[tuple[str, list[Run]]]:
+    """The names of a kind, sorted, with the runs of releases in which each has one spec."""
+    versions = sorted(releases)
+    for name in sorted({name for kinds, _ in releases.values() for name in kinds[kind]}):
+        said = [(releases[version][0][kind].get(name), version) for version in versions]
+        runs = [(deployed, [version for _, version in run]) for deployed, run in groupby(said, itemgetter(0))]
+        yield name, [Run(known[0], known[-1], *deployed) for deployed, known in runs if deployed]
 
 
-def number_parts(kinds: dict[str, Any], order: list[str]) -> Section:
+def run_line(name: str, run: Run, newest: Version, parts: Section) -> str:
+    mark = ["deprecated"] if run.deprecated else []
+    form = [parts.get(text, text) for text in fields(run.spec)]
+    return " ".join([name, text_of(run.first), "-" if run.last == newest else text_of(run.last), *mark, *form])
+
+
+def number_parts(runs: list[Run]) -> Section:
     """{leaves: name} of the fields that are parts, numbered from the oldest release on: a new release adds numbers only."""
-    runs = [run for names in kinds.values() for runs in names.values() for run in runs]
-    runs.sort(key=lambda run: order.index(run["releases"][0]))
     found: Section = {}
     count: dict[str, int] = {}
-    for run in runs:
-        for text in fields(run["spec"]):
+    for run in sorted(runs, key=lambda run: run.first):
+        for text in fields(run.spec):
             if text not in found and text.count(" ") + 1 >= LEAVES_OF_A_PART:
                 field = text.partition(":")[0]
                 count[field] = count.get(field, 0) + 1
@@ -103,21 +165,17 @@ def scalar(value: Any) -> str:
     raise ValueError(f"the form can't hold the value {value!r}")
 
 
-def plain(release: str) -> str:
-    return release.removeprefix("v")
-
-
 def in_order(line: str) -> tuple[str, int]:
     field, _, number = line.partition(" ")[0].partition(".")
     return field, int(number)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Make the builtin catalogue's file.")
-    parser.add_argument("facts", type=Path)
-    facts = json.loads(parser.parse_args().facts.read_text(encoding="utf-8"))
-    FILE.write_text(make(facts), encoding="utf-8")
-    NAMES_FILE.write_text(make_names(facts), encoding="utf-8")
+    known = catalogue.releases()
+    given = order("Make the builtin catalogue.", known)
+    fresh = {version: read(given.source, version) for version in given.versions}
+    releases = {version: of_table(version) for version in known} | fresh
+    put({FILE: make(releases), NAMES_FILE: make_names(releases)}, check=given.check)
 
 
 if __name__ == "__main__":

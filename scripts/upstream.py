@@ -3,9 +3,8 @@
     git clone --bare https://github.com/kubevirt/kubevirt CLONE
     python scripts/make_schema.py --source CLONE [--release 1.6.6] [--check]
 
-A minor release is named by its newest patch release. All its patch releases up to that one are read, because fields and
-constraints also come with patches. Without `--release` every release of the table is made. What the table holds of a release
-is not looked at when that release is made.
+`--release 1.6.6` makes 1.6.0 to 1.6.6, because patch releases also bring fields and constraints; without it every release of
+the table is made. What the table says of the releases that are made doesn't count, what it says of the others is kept.
 """
 
 from __future__ import annotations
@@ -19,12 +18,16 @@ import tarfile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from krm_fn.releases import NEWEST_PATCH
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping, Sequence
 
 Version = tuple[int, ...]
 
 ROOT = Path(__file__).resolve().parents[1]
+RELEASE = r"\d+\.\d+\.\d+"
+RELEASE_HELP = "make the patch releases of X.Y up to this one; may be given several times; default: all releases of the table"
 NOT_READ = re.compile(r"_test\.go$|generated")
 
 
@@ -37,7 +40,7 @@ class Source:
     def __init__(self, clone: Path) -> None:
         self.clone = clone
         tags = self._git("tag", "--list", "v*").decode().split()
-        self.versions = sorted(version_of(tag[1:]) for tag in tags if re.fullmatch(r"v\d+\.\d+\.\d+", tag))
+        self.versions = sorted(version_of(tag[1:]) for tag in tags if re.fullmatch(RELEASE, tag[1:]))
 
     def patches(self, newest: Version) -> list[Version]:
         """The patch releases of a minor release, oldest first, up to `newest`."""
@@ -72,32 +75,39 @@ class Source:
 
 
 class Order(NamedTuple):
-    """What a script is to make: from which clone, and for each minor release its patch releases. `check`: write nothing."""
+    """What a script is to make: which releases, from which clone. `check`: write nothing."""
 
     source: Source
-    releases: list[list[Version]]
+    versions: list[Version]
     check: bool
 
 
-def order(description: str, known: Iterable[Version]) -> Order:
-    """The order on the command line; `known` are the newest patch releases that the table has."""
+def order(description: str, known: Sequence[Version], *, only_known: bool = False) -> Order:
+    """The order on the command line; `known` are the releases that the table has.
+
+    Raises: SystemExit for wrong arguments; with `only_known`, for releases that are not among the known ones.
+    """
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument(
         "--source", type=Path, required=True, metavar="CLONE", help="a clone of kubevirt/kubevirt with its tags"
     )
-    parser.add_argument(
-        "--release",
-        type=version_of,
-        action="append",
-        metavar="X.Y.Z",
-        help="the newest patch release of a minor release to make; may be repeated; default: every release of the table",
-    )
+    parser.add_argument("--release", type=_release, action="append", metavar="X.Y.Z", help=RELEASE_HELP)
     parser.add_argument(
         "--check", action="store_true", help="write nothing; print the differences and exit with 1 if there are any"
     )
     given = parser.parse_args()
     source = Source(given.source)
-    return Order(source, [source.patches(newest) for newest in given.release or known], given.check)
+    newest = {version[:2]: version for version in sorted(known)}
+    versions = [version for last in given.release or newest.values() for version in source.patches(last)]
+    missing = [version for version in versions if version not in known] if only_known else []
+    if missing:
+        raise SystemExit(f"KubeVirt {text_of(missing[-1])} is not in krm_fn/releases.py; enter it there first")
+    return Order(source, versions, given.check)
+
+
+def package_releases() -> list[Version]:
+    """All patch releases that the package knows, oldest first."""
+    return [(*minor, patch) for minor, newest in NEWEST_PATCH.items() for patch in range(newest + 1)]
 
 
 def put(files: Mapping[Path, str], *, check: bool) -> None:
@@ -117,6 +127,12 @@ def put(files: Mapping[Path, str], *, check: bool) -> None:
             print(*difflib.unified_diff(before.splitlines(), text.splitlines(), name, "made", n=0, lineterm=""), sep="\n")
     if different:
         raise SystemExit(1)
+
+
+def _release(text: str) -> Version:
+    if not re.fullmatch(RELEASE, text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no release; expected one with its patch, such as 1.6.6")
+    return version_of(text)
 
 
 def version_of(text: str) -> Version:

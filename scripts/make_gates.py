@@ -1,0 +1,80 @@
+"""Make the table of feature gates in `krm_fn/admission/gates.py` from what KubeVirt's releases register.
+
+    python scripts/make_gates.py --source CLONE [--release 1.6.6] [--check]
+
+`upstream.py` tells what the arguments mean. A release has to be in `krm_fn/releases.py` first.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from upstream import ROOT, order, package_releases, put
+
+from krm_fn.admission.gates import ALPHA, BETA, DEPRECATED, DISCONTINUED, GA, GATES
+
+if TYPE_CHECKING:
+    from upstream import Source, Version
+
+    States = dict[str, str]
+
+FILE = ROOT / "krm_fn" / "admission" / "gates.py"
+START, END = "GATES: dict[str, tuple[tuple[str, Version], ...]] = {\n", "\n}\n"
+
+CONFIG = "pkg/virt-config"
+# Until 1.4 this file names the gates, and those that are registered nowhere are alpha.
+NAMED = f"{CONFIG}/feature-gates.go"
+FOLDERS = (NAMED, f"{CONFIG}/deprecation", f"{CONFIG}/featuregate")
+NAME = re.compile(r'^\t(\w+)\s*=\s*"(\w+)"', re.MULTILINE)
+REGISTERED = re.compile(r"\{Name: (\w+), State: (\w+)")
+# Until 1.1 a list of names, all of them what is called GA now.
+ALWAYS_ON = re.compile(r"deprecatedFeatureGates = \[\.\.\.\]string\{(.*?)\}", re.DOTALL)
+STATES = {"Alpha": ALPHA, "Beta": BETA, "GA": GA, "Deprecated": DEPRECATED, "Discontinued": DISCONTINUED}
+WORDS = {ALPHA: "ALPHA", BETA: "BETA", GA: "GA", DEPRECATED: "DEPRECATED", DISCONTINUED: "DISCONTINUED", "": '""'}
+
+
+def read(source: Source, version: Version) -> States:
+    """The state of each gate in a release."""
+    files = source.go_files(version, *(path for path in FOLDERS if source.has(version, path)))
+    text = "\n".join(files.values())
+    names = dict(NAME.findall(text))
+    found = {name: ALPHA for _, name in NAME.findall(files[NAMED])}
+    for listed in ALWAYS_ON.findall(text):
+        found |= {names[constant]: GA for constant in re.findall(r"\w+", listed)}
+    return found | {names[constant]: STATES[state] for constant, state in REGISTERED.findall(text)}
+
+
+def of_table(version: Version) -> States:
+    """The state of each gate in a release, as the table has it."""
+    found = {name: [word for word, since in steps if since <= version] for name, steps in GATES.items()}
+    return {name: words[-1] for name, words in found.items() if words and words[-1]}
+
+
+def make(text: str, releases: dict[Version, States]) -> str:
+    """The text of the module with the gates of these releases."""
+    names = sorted({name for states in releases.values() for name in states}, key=str.lower)
+    before, _, rest = text.partition(START)
+    return before + START + "\n".join(row(name, releases) for name in names) + END + rest.partition(END)[2]
+
+
+def row(name: str, releases: dict[Version, States]) -> str:
+    """The gate's states, each with the release that brought it: a minor release, or a patch of it."""
+    before, steps = "", []
+    for version in sorted(releases):
+        state = releases[version].get(name, "")
+        if state != before:
+            steps.append(f"({WORDS[state]}, {version if version[2] else version[:2]})")
+        before = state
+    return f'    "{name}": ({", ".join(steps)}{"," * (len(steps) == 1)}),'
+
+
+def main() -> None:
+    given = order("Make the table of feature gates.", package_releases(), only_known=True)
+    releases = {version: of_table(version) for version in package_releases()}
+    releases |= {version: read(given.source, version) for version in given.versions}
+    put({FILE: make(FILE.read_text(encoding="utf-8"), releases)}, check=given.check)
+
+
+if __name__ == "__main__":
+    main()
