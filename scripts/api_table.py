@@ -30,7 +30,7 @@ def encode(releases: Releases) -> str:
     strange = [" ".join([text_of(minor), *sorted(strange_names(minor, releases))]) for minor in minors]
     used = {type_of(words) for lines in releases.values() for fields in lines.values() for words in fields.values()}
     parts = []
-    for name, fields in sorted(_fields(releases.values()).items()):
+    for name, fields in sorted(_fields(map(_bare, releases.values())).items()):
         section = list(_section(name, fields, releases))
         if section or name in used:
             parts.append("\n".join([f"[{name}]", *section]) + "\n")
@@ -62,16 +62,21 @@ def type_of(words: str) -> str:
 
 def strange_names(minor: Version, releases: Releases) -> set[str]:
     """The names by which alone an object can hold a field that this minor release, or a patch of it, lacks and another has."""
-    here = [lines for version, lines in releases.items() if version[:2] == minor]
-    every = _fields(releases.values())
+    bare = {version: _bare(lines) for version, lines in releases.items()}
+    here = [lines for version, lines in bare.items() if version[:2] == minor]
+    every = _fields(bare.values())
     found: set[str] = set()
     for name in {name for lines in here for name, fields in lines.items() if fields}:
-        known = [_fields([lines])[name] for lines in here if lines.get(name)]
-        found |= every[name] - set.intersection(*known)
+        found |= every[name].difference(set.intersection(*(set(lines[name]) for lines in here if lines.get(name))))
         for field, words in here[-1].get(name, {}).items():
-            for other in {type_of(lines.get(name, {}).get(field, words)) for lines in releases.values()}:
+            for other in {type_of(lines.get(name, {}).get(field, words)) for lines in bare.values()}:
                 found |= every.get(other, set()) - every.get(type_of(words), set())
     return found
+
+
+def _bare(lines: Lines) -> Lines:
+    """The same with the names of the fields alone."""
+    return {name: {field.removesuffix("!"): words for field, words in fields.items()} for name, fields in lines.items()}
 
 
 def _fields(releases: Iterable[Lines]) -> dict[str, set[str]]:
@@ -79,7 +84,7 @@ def _fields(releases: Iterable[Lines]) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for lines in releases:
         for name, fields in lines.items():
-            found.setdefault(name, set()).update(field.removesuffix("!") for field in fields)
+            found.setdefault(name, set()).update(fields)
     return found
 
 

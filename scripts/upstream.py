@@ -59,7 +59,9 @@ class Source:
     def go_files(self, version: Version, *folders: str) -> dict[str, str]:
         """{path: text} of the Go files below some folders, without tests and generated files."""
         here = [folder for folder in folders if self.has(version, folder)]
-        found = {}
+        found: dict[str, str] = {}
+        if not here:
+            return found
         with tarfile.open(fileobj=io.BytesIO(self._git("archive", f"v{text_of(version)}", *here))) as files:
             for file in files:
                 content = files.extractfile(file)

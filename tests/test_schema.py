@@ -433,6 +433,15 @@ def test_of_kubevirt_only_the_configuration_is_looked_at() -> None:
     assert told(kubevirt) == [(UNKNOWN, path, "admission")]
 
 
+@pytest.mark.parametrize("release", ["1.4", "1.9"])
+def test_the_verbosity_of_a_node_is_no_negative_number(release: str) -> None:
+    verbosity = {"virtHandler": 4, "nodeVerbosity": {"node-a": 4, "node-b": -1}}
+    spec = {"configuration": {"developerConfiguration": {"logVerbosity": verbosity}}}
+    kubevirt = {"apiVersion": "kubevirt.io/v1", "kind": "KubeVirt", "metadata": {"name": "kubevirt"}, "spec": spec}
+    path = "spec.configuration.developerConfiguration.logVerbosity.nodeVerbosity.node-b"
+    assert told(kubevirt, release) == [(RANGE, path, "admission")]
+
+
 @pytest.mark.parametrize("kind", ["Deployment", "VirtualMachine", "VirtualMachineClusterFlavor"])
 def test_kinds_of_others_are_passed_over(kind: str) -> None:
     assert told({"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": "a"}, "spec": {"x": 1}}) == []
