@@ -85,6 +85,14 @@ def making(session: nox.Session, script: str) -> None:
 
 
 @nox.session
+def data(session: nox.Session) -> None:
+    """Make the tables of releases from KubeVirt's sources: `nox -s data -- --source CLONE [--release 1.6.6] [--check]`."""
+    install(session)
+    for script in ("make_schema", "make_catalogue", "make_gates", "check_served"):
+        session.run("python", f"scripts/{script}.py", *session.posargs)
+
+
+@nox.session
 def bench(session: nox.Session) -> None:
     """Ratios of time and memory; `nox -s bench -- --short` for a quick look, `--write` for the page, `--help` for the rest."""
     install(session)

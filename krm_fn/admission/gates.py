@@ -17,8 +17,8 @@ ALPHA, BETA, GA, DEPRECATED, DISCONTINUED = "alpha", "beta", "GA", "deprecated",
 # From here on a beta gate is open unless it is disabled, and a gate the release doesn't know stays shut even if it is listed.
 BETA_IS_OPEN: Version = (1, 9)
 
-# Each gate with the states it went through and the release that brought each; "" where a release dropped it. Releases before the
-# first don't have the gate. Made by scripts/make_gates.py.
+# Each gate with the states it went through and the release that brought each; "" where a release dropped it. Releases before
+# the first don't have the gate. Made by scripts/make_gates.py.
 GATES: dict[str, tuple[tuple[str, Version], ...]] = {
     "AlignCPUs": ((ALPHA, (1, 4)),),
     "AutoResourceLimitsGate": ((ALPHA, (1, 4)), (GA, (1, 5))),
