@@ -10,9 +10,13 @@ import pytest
 from krm_fn.fields.instancetype import INSTANCETYPE
 from krm_fn.fields.preference import PREFERENCE
 from krm_fn.fields.verbs import PLAIN
+from krm_fn.releases import NEWEST_PATCH
+from krm_fn.schema import table
 
 API = Path(__file__).resolve().parents[1].parent / "shared" / "api" / "fields.json"
 SPECS = {"v1beta1.VirtualMachineInstancetypeSpec": INSTANCETYPE, "v1beta1.VirtualMachinePreferenceSpec": PREFERENCE}
+
+OLDEST = min(NEWEST_PATCH)
 
 # Structures that are merged field by field; every other structure of the VM's API is copied whole.
 MERGED = ("v1.FeatureHyperv", "v1.DiskIOThreads")
@@ -30,33 +34,32 @@ def oldest(forms: object) -> dict:
     return forms[0] if isinstance(forms, list) else forms
 
 
-def leaves(types: dict, name: str, path: tuple = (), since: tuple = (1, 4)) -> dict:
-    """Path to the minor release that has the leaf first, for every leaf of a type."""
+def leaves(name: str, path: tuple = (), since: tuple = ()) -> dict:
+    """Path to the minor release that has the leaf first, for every leaf of a type of the table that the package has."""
     found = {}
-    for field, forms in types[name]["fields"].items():
-        form = oldest(forms)
-        first = max(since, tuple(map(int, form.get("releases", ["v1.4.1"])[0][1:].split(".")))[:2])
-        kind, place = form["type"], (*path, field)
-        deeper = isinstance(kind, str) and (kind.startswith("v1beta1.") or kind in MERGED) and "fields" in types[kind]
-        found.update(leaves(types, kind, place, first) if deeper else {place: first})
+    for field, forms in table.forms(name).items():
+        first, _, kind, _ = forms[0]
+        since_then, place = max(since, first[:2]), (*path, field.removesuffix("!"))
+        deeper = (kind.startswith("v1beta1.") or kind in MERGED) and table.forms(kind)
+        found.update(leaves(kind, place, since_then) if deeper else {place: since_then})
     return found
 
 
 @pytest.mark.parametrize("spec", SPECS)
-def test_every_field_of_the_api_has_a_row(types: dict, spec: str) -> None:
-    assert set(leaves(types, spec)) - {row.source for row in SPECS[spec]} == set()
+def test_every_field_of_the_api_has_a_row(spec: str) -> None:
+    assert set(leaves(spec)) - {row.source for row in SPECS[spec]} == set()
 
 
 @pytest.mark.parametrize("spec", SPECS)
-def test_every_row_names_a_field_or_a_block_of_the_api(types: dict, spec: str) -> None:
-    known = {path[:depth] for path in leaves(types, spec) for depth in range(1, len(path) + 1)}
+def test_every_row_names_a_field_or_a_block_of_the_api(spec: str) -> None:
+    known = {path[:depth] for path in leaves(spec) for depth in range(1, len(path) + 1)}
     assert {row.source for row in SPECS[spec]} - known == set()
 
 
 @pytest.mark.parametrize("spec", SPECS)
-def test_no_row_acts_before_the_release_that_has_the_field(types: dict, spec: str) -> None:
-    fields = leaves(types, spec)
-    early = [row.source for row in SPECS[spec] if row.verbs and (row.since or (1, 4)) < fields.get(row.source, (1, 4))]
+def test_no_row_acts_before_the_release_that_has_the_field(spec: str) -> None:
+    fields = leaves(spec)
+    early = [row.source for row in SPECS[spec] if row.verbs and (row.since or OLDEST) < fields.get(row.source, OLDEST)]
     assert early == []
 
 
