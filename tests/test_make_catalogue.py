@@ -64,9 +64,20 @@ def test_a_release_that_embeds_two_versions_is_an_error(tmp_path):
         make_catalogue.read(clone(tmp_path, {"v1.9.0": files}), (1, 9, 0))
 
 
-def test_a_release_that_is_made_again_gives_the_same_file():
+def test_the_table_comes_out_as_it_went_in():
     kept = {version: make_catalogue.of_table(version) for version in catalogue.releases()}
-    text = make_catalogue.FILE.read_text(encoding="utf-8")
-    empty = {kind: {} for kind in catalogue.KINDS}
-    assert make_catalogue.make(kept | {(1, 6, 6): (empty, "1.4.1")}) != text
-    assert make_catalogue.make(kept) == text
+    assert make_catalogue.make(kept) == make_catalogue.FILE.read_text(encoding="utf-8")
+    assert make_catalogue.make_names(kept) == make_catalogue.NAMES_FILE.read_text(encoding="utf-8")
+
+
+def test_a_release_that_deploys_something_else_changes_the_lines_of_its_names_only():
+    kept = {version: make_catalogue.of_table(version) for version in catalogue.releases()}
+    kinds, common = kept[1, 6, 3]
+    names = {name: of_name for name, of_name in kinds[INSTANCETYPE].items() if name != "u1.medium"}
+    made = make_catalogue.make(kept | {(1, 6, 3): ({**kinds, INSTANCETYPE: names}, common)})
+    before, after = make_catalogue.make(kept).splitlines(), made.splitlines()
+    assert [line for line in before if line not in after] == ["u1.medium 1.1.0 - cpu:guest=1 memory:guest=4Gi"]
+    assert [line for line in after if line not in before] == [
+        "u1.medium 1.1.0 1.6.2 cpu:guest=1 memory:guest=4Gi",
+        "u1.medium 1.6.4 - cpu:guest=1 memory:guest=4Gi",
+    ]

@@ -129,6 +129,6 @@ def test_the_table_comes_out_as_it_went_in() -> None:
 def test_a_release_that_is_made_again_replaces_all_that_the_table_says_of_it() -> None:
     text = make_gates.FILE.read_text(encoding="utf-8")
     releases = {version: make_gates.of_table(version) for version in package_releases()}
-    spoilt = make_gates.make(text, releases | {(1, 9, 0): {"Snapshot": "GA", "Strange": "alpha"}})
-    assert '    "Strange": ((ALPHA, (1, 9)),),\n' in spoilt
+    spoilt = make_gates.make(text, releases | {(1, 6, 0): {"Snapshot": "GA", "Strange": "alpha"}})
+    assert '    "Strange": ((ALPHA, (1, 6)), ("", (1, 6, 1))),\n' in spoilt
     assert make_gates.make(spoilt, releases) == text
