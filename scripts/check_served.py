@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kubevirt_api import kinds
-from upstream import order, package_releases, text_of
+from upstream import order, package_releases, run_script, text_of
 
 from krm_fn.releases import Release
 from krm_fn.served import KINDS
@@ -42,4 +42,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

@@ -23,6 +23,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import yaml
+from upstream import text_of
 
 if TYPE_CHECKING:
     from upstream import Source, Version
@@ -52,12 +53,14 @@ IMPORT = re.compile(r'^\t(\w+) "[\w./-]+/(\w+)"$', re.MULTILINE)
 def read(source: Source, version: Version) -> Api:
     """The API of a release.
 
-    Raises: ValueError where two places of the CRDs say different things of one field of a type.
+    Raises: ValueError where the sources disagree: on the kinds, on the fields of a type, or on what is asked of a field.
     """
-    types = _types(json.loads(source.text(version, OPENAPI))["definitions"])
-    known, validations = kinds(source, version), dict(VALIDATION.findall(source.text(version, VALIDATIONS)))
+    types, known = _types(json.loads(source.text(version, OPENAPI))["definitions"]), kinds(source, version)
+    schemas = dict(VALIDATION.findall(source.text(version, VALIDATIONS)))
     for kind in known:
-        schema = yaml.load(validations[kind.lower()], yaml.CSafeLoader)["openAPIV3Schema"]
+        if kind.lower() not in schemas:
+            raise ValueError(f"{VALIDATIONS} of KubeVirt {text_of(version)} has no schema of {kind}")
+        schema = yaml.load(schemas[kind.lower()], yaml.CSafeLoader)["openAPIV3Schema"]
         for name, found in types.items():
             if name.rpartition(".")[2] == kind and "apiVersion" in found["fields"]:
                 found["crd"] = constraints(schema)

@@ -13,7 +13,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import yaml
-from upstream import ROOT, order, put, text_of
+from upstream import ROOT, order, put, run_script, text_of
 
 from krm_fn import catalogue
 from krm_fn.releases import Release
@@ -179,4 +179,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from upstream import ROOT, order, package_releases, put
+from upstream import ROOT, order, package_releases, put, run_script, text_of
 
 from krm_fn.admission.gates import ALPHA, BETA, DEPRECATED, DISCONTINUED, GA, GATES
 
@@ -35,14 +35,21 @@ WORDS = {ALPHA: "ALPHA", BETA: "BETA", GA: "GA", DEPRECATED: "DEPRECATED", DISCO
 
 
 def read(source: Source, version: Version) -> States:
-    """The state of each gate in a release."""
+    """The state of each gate in a release. Raises: ValueError where it registers one in a way that is not known here."""
     files = source.go_files(version, *(path for path in FOLDERS if source.has(version, path)))
     text = "\n".join(files.values())
     names = dict(NAME.findall(text))
     found = {name: ALPHA for _, name in NAME.findall(files[NAMED])}
     for listed in ALWAYS_ON.findall(text):
         found |= {names[constant]: GA for constant in re.findall(r"\w+", listed)}
-    return found | {names[constant]: STATES[state] for constant, state in REGISTERED.findall(text)}
+    for constant, state in REGISTERED.findall(text):
+        if constant not in names or state not in STATES:
+            known = ", ".join(STATES)
+            raise ValueError(
+                f"KubeVirt {text_of(version)} registers {constant} as {state}; expected a constant as one of {known}"
+            )
+        found[names[constant]] = STATES[state]
+    return found
 
 
 def of_table(version: Version) -> States:
@@ -77,4 +84,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

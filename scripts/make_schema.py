@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import api_table
 import kubevirt_api
 from schema_lines import lines
-from upstream import ROOT, order, package_releases, put
+from upstream import ROOT, order, package_releases, put, run_script
 
 if TYPE_CHECKING:
     from kubevirt_api import Api
@@ -35,4 +35,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

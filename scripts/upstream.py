@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from krm_fn.releases import NEWEST_PATCH
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 Version = tuple[int, ...]
 
@@ -129,6 +129,14 @@ def put(files: Mapping[Path, str], *, check: bool) -> None:
             print(*difflib.unified_diff(before.splitlines(), text.splitlines(), name, "made", n=0, lineterm=""), sep="\n")
     if different:
         raise SystemExit(1)
+
+
+def run_script(main: Callable[[], None]) -> None:
+    """Run a script. What it can't make of the sources ends it with one line."""
+    try:
+        main()
+    except ValueError as error:
+        raise SystemExit(str(error)) from None
 
 
 def _release(text: str) -> Version:

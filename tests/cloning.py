@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 from upstream import Source
 
+SCRIPTS = Path(__file__).resolve().parents[1] / "scripts"
 ENVIRONMENT = {
     **os.environ,
     "GIT_CONFIG_GLOBAL": os.devnull,
@@ -31,3 +33,9 @@ def clone(folder: Path, releases: dict[str, dict[str, str]]) -> Source:
         git(folder, "commit", "-q", "--allow-empty", "-m", tag)
         git(folder, "tag", tag)
     return Source(folder)
+
+
+def check(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """A run of a script that makes a table; it writes nothing."""
+    command = [sys.executable, str(SCRIPTS / f"{script}.py"), "--check", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)

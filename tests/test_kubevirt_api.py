@@ -302,6 +302,13 @@ def test_two_places_that_say_different_things_of_a_field_are_an_error(tmp_path: 
         read(source, RELEASE)
 
 
+def test_a_kind_without_a_schema_is_an_error(tmp_path: Path) -> None:
+    files = sources()
+    files[VALIDATIONS] = files[VALIDATIONS].replace('"pool"', '"pond"')
+    with pytest.raises(ValueError, match=rf"^{VALIDATIONS} of KubeVirt 1\.5\.0 has no schema of Pool$"):
+        read(clone(tmp_path, {"v1.5.0": files}), RELEASE)
+
+
 def test_kinds_have_the_versions_and_subresources_that_are_served(tmp_path: Path) -> None:
     plain = {"namespaced": True, "status": False, "scale": False}
     assert kinds(clone(tmp_path, {"v1.5.0": sources()}), RELEASE) == {

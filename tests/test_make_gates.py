@@ -6,7 +6,7 @@ from pathlib import Path
 
 import make_gates
 import pytest
-from cloning import clone
+from cloning import check, clone
 from upstream import package_releases
 
 NAMED = """\
@@ -105,6 +105,17 @@ CONFIG = make_gates.CONFIG
 def test_gates_are_read_in_each_form(files: dict[str, str], states: dict[str, str], tmp_path: Path) -> None:
     source = clone(tmp_path, {"v1.5.0": {f"{CONFIG}/{name}": text for name, text in files.items()}})
     assert make_gates.read(source, (1, 5, 0)) == states
+
+
+@pytest.mark.parametrize("entry", ["{Name: Root, State: Locked}", "{Name: Strange, State: Alpha}"])
+def test_a_gate_in_a_form_that_is_not_known_is_one_line_of_error(entry: str, tmp_path: Path) -> None:
+    files = {f"{CONFIG}/feature-gates.go": NAMED, f"{CONFIG}/featuregate/active.go": ACTIVE + entry}
+    clone(tmp_path, {"v1.9.0": files})
+    done = check("make_gates", "--source", str(tmp_path), "--release", "1.9.0")
+    name, state = entry.removeprefix("{Name: ").removesuffix("}").split(", State: ")
+    states = "Alpha, Beta, GA, Deprecated, Discontinued"
+    message = f"KubeVirt 1.9.0 registers {name} as {state}; expected a constant as one of {states}\n"
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", message)
 
 
 @pytest.mark.parametrize(

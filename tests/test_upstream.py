@@ -8,22 +8,16 @@ from pathlib import Path
 
 import pytest
 import upstream
-from cloning import clone
+from cloning import check, clone
 from upstream import Order, Source, order, package_releases, put
 
-ROOT = Path(__file__).resolve().parents[1]
-SCRIPTS = ("make_schema", "make_catalogue", "make_gates")
+SCRIPTS = ("make_schema", "make_catalogue", "make_gates", "check_served")
 TAGS: dict[str, dict[str, str]] = {f"v1.{tag}": {} for tag in ("5.0", "6.0", "6.1", "6.2-rc.0", "6.2", "10.0", "x")}
 
 
 def ordered(monkeypatch: pytest.MonkeyPatch, known: list[tuple[int, ...]], *arguments: str, only_known: bool = False) -> Order:
     monkeypatch.setattr(sys, "argv", ["make", *arguments])
     return order("Make.", known, only_known=only_known)
-
-
-def run(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(ROOT / "scripts" / f"{script}.py"), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 # The clone
@@ -72,7 +66,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_a_folder_that_is_no_clone_is_one_line_of_error(script: str, tmp_path: Path) -> None:
-    done = run(script, "--source", str(tmp_path / "absent"), "--check")
+    done = check(script, "--source", str(tmp_path / "absent"))
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (1, "", 1)
     assert done.stderr.startswith(f"git can't read {tmp_path / 'absent'}: fatal: ")
 
@@ -98,7 +92,7 @@ def test_a_release_that_the_package_lacks_has_to_be_entered_first(tmp_path: Path
 
 @pytest.mark.parametrize("text", ["1.6", "v1.6.6", "1.6.x", "1.6.6.1", ""])
 def test_a_release_without_its_patch_is_refused(text: str) -> None:
-    done = run("make_schema", "--source", ".", "--release", text)
+    done = check("make_schema", "--source", ".", "--release", text)
     assert done.returncode == 2
     assert f"argument --release: {text!r} is no release; expected one with its patch, such as 1.6.6" in done.stderr
 
