@@ -12,8 +12,8 @@ and the subresources. A word is a type of JSON ("string", or two of them in a li
 `x-kubernetes-list-type` and so on; below `items` for the entries of a list, below `additionalProperties` for those of a map.
 
 `openapi` is what KubeVirt's webhooks hold objects against, `crd` is what the API server does. A field has a `crd` where a CRD
-leads to it, a type where it is the root of one. `go` is the Go type that a field is decoded into; fields of types that are
-neither KubeVirt's nor its data importer's have none.
+leads to it, a type where it is the root of one. `go` is the Go type that a field is decoded into; fields that Kubernetes' own
+structs have don't tell it.
 """
 
 from __future__ import annotations
@@ -120,16 +120,27 @@ def _add_crd(schema: Schema, name: str, types: Types, place: str) -> None:
 
 def _add_go(files: dict[str, str], types: Types) -> None:
     """Add the Go types of fields. Structs of one name in several packages are told apart by their fields."""
-    structs: dict[str, list[dict[str, str]]] = {}
+    bodies: dict[str, list[str]] = {}
     for path, text in files.items():
-        package = path.split("/")[-2]
         for struct, body in STRUCT.findall(text):
-            fields = {name: word.lstrip("*") for word, name in FIELD.findall(body) if name}
-            structs.setdefault(f"{package}.{struct}", []).append(fields)
+            bodies.setdefault(f"{path.split('/')[-2]}.{struct}", []).append(body)
     for name, found in types.items():
-        fitting = [fields for fields in structs.get(name, ()) if fields.keys() <= found["fields"].keys()]
+        structs = [_go_fields(body, name.partition(".")[0], bodies) for body in bodies.get(name, ())]
+        fitting = [fields for fields in structs if fields.keys() <= found["fields"].keys()]
         for field, word in max(fitting, key=len, default={}).items():
             found["fields"][field]["go"] = word
+
+
+def _go_fields(body: str, package: str, bodies: dict[str, list[str]]) -> dict[str, str]:
+    """{JSON's name: Go type} of the fields of a struct, with those of the structs of its package that it embeds."""
+    found = {}
+    for pointer, name in FIELD.findall(body):
+        word = pointer.lstrip("*")
+        if name:
+            found[name] = word
+        for embedded in () if name else bodies.get(f"{package}.{word}", ()):
+            found |= _go_fields(embedded, package, bodies)
+    return found
 
 
 def kinds(source: Source, version: Version) -> dict[str, dict[str, Any]]:
@@ -151,5 +162,5 @@ def kinds(source: Source, version: Version) -> dict[str, dict[str, Any]]:
 
 def _kind(function: str) -> str:
     """The kind that a function of the operator defines; the function has its name where another file has the kind."""
-    kinds = [literal or variable for literal, variable in KIND.findall(function) if literal != "CustomResourceDefinition"]
-    return kinds[0] if kinds else function.partition("Crd(")[0]
+    names = [literal or variable for literal, variable in KIND.findall(function) if literal != "CustomResourceDefinition"]
+    return names[0] if names else function.partition("Crd(")[0]

@@ -11,7 +11,7 @@ from upstream import Source
 
 SCRIPTS = Path(__file__).resolve().parents[1] / "scripts"
 ENVIRONMENT = {
-    **os.environ,
+    **{name: value for name, value in os.environ.items() if not name.startswith("GIT_")},
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_CONFIG_SYSTEM": os.devnull,
     **{f"GIT_{who}_{what}": "test@example.com" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")},

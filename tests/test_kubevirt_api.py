@@ -92,6 +92,10 @@ package v1
 
 type Disk struct {
 \tBootOrder *uint `json:"bootOrder,omitempty"`
+\t*DiskPort `json:",inline"`
+}
+
+type DiskPort struct {
 \tPort intstr.IntOrString `json:"port,omitempty"`
 }
 """
