@@ -61,7 +61,7 @@ class Run(NamedTuple):
 
 
 def read(source: Source, version: Version) -> Deployed:
-    """What a release deploys. Raises: SystemExit where that is not one version of common-instancetypes."""
+    """What a release deploys. Raises: ValueError where that is not one version of common-instancetypes."""
     found: dict[str, dict[str, tuple[dict[str, Any], bool]]] = {kind: {} for kind in catalogue.KINDS}
     versions = set()
     for file in EMBEDDED.findall(source.text(version, f"{COMPONENTS}/instancetypes.go")):
@@ -71,7 +71,7 @@ def read(source: Source, version: Version) -> Deployed:
             found[each["kind"]][each["metadata"]["name"]] = each["spec"], deprecated
             versions.add(labels[f"{LABELS}common-instancetypes-version"])
     if len(versions) != 1:
-        raise SystemExit(f"KubeVirt {text_of(version)} embeds common-instancetypes {sorted(versions)}; expected one version")
+        raise ValueError(f"KubeVirt {text_of(version)} embeds common-instancetypes {sorted(versions)}; expected one version")
     return found, versions.pop().removeprefix("v")
 
 

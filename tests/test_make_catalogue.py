@@ -59,7 +59,7 @@ def test_a_release_that_embeds_two_versions_is_an_error(tmp_path):
         path: text for path, text in bundles((PREFERENCE, "p", "{}", ""), version="1.8.0").items() if "preferences" in path
     }
     with pytest.raises(
-        SystemExit, match=r"^KubeVirt 1\.9\.0 embeds common-instancetypes \['v1\.7\.0', 'v1\.8\.0'\]; expected one"
+        ValueError, match=r"^KubeVirt 1\.9\.0 embeds common-instancetypes \['v1\.7\.0', 'v1\.8\.0'\]; expected one"
     ):
         make_catalogue.read(clone(tmp_path, {"v1.9.0": files}), (1, 9, 0))
 
