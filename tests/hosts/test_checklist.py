@@ -770,5 +770,5 @@ def test_48_the_function_definition_takes_the_configs_that_the_function_takes() 
 
 def test_48_what_is_released_is_signed_and_has_bills_and_provenance() -> None:
     text = (ROOT / ".github" / "workflows" / "release.yml").read_text()
-    for words in ("cosign sign --yes", "cosign attest", "provenance: mode=max", "sbom: true"):
+    for words in ("cosign sign --yes", "cosign attest", "provenance: mode=max", "sbom: generator="):
         assert words in text
