@@ -1,6 +1,9 @@
 """Real hosts: kustomize and podman from `.hosts` (see `.ci/hosts`), kpt and kubectl from the PATH. What is absent, skips.
 
 What tests measured is told at the end: `record_property("figure", "…")` carries a line there from every worker.
+
+With `--quick` pytest runs the first test of each module, and every test that takes the fixture `cases`, over a sample of the
+measured cases. Nothing has to be marked: a new module and a new test of measured cases are in the quick subset by themselves.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ import shutil
 import sys
 from pathlib import Path
 
+import measured
 import pytest
 from building import HERE, image_of, once
 from running import ROOT
@@ -27,6 +31,25 @@ FUNCTION = f"""\
 #!/bin/sh
 exec {sys.executable} -c 'import sys; from krm_fn.main import main; sys.exit(main())' "$@"
 """
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--quick", action="store_true", help="the first test of each module, and a sample of the measured cases")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("quick"):
+        first = {item.path: item for item in reversed(items)}
+        kept = [item for item in items if item is first[item.path] or "cases" in getattr(item, "fixturenames", ())]
+        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+        items[:] = kept
+
+
+@pytest.fixture(scope="session")
+def cases(pytestconfig: pytest.Config) -> measured.Cases:
+    """The cases of a file of fixtures/parity, by its name; with `--quick`, a sample of them."""
+    sample = measured.SAMPLE if pytestconfig.getoption("quick") else 1
+    return lambda name, *, every=1: measured.cases(name, every=every * sample)
 
 
 @pytest.fixture(scope="session")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import re
-from pathlib import Path
 
 import pytest
 from functions import resource_list
+from measured import files
 
 from krm_fn import config, rules, webhooks
 from krm_fn.bundle import Bundle
@@ -18,15 +16,7 @@ from krm_fn.paths import dotted
 from krm_fn.resource import ref_of
 from krm_fn.schema import examine
 
-PARITY = Path(__file__).resolve().parents[1].parent / "shared" / "parity"
-LOCAL = Path(__file__).resolve().parents[1] / "fixtures" / "parity"
 PLACE = re.compile(r"(pkg|staging|vendor)/[\w./-]+(:[\w.]+)?")
-
-
-def cases(name):
-    file = PARITY / f"{name}.jsonl.gz"
-    with gzip.open(file if file.exists() else LOCAL / file.name, "rt") as lines:
-        yield from map(json.loads, lines)
 
 
 def kind_of_cause(cause):
@@ -61,8 +51,8 @@ def add(found, entry, path, place):
         found.setdefault(key, {}).setdefault(path, set()).add(place)
 
 
-@pytest.mark.parametrize("name", ["admission-v1.9.0", "objects-v1.9.0"])
-def test_no_cause_is_without_its_place_upstream(name, record_property):
+@pytest.mark.parametrize("name", files("admission", "objects"))
+def test_no_cause_is_without_its_place_upstream(name, cases, record_property):
     kinds, without = set(), {}
     for case in cases(name):
         here = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +16,6 @@ from krm_fn.cluster import Cluster
 from krm_fn.instance.defaults import set_webhook_defaults
 from krm_fn.paths import copy, dotted, get, put
 
-PARITY = Path(__file__).resolve().parents[1].parent / "shared" / "parity" / "objects-v1.9.0.jsonl.gz"
 VMI_SPEC = PLAIN["spec"]["template"]["spec"]
 GROUPS = {kind: group for group, kind in KINDS}
 

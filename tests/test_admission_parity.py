@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-from pathlib import Path
-
+import measured
 import pytest
 from functions import run
 
-PARITY = Path(__file__).resolve().parents[1].parent / "shared" / "parity"
-LOCAL = Path(__file__).resolve().parents[1] / "fixtures" / "parity"
-FUZZ = tuple(f"fuzz-v{release}" for release in ("1.4.1", "1.5.3", "1.6.6", "1.7.4", "1.8.4", "1.9.0"))
-FILES = ("admission-v1.9.0", "matrix-v1.9.0", "objects-v1.9.0", *FUZZ)
+FILES = measured.files("admission", "matrix", "objects", "fuzz")
 PRESETS = "VirtualMachineInstancePresets is now deprecated"
 WARNED = {"kind", "spec.running", "spec.launchSecurity", "spec.cpu.preferredCPUTopology"}
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_every_case_is_judged_as_kubevirt_does(name, record_property):
-    file = PARITY / f"{name}.jsonl.gz"
-    if not file.exists():
-        file = LOCAL / file.name
-        record_property("parity", "the sample in fixtures/parity; the full files are not beside the checkout")
-    with gzip.open(file, "rt") as lines:
-        cases = [json.loads(line) for line in lines]
-    assert [difference for case in cases for difference in _differences(case)] == []
-    assert cases
+def test_every_case_is_judged_as_kubevirt_does(name, cases):
+    given = list(cases(name))
+    assert [difference for case in given for difference in _differences(case)] == []
+    assert given
 
 
 def _differences(case):
@@ -64,11 +53,7 @@ def _presets_warned_of(results, namespace):
 
 @pytest.mark.parametrize(("name", "count"), [("fuzz-v1.7.4", 23), ("fuzz-v1.8.4", 17), ("fuzz-v1.9.0", 75)])
 def test_the_warnings_of_presets_are_among_the_cases(name, count):
-    file = PARITY / f"{name}.jsonl.gz"
-    if not file.exists():
-        pytest.skip("the full files are not beside the checkout")
-    with gzip.open(file, "rt") as lines:
-        answers = [answer for line in lines for answer in json.loads(line)["expect"].values()]
+    answers = [answer for case in measured.cases(name) for answer in case["expect"].values()]
     assert sum(_warns_of_presets(answer.get("admission", {})) for answer in answers) == count
 
 

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import make_catalogue
+import measured
 import pytest
 
 from krm_fn import catalogue
@@ -17,8 +18,6 @@ from krm_fn.catalogue import INSTANCETYPE, PREFERENCE
 from krm_fn.releases import NEWEST, Release
 
 ROOT = Path(__file__).resolve().parents[1]
-FACTS = ROOT.parent / "shared" / "catalogue" / "facts.json"
-needs_facts = pytest.mark.skipif(not FACTS.exists(), reason="the facts about the catalogue are not beside this checkout")
 
 U1_MEDIUM = {"cpu": {"guest": 1}, "memory": {"guest": "4Gi"}}
 
@@ -69,7 +68,7 @@ def of(text):
 
 @cache
 def facts():
-    return json.loads(FACTS.read_text(encoding="utf-8"))
+    return measured.catalogue()
 
 
 def deployed():
@@ -106,7 +105,6 @@ def test_the_names_are_those_of_all_releases():
 # What each release deploys
 
 
-@needs_facts
 def test_the_table_has_the_releases_of_the_facts():
     assert set(deployed()) <= set(catalogue.releases())
 
@@ -117,7 +115,6 @@ def test_each_release_deploys_so_many(text):
     assert (len(found.names(INSTANCETYPE)), len(found.names(PREFERENCE))) == COUNTS[text]
 
 
-@needs_facts
 @pytest.mark.parametrize("kind", [INSTANCETYPE, PREFERENCE])
 @pytest.mark.parametrize("text", COUNTS)
 def test_each_release_deploys_what_the_facts_say(text, kind):
@@ -128,7 +125,6 @@ def test_each_release_deploys_what_the_facts_say(text, kind):
     }
 
 
-@needs_facts
 def test_values_keep_their_types():
     for kind in (INSTANCETYPE, PREFERENCE):
         for name, run in expected("1.2.0", kind).items():
@@ -323,7 +319,6 @@ def test_the_first_release_without_a_name_is_told(text, kind, name, gone):
 # The file and its cost
 
 
-@needs_facts
 def test_the_facts_and_the_table_give_the_same_file():
     assert make_catalogue.make({version: make_catalogue.of_table(version) for version in deployed()}) == make_catalogue.make(
         deployed()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
+import measured
 import pytest
 
 from krm_fn.fields.instancetype import INSTANCETYPE
@@ -13,7 +11,6 @@ from krm_fn.fields.verbs import PLAIN
 from krm_fn.releases import NEWEST_PATCH
 from krm_fn.schema import table
 
-API = Path(__file__).resolve().parents[1].parent / "shared" / "api" / "fields.json"
 SPECS = {"v1beta1.VirtualMachineInstancetypeSpec": INSTANCETYPE, "v1beta1.VirtualMachinePreferenceSpec": PREFERENCE}
 
 OLDEST = min(NEWEST_PATCH)
@@ -24,9 +21,7 @@ MERGED = ("v1.FeatureHyperv", "v1.DiskIOThreads")
 
 @pytest.fixture(scope="module")
 def types() -> dict:
-    if not API.exists():
-        pytest.skip("the API's field list is not here")
-    return json.loads(API.read_text())["types"]
+    return measured.fields()["types"]
 
 
 def oldest(forms: object) -> dict:

@@ -7,28 +7,23 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
-from functools import cache
 from random import Random
 from typing import Any
 
 import pytest
-from test_parity import RELEASES, cases, resource_list
+from measured import Cases, files
+from test_parity import resource_list
 
 from krm_fn import function, stream, whole
 from krm_fn.errors import InputError
 from krm_fn.paths import as_list, as_map, copy, get
 from krm_fn.yamlio import dump
 
-FILES = ("matrix-v1.9.0", *RELEASES, "revisions-v1.6.6", "admission-v1.9.0", "inference-v1.9.0")
+FILES = files("matrix", "fuzz", "revisions", "admission", "inference")
 FLEETS = 12  # of each file
 NAMES = ("vm", "web", "db-x", "5", "y")
 LABELS = ("a{}", "no", "{}", "x y", "it's {}", "null")
 TEMPLATE = ("spec", "template", "spec")
-
-
-@cache
-def bundles(name: str) -> tuple[dict[str, Any], ...]:
-    return tuple(case for case in cases(name) if isinstance(case.get("items"), list))
 
 
 def another(vm: dict[str, Any], rng: Random, sizes: list[str]) -> dict[str, Any]:
@@ -50,10 +45,10 @@ def another(vm: dict[str, Any], rng: Random, sizes: list[str]) -> dict[str, Any]
     return vm
 
 
-def fleet(name: str, rng: Random) -> bytes:
+def fleet(bundles: list[dict[str, Any]], rng: Random) -> bytes:
     """A list of the objects of some bundles, with each VM up to eight times."""
     mode = rng.choice(["expand", "expand", "annotate"])
-    chosen = [resource_list(case, mode=mode, presets="ignore") for case in rng.sample(bundles(name), rng.randint(1, 6))]
+    chosen = [resource_list(case, mode=mode, presets="ignore") for case in rng.sample(bundles, rng.randint(1, 6))]
     objects = [item for given in chosen for item in given["items"]]
     sizes = [obj["metadata"]["name"] for obj in objects if isinstance(obj, dict) and "type" in str(obj.get("kind"))] or ["none"]
     items = []
@@ -74,10 +69,11 @@ def ran(run: Callable[[bytes, Any, Any], int], data: bytes) -> tuple[int, bytes,
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_measured_vms_in_a_fleet_are_rendered_as_all_at_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_measured_vms_in_a_fleet_are_rendered_as_all_at_once(name: str, cases: Cases, monkeypatch: pytest.MonkeyPatch) -> None:
+    bundles = [case for case in cases(name) if isinstance(case.get("items"), list)]
     for seed in range(FLEETS):
         rng = Random(f"{name} {seed}")
-        data = fleet(name, rng)
+        data = fleet(bundles, rng)
         wanted = ran(whole.run, data)
         with monkeypatch.context() as patch:
             patch.delattr(whole, "run")

@@ -1,14 +1,11 @@
 """The rules about objects that VMs name: what is missing, what was renamed, and the table of the places that name them."""
 
-import json
-from pathlib import Path
-
+import measured
 import pytest
 from linting import GROUP, about, claim, machine, on_claim, pool, said, thing
 
 from krm_fn.rules.mentions import DATA_VOLUME, EACH, INSTANCE
 
-FIELDS = Path(__file__).resolve().parents[1].parent / "shared" / "api" / "fields.json"
 VOLUMES = "spec.template.spec.volumes[0]"
 
 
@@ -231,9 +228,7 @@ def test_a_pools_matcher_is_blamed_from_the_pools_root():
     ("rows", "root"), [(INSTANCE, "v1.VirtualMachineInstanceSpec"), (DATA_VOLUME, "v1beta1.DataVolumeSpec")]
 )
 def test_every_place_of_the_table_is_one_of_the_api(rows, root):
-    if not FIELDS.exists():
-        pytest.skip("the API's fields lie beside the checkout only")
-    types = json.loads(FIELDS.read_text())["types"]
+    types = measured.fields()["types"]
 
     def forms(node):
         return [form["type"] if isinstance(form, dict) else form for form in (node if isinstance(node, list) else [node])]

@@ -1,27 +1,16 @@
-"""KubeVirt's measured answers, through the whole function; the full files where they lie beside the checkout."""
+"""KubeVirt's measured answers, through the whole function."""
 
-import gzip
 import json
 import re
-from pathlib import Path
 
 import pytest
+from measured import files
 
 import krm_fn
 
-SHARED = Path(__file__).resolve().parents[1].parent / "shared" / "parity"
-LOCAL = Path(__file__).resolve().parents[1] / "fixtures" / "parity"
-RELEASES = ("fuzz-v1.9.0", "fuzz-v1.8.4", "fuzz-v1.7.4", "fuzz-v1.6.6", "fuzz-v1.5.3", "fuzz-v1.4.1")
-WITH_EXPANSION = ("matrix-v1.9.0", *RELEASES, "inference-v1.9.0", "revisions-v1.6.6")
+RELEASES = files("fuzz")
+WITH_EXPANSION = files("matrix", "fuzz", "inference", "revisions")
 WITH_INSTANCES = ("matrix-v1.9.0", "fuzz-v1.9.0", "fuzz-v1.8.4", "fuzz-v1.7.4")
-
-
-def cases(name):
-    path = SHARED / f"{name}.jsonl.gz"
-    if not path.exists():
-        path = LOCAL / f"{name}.jsonl.gz"
-    with gzip.open(path) as lines:
-        yield from map(json.loads, lines)
 
 
 def resource_list(case, **spec):
@@ -72,16 +61,8 @@ def conflict_paths(message):
     return set(found.group(1).split(", ")) if found else set()
 
 
-def note_if_sampled(record_property, name):
-    full = (SHARED / f"{name}.jsonl.gz").exists()
-    record_property(
-        "parity", "all cases" if full else "the sample in fixtures/parity; the full files are not beside the checkout"
-    )
-
-
 @pytest.mark.parametrize("name", WITH_EXPANSION)
-def test_expansion_agrees(name, record_property):
-    note_if_sampled(record_property, name)
+def test_expansion_agrees(name, cases):
     wrong = []
     count = 0
     for case in cases(name):
@@ -106,8 +87,7 @@ def test_expansion_agrees(name, record_property):
 
 
 @pytest.mark.parametrize("name", WITH_INSTANCES)
-def test_instances_agree(name, record_property):
-    note_if_sampled(record_property, name)
+def test_instances_agree(name, cases):
     wrong = []
     count = 0
     for case in cases(name):
@@ -131,7 +111,7 @@ def same_instance(instance, answer):
     return instance["spec"] == answer["spec"] and theirs == answer["annotations"] and labels == answer["labels"]
 
 
-def test_every_pair_of_the_builtin_catalogue_renders_as_with_its_objects_in_the_bundle():
+def test_every_pair_of_the_builtin_catalogue_renders_as_with_its_objects_in_the_bundle(cases):
     wrong = []
     for case in cases("matrix-v1.9.0"):
         (given,) = of_kind("VirtualMachine", case["items"]).values()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from functions import instancetype, run, vm
-from test_parity import RELEASES, cases, expected_vm, key, of_kind, resource_list
+from test_parity import RELEASES, expected_vm, key, of_kind, resource_list
 
 import krm_fn
 from krm_fn.paths import copy, drop, get, leaves
@@ -174,9 +174,9 @@ def test_user_data_of_any_shape_is_left_alone(domain, metadata):
     assert preview["kind"] == "VirtualMachineInstance"
 
 
-def answers(name):
+def answers(cases):
     """(case, the VM as it came, as KubeVirt's admission stores it) of every VM that was admitted."""
-    for case in cases(name):
+    for case in cases:
         given = of_kind("VirtualMachine", case["items"])
         for vm_key, answer in case["expect"].items():
             if "admitted" in answer:
@@ -206,14 +206,14 @@ def as_measured(stored, admitted):
 
 
 @pytest.mark.parametrize("name", RELEASES)
-def test_a_vm_that_keeps_its_references_is_what_kubevirts_admission_stores(name):
-    wrong, seen = [], 0
-    for case, given, admitted in answers(name):
+def test_a_vm_that_keeps_its_references_is_what_kubevirts_admission_stores(name, cases):
+    wrong, seen, measured = [], 0, list(cases(name))
+    for case, given, admitted in answers(measured):
         rendered = rendered_vm(case, given, mode="snapshot")
         if rendered is not None:
             seen += 1
             wrong += [case["id"]] if as_measured(copy(rendered), admitted) != admitted else []
-    assert (wrong, seen > 500) == ([], True)
+    assert (wrong, seen > len(measured) / 2) == ([], True)
 
 
 def added(given, admitted):
@@ -224,18 +224,18 @@ def added(given, admitted):
 
 
 @pytest.mark.parametrize("name", RELEASES)
-def test_all_that_admission_adds_is_in_an_expanded_vm(name):
-    wrong, seen = [], 0
-    for case, given, admitted in answers(name):
+def test_all_that_admission_adds_is_in_an_expanded_vm(name, cases):
+    wrong, seen, measured = [], 0, list(cases(name))
+    for case, given, admitted in answers(measured):
         rendered = rendered_vm(case, given)
         if rendered is not None:
             seen += 1
             wrong += [(case["id"], path) for path, value in added(given, admitted) if get(rendered, path) != value]
-    assert (wrong, seen > 300) == ([], True)
+    assert (wrong, seen > len(measured) / 5) == ([], True)
 
 
-def test_admitting_a_pinned_vm_again_changes_nothing():
-    for case, given, _ in answers("fuzz-v1.9.0"):
+def test_admitting_a_pinned_vm_again_changes_nothing(cases):
+    for case, given, _ in answers(cases("fuzz-v1.9.0")):
         rendered = rendered_vm(case, given)
         if rendered is not None:
             again = {**case, "items": [rendered if item is given else item for item in case["items"]]}

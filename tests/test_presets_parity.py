@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
+import measured
 import pytest
-import yaml
 
 from krm_fn.bundle import Entry
 from krm_fn.presets import apply_presets
 from krm_fn.releases import Release
 
-CASES = Path(__file__).resolve().parents[1].parent / "shared" / "parity" / "presets.yaml"
 RELEASES = {
     "v0.3": Release(version=(0, 3, 0)),
     "v0.4-v0.8": Release(version=(0, 6, 0)),
@@ -26,19 +24,12 @@ YOUNGER = {"ioThreadsPolicy": ("v0.3", "v0.4-v0.8")}
 
 
 def cases():
-    if not CASES.exists():
-        return []
     return [
         pytest.param(case, profile, expect, id=f"{case['case']}, {profile}")
-        for case in yaml.safe_load(CASES.read_text())
+        for case in measured.preset_cases()
         for expect in case["expect"]
         for profile in expect["profiles"]
     ]
-
-
-@pytest.mark.skipif(not CASES.exists(), reason="shared/parity/presets.yaml is not here")
-def test_the_cases_are_all_there():
-    assert len(cases()) == 43 * 4
 
 
 @pytest.mark.parametrize(("case", "profile", "expect"), cases())

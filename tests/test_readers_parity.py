@@ -6,10 +6,10 @@ import io
 import re
 from typing import TYPE_CHECKING, Any
 
+import measured
 import pytest
-import test_presets_parity as presets
-from test_parity import LOCAL, SHARED, note_if_sampled, resource_list
-from test_parity import cases as bundles
+from test_parity import resource_list
+from test_presets_parity import preset_of
 from test_yamlio_safety import HEAD, SIZE
 
 from krm_fn import config, core, function, results
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from krm_fn.yamlio import ListText
 
 PRESETS = "presets"
-FILES = (*sorted({path.name.partition(".jsonl")[0] for folder in (SHARED, LOCAL) for path in folder.glob("*.gz")}), PRESETS)
+FILES = (*measured.files("admission", "fuzz", "inference", "matrix", "objects", "revisions"), PRESETS)
 
 # What Go's writer quotes though YAML 1.2 readers need no quotes: former booleans, numbers with colons, dates, a merge.
 FORMER = re.compile(
@@ -60,13 +60,9 @@ IGNORED = (
 )
 
 
-def cases(name: str) -> Iterator[dict[str, Any]]:
-    yield from bundles_of_presets() if name == PRESETS else bundles(name)
-
-
 def bundles_of_presets() -> Iterator[dict[str, Any]]:
-    """The cases about presets, which have a form of their own; the rest of them varies releases that can't be asked for."""
-    for case in {param.values[0]["case"]: param.values[0] for param in presets.cases()}.values():
+    """The cases about presets, which have a form of their own; they vary releases, too, that can't be asked for."""
+    for case in measured.preset_cases():
         vm = case["vm"]
         template = {
             "metadata": {"labels": vm["labels"], "annotations": vm.get("annotations", {})},
@@ -78,7 +74,7 @@ def bundles_of_presets() -> Iterator[dict[str, Any]]:
             "metadata": {"name": "vm"},
             "spec": {"running": True, "template": template},
         }
-        items = [*map(presets.preset_of, case["presets"]), machine]
+        items = [*map(preset_of, case["presets"]), machine]
         yield {"id": case["case"], "kubevirt": "1.9", "items": items}
 
 
@@ -160,12 +156,10 @@ def differing(case: dict[str, Any], plain: ListText, data: bytes) -> Iterator[st
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_both_readers_lead_to_the_same(name: str, record_property: Any) -> None:
-    if name != PRESETS:
-        note_if_sampled(record_property, name)
+def test_both_readers_lead_to_the_same(name: str, cases: measured.Cases, record_property: Any) -> None:
     wrong: list[tuple[str, list[str]]] = []
     count = left = 0
-    for case in cases(name):
+    for case in bundles_of_presets() if name == PRESETS else cases(name):
         data = kustomized(case)
         plain = read_plain_list(data, "")
         assert isinstance(plain, PlainList), case["id"]

@@ -1,27 +1,14 @@
 """Resolving against what KubeVirt itself answered."""
 
-import gzip
-import json
 import re
-from pathlib import Path
 
 import pytest
+from measured import files
 
 from krm_fn import releases
 from krm_fn.bundle import Bundle, effective_namespace
 from krm_fn.resolve import Resolver
 
-PARITY = Path(__file__).resolve().parents[1].parent / "shared" / "parity"
-FILES = (
-    "inference-v1.9.0",
-    "revisions-v1.6.6",
-    "fuzz-v1.4.1",
-    "fuzz-v1.5.3",
-    "fuzz-v1.6.6",
-    "fuzz-v1.7.4",
-    "fuzz-v1.8.4",
-    "fuzz-v1.9.0",
-)
 REFUSED_AT_ONCE = {
     *("bad-shape", "no-name", "name-and-inference", "kind-and-inference", "bad-policy"),
     *("unknown-volume", "unsupported-volume", "unsupported-source", "missing-label", "missing-source"),
@@ -29,14 +16,9 @@ REFUSED_AT_ONCE = {
 NOT_FOUND = re.compile(r"not found$|got unexpected kind|ControllerRevision")
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_every_case_is_refused_found_and_stored_as_kubevirt_does(name):
-    file = PARITY / f"{name}.jsonl.gz"
-    if not file.exists():
-        pytest.skip(f"{file} is not there: parity cases are kept outside the repository")
-    with gzip.open(file, "rt") as lines:
-        cases = [json.loads(line) for line in lines]
-    assert [difference for case in cases for difference in _differences(case)] == []
+@pytest.mark.parametrize("name", files("inference", "revisions", "fuzz"))
+def test_every_case_is_refused_found_and_stored_as_kubevirt_does(name, cases):
+    assert [difference for case in cases(name) for difference in _differences(case)] == []
 
 
 def _differences(case):

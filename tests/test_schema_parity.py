@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import measured
 import pytest
 
 from krm_fn import releases
@@ -14,30 +12,9 @@ from krm_fn.resource import kind_of, name_of, namespace_of
 from krm_fn.schema.checking import check
 from krm_fn.schema.flaws import ELSEWHERE, TYPE, UNKNOWN, UNQUOTED
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-CASES = Path(__file__).resolve().parents[1].parent / "shared" / "parity"
-pytestmark = pytest.mark.skipif(not CASES.is_dir(), reason="the parity cases are not beside this checkout")
 STRANGE = (UNKNOWN, ELSEWHERE, TYPE, UNQUOTED)
-
-# How many cases of each file are read: all of those about admission, a part of the others.
-FILES = {
-    "admission-v1.9.0": 4000,
-    "objects-v1.9.0": 2500,
-    "fuzz-v1.9.0": 400,
-    "fuzz-v1.8.4": 200,
-    "fuzz-v1.7.4": 200,
-    "fuzz-v1.6.6": 200,
-    "fuzz-v1.5.3": 200,
-    "fuzz-v1.4.1": 200,
-}
-
-
-def cases(file: str) -> Iterator[dict[str, Any]]:
-    with gzip.open(CASES / f"{file}.jsonl.gz", "rt") as lines:
-        for _, line in zip(range(FILES[file]), lines, strict=False):
-            yield json.loads(line)
+ADMISSION = measured.files("admission", "objects")
+FILES = {**dict.fromkeys(ADMISSION, 1), **dict.fromkeys(measured.files("fuzz"), 5)}  # of the others, every fifth case is read
 
 
 def answer(case: dict[str, Any], obj: dict[str, Any]) -> dict[str, Any]:
@@ -49,9 +26,9 @@ def answer(case: dict[str, Any], obj: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_what_kubevirt_wrote_has_no_strange_field_and_what_it_admitted_is_not_refused(file: str) -> None:
+def test_what_kubevirt_wrote_has_no_strange_field_and_what_it_admitted_is_not_refused(file: str, cases: measured.Cases) -> None:
     strange, refused = [], []
-    for case in cases(file):
+    for case in cases(file, every=FILES[file]):
         release = releases.parse(case["kubevirt"])
         for obj in case["items"]:
             for flaw in check(obj, release):
@@ -60,10 +37,10 @@ def test_what_kubevirt_wrote_has_no_strange_field_and_what_it_admitted_is_not_re
     assert (strange, refused) == ([], [])
 
 
-@pytest.mark.parametrize("file", ["admission-v1.9.0", "objects-v1.9.0"])
+@pytest.mark.parametrize("file", ADMISSION)
 def test_what_kubevirts_schema_or_decoder_refused_is_refused(file: str) -> None:
     count, missed = 0, []
-    for case in cases(file):
+    for case in measured.cases(file):  # all: only few were refused so
         release = releases.parse(case["kubevirt"])
         for obj in case["items"]:
             found = answer(case, obj)

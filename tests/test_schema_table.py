@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
+import measured
 import pytest
 from api_table import decode
 from upstream import package_releases, version_of
@@ -13,10 +13,6 @@ from upstream import package_releases, version_of
 from krm_fn import releases
 from krm_fn.bundle import Bundle
 from krm_fn.schema import FILE, examine, has_strange_key, table
-
-ROOT = Path(__file__).resolve().parents[1]
-FIELDS = ROOT.parent / "shared" / "api" / "fields.json"
-needs_fields = pytest.mark.skipif(not FIELDS.exists(), reason="the facts about the API's fields are not beside this checkout")
 
 ALL = [releases.parse(f"1.{minor}") for minor in range(4, 10)]
 
@@ -103,10 +99,9 @@ def loose(words: str) -> str:
     return " ".join([word.replace(bare, "integer") if bare in NUMBERS else word, *kept])
 
 
-@needs_fields
 @pytest.mark.parametrize("release", ["v1.4.1", "v1.5.3", "v1.6.6", "v1.7.4", "v1.8.4", "v1.9.0"])
 def test_the_table_says_of_a_field_what_the_facts_say(release: str) -> None:
-    wanted = said(release, json.loads(FIELDS.read_text()))
+    wanted = said(release, measured.fields())
     table_says = decode(Path(FILE).read_text(), package_releases())[version_of(release.removeprefix("v"))]
     found = {
         name: {field: loose(words).removesuffix("?" * (field == "status")) for field, words in fields.items()}

@@ -1,7 +1,8 @@
 """Twins: of VMs that differ only in what nobody reads, what is said of one alone is said of each."""
 
 import pytest
-from test_parity import RELEASES, cases, resource_list
+from measured import cases, files
+from test_parity import resource_list
 
 from krm_fn import config, core, rules
 from krm_fn.bundle import Bundle
@@ -13,7 +14,7 @@ from krm_fn.schema import table
 from krm_fn.twins import LARGEST, REFERENCES, ROWS, Twin, dumped, read
 
 FLEET = "fleet"
-FILES = ("admission-v1.9.0", "matrix-v1.9.0", *RELEASES, *(f"{FLEET} {minor}" for minor in ("1.4", "1.9")))
+FILES = (*files("admission", "matrix", "fuzz"), *(f"{FLEET} {minor}" for minor in ("1.4", "1.9")))
 MOST = 4  # cases of a file
 ALONE = {rule for rule, family in rules.ids().items() if family in ("vm", "schema", "admission")}  # they judge one VM by itself
 VM = "VirtualMachine"

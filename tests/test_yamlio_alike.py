@@ -94,6 +94,17 @@ def found(texts: list[str], use: int) -> list[tuple[str, str]]:
     return pairs
 
 
+def test_most_texts_of_a_fleet_are_told_by_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_at = []
+    by_lines = Shapes.look
+    monkeypatch.setattr(Shapes, "look", lambda *told: looked_at.append(told) or by_lines(*told))
+    shapes = Shapes(uses_of)
+    texts = [TEXTS[-1].replace("000013", f"{number:06}") for number in range(300)]
+    assert learn(shapes, texts[0])
+    assert all(look(shapes, text) for text in texts)
+    assert len(looked_at) < 5
+
+
 @settings(max_examples=300, deadline=None)
 @given(st.integers(0, 2**32), st.sampled_from([TEXT, ANY]))
 def test_texts_of_one_shape_are_plain_and_have_the_same_keys(seed: int, use: int) -> None:
@@ -138,14 +149,3 @@ def test_a_stencil_tells_what_the_lines_tell(seed: int) -> None:
             assert stand_in is None or unread(stand_in) == unread(read_item(text)[0])
         else:
             learn(shapes, text)
-
-
-def test_most_texts_of_a_fleet_are_told_by_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    looked_at = []
-    by_lines = Shapes.look
-    monkeypatch.setattr(Shapes, "look", lambda *told: looked_at.append(told) or by_lines(*told))
-    shapes = Shapes(uses_of)
-    texts = [TEXTS[-1].replace("000013", f"{number:06}") for number in range(300)]
-    assert learn(shapes, texts[0])
-    assert all(look(shapes, text) for text in texts)
-    assert len(looked_at) < 5

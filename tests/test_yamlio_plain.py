@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import runpy
 from pathlib import Path
 from random import Random
 from typing import Any
 
+import measured
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -24,7 +24,6 @@ from krm_fn.yamlio.plain.tree import tree
 from krm_fn.yamlio.positions import read_positions
 
 ROOT = Path(__file__).resolve().parents[1]
-RECORDED = ROOT.parent / "shared/parity/yaml.json"
 FILES = sorted(
     path for folder in ("fixtures", "kustomization-examples", "docs") for path in ROOT.joinpath(folder).rglob("*.yaml")
 )
@@ -88,9 +87,8 @@ def test_files_of_the_project_read_alike(path: Path) -> None:
         agrees("- " + "\n  ".join(lines) + "\n")
 
 
-@pytest.mark.skipif(not RECORDED.exists(), reason="the recorded documents are not here")
 def test_recorded_documents_read_alike() -> None:
-    for document in json.loads(RECORDED.read_text())["documents"]:
+    for document in measured.documents():
         agrees(document["yaml"])
         agrees(document["yaml"] + "\n")
 

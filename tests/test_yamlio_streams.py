@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import runpy
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
 
+import measured
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -21,7 +21,6 @@ from krm_fn.yamlio.documents import read_documents
 from krm_fn.yamlio.streams import ODD, PlainStream, read_plain_stream
 
 ROOT = Path(__file__).resolve().parents[1]
-RECORDED = ROOT.parent / "shared/parity/yaml.json"
 FILES = sorted(
     path for folder in ("fixtures", "kustomization-examples", "docs") for path in ROOT.joinpath(folder).rglob("*.y*ml")
 )
@@ -95,9 +94,8 @@ def test_files_of_the_project_are_read_written_and_placed_alike(path: Path) -> N
         placed_alike(texts)
 
 
-@pytest.mark.skipif(not RECORDED.exists(), reason="the recorded documents are not here")
 def test_recorded_documents_are_read_alike() -> None:
-    documents = [document["yaml"] for document in json.loads(RECORDED.read_text())["documents"]]
+    documents = [document["yaml"] for document in measured.documents()]
     taken = [both(text.encode()) for text in documents]
     pairs = [both(f"{VM}---\n{text}\n---\n{VM}".encode()) for text in documents]
     assert sum(map(bool, taken)) > len(documents) / 2
