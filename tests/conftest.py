@@ -17,12 +17,13 @@ from pathlib import Path
 import measured
 import pytest
 from building import HERE, image_of, once
-from running import ROOT
+from running import HOSTS, PODMAN, ROOT, absent, fetched, on_path, passed, run
 
 BUNDLE = ROOT / "kustomization-examples" / "quickstart" / "bundle"
 
 # The oldest supported release and the two newest that Debian ships; and what the machine has, where it has one.
-KUSTOMIZE = ("4.5.4", "5.6.0", "5.8.1", *(["on the PATH"] if shutil.which("kustomize") else []))
+ON_PATH = "on the PATH"
+KUSTOMIZE = ("4.5.4", "5.6.0", "5.8.1", *([ON_PATH] if shutil.which("kustomize") else []))
 
 IMAGE = "localhost/kubevirt-render:test"
 LATEST = "localhost/kubevirt-render:latest"  # the examples' name for it
@@ -71,38 +72,27 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 @pytest.fixture(params=KUSTOMIZE)
 def kustomize(request: pytest.FixtureRequest) -> str:
     """The kustomize binary of one release."""
-    release = request.param
-    fetched = ROOT / ".hosts" / release / "kustomize"
-    found = str(fetched) if fetched.exists() else shutil.which("kustomize") if release == "on the PATH" else None
-    if not found:
-        pytest.skip(f"no kustomize {release}: .ci/hosts fetches the releases that are tested")
-    return found
+    return on_path("kustomize") if request.param == ON_PATH else fetched(request.param)
 
 
 @pytest.fixture
 def kpt() -> str:
     """The kpt binary."""
-    found = shutil.which("kpt")
-    if not found:
-        pytest.skip("no kpt on the PATH")
-    return found
+    return on_path("kpt")
 
 
 @pytest.fixture
 def kubectl() -> str:
     """The kubectl binary."""
-    found = shutil.which("kubectl")
-    if not found:
-        pytest.skip("no kubectl on the PATH")
-    return found
+    return on_path("kubectl")
 
 
 @pytest.fixture(scope="session")
 def podman(environment: dict[str, str]) -> dict[str, str]:
     """The environment in which podman runs, and answers to `docker` too."""
-    folder = ROOT / ".hosts" / "podman"
+    folder = HOSTS / "podman"
     if not (folder / "ready").exists():
-        pytest.skip("podman is not set up: .ci/hosts does it, as root on Debian")
+        absent(PODMAN)
     return {
         **environment,
         "CONTAINERS_STORAGE_CONF": str(folder / "storage.conf"),
@@ -114,7 +104,7 @@ def podman(environment: dict[str, str]) -> dict[str, str]:
 @pytest.fixture(scope="session")
 def image(podman: dict[str, str]) -> str:
     """The name of the image, built from the Dockerfile as it stands. Workers that build at once wait for each other."""
-    with (ROOT / ".hosts" / "podman" / "ready").open() as lock:
+    with (HOSTS / "podman" / "ready").open() as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         image_of(ROOT, podman, "-t", IMAGE, "-t", LATEST)
     return IMAGE

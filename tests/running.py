@@ -6,10 +6,19 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
+HOSTS = ROOT / ".hosts"  # what .ci/hosts fetches
+NEWEST_KUSTOMIZE = HOSTS / "5.8.1"  # the folder of the newest kustomize
+PODMAN = "podman that .ci/hosts has set up"
+HOW_TO_GET = {
+    "kpt": "put it on the PATH, see https://kpt.dev/installation",
+    "kubectl": "put it on the PATH, see https://kubernetes.io/docs/tasks/tools",
+    PODMAN: "run .ci/hosts as root on Debian",
+}
 
 
 def run(*command: str, cwd: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
@@ -22,9 +31,21 @@ def passed(ran: subprocess.CompletedProcess[str]) -> str:
     return ran.stdout
 
 
+def absent(program: str) -> NoReturn:
+    """Skips the test for want of a program, and says how to get it."""
+    pytest.skip(f"no {program}: {HOW_TO_GET.get(program, 'run .ci/hosts')}")
+
+
+def on_path(program: str, path: str | None = None) -> str:
+    """Where a program is on the PATH, or on another path; the test skips where it is absent."""
+    return shutil.which(program, path=path) or absent(program)
+
+
+def fetched(release: str) -> str:
+    """The kustomize of a release; the test skips where it is absent."""
+    return shutil.which("kustomize", path=HOSTS / release) or absent(f"kustomize {release}")
+
+
 def tool(name: str) -> str:
-    """A program of the group `release`; the test skips where it isn't installed."""
-    found = shutil.which(name, path=f"{ROOT / '.hosts/tools/bin'}:{os.environ['PATH']}")
-    if not found:
-        pytest.skip(f"no {name}: .ci/hosts installs the group `release`")
-    return found
+    """A program of the group `release`; the test skips where it is absent."""
+    return on_path(name, f"{HOSTS / 'tools' / 'bin'}:{os.environ['PATH']}")

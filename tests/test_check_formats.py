@@ -2,22 +2,21 @@
 
 import json
 import re
-from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import jsonschema
 import pytest
 import xmlschema
 from checking import CONFLICT, IGNORED, SIZE, check, write
+from running import HOSTS, ROOT, absent
 from sarif_pydantic import Sarif
 
 from krm_fn import yamlio
 from krm_fn.cli.formats import FORMATS
 
-ROOT = Path(__file__).resolve().parents[1]
 SCHEMAS = ROOT / "tests" / "schemas"
 PLANTED = ROOT / "fixtures" / "planted" / "first"
-JUNIT = ROOT / ".hosts" / "junit-10.xsd"
+JUNIT = HOSTS / "junit-10.xsd"
 RULES_URL = "https://kubevirt-render.dev/rules/"
 
 
@@ -264,7 +263,7 @@ def keys_of(value, path=()):
 
 def test_junit_is_valid_against_its_published_schema(tmp_path):
     if not JUNIT.exists():
-        pytest.skip("JUnit's schema is not in .hosts; .ci/hosts gets it")
+        absent("schema of JUnit")
     assert list(xmlschema.XMLSchema(JUNIT).iter_errors(planted(tmp_path, "junit"))) == []
 
 

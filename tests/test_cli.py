@@ -6,11 +6,9 @@ import shutil
 import stat
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).resolve().parents[1]
+from running import NEWEST_KUSTOMIZE, ROOT, on_path
 
 VM = """\
 # the shop's web server
@@ -353,22 +351,22 @@ def test_in_place_needs_files(tmp_path, arguments):
 # ---- kustomize
 
 
-def kustomize():
-    found = os.environ.get("KUSTOMIZE") or shutil.which("kustomize") or shutil.which("kubectl")
-    if not found:
-        pytest.skip("needs kustomize or kubectl on the PATH")
-    return [found, "kustomize"] if Path(found).name == "kubectl" else [found, "build"]
+@pytest.fixture
+def build(monkeypatch):
+    """A command that builds a kustomization, and is on the PATH."""
+    monkeypatch.setenv("PATH", f"{os.environ['PATH']}:{NEWEST_KUSTOMIZE}")
+    return ["kubectl", "kustomize"] if shutil.which("kubectl") else [on_path("kustomize"), "build"]
 
 
+@pytest.mark.usefixtures("build")
 def test_a_kustomization_is_built_and_rendered(folder):
-    kustomize()
     (folder / "kustomization.yaml").write_text("namePrefix: my-\nresources: [vm.yaml, sizes/small.yml]\n")
     done = render("-k", ".", "--fail-on", "never", "-o", "json", cwd=folder)
     assert [item["metadata"]["name"] for item in json.loads(done.stdout)["items"]] == ["my-small", "my-web"]
 
 
+@pytest.mark.usefixtures("build")
 def test_a_build_that_fails_is_passed_on(folder):
-    kustomize()
     (folder / "kustomization.yaml").write_text("resources: [absent.yaml]\n")
     done = render("-k", ".", cwd=folder)
     assert (done.returncode, done.stdout) == (1, "")
@@ -382,12 +380,11 @@ def test_no_kustomize_on_the_path_is_an_error(folder):
     assert done.stderr == "kubevirt-render: error: neither kustomize nor kubectl is on the PATH; one of them has to build .\n"
 
 
-def test_a_patch_is_what_kustomize_needs_to_render_the_same(folder):
-    command = kustomize()
+def test_a_patch_is_what_kustomize_needs_to_render_the_same(folder, build):
     patches = render("-o", "patch", ".", cwd=folder).stdout
     kustomization = "resources: [vm.yaml, sizes/small.yml]\npatches:\n" + patches
     (folder / "kustomization.yaml").write_text(kustomization)
-    built = subprocess.run([*command, "."], cwd=folder, capture_output=True, text=True, check=False)
+    built = subprocess.run([*build, "."], cwd=folder, capture_output=True, text=True, check=False)
     assert (built.returncode, built.stderr) == (0, "")
     direct = render(".", "-o", "json", cwd=folder).stdout
     patched = render("-", "-o", "json", cwd=folder, stdin=built.stdout).stdout

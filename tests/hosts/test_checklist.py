@@ -368,10 +368,7 @@ def test_24_rendering_what_was_rendered_changes_nothing(sent: str) -> None:
     assert (again.stdout, again.returncode) == (once.stdout, once.returncode)
 
 
-def test_25_what_is_not_rendered_is_left_byte_by_byte(tmp_path: Path, environment: dict[str, str]) -> None:
-    kpt = shutil.which("kpt")
-    if not kpt:
-        pytest.skip("no kpt on the PATH")
+def test_25_what_is_not_rendered_is_left_byte_by_byte(kpt: str, tmp_path: Path, environment: dict[str, str]) -> None:
     (tmp_path / "Kptfile").write_text(KPTFILE)
     (tmp_path / "oddities.yaml").write_text(ODDITIES)
     settled(kpt, tmp_path, environment)

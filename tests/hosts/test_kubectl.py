@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import stat
 from pathlib import Path
 
@@ -17,11 +16,7 @@ CONFIG = RENDER.partition("  annotations:")[0]
 PLACE = "kubevirt-render.dev/v1alpha1/rendervirtualmachines/RenderVirtualMachines"
 BUILD = ("kubectl", "kustomize", "--enable-alpha-plugins", ".")
 
-
-@pytest.fixture(autouse=True)
-def kubectl() -> None:
-    if not shutil.which("kubectl"):
-        pytest.skip("no kubectl on the PATH")
+pytestmark = pytest.mark.usefixtures("kubectl")
 
 
 @pytest.fixture

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from running import ROOT, passed, run
+from running import fetched, on_path, passed, run
 from test_kustomize import RENDER, SMALL, VM, objects, write
 
 from krm_fn import yamlio
@@ -51,10 +50,7 @@ class Way:
 def way(request: pytest.FixtureRequest, tmp_path: Path, environment: dict[str, str]) -> Way:
     program, _, form = request.param.rpartition(" ")
     release = program.partition(" ")[2]
-    found = shutil.which("kubectl") if program == "kubectl" else ROOT / ".hosts" / release / "kustomize"
-    if not found or not Path(found).exists():
-        pytest.skip(f"no {program}: .ci/hosts fetches what can be had")
-    command = (str(found), "kustomize") if program == "kubectl" else (str(found), "build")
+    command = (on_path("kubectl"), "kustomize") if program == "kubectl" else (fetched(release), "build")
     if form == "exec":
         return Way(RENDER, (*command, "--enable-exec"), environment)
     if form == "image":
@@ -185,19 +181,15 @@ def test_validators_can_not_be_used(way: Way, folder: Callable[[str], Path]) -> 
     assert "validator shouldn't modify the resource map" in ran.stderr
 
 
-def test_kpt_doc_shows_what_the_image_is_for(image: str, podman: dict[str, str], tmp_path: Path) -> None:
-    kpt = shutil.which("kpt")
-    if not kpt:
-        pytest.skip("no kpt on the PATH")
+def test_kpt_doc_shows_what_the_image_is_for(kpt: str, image: str, podman: dict[str, str], tmp_path: Path) -> None:
     environment = {**podman, "KPT_FN_RUNTIME": "podman"}
     ran = run(kpt, "fn", "doc", "-i", image, cwd=tmp_path, environment=environment)
     assert "Render KubeVirt virtual machines offline" in passed(ran)
 
 
-def test_kpt_runs_the_image_with_a_config_and_shows_findings(image: str, podman: dict[str, str], tmp_path: Path) -> None:
-    kpt = shutil.which("kpt")
-    if not kpt:
-        pytest.skip("no kpt on the PATH")
+def test_kpt_runs_the_image_with_a_config_and_shows_findings(
+    kpt: str, image: str, podman: dict[str, str], tmp_path: Path
+) -> None:
     write(tmp_path, vm=VM.replace("name: small", "name: smal"), small=SMALL, render=CONFIG + "spec: {mode: validate}\n")
     (tmp_path / "Kptfile").write_text(
         "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: app}\n"
@@ -214,15 +206,13 @@ def test_kpt_runs_the_image_with_a_config_and_shows_findings(image: str, podman:
 
 def test_a_container_is_given_no_network_and_no_root(image: str, podman: dict[str, str], folder: Callable[[str], Path]) -> None:
     """What kustomize asks of `docker`: a wrapper writes its arguments down."""
-    kustomize = ROOT / ".hosts" / "5.8.1" / "kustomize"
-    if not kustomize.exists():
-        pytest.skip("no kustomize 5.8.1: .ci/hosts fetches it")
+    kustomize = fetched("5.8.1")
     wrapper = folder("wrapper") / "docker"
     wrapper.write_text(f'#!/bin/sh\necho "$@" >>{wrapper.parent}/calls\nexec podman "$@"\n')
     wrapper.chmod(0o755)
     environment = {**podman, "PATH": f"{wrapper.parent}{os.pathsep}{podman['PATH']}"}
     app = write(folder("app"), vm=VM, small=SMALL, render=IN_IMAGE, kustomization=PLAIN + RENDERED)
-    passed(run(str(kustomize), "build", "--enable-alpha-plugins", ".", cwd=app, environment=environment))
+    passed(run(kustomize, "build", "--enable-alpha-plugins", ".", cwd=app, environment=environment))
     (call,) = (wrapper.parent / "calls").read_text().splitlines()
     for flags in ("--network none", "--user nobody", "--security-opt=no-new-privileges"):
         assert flags in call

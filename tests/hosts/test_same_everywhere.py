@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from running import ROOT, passed, run
+from running import ROOT, fetched, on_path, passed, run
 from test_argocd import Sidecar, sidecar  # noqa: F401  a fixture
 
 from krm_fn import yamlio
@@ -134,20 +134,6 @@ def argo_cd(host: Host, request: pytest.FixtureRequest) -> Objects:
     played: Sidecar = request.getfixturevalue("sidecar")
     (host.folder / "kustomization.yaml").unlink()  # its build would leave out the local sizes before they are looked for
     return read(passed(played.generate(host.folder, [{"name": "defaults", "string": "cluster"}])))
-
-
-def fetched(release: str) -> str:
-    found = ROOT / ".hosts" / release / "kustomize"
-    if not found.exists():
-        pytest.skip(f"no kustomize {release}: .ci/hosts fetches it")
-    return str(found)
-
-
-def on_path(name: str) -> str:
-    found = shutil.which(name)
-    if not found:
-        pytest.skip(f"no {name} on the PATH")
-    return found
 
 
 def contained(host: Host, request: pytest.FixtureRequest) -> str:
