@@ -1,4 +1,4 @@
-"""Every task by one name: `nox -s tests lint types docs examples wheel zipapp bench`.
+"""Every task by one name: `nox -s quick tests lint types docs examples wheel zipapp bench`.
 
 In a fresh clone each task makes an environment of its own; `nox --no-venv` uses the one nox itself runs in.
 """
@@ -24,6 +24,13 @@ def tests(session: nox.Session) -> None:
     """All tests; arguments after `--` go to pytest."""
     install(session)
     session.run("pytest", "-n", "auto", *session.posargs)
+
+
+@nox.session
+def quick(session: nox.Session) -> None:
+    """In a minute: the first test of each module, and the tests of measured cases over a sample of them."""
+    install(session)
+    session.run("pytest", "-n", "auto", "--quick", *session.posargs)
 
 
 @nox.session

@@ -17,7 +17,7 @@ from pathlib import Path
 import measured
 import pytest
 from building import HERE, image_of, once
-from running import HOSTS, PODMAN, ROOT, absent, fetched, on_path, passed, run
+from running import HOSTS, PODMAN, ROOT, absent, fetched, on_path
 
 BUNDLE = ROOT / "kustomization-examples" / "quickstart" / "bundle"
 
