@@ -11,6 +11,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import signal
 import sys
 from pathlib import Path
 
@@ -30,12 +31,19 @@ LATEST = "localhost/kubevirt-render:latest"  # the examples' name for it
 
 FUNCTION = f"""\
 #!/bin/sh
-exec {sys.executable} -c 'import sys; from krm_fn.main import main; sys.exit(main())' "$@"
+exec "{sys.executable}" -c 'import sys; from krm_fn.main import main; sys.exit(main())' "$@"
 """
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--quick", action="store_true", help="the first test of each module, and a sample of the measured cases")
+
+
+def pytest_configure() -> None:
+    """What tests start and interrupt takes signals, though pytest was started to ignore them: in the background, by nohup."""
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)  # still of no effect here, but not passed on to what is started
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

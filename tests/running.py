@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import array
+import fcntl
 import os
 import shutil
 import subprocess
+import termios
+import time
 from pathlib import Path
 from typing import NoReturn
 
@@ -29,6 +33,20 @@ def passed(ran: subprocess.CompletedProcess[str]) -> str:
     """What a command that must succeed printed."""
     assert ran.returncode == 0, ran.stderr + ran.stdout
     return ran.stdout
+
+
+def wait_until_it_reads(process: subprocess.Popen[bytes]) -> None:
+    """Return once the program has taken the first byte of stdin, and so waits for the rest."""
+    assert process.stdin is not None
+    process.stdin.write(b" ")
+    process.stdin.flush()
+    unread = array.array("i", [1])
+    for _ in range(6000):
+        fcntl.ioctl(process.stdin, termios.FIONREAD, unread)
+        if not unread[0]:
+            return
+        time.sleep(0.01)
+    raise AssertionError("the program reads nothing")
 
 
 def absent(program: str) -> NoReturn:

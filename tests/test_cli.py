@@ -309,9 +309,9 @@ def test_in_place_changes_a_file_that_is_a_resource_list(tmp_path):
 
 def test_in_place_leaves_everything_where_the_disk_is_full(folder):
     (folder / "a.yaml").write_text(VM.replace("name: web", "name: api"))
-    arguments = f"{sys.executable} -m krm_fn.main render --in-place ."
+    command = [sys.executable, "-m", "krm_fn.main", "render", "--in-place", "."]
     done = subprocess.run(
-        ["sh", "-c", f"ulimit -f 0; exec {arguments}"],
+        ["sh", "-c", 'ulimit -f 0; exec "$@"', "sh", *command],
         capture_output=True,
         text=True,
         cwd=folder,

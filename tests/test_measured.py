@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 
 import measured
 import pytest
@@ -42,20 +41,3 @@ def test_nothing_is_looked_for_beside_the_repository() -> None:
     tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     files = [ROOT / name for name in tracked.split("\0") if (ROOT / name).is_file()]
     assert [path for path in files if OUTSIDE.search(path.read_bytes().decode(errors="replace"))] == []
-
-
-@pytest.fixture(scope="module")
-def quick() -> list[str]:
-    """The names of the tests that `pytest --quick` runs."""
-    command = [sys.executable, "-m", "pytest", "--quick", "--collect-only", "-p", "no:cacheprovider"]
-    chosen = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    return [line for line in chosen.splitlines() if line.startswith("tests/")]
-
-
-def test_the_quick_subset_has_a_test_of_every_module(quick: list[str]) -> None:
-    modules = {str(path.relative_to(ROOT)) for path in (ROOT / "tests").rglob("test_*.py")}
-    assert {name.partition("::")[0] for name in quick} == modules
-
-
-def test_the_quick_subset_has_a_test_of_every_file_of_cases(quick: list[str]) -> None:
-    assert [name for name in TABLE if name not in COUNTED and not any(f"[{name}]" in test for test in quick)] == []

@@ -34,7 +34,6 @@ USER = 999
 DEADLINE = 60
 
 PROGRAM = """\
-#!{interpreter}
 import sys
 
 sys.path.append({packages!r})
@@ -121,8 +120,10 @@ class Sidecar:
             self.mounts = [f"mount --bind {sys.base_prefix} {folder}/python"]
             interpreter = f"{folder}/python/bin/python{sys.version_info[0]}.{sys.version_info[1]}"
         (folder / "bin").mkdir()
-        program = PROGRAM.format(interpreter=interpreter, packages=str(packages_in(folder)))
-        script(self, "kubevirt-render", program)
+        program = folder / "kubevirt-render.py"
+        program.write_text(PROGRAM.format(packages=str(packages_in(folder))))
+        program.chmod(0o644)
+        script(self, "kubevirt-render", f'exec "{interpreter}" "{program}" "$@"')
 
     def environment(self, parameters: list[dict[str, object]] | None = None, **env: str) -> dict[str, str]:
         """What Argo CD gives to generate, with the parameters in both of its forms."""
@@ -314,20 +315,20 @@ def test_a_chart_is_built_by_helm_with_what_argo_cd_knows(sidecar: Sidecar, app:
 
 
 def test_a_build_that_takes_too_long_is_ended_with_its_children(sidecar: Sidecar, app: Path) -> None:
-    script(sidecar, "kustomize", "sleep 47.11 & echo $! > ../child; sleep 47.11")
+    script(sidecar, "kustomize", "sleep 147.11 & echo $! > ../child; sleep 147.11")
     (app / "kustomization.yaml").write_text("resources: [vm.yaml]\n")
     begun = time.monotonic()
     with sidecar.unpacked(app) as folder:
         command = [*command_of(PLUGIN["generate"]), "--timeout", "1"]
         ran = as_user(command, sidecar.mounts, cwd=folder, env=sidecar.environment())
         child = (folder.parent / "child").read_text().strip()
-    assert (ran.stdout, ran.returncode, time.monotonic() - begun < 20) == ("", 1, True)
+    assert (ran.stdout, ran.returncode, time.monotonic() - begun < 40) == ("", 1, True)
     assert "application shop: `kustomize build` was stopped after 1 s, since Argo CD waits for 60 s alone" in ran.stderr
-    assert not runs(child)
+    assert ends(child)
 
 
 def test_when_argo_cd_ends_it_the_build_ends_too(sidecar: Sidecar, app: Path) -> None:
-    script(sidecar, "kustomize", "echo $$ > ../child; exec sleep 47.11")
+    script(sidecar, "kustomize", "echo $$ > ../child; exec sleep 147.11")
     (app / "kustomization.yaml").write_text("resources: [vm.yaml]\n")
     with sidecar.unpacked(app) as folder:
         note = folder.parent / "child"
@@ -337,14 +338,20 @@ def test_when_argo_cd_ends_it_the_build_ends_too(sidecar: Sidecar, app: Path) ->
         while not (note.exists() and note.read_text()) and time.monotonic() < deadline:
             time.sleep(0.05)
         os.killpg(process.pid, signal.SIGTERM)
-        assert process.wait(5) == 128 + signal.SIGTERM
-        assert not runs(note.read_text().strip())
+        assert process.wait(DEADLINE) == 128 + signal.SIGTERM
+        assert ends(note.read_text().strip())
 
 
-def runs(process: str) -> bool:
-    """True for a process that is no mere entry of the table, which its parent has not read yet."""
-    stat = Path(f"/proc/{process}/stat")
-    return stat.exists() and ") Z" not in stat.read_text()
+def ends(process: str) -> bool:
+    """True once a process is gone, or a mere entry of the table, which its parent has not read yet; False after 30 s."""
+    for _ in range(3000):
+        try:
+            if ") Z" in Path(f"/proc/{process}/stat").read_text():
+                return True
+        except OSError:
+            return True
+        time.sleep(0.01)
+    return False
 
 
 @pytest.mark.parametrize(

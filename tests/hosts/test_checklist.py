@@ -22,7 +22,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from running import ROOT, passed, run
+from running import ROOT, passed, run, wait_until_it_reads
 from test_kpt import KPTFILE, ODDITIES, commit, diff, settled
 from test_kustomize import RENDER, SMALL, VM, objects, write
 
@@ -49,6 +49,12 @@ def listing(*items: str, config: str = "", version: str = "apiVersion: config.ku
     """A ResourceList as text, each item as it is written."""
     listed = "".join("- " + "\n  ".join(item.rstrip("\n").split("\n")) + "\n" for item in items)
     return f"{version}kind: ResourceList\n{'items:' if items else 'items: []'}\n{listed}{config}"
+
+
+def processor_time() -> float:
+    """The seconds of it that ended programs took: on a busy machine they take longer, but no more of it."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def answer(data: str | bytes) -> dict[str, Any]:
@@ -262,9 +268,9 @@ def test_15_merge_keys_are_resolved_and_odd_scalars_raise_nothing() -> None:
 
 def test_16_bombs_depth_and_size_are_bounded() -> None:
     bomb = "a0: &a0 {x: 1}\n" + "".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]\n" for i in range(1, 11))
-    start = time.monotonic()
+    began = processor_time()
     assert "aliases" in refused(listing(bomb))
-    assert time.monotonic() - start < 2
+    assert processor_time() - began < 2
     assert "deep" in refused(listing("a: " + "[" * 5000 + "]" * 5000))
     large = listing(VM, SMALL, CONFIG_MAP + "data:\n  a: " + "x" * (64 << 20) + "\n")
     assert len(call(large).stdout) > 64 << 20
@@ -595,9 +601,9 @@ def test_39_it_runs_as_any_user_on_a_read_only_image(image: str, podman: dict[st
 
 def test_40_it_starts_at_once_and_renders_thousands_in_seconds() -> None:
     def seconds(data: str | bytes) -> float:
-        start = time.monotonic()
+        began = processor_time()
         assert call(data).returncode == 0
-        return time.monotonic() - start
+        return processor_time() - began
 
     assert min(seconds(EMPTY) for _ in range(5)) < 0.3
     vms = [VM.replace("name: web", f"name: web-{number}") for number in range(5000)]
@@ -613,14 +619,14 @@ def test_41_it_ends_when_told_and_when_nobody_reads() -> None:
         "env": {**os.environ, "PYTHONPATH": str(ROOT)},
     }
     with subprocess.Popen(PROGRAM, **started) as waiting:
-        time.sleep(0.5)
+        wait_until_it_reads(waiting)
         waiting.send_signal(signal.SIGTERM)
-        assert waiting.wait(timeout=1) == 128 + signal.SIGTERM
+        assert waiting.wait(timeout=60) == 128 + signal.SIGTERM
     with subprocess.Popen(PROGRAM, **started) as piped:
         piped.stdout.close()
         piped.stdin.write(listing(VM, SMALL, CONFIG_MAP + "data: {a: " + "x" * 1_000_000 + "}\n").encode())
         piped.stdin.close()
-        assert (piped.wait(timeout=10), piped.stderr.read()) == (1, b"")
+        assert (piped.wait(timeout=60), piped.stderr.read()) == (1, b"")
 
 
 def test_42_help_doc_and_version_are_on_stdout_and_a_terminal_is_not_waited_for() -> None:
@@ -639,7 +645,7 @@ def test_42_help_doc_and_version_are_on_stdout_and_a_terminal_is_not_waited_for(
     ours, theirs = pty.openpty()
     try:
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-        ran = subprocess.run(PROGRAM, stdin=theirs, env=environment, capture_output=True, check=False, timeout=10)
+        ran = subprocess.run(PROGRAM, stdin=theirs, env=environment, capture_output=True, check=False, timeout=60)
     finally:
         os.close(ours)
         os.close(theirs)
