@@ -99,7 +99,7 @@ def kubectl() -> str:
 def podman(environment: dict[str, str]) -> dict[str, str]:
     """The environment in which podman runs, and answers to `docker` too."""
     folder = HOSTS / "podman"
-    if not (folder / "ready").exists():
+    if not (folder / "ready").exists() or not os.access(folder / "storage", os.W_OK):
         absent(PODMAN)
     return {
         **environment,

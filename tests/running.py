@@ -17,7 +17,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 HOSTS = ROOT / ".hosts"  # what .ci/hosts fetches
 NEWEST_KUSTOMIZE = HOSTS / "5.8.1"  # the folder of the newest kustomize
-PODMAN = "podman that .ci/hosts has set up"
+PODMAN = "podman that .ci/hosts has set up for this user"
 HOW_TO_GET = {
     "kpt": "put it on the PATH, see https://kpt.dev/installation",
     "kubectl": "put it on the PATH, see https://kubernetes.io/docs/tasks/tools",
@@ -33,6 +33,13 @@ def passed(ran: subprocess.CompletedProcess[str]) -> str:
     """What a command that must succeed printed."""
     assert ran.returncode == 0, ran.stderr + ran.stdout
     return ran.stdout
+
+
+def open_to_all(folder: Path) -> Path:
+    """The folder, which every user may read now with all that is in it, whatever the umask was."""
+    for path in (folder, *folder.rglob("*")):
+        path.chmod(path.stat().st_mode | (0o755 if path.is_dir() else 0o644))
+    return folder
 
 
 def wait_until_it_reads(process: subprocess.Popen[bytes]) -> None:

@@ -23,7 +23,7 @@ from typing import Any
 import click
 import pytest
 import yaml
-from running import HOSTS, ROOT, absent
+from running import HOSTS, ROOT, absent, open_to_all
 
 import krm_fn
 from krm_fn import yamlio
@@ -97,16 +97,6 @@ def as_user(command: list[str], mounts: list[str], **how: Any) -> subprocess.Com
     return subprocess.run(**how, check=False)
 
 
-def packages_in(folder: Path) -> Path:
-    """Copies of this very code and of what it needs, for every user: a checkout may be closed to others."""
-    copied = folder / "packages"
-    for package in (krm_fn, click, yaml):
-        shutil.copytree(Path(str(package.__file__)).parent, copied / package.__name__)
-    for path in (copied, *copied.rglob("*")):
-        path.chmod(0o755)
-    return copied
-
-
 class Sidecar:
     """One sidecar with the example's plugin.yaml. An interpreter that its user can't reach is mounted where it can."""
 
@@ -120,9 +110,11 @@ class Sidecar:
             self.mounts = [f"mount --bind {sys.base_prefix} {folder}/python"]
             interpreter = f"{folder}/python/bin/python{sys.version_info[0]}.{sys.version_info[1]}"
         (folder / "bin").mkdir()
+        for package in (krm_fn, click, yaml):  # copies: a checkout may be closed to other users
+            shutil.copytree(Path(str(package.__file__)).parent, folder / "packages" / package.__name__)
         program = folder / "kubevirt-render.py"
-        program.write_text(PROGRAM.format(packages=str(packages_in(folder))))
-        program.chmod(0o644)
+        program.write_text(PROGRAM.format(packages=str(folder / "packages")))
+        open_to_all(folder)
         script(self, "kubevirt-render", f'exec "{interpreter}" "{program}" "$@"')
 
     def environment(self, parameters: list[dict[str, object]] | None = None, **env: str) -> dict[str, str]:
@@ -190,7 +182,6 @@ def command_of(step: dict[str, list[str]]) -> list[str]:
 @pytest.fixture
 def sidecar() -> Iterator[Sidecar]:
     folder = Path(tempfile.mkdtemp())  # pytest's own folders are closed to other users
-    folder.chmod(0o755)
     try:
         found = Sidecar(folder)
         ran = found.call(["kubevirt-render", "--version"], EXAMPLE / "app", found.environment())

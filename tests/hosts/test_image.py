@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 
 import pytest
 from building import copied, image_of
-from running import ROOT, passed, run
+from running import ROOT, open_to_all, passed, run
 
 from krm_fn import __version__, yamlio
 
@@ -106,9 +107,10 @@ def test_the_whole_command_is_inside(container: Container) -> None:
     assert container(*flags, "--entrypoint", "kubevirt-render", arguments=("--version",)).returncode == 0
 
 
-def test_it_is_argo_cds_sidecar_too(container: Container) -> None:
+def test_it_is_argo_cds_sidecar_too(container: Container, tmp_path: Path) -> None:
     example = ROOT / "kustomization-examples" / "argocd"
-    mounted = ("-v", f"{example / 'app'}:/app:ro", "--workdir", "/app", "--entrypoint", "kubevirt-render")
+    app = open_to_all(shutil.copytree(example / "app", tmp_path / "app"))
+    mounted = ("-v", f"{app}:/app:ro", "--workdir", "/app", "--entrypoint", "kubevirt-render")
     argo_cd = ("-e", "ARGOCD_APP_NAME=shop", "-e", "ARGOCD_APP_NAMESPACE=shop")
     flags = ("--kubevirt-version", "1.9", "--defaults", "pinned")
     ran = container("--user", "999", *mounted, *argo_cd, arguments=("argocd", "generate", *flags))
