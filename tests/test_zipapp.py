@@ -130,7 +130,7 @@ def test_it_takes_the_cache_that_the_user_has_chosen(zipapp: Path, user: dict[st
 
 
 def test_a_cache_that_others_may_change_is_passed_over(zipapp: Path, user: dict[str, str], tmp_path: Path) -> None:
-    shared = tmp_path / "shared"
+    shared = tmp_path / "open"
     shared.mkdir()
     shared.chmod(0o777)
     passed(run(str(zipapp), "--version", cwd=ROOT, environment={**user, "XDG_CACHE_HOME": str(shared / "cache")}))
@@ -201,7 +201,7 @@ def refused(ran: subprocess.CompletedProcess[str], *words: str) -> None:
 
 def test_without_a_folder_to_unpack_into_it_says_so(zipapp: Path, user: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    shared = tmp_path / "shared"
+    shared = tmp_path / "open"
     shared.mkdir()
     shared.chmod(0o777)
     nowhere = {**user, "XDG_CACHE_HOME": str(tmp_path / "file"), "TMPDIR": str(shared)}
