@@ -7,13 +7,11 @@ objects that only tools read (a Kustomization, our own config), are left alone.
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from krm_fn import sharing, yamlio
+from krm_fn import programs, sharing, yamlio
 from krm_fn.errors import InputError
 from krm_fn.resource import ORIGIN, annotations_of, group_of, kind_of, place_of, text
 from krm_fn.value import Value
@@ -30,6 +28,8 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".yaml", ".yml", ".json")
 STDIN = "-"
+# Seconds that a kustomization may take to build; as long as Argo CD gives it.
+TIMEOUT = 90.0
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml")
 TEMPLATE = b"{{"
 LEAST_SHARED = 1_000_000  # bytes to read: what is less takes another process about as long as this one
@@ -219,18 +219,24 @@ def _bytes(file: str) -> bytes:
 
 def _built(folder: str) -> bytes:
     """What `kustomize build` prints; its stderr goes straight to ours."""
-    command = _kustomize(folder)
-    done = subprocess.run(command, stdout=subprocess.PIPE, check=False)  # noqa: S603  the user named the folder
-    if done.returncode:
-        raise InputError(f"`{' '.join(command)}` failed with exit code {done.returncode}; see its message above")
-    return done.stdout
+    program, words = _kustomize(folder)
+    with programs.scratch() as scratch:
+        return programs.printed(
+            program,
+            words,
+            name=" ".join([Path(program).name, *words]),
+            environment={**os.environ, "TMPDIR": scratch},
+            timeout=TIMEOUT,
+            fix="; give it less to fetch, or raise --timeout",
+        )
 
 
-def _kustomize(folder: str) -> list[str]:
-    if found := shutil.which("kustomize"):
-        return [found, "build", folder]
-    if found := shutil.which("kubectl"):
-        return [found, "kustomize", folder]
+def _kustomize(folder: str) -> tuple[str, list[str]]:
+    """The program that builds a kustomization, and its arguments."""
+    if found := programs.find("kustomize"):
+        return found, ["build", folder]
+    if found := programs.find("kubectl"):
+        return found, ["kustomize", folder]
     raise InputError(f"neither kustomize nor kubectl is on the PATH; one of them has to build {folder}")
 
 

@@ -3,96 +3,135 @@
 from __future__ import annotations
 
 import os
-import shutil
-import signal
-import subprocess
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from krm_fn import sources
-from krm_fn.errors import InputError
+from krm_fn import programs, sources
+from krm_fn.argocd import flags, helm
+from krm_fn.config_checks import shown
+from krm_fn.errors import ConfigError, InputError
 from krm_fn.sources import NothingFoundError, Sources
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from krm_fn.argocd.flags import Wanted
+
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 CHART = "Chart.yaml"
-# How long what was asked to end may take.
-GRACE = 2.0
+NOTHING = flags.Wanted()
+CALLS = (["kustomize", "build"], ["kubectl", "kustomize"])
+HELM_COMMAND = "--helm-command"
+FIX = ", since Argo CD waits for 60 s alone; give it less to fetch, or raise --timeout and Argo CD's own"
 
 
-def build(folder: Path, *, options: Sequence[str], environment: Mapping[str, str], timeout: float) -> Sources:
-    """The objects of the folder, maybe none. `options` are further flags for kustomize or helm.
+def build(
+    folder: Path, *, options: Sequence[str], wanted: Wanted = NOTHING, environment: Mapping[str, str], timeout: float
+) -> Sources:
+    """The objects of the folder, maybe none. `options` are the administrator's further flags, `wanted` the application's.
 
-    Raises: InputError where the folder can't be built within `timeout` seconds, or read.
+    Raises: InputError where the folder can't be built within `timeout` seconds, or read; ConfigError for a flag that an
+    application may not give.
     """
-    command = command_for(folder, options=options, environment=environment)
+    command = command_for(folder, options=options, wanted=wanted, environment=environment)
     if command:
         return sources.of_bytes(_printed(command, folder, environment, timeout))
-    if options:
-        raise InputError(f"there is neither a kustomization nor a {CHART} for the build options {' '.join(options)}")
+    if given := (*options, *wanted.words):
+        raise InputError(f"there is neither a kustomization nor a {CHART} for the build options {' '.join(given)}")
     try:
         return sources.read([os.path.relpath(folder)])
     except NothingFoundError:
         return Sources(sources=())
 
 
-def command_for(folder: Path, *, options: Sequence[str], environment: Mapping[str, str]) -> list[str]:
-    """The command that builds the folder, empty where its files are the objects. Raises: InputError without the program."""
-    path = environment.get("PATH")
+def command_for(folder: Path, *, options: Sequence[str], wanted: Wanted = NOTHING, environment: Mapping[str, str]) -> list[str]:
+    """The command that builds the folder, empty where its files are the objects.
+
+    Raises: InputError without the program; ConfigError as in `build`.
+    """
+    path = environment.get("PATH", os.defpath)
     if any((folder / name).is_file() for name in KUSTOMIZATIONS):
-        if shutil.which("kustomize", path=path):
-            return ["kustomize", "build", *options, "."]
-        if shutil.which("kubectl", path=path):
-            return ["kubectl", "kustomize", *options, "."]
+        for call in CALLS:
+            if programs.find(call[0], path):
+                return [*call, *options, *_allowed("kustomize", wanted, folder, environment), "."]
         raise InputError("the folder is a kustomization, and neither kustomize nor kubectl is on the PATH; see docs/argocd.md")
     if not (folder / CHART).is_file():
         return []
-    if not shutil.which("helm", path=path):
+    if not programs.find("helm", path):
         raise InputError("the folder is a chart, and helm is not on the PATH; see docs/argocd.md")
-    return ["helm", "template", environment.get("ARGOCD_APP_NAME") or "release-name", ".", *_cluster(environment), *options]
+    more = [*options, *_allowed("helm", wanted, folder, environment)]
+    return ["helm", "template", _release(environment), ".", *_cluster(environment), *more]
+
+
+def _allowed(program: str, wanted: Wanted, folder: Path, environment: Mapping[str, str]) -> list[str]:
+    """The application's flags as the program gets them. Raises: ConfigError for one that it may not give."""
+    known, places = flags.ALLOWED[program], (_repository(folder, environment),)
+    try:
+        return list(flags.permitted(wanted.words, known, lambda name: flags.is_one_file(name, folder, places)))
+    except flags.RefusedError as error:
+        *names, last = (flag.name for flag in known)
+        reason = error.reason or (
+            f"an application may give {program} {', '.join(names)} or {last}; "
+            "everything else only the administrator, as --build-option in plugin.yaml"
+        )
+        raise ConfigError(f"found {shown(error.word)}; {reason}", path=wanted.place) from None
+
+
+def _repository(folder: Path, environment: Mapping[str, str]) -> Path:
+    return flags.repository(folder, environment.get("ARGOCD_APP_SOURCE_PATH", ""))
+
+
+def _release(environment: Mapping[str, str]) -> str:
+    """The name of helm's release: the application's."""
+    name = environment.get("ARGOCD_APP_NAME") or "release-name"
+    if name.startswith("-"):
+        raise InputError(f"ARGOCD_APP_NAME: found {shown(name)}, which helm would take for a flag; expected a name")
+    return name
 
 
 def _cluster(environment: Mapping[str, str]) -> list[str]:
     """The flags with which Argo CD itself calls helm: namespace, custom resources, and what the cluster serves."""
-    flags = ["--include-crds"]
+    found = ["--include-crds"]
     if environment.get("ARGOCD_APP_NAMESPACE"):
-        flags += ["--namespace", environment["ARGOCD_APP_NAMESPACE"]]
+        found += ["--namespace", environment["ARGOCD_APP_NAMESPACE"]]
     if environment.get("KUBE_VERSION"):
-        flags += ["--kube-version", environment["KUBE_VERSION"]]
+        found += ["--kube-version", environment["KUBE_VERSION"]]
     for version in filter(None, environment.get("KUBE_API_VERSIONS", "").split(",")):
-        flags += ["--api-versions", version]
-    return flags
+        found += ["--api-versions", version]
+    return found
 
 
 def _printed(command: Sequence[str], folder: Path, environment: Mapping[str, str], timeout: float) -> bytes:
-    """What the command prints; its stderr goes straight to ours. It ends with us, and its children with it."""
-    home = environment.get("HOME") or tempfile.gettempdir()  # a sidecar's user may have none, which helm doesn't bear
-    short = " ".join(command[:2])
-    process = subprocess.Popen(  # noqa: S603  the program is one of three
-        command, cwd=folder, env={**environment, "HOME": home}, stdout=subprocess.PIPE, start_new_session=True
-    )
-    try:
-        printed, _ = process.communicate(timeout=timeout)
-    except subprocess.TimeoutExpired:
-        fix = "give it less to fetch, or raise --timeout and Argo CD's own"
-        raise InputError(f"`{short}` was stopped after {timeout:g} s, since Argo CD waits for 60 s alone; {fix}") from None
-    finally:
-        _end(process)
-    if process.returncode:
-        raise InputError(f"`{short}` failed with exit code {process.returncode}; see its message above")
-    return printed
+    """What the command prints. What it writes meanwhile goes into a folder of its own: `/tmp` is every application's."""
+    name, *words = command
+    path = environment.get("PATH", os.defpath)
+    with programs.scratch() as scratch:
+        more = {"TMPDIR": scratch, "HOME": environment.get("HOME") or scratch}  # a sidecar's user may have none
+        if name != "helm":
+            words, real = _without_helm(words)
+            if found := programs.find(real, path):
+                guard = helm.guarded(found, repository=_repository(folder, environment), scratch=Path(scratch))
+                more["PATH"] = f"{guard}{os.pathsep}{path}"
+        return programs.printed(
+            programs.find(name, path) or name,
+            words,
+            name=" ".join(command[:2]),
+            environment={**environment, **more},
+            timeout=timeout,
+            fix=FIX,
+            folder=folder,
+        )
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Whatever still runs of the process and its children is ended: Argo CD stops only us."""
-    if process.poll() is not None:
-        return
-    os.killpg(process.pid, signal.SIGTERM)
-    try:
-        process.wait(GRACE)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+def _without_helm(words: Sequence[str]) -> tuple[list[str], str]:
+    """The words without the administrator's choice of helm, and that."""
+    kept: list[str] = []
+    chosen = "helm"
+    rest = iter(words)
+    for word in rest:
+        name, equals, value = word.partition("=")
+        if name == HELM_COMMAND:
+            chosen = value if equals else next(rest, "")
+        else:
+            kept.append(word)
+    return kept, chosen

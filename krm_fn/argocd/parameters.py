@@ -41,7 +41,9 @@ class Own(Value):
 OWN = (
     Own(name="config", collection="string", doc="a file in the application's folder with the function config"),
     Own(
-        name="buildOptions", collection="array", doc="further flags for kustomize build or helm template, such as --enable-helm"
+        name="buildOptions",
+        collection="array",
+        doc="flags for kustomize build or helm template, such as --enable-helm or --values; only harmless ones",
     ),
     Own(
         name="allowEmpty",
@@ -61,11 +63,12 @@ class Given(Value):
 
 
 class Parameters(Value):
-    """What an application sets. `given` holds the keys of the config, by name."""
+    """What an application sets. `given` holds the keys of the config, by name; `options_place` is where `build_options` are."""
 
     given: dict[str, Given] = {}  # noqa: RUF012  nobody writes into a Value
     config: str = ""
     build_options: tuple[str, ...] = ()
+    options_place: str = ""
     allow_empty: bool = False
 
     def over(self, base: Config) -> Config:
@@ -78,11 +81,14 @@ def read(environment: Environment) -> Parameters:
     """The parameters that an environment holds. Raises: ConfigError."""
     given = dict(_of_env(environment))
     given.update(_of_json(environment[JSON]) if JSON in environment else _of_variables(environment))
+    for one in given.values():
+        _refuse_odd(one.value, one.place)
     options = given.get("buildOptions", Given(value=[], place=""))
     return Parameters(
         given={key.name: given[key.name] for key in KEYS if key.name in given},
         config=_string(given["config"]) if "config" in given else "",
-        build_options=tuple(shlex.split(options.value) if isinstance(options.value, str) else _strings(options)),
+        build_options=tuple(_words(options)),
+        options_place=options.place,
         allow_empty=_switch(given["allowEmpty"]) if "allowEmpty" in given else False,
     )
 
@@ -149,6 +155,37 @@ def _string(given: Given) -> str:
     if isinstance(given.value, str):
         return given.value
     raise ConfigError(f"found {shown(given.value)}; expected a string", path=given.place)
+
+
+def _refuse_odd(value: Any, place: str) -> None:
+    """Raises: ConfigError for text that is in no file name and no argument of a program: with a NUL, or no UTF-8."""
+    if isinstance(value, dict | list):
+        for below in (*value, *value.values()) if isinstance(value, dict) else value:
+            _refuse_odd(below, place)
+    elif isinstance(value, str) and ("\0" in value or not _is_utf8(value)):
+        raise ConfigError(f"found {shown(value)}; expected text without NUL, in UTF-8", path=place)
+
+
+def _is_utf8(text: str) -> bool:
+    """False for text with half of a pair of UTF-16, which JSON and stray bytes make."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _words(given: Given) -> list[str]:
+    """The entries of a list, or the words of a text as a shell splits it."""
+    if not isinstance(given.value, str):
+        return _strings(given)
+    try:
+        return shlex.split(given.value)
+    except ValueError as error:
+        reason = str(error)
+        raise ConfigError(
+            f"found {shown(given.value)}, {reason[:1].lower()}{reason[1:]}; expected words", path=given.place
+        ) from None
 
 
 def _strings(given: Given) -> list[str]:

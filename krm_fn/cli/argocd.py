@@ -16,6 +16,7 @@ import click
 
 from krm_fn import core, results
 from krm_fn.argocd import build, drift, manifests, parameters
+from krm_fn.argocd.flags import Wanted
 from krm_fn.cli import options, outputs
 from krm_fn.console import write_out
 from krm_fn.core import Outcome
@@ -61,7 +62,9 @@ def argocd() -> None:
 
 @argocd.command()
 @click.option("--allow-empty", is_flag=True, help="Print nothing where there is nothing. Argo CD then deletes all there was.")
-@click.option("--build-option", "build_options", multiple=True, metavar="FLAG", help="For kustomize or helm. Repeatable.")
+@click.option(
+    "--build-option", "build_options", multiple=True, metavar="FLAG", help="A flag for kustomize or helm. Repeatable."
+)
 @click.option("--timeout", type=float, default=TIMEOUT, show_default=True, metavar="SECONDS", help="How long a build may take.")
 @options.config_options
 def generate(
@@ -78,7 +81,7 @@ def generate(
         config = _settings(given, config_file, flags)
         for name in parameters.unread(environment):
             options.note(f"{name}: nothing reads this variable")
-        found = _built(environment, (*build_options, *given.build_options), timeout)
+        found = _built(environment, build_options, given, timeout)
         return _generate(found, config, environment, may_be_empty=allow_empty or given.allow_empty)
     except RenderError as error:
         raise _named(error, environment) from None
@@ -91,14 +94,15 @@ def _named(error: RenderError, environment: Mapping[str, str]) -> RenderError:
 
 def _settings(given: Parameters, config_file: str | None, flags: Mapping[str, Any]) -> Config:
     file = given.config or config_file
-    if given.config and not Path(given.config).resolve().is_relative_to(Path.cwd()):
+    if given.config and not Path(os.path.realpath(given.config)).is_relative_to(Path.cwd()):  # resolve() fails for a loop
         raise ConfigError(f"{given.config} is not in the application's folder", path="parameter config")
     return given.over(options.settings(Sources(sources=()), file, flags, near=(os.curdir,)))
 
 
-def _built(environment: Mapping[str, str], build_options: tuple[str, ...], timeout: float) -> Sources:
+def _built(environment: Mapping[str, str], build_options: tuple[str, ...], given: Parameters, timeout: float) -> Sources:
     start = time.monotonic()
-    found = build.build(Path(), options=build_options, environment=environment, timeout=timeout)
+    wanted = Wanted(words=given.build_options, place=given.options_place)
+    found = build.build(Path(), options=build_options, wanted=wanted, environment=environment, timeout=timeout)
     took = time.monotonic() - start
     if took > timeout * LONG:
         options.note(f"reading the application took {took:.0f} s of the {timeout:g} s it may take")

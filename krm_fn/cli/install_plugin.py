@@ -12,11 +12,9 @@ import click
 
 import __main__
 import krm_fn
+from krm_fn import programs
 from krm_fn.config_keys import API_VERSION, KIND
 from krm_fn.console import NAME
-
-# Longer first lines, and such with blanks, are no interpreter for the kernel.
-LONGEST_INTERPRETER = 120
 
 PROGRAM = """\
 # kustomize calls this for each {kind} that names no function of its own.
@@ -72,11 +70,7 @@ def starter(interpreter: str, zipapp: str) -> str:
 
 def program(interpreter: str, root: str) -> str:
     """The executable's text: run by this interpreter, with the package found in `root` where it is not installed."""
-    if " " in interpreter or len(interpreter) > LONGEST_INTERPRETER:
-        first = f"#!/bin/sh\n'''exec' \"{interpreter}\" \"$0\" \"$@\"\n' '''\n"
-    else:
-        first = f"#!{interpreter}\n"
-    return first + PROGRAM.format(kind=KIND, root=root)
+    return programs.script(interpreter, PROGRAM.format(kind=KIND, root=root))
 
 
 def _write(place: Path, text: str) -> None:
