@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import sys
+from io import BufferedReader, BufferedWriter, FileIO, TextIOWrapper
+
+try:
+    from posix import get_blocking
+except ImportError:
+    from os import get_blocking
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import BinaryIO
+    from typing import Any, BinaryIO, TextIO
 
 NAME = "kubevirt-render"
-TERMINATED = 128 + 15
 INTERRUPTED = 128 + 2
+STREAMS = ("stdin", "stdout", "stderr")
+LONGEST_READ = 1 << 20
 
 # No path, name or address in real use is longer than the one, no message that somebody reads than the other.
 LONGEST_WORD, LONGEST_LINE = 400, 2_000
@@ -39,36 +46,100 @@ def printable(line: str) -> str:
 
 def fail(message: str, code: int = 1) -> int:
     """The exit code, after the message has been said as one line on stderr."""
-    if sys.stderr is not None:
-        sys.stderr.write(f"{NAME}: error: {printable(one_line(message))}\n")
+    sys.stderr.write(f"{NAME}: error: {printable(one_line(message))}\n")
     return code
 
 
+class Stream(FileIO):
+    """A standard stream by its number. All of it is read, and all that is written is written, or an OSError names the stream.
+
+    The other end may not be ready yet where somebody made the pipe a non-blocking one; then it is waited for.
+    """
+
+    def write(self, data: Any) -> int:
+        try:
+            while (count := super().write(data)) is None:
+                self._wait(reading=False)
+        except OSError as error:
+            error.filename = STREAMS[self.fileno()]
+            raise
+        return count
+
+    def readall(self) -> bytes:
+        chunks = [super().readall()]  # all, or what there is where the pipe doesn't block
+        while not get_blocking(self.fileno()) and (chunk := self.read(LONGEST_READ)) != b"":
+            if chunk is None:
+                self._wait(reading=True)
+            else:
+                chunks.append(chunk)
+        return b"".join(filter(None, chunks)) if len(chunks) > 1 else chunks[0] or b""
+
+    def _wait(self, *, reading: bool) -> None:
+        import select  # few pipes are such ones
+
+        ready = select.poll()
+        ready.register(self.fileno(), select.POLLIN if reading else select.POLLOUT)
+        ready.poll()
+
+
+class Notes(Stream):
+    """Stderr. What can't be written there is left out: the output and the exit code don't depend on it."""
+
+    def write(self, data: Any) -> int:
+        try:
+            return super().write(data)
+        except OSError:
+            return len(data)
+
+
+def open_streams() -> None:
+    """Open the standard streams anew, so that nothing gets lost in them, whatever PYTHONUNBUFFERED says.
+
+    A closed one is held open by a file that can't be read or written: else the next file that is opened would be in its place.
+    """
+    before = sys.stdin, sys.stdout, sys.stderr
+    for number, stream in enumerate(before):
+        if stream is None:
+            _hold(number)
+    sys.stdin = _text(BufferedReader(Stream(0, closefd=False)), before[0])
+    sys.stdout = _text(BufferedWriter(Stream(1, "w", closefd=False)), before[1])
+    sys.stderr = _text(BufferedWriter(Notes(2, "w", closefd=False)), before[2])
+
+
+def _hold(number: int) -> None:
+    import os  # few streams are closed
+
+    held = os.open(os.devnull, os.O_WRONLY if STREAMS[number] == "stderr" else os.O_RDONLY)  # gets the lowest free number
+    os.set_inheritable(held, True)
+
+
+def _text(buffer: BufferedReader | BufferedWriter, before: TextIO | None) -> TextIOWrapper:
+    """The stream for text, as Python had opened it."""
+    if before is None:
+        return TextIOWrapper(buffer, "utf-8", "backslashreplace")
+    return TextIOWrapper(buffer, before.encoding, before.errors, line_buffering=bool(before.line_buffering))
+
+
 def output() -> BinaryIO:
-    """Stdout, for bytes. Raises: BrokenPipeError where it is closed."""
-    if sys.stdout is None:
-        raise BrokenPipeError
+    """Stdout, for bytes."""
     return sys.stdout.buffer
 
 
 def write_out(data: bytes) -> None:
-    """Write all of stdout at once. Raises: BrokenPipeError where nobody reads it."""
-    if sys.stdout is None:
-        raise BrokenPipeError
+    """Write all of stdout at once. Raises: BrokenPipeError where nobody reads it; OSError where it can't be written."""
     sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()
 
 
 def read_in() -> bytes:
     """All of stdin; nothing where it is closed."""
-    return sys.stdin.buffer.read() if sys.stdin is not None else b""
+    return sys.stdin.buffer.read()
 
 
 def abandon_stdout() -> None:
     """Let the interpreter flush into nothing when it ends; it would complain about the closed pipe."""
-    if sys.stdout is not None:
-        import os
+    import os
 
-        null = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(null, sys.stdout.fileno())
-        os.close(null)
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, sys.stdout.fileno())
+    os.close(null)

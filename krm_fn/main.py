@@ -12,13 +12,16 @@ import io
 import sys
 
 from krm_fn import compiled
-from krm_fn.console import INTERRUPTED, TERMINATED, abandon_stdout, fail, output, read_in, write_out
+from krm_fn.console import INTERRUPTED, abandon_stdout, fail, open_streams, output, read_in, write_out
 from krm_fn.errors import RenderError
 
 try:
     from posix import _exit
 except ImportError:
     from os import _exit
+
+# Windows has no SIGHUP.
+ENDING = (_signal.SIGTERM, *([_signal.SIGHUP] if hasattr(_signal, "SIGHUP") else []))
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +31,8 @@ if TYPE_CHECKING:
 
 def main() -> int:
     """The exit code of the program as it was called: 0 clean, 1 findings or unreadable input, 2 usage or config."""
-    _signal.signal(_signal.SIGTERM, _terminate)  # as a container's first process we would not die of it otherwise
+    _end_cleanly()
+    open_streams()
     compiled.install()
     arguments = sys.argv[1:]
     code = guarded(lambda: run(arguments))
@@ -52,13 +56,16 @@ def guarded(call: Callable[[], int]) -> int:
     """What `call` returns; an exception of it as an exit code, with one line on stderr and no traceback."""
     try:
         code = call()
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        sys.stdout.flush()
     except BrokenPipeError:
         abandon_stdout()
         return 1
     except KeyboardInterrupt:
+        abandon_stdout()
         return INTERRUPTED
+    except SystemExit:  # a signal ended it
+        abandon_stdout()
+        raise
     except RenderError as error:
         return fail(str(error), error.exit_code)
     except Exception as error:  # noqa: BLE001  hosts show stderr to their users; a traceback helps none of them
@@ -80,8 +87,7 @@ def _explained(error: Exception) -> str:
 
 def _leave(code: int) -> None:
     """End the process now: taking modules and values apart one by one costs a tenth of the time, and serves nobody."""
-    if sys.stderr is not None:
-        sys.stderr.flush()
+    sys.stderr.flush()
     _exit(code)
 
 
@@ -90,7 +96,7 @@ def _function() -> int:
     compiled.load()
     from krm_fn.function import run as run_function
 
-    return run_function(read_in(), output(), sys.stderr or io.StringIO())
+    return run_function(read_in(), output(), sys.stderr)
 
 
 def _called_as_plugin(file: str) -> bool:
@@ -105,17 +111,29 @@ def _plugin(file: str) -> int:
     from krm_fn.plugin import run as run_plugin
 
     out = io.BytesIO()
-    code = run_plugin(file, read_in(), out, sys.stderr or io.StringIO())
+    code = run_plugin(file, read_in(), out, sys.stderr)
     write_out(out.getvalue())
     return code
 
 
 def _on_terminal() -> bool:
-    return sys.stdin is not None and sys.stdin.isatty()
+    return sys.stdin.isatty()
 
 
-def _terminate(_: int, __: object) -> None:
-    raise SystemExit(TERMINATED)
+def _end_cleanly() -> None:
+    """Let the signals that ask the program to end run what cleans up, such as the removal of files that are half written.
+
+    A container's first process would not even end otherwise. A SIGHUP that `nohup` has the program ignore stays ignored.
+    """
+    for number in ENDING:
+        if number == _signal.SIGTERM or _signal.getsignal(number) != _signal.SIG_IGN:
+            _signal.signal(number, _terminate)
+
+
+def _terminate(number: int, _: object) -> None:
+    for each in ENDING:
+        _signal.signal(each, _signal.SIG_IGN)  # a second one would stop the cleaning up
+    raise SystemExit(128 + number)
 
 
 def _origin(trace: TracebackType | None) -> str:

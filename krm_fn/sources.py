@@ -7,11 +7,11 @@ objects that only tools read (a Kustomization, our own config), are left alone.
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from krm_fn import programs, sharing, yamlio
+from krm_fn.console import read_in
 from krm_fn.errors import InputError
 from krm_fn.resource import ORIGIN, annotations_of, group_of, kind_of, place_of, text
 from krm_fn.value import Value
@@ -163,7 +163,7 @@ def _texts(paths: Iterable[str]) -> Iterator[tuple[bytes, str]]:
     seen: set[str] = set()
     for path in paths:
         if path == STDIN:
-            data = sys.stdin.buffer.read() if sys.stdin is not None else b""
+            data = read_in()
             if not data.strip():
                 raise InputError("stdin is empty; what should be rendered has to be piped in")
             yield data, ""

@@ -153,7 +153,7 @@ def test_a_signal_ends_it_quietly_though_stdin_is_open(number, code):
 def test_a_full_disk_is_one_line():
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run(PROGRAM, input=MANY.encode(), stdout=full, stderr=subprocess.PIPE, env=environment(), check=False)
-    assert (done.returncode, done.stderr) == (1, b"kubevirt-render: error: input or output: No space left on device\n")
+    assert (done.returncode, done.stderr) == (1, b"kubevirt-render: error: stdout: No space left on device\n")
 
 
 @pytest.mark.parametrize(

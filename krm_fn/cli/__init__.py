@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from krm_fn import __version__
-from krm_fn.console import INTERRUPTED, NAME, fail
+from krm_fn.console import NAME, fail
 from krm_fn.errors import UsageError
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ def run(arguments: Sequence[str]) -> int:
     gc.disable()  # plain trees hold no cycles; looking for them costs a third of the time
     try:
         code = command.main(args=list(arguments), prog_name=NAME, standalone_mode=False)
-    except click.Abort:
-        return INTERRUPTED
+    except click.Abort:  # what click makes of it
+        raise KeyboardInterrupt from None
     except click.ClickException as error:
         return fail(_message(error), error.exit_code)
     finally:
