@@ -5,13 +5,12 @@ from __future__ import annotations
 import datetime as dt
 import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from krm_fn import bundle, core, results, rules
-from krm_fn.cli import baseline, fingerprints, options, progress
+from krm_fn.cli import baseline, fingerprints, options, progress, replacing
 from krm_fn.cli.formats import FORMATS, Report, Subject, written
 from krm_fn.cli.places import Places
 from krm_fn.cli.salvage import certain, findings, salvage
@@ -146,7 +145,7 @@ def _subjects(found: Sources, places: Sequence[tuple[str, int]]) -> Iterator[Sub
 def _written(known: baseline.Baseline, findings: Iterable[Finding]) -> baseline.Baseline:
     new = baseline.updated(known, findings)
     before, after = ({entry.fingerprint for entry in each.entries} for each in (known, new))
-    Path(new.file).write_bytes(new.data)
+    replacing.write(new.file, new.data)
     options.note(f"{new.file}: {len(after & before)} kept, {len(after - before)} added, {len(before - after)} removed")
     return new
 
@@ -188,7 +187,7 @@ def _write(targets: list[tuple[str, str]], report: Report, color: str) -> None:
     texts = [(file, written(name, report if file else shown).encode(errors="replace")) for name, file in targets]
     for file, data in texts:
         if file:
-            Path(file).write_bytes(data)
+            replacing.write(file, data)
     write_out(b"".join(data for file, data in texts if not file))
 
 

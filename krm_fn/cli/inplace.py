@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import tempfile
 from codecs import BOM_UTF8
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from krm_fn.cli.outputs import appended, rendered, written
+from krm_fn.cli.replacing import replacing
 from krm_fn.errors import InputError
 from krm_fn.sources import unwatched
 from krm_fn.yamlio import ListText
@@ -29,19 +26,12 @@ def write(found: Sources, outcome: Outcome, watch: Watch = unwatched) -> list[st
     first file is replaced. Raises: InputError where there is no room or no right for them; OSError.
     """
     texts = _texts(found, outcome, watch)
-    waiting: list[tuple[str, Path]] = []
-    try:
+    with replacing() as put:
         for file, data in texts.items():
-            real = Path(file).resolve()  # a link stays a link
             try:
-                waiting.append((_beside(real, data), real))
+                put(file, data)
             except OSError as error:
                 raise InputError(f"no new file can be written beside it: {error.strerror}", file=file) from None
-        for temporary, real in waiting:
-            os.replace(temporary, real)  # noqa: PTH105
-    finally:
-        for temporary, _ in waiting:
-            Path(temporary).unlink(missing_ok=True)
     return list(texts)
 
 
@@ -68,17 +58,3 @@ def _text(source: Source, items: Sequence[Any], more: Sequence[Any]) -> bytes:
     results = (source.text.head.get("results") or [],) if isinstance(source.text, ListText) else ()
     mark = BOM_UTF8 if source.data.startswith(BOM_UTF8) else b""  # reading leaves it out
     return mark + source.text.write(everything, *results)
-
-
-def _beside(real: Path, data: bytes) -> str:
-    """The name of a new file with the data, in the same folder and with the same mode."""
-    with tempfile.NamedTemporaryFile(dir=real.parent, prefix=f".{real.name}.", suffix=".tmp", delete=False) as file:
-        try:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-            shutil.copymode(real, file.name)
-        except BaseException:
-            Path(file.name).unlink(missing_ok=True)
-            raise
-    return file.name

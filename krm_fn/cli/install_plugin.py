@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-import tempfile
 from pathlib import Path
 
 import click
@@ -13,6 +12,7 @@ import click
 import __main__
 import krm_fn
 from krm_fn import programs
+from krm_fn.cli.replacing import replacing
 from krm_fn.config_keys import API_VERSION, KIND
 from krm_fn.console import NAME
 
@@ -37,10 +37,10 @@ def install_plugin(folder: str | None) -> None:
     home = Path(folder).absolute() if folder else _home()
     place = home / API_VERSION / KIND.lower() / KIND
     place.parent.mkdir(parents=True, exist_ok=True)
-    if zipapp := _zipapp():
-        _write(place, starter(sys.executable, zipapp))
-    else:
-        _write(place, program(sys.executable, str(Path(krm_fn.__file__).resolve().parents[1])))
+    zipapp = _zipapp()
+    text = starter(sys.executable, zipapp) if zipapp else program(sys.executable, str(Path(krm_fn.__file__).resolve().parents[1]))
+    with replacing(mode=0o755) as put:  # kustomize may be running the old one
+        put(str(place), text.encode())
     click.echo(f"{place}: installed, for {sys.executable}")
     if home != _home():
         click.echo(f"export KUSTOMIZE_PLUGIN_HOME={home}")
@@ -71,11 +71,3 @@ def starter(interpreter: str, zipapp: str) -> str:
 def program(interpreter: str, root: str) -> str:
     """The executable's text: run by this interpreter, with the package found in `root` where it is not installed."""
     return programs.script(interpreter, PROGRAM.format(kind=KIND, root=root))
-
-
-def _write(place: Path, text: str) -> None:
-    """Write the file by one rename: kustomize may be running the old one."""
-    with tempfile.NamedTemporaryFile("w", dir=place.parent, delete=False) as file:
-        file.write(text)
-    Path(file.name).chmod(0o755)
-    Path(file.name).replace(place)
