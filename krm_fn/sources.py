@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 SUFFIXES = (".yaml", ".yml", ".json")
 STDIN = "-"
 # Seconds that a kustomization may take to build; as long as Argo CD gives it.
-TIMEOUT = 90.0
+TIMEOUT: float = 90
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml")
 TEMPLATE = b"{{"
 LEAST_SHARED = 1_000_000  # bytes to read: what is less takes another process about as long as this one
@@ -99,18 +99,22 @@ def read(
     paths: Sequence[str],
     *,
     kustomizations: Sequence[str] = (),
+    timeout: float = TIMEOUT,
     note: Note = lambda _: None,
     repair: Repair | None = None,
     watch: Watch = unwatched,
 ) -> Sources:
     """What stands at the paths: files, folders (all YAML and JSON files below them, sorted) or `-` for stdin.
 
-    `kustomizations` are folders that are built first; `note` is told what is left alone. `repair` gets the text and the name of
-    a file that can't be read, and gives what is to be read in its place. `watch` gets what is done, file after file, with its
-    name and after how many nearly all is done, and gives it on. Several processes read what is large.
-    Raises: InputError where something can't be read, and where all could be read and there is no object.
+    `kustomizations` are folders that are built first, each in at most `timeout` seconds. `note` is told what is left alone.
+    `repair` gets the text and the name of a file that can't be read, and gives what is to be read in its place. `watch` gets
+    what is done, file after file, with its name and after how many nearly all is done, and gives it on. Several processes read
+    what is large. Raises: InputError where something can't be read, and where all could be read and there is no object.
     """
-    texts = [*((data, file, "") for data, file in _texts(paths)), *((_built(folder), "", folder) for folder in kustomizations)]
+    texts = [
+        *((data, file, "") for data, file in _texts(paths)),
+        *((_built(folder, timeout), "", folder) for folder in kustomizations),
+    ]
     function_config: object = None
     repaired: list[str] = []
     sources = []
@@ -217,7 +221,7 @@ def _bytes(file: str) -> bytes:
         raise InputError(error.strerror or "can't be read", file=file) from None
 
 
-def _built(folder: str) -> bytes:
+def _built(folder: str, timeout: float) -> bytes:
     """What `kustomize build` prints; its stderr goes straight to ours."""
     program, words = _kustomize(folder)
     with programs.scratch() as scratch:
@@ -226,7 +230,7 @@ def _built(folder: str) -> bytes:
             words,
             name=" ".join([Path(program).name, *words]),
             environment={**os.environ, "TMPDIR": scratch},
-            timeout=TIMEOUT,
+            timeout=timeout,
             fix="; give it less to fetch, or raise --timeout",
         )
 

@@ -19,8 +19,8 @@ def config(folder, text):
     (folder / ".kubevirt-render.yaml").write_text(text)
 
 
-def code(*arguments, cwd):
-    return run("check", *arguments, cwd=cwd)[0]
+def code(*arguments, cwd, **more):
+    return run("check", *arguments, cwd=cwd, **more)[0]
 
 
 def test_the_config_in_the_root_counts_for_paths_below(repository):
@@ -38,6 +38,19 @@ def test_the_nearest_counts(repository):
 def test_a_config_above_the_repository_does_not_count(repository):
     config(repository.parent, QUIET)
     assert code("shop", cwd=repository) == 1
+
+
+@pytest.mark.parametrize(("places", "expected"), [([], 1), (["shop/vms"], 0), (["shop", "."], 1)])
+def test_outside_of_a_repository_only_the_folder_of_the_path_counts(tmp_path, places, expected):
+    """Whoever may write into /tmp would else decide about everything below it."""
+    folder = tmp_path / "shop" / "vms"
+    folder.mkdir(parents=True)
+    write(folder, all=f"{SIZE}---\n{CONFLICT}")
+    for place in places:
+        config(tmp_path / place, QUIET)
+    for path in ("vms", "vms/all.yaml"):
+        assert code(path, cwd=folder.parent) == expected
+    assert code("-", cwd=folder, stdin=f"{SIZE}---\n{CONFLICT}") == expected
 
 
 def test_a_flag_and_a_named_config_beat_it(repository):

@@ -187,6 +187,13 @@ def test_the_action_annotates_lines_and_fails(installed: Environment, vms: Path)
     assert json.loads((vms / "out.sarif").read_text())["runs"][0]["results"][0]["ruleId"] == "unresolved-instancetype"
 
 
+def test_no_path_is_a_flag_for_the_action(installed: Environment, vms: Path) -> None:
+    """The names of files that changed come from whoever opened the pull request."""
+    script, env = action_step("Check", paths="wrong.yaml\n--fail-on=never\n")
+    ran = run("bash", "-e", "-o", "pipefail", "-c", script, cwd=vms, environment={**installed, **env})
+    assert (ran.returncode, ran.stderr) == (1, "kubevirt-render: error: --fail-on=never: No such file or directory\n")
+
+
 def test_the_action_looks_at_everything_unless_told(installed: Environment, vms: Path) -> None:
     (vms / "wrong.yaml").unlink()
     script, env = action_step("Check")

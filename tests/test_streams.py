@@ -57,6 +57,7 @@ FRONT_ENDS = {
     "doc": (["--doc"], "", {}),
 }
 FAILING = "function with a finding"
+PRINTED: dict[str, bytes] = {}
 
 
 @pytest.fixture(scope="module")
@@ -80,6 +81,7 @@ class Call:
     """One way to print something, in a folder of its own."""
 
     def __init__(self, name: str, folder: Path, **more: str) -> None:
+        self.name = name
         arguments, stdin, variables = FRONT_ENDS[name]
         self.code = 1 if name == FAILING else 0
         self.command, self.stdin = [*PROGRAM, *arguments], stdin.encode()
@@ -100,10 +102,12 @@ class Call:
 
     def whole(self) -> bytes:
         """What it prints where nothing is in the way."""
-        done = self.run()
-        assert done.returncode == self.code, done.stderr
-        assert len(done.stdout) > 1024  # more than the limits that the tests set
-        return done.stdout
+        if self.name not in PRINTED:
+            done = self.run()
+            assert done.returncode == self.code, done.stderr
+            assert len(done.stdout) > 1024  # more than the limits that the tests set
+            PRINTED[self.name] = done.stdout
+        return PRINTED[self.name]
 
 
 # The variable that makes Python's stdout unbuffered, or not.
@@ -230,3 +234,76 @@ def wait_until_full(read: int) -> None:
             return
         time.sleep(0.01)
     raise AssertionError("nothing fills the pipe")
+
+
+def redirected(call: Call, streams: str, **how: object) -> subprocess.CompletedProcess[bytes]:
+    return call.run("sh", "-c", f'exec "$@" {streams}', "sh", **how)
+
+
+TALKING = ("function", FAILING, "plugin", "render", "check", "argocd", "argocd parameters", "catalogue list")
+
+
+@pytest.mark.parametrize("streams", ["2>&-", "2>/dev/full"])
+@pytest.mark.parametrize("name", TALKING)
+def test_a_stderr_that_cant_be_written_keeps_nothing_back(name: str, streams: str, folder: Path) -> None:
+    call = Call(name, folder)
+    done = redirected(call, streams)
+    assert (done.returncode, done.stdout) == (call.code, call.whole())
+
+
+@pytest.mark.parametrize("name", TALKING)
+def test_a_reader_of_stderr_that_goes_away_keeps_nothing_back(name: str, folder: Path) -> None:
+    call = Call(name, folder)
+    read, write = os.pipe()
+    os.close(read)
+    done = call.run(stderr=write)
+    os.close(write)
+    assert (done.returncode, done.stdout) == (call.code, call.whole())
+
+
+def test_a_closed_stdout_is_an_error(call: Call) -> None:
+    done = redirected(call, ">&-")
+    assert (done.returncode, last_line(done)) == (1, "kubevirt-render: error: stdout: Bad file descriptor")
+
+
+@pytest.mark.parametrize("name", ["function", "render", "argocd", "rules"])
+def test_what_cant_be_printed_is_an_error_where_nobody_can_be_told(name: str, folder: Path) -> None:
+    assert redirected(Call(name, folder), "<&- >&- 2>&-").returncode == 1
+
+
+@pytest.mark.parametrize("streams", ["<&-", "<&- 2>&-"])
+@pytest.mark.parametrize("name", ["function", "plugin", "render", "render stdin", "argocd"])
+def test_a_closed_stdin_is_an_empty_one(name: str, streams: str, folder: Path) -> None:
+    closed, empty = (redirected(Call(name, folder), each) for each in (streams, streams.replace("<&-", "</dev/null")))
+    assert (closed.returncode, closed.stdout, closed.stderr) == (empty.returncode, empty.stdout, empty.stderr)
+    assert b"internal error" not in closed.stderr
+
+
+@pytest.mark.parametrize("arguments", [["check", "many.yaml"], ["check", "-o", "json=out.json", "vm.yaml"]])
+def test_where_nothing_is_printed_a_closed_stdout_changes_nothing(arguments: list[str], folder: Path) -> None:
+    call = Call("check", folder)
+    call.command = [*PROGRAM, *arguments]
+    done, closed = call.run(), redirected(call, ">&-")
+    assert (closed.returncode, closed.stderr) == (done.returncode, done.stderr) == (int("vm.yaml" in arguments), b"")
+
+
+def test_a_file_is_not_opened_in_the_place_of_a_closed_stream(folder: Path) -> None:
+    """The first file that is opened gets the lowest free number: findings would be written into it."""
+    (folder / "new.yaml").write_text(VM)
+    call = Call("check", folder)
+    call.command = [*PROGRAM, "render", "--in-place", "--severity", "unresolved-instancetype=warning", "new.yaml"]
+    assert redirected(call, "<&- >&- 2>&-").returncode == 0
+    assert (folder / "new.yaml").read_text() == VM
+
+
+@pytest.mark.parametrize("streams", ["2>&-", "<&-", "<&- 2>&-"])
+def test_a_build_has_all_its_streams(streams: str, folder: Path, tmp_path: Path) -> None:
+    """A program that is started inherits stderr."""
+    program = tmp_path / "kustomize"
+    program.write_text(f"#!/bin/sh\necho told >&2 || exit 3\ncat || exit 4\ncat {folder}/many.yaml\n")
+    program.chmod(0o755)
+    call = Call("render", folder)
+    call.command = [*PROGRAM, "render", "-k", "."]
+    call.environment["PATH"] = f"{tmp_path}:{os.environ['PATH']}"
+    done = redirected(call, streams)
+    assert (done.returncode, done.stdout) == (0, Call("render", folder).whole())

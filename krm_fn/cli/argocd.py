@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from krm_fn.config import Config
 
 # Argo CD waits 60 s for the whole; what is rendered after the build takes little of them.
-TIMEOUT = 45.0
+TIMEOUT: float = 45
 # A build that takes longer than this part of its time is mentioned.
 LONG = 0.5
 
@@ -65,7 +65,7 @@ def argocd() -> None:
 @click.option(
     "--build-option", "build_options", multiple=True, metavar="FLAG", help="A flag for kustomize or helm. Repeatable."
 )
-@click.option("--timeout", type=float, default=TIMEOUT, show_default=True, metavar="SECONDS", help="How long a build may take.")
+@options.timeout_option(TIMEOUT)
 @options.config_options
 def generate(
     config_file: str | None, *, allow_empty: bool, build_options: tuple[str, ...], timeout: float, **flags: Any
@@ -161,13 +161,19 @@ def discover() -> None:
 @options.source_options
 @options.config_options
 def ignore_differences(
-    paths: tuple[str, ...], kustomizations: tuple[str, ...], config_file: str | None, *, verbose: bool, **flags: Any
+    paths: tuple[str, ...],
+    kustomizations: tuple[str, ...],
+    config_file: str | None,
+    *,
+    verbose: bool,
+    timeout: float,
+    **flags: Any,
 ) -> int:
     """Print the smallest ignoreDifferences for an Application: what the cluster changes and can't be pinned.
 
     What can be written as the cluster stores it is told on stderr.
     """
-    found = options.read_sources(paths, kustomizations, verbose=verbose)
+    found = options.read_sources(paths, kustomizations, verbose=verbose, timeout=timeout)
     config = options.settings(found, config_file, flags, near=(*paths, *kustomizations))
     outcome = core.render(found.items, config, places=found.places)
     if code := results.exit_code(outcome.findings, config.fail_on):

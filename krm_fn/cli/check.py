@@ -69,6 +69,7 @@ def check(
     config_file: str | None,
     *,
     verbose: bool,
+    timeout: float,
     expanded: bool,
     summary: bool,
     color: str,
@@ -88,7 +89,7 @@ def check(
     day = _today(today) if known else ""
     lost: list[Lost] = []
     bar = progress.shown(quiet=verbose)
-    found = options.read_sources(paths, kustomizations, verbose=verbose, repair=_repair(lost), watch=bar.watch)
+    found = options.read_sources(paths, kustomizations, verbose=verbose, timeout=timeout, repair=_repair(lost), watch=bar.watch)
     config = options.settings(found, config_file, flags, near=(*paths, *kustomizations), verbose=verbose)
     config = config.but(mode="validate")
     if expanded:

@@ -1,4 +1,4 @@
-"""The command's own config: `.kubevirt-render.yaml` in the root of the repository that the paths are in."""
+"""The command's own config: `.kubevirt-render.yaml` in the repository that the paths are in."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from krm_fn.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
 NAME = ".kubevirt-render.yaml"
 
@@ -32,13 +32,14 @@ def _above(path: str) -> Path | None:
     return next((folder / NAME for folder in _folders(start) if os.path.lexists(folder / NAME)), None)
 
 
-def _folders(start: Path) -> Iterator[Path]:
-    """The folder itself and those above it, up to the root of the repository."""
-    for folder in (start, *start.parents):
-        if folder.is_dir():
-            yield folder
-            if (folder / ".git").exists():
-                return
+def _folders(start: Path) -> list[Path]:
+    """The folder of the path and those above it, up to the root of the git repository; outside of one, it alone.
+
+    Whoever can write into `/tmp` or `/` would else decide about all that is below.
+    """
+    folders = [folder for folder in (start, *start.parents) if os.path.isdir(folder)]  # noqa: PTH112  takes any name
+    root = next((number for number, folder in enumerate(folders) if os.path.lexists(folder / ".git")), 0)
+    return folders[: root + 1]
 
 
 def _shown(file: Path) -> str:

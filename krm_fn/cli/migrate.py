@@ -27,6 +27,7 @@ def migrate(
     kustomizations: tuple[str, ...],
     *,
     verbose: bool,
+    timeout: float,
     in_place: bool,
     kubevirt_version: str | None,
     fail_on: str | None,
@@ -40,7 +41,7 @@ def migrate(
     if in_place and ("-" in paths or kustomizations):
         raise UsageError("--in-place needs files; what comes from stdin or a build has no file to go to")
     bar = progress.shown(quiet=verbose)
-    found = options.read_sources(paths, kustomizations, verbose=verbose, watch=bar.watch)
+    found = options.read_sources(paths, kustomizations, verbose=verbose, timeout=timeout, watch=bar.watch)
     given = {"kubevirtVersion": kubevirt_version, "failOn": fail_on}
     settings = config.with_texts(Config(), given, place=options.flag_of)
     with bar.at("Migrating"):

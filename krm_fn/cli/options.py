@@ -42,6 +42,27 @@ class Words(Choice):
         return value
 
 
+class Seconds(click.types.FloatParamType):
+    """How long something may take."""
+
+    most = 86_400
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        try:
+            seconds = float(value)
+        except ValueError:
+            seconds = 0
+        if not 0 < seconds <= self.most:  # which a NaN isn't either
+            self.fail(f"found {value!r}; expected seconds, more than 0 and at most {self.most}", param, ctx)
+        return seconds
+
+
+def timeout_option(default: float) -> Decorator:
+    """Gives a command `--timeout`, for what it has kustomize or helm build."""
+    text = "How long a build may take."
+    return click.option("--timeout", type=Seconds(), default=default, show_default=True, metavar="SECONDS", help=text)
+
+
 def flag_of(name: str) -> str:
     """The flag of a config key: `--fail-on` of `failOn`."""
     return "--" + "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in name)
@@ -72,15 +93,17 @@ def config_options(command: Any) -> Any:
         "--config",
         "config_file",
         metavar="FILE",
-        help="Read the function config from a file; else .kubevirt-render.yaml counts, in the paths' folder or above.",
+        help="Read the function config from a file; else .kubevirt-render.yaml counts, in the paths' folder or above it in the "
+        "repository.",
     )(command)
 
 
 def source_options(command: Any) -> Any:
-    """Gives a command what it reads from: `PATH...`, `-k DIR` and `--verbose`."""
+    """Gives a command what it reads from: `PATH...`, `-k DIR`, `--timeout` and `--verbose`."""
     command = click.option("-v", "--verbose", is_flag=True, help="Say on stderr what is left alone, and which config counts.")(
         command
     )
+    command = timeout_option(sources.TIMEOUT)(command)
     command = click.option(
         "-k",
         "--kustomize",
@@ -97,17 +120,27 @@ def read_sources(
     kustomizations: tuple[str, ...],
     *,
     verbose: bool,
+    timeout: float = sources.TIMEOUT,
     repair: Repair | None = None,
     watch: Watch = sources.unwatched,
 ) -> Sources:
-    """What the command was told to read. Raises: UsageError where that is nothing; InputError.
+    """What the command was told to read. Raises: UsageError where that is nothing, or a flag in place of a folder; InputError.
 
-    `repair` and `watch` as in `sources.read`.
+    `timeout`, `repair` and `watch` as in `sources.read`.
     """
     if not paths and not kustomizations:
         raise UsageError("nothing to read; name files or folders, -k DIR, or - for stdin")
     told = note if verbose else lambda _: None
-    return sources.read(paths, kustomizations=kustomizations, note=told, repair=repair, watch=watch)
+    places = [_kustomization(place) for place in kustomizations]
+    return sources.read(paths, kustomizations=places, timeout=timeout, note=told, repair=repair, watch=watch)
+
+
+def _kustomization(place: str) -> str:
+    """The folder or the address as kustomize can't take it for a flag."""
+    if not place or (place.startswith("-") and not os.path.isdir(place)):  # noqa: PTH112
+        fix = f"to give kustomize flags, pipe what it builds: `kustomize build FLAGS DIR | {NAME} render -`"
+        raise UsageError(f"-k: found {place!r}; expected a folder or an address; {fix}")
+    return f"./{place}" if place.startswith("-") else place
 
 
 def note(text: str) -> None:

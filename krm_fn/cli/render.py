@@ -36,6 +36,7 @@ def render(
     config_file: str | None,
     *,
     verbose: bool,
+    timeout: float,
     in_place: bool,
     **flags: Any,
 ) -> int:
@@ -50,7 +51,7 @@ def render(
     if in_place and ("-" in paths or kustomizations):
         raise UsageError("--in-place needs files; what comes from stdin or a build has no file to go to")
     bar = progress.shown(quiet=verbose)
-    found = options.read_sources(paths, kustomizations, verbose=verbose, watch=bar.watch)
+    found = options.read_sources(paths, kustomizations, verbose=verbose, timeout=timeout, watch=bar.watch)
     config = options.settings(found, config_file, flags, near=(*paths, *kustomizations), verbose=verbose)
     with bar.at("Rendering"):
         outcome = core.render(found.items, config, places=found.places)

@@ -1,0 +1,179 @@
+"""Kustomizations that commands build (`-k DIR`): what reaches kustomize, how long it may take, and what is left of it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PROGRAM = [sys.executable, "-m", "krm_fn.main"]
+OBJECT = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: built\n"
+RENDER = [*PROGRAM, "render", "-k", "."]
+GENERATE = [*PROGRAM, "argocd", "generate"]
+
+
+class Builder:
+    """A folder with a kustomization, and a `kustomize` that is a shell script."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.tools, self.temporary = folder / "app", folder / "tools", folder / "temporary"
+        for each in (self.folder, self.tools, self.temporary):
+            each.mkdir()
+        (self.folder / "kustomization.yaml").write_text("resources: []\n")
+        self.notes = folder / "notes"
+
+    def script(self, text: str) -> None:
+        (self.tools / "kustomize").write_text(f"#!/bin/sh\nnotes={self.notes}\n{text}\n")
+        (self.tools / "kustomize").chmod(0o755)
+
+    def start(self, *command: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            command,
+            cwd=self.folder,
+            env={**os.environ, "PYTHONPATH": str(ROOT), "PATH": f"{self.tools}:/usr/bin:/bin", "TMPDIR": str(self.temporary)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, *command: str) -> subprocess.CompletedProcess[str]:
+        with self.start(*command) as process:
+            out, err = process.communicate(timeout=60)
+        return subprocess.CompletedProcess(command, process.returncode, out, err)
+
+    def noted(self) -> list[str]:
+        """What the script noted, once it has."""
+        for _ in range(3000):
+            if self.notes.exists() and self.notes.read_text().endswith("\n"):
+                return self.notes.read_text().split()
+            time.sleep(0.01)
+        raise AssertionError("the build was not started")
+
+
+def runs(process: str) -> bool:
+    """True for a process that is no mere entry of the table, which its parent has not read yet."""
+    try:
+        return ") Z" not in Path(f"/proc/{process}/stat").read_text()
+    except OSError:
+        return False
+
+
+def ended(process: str) -> bool:
+    """True once a process is gone; a signal takes a moment."""
+    for _ in range(500):
+        if not runs(process):
+            return True
+        time.sleep(0.01)
+    return False
+
+
+@pytest.fixture
+def builder(tmp_path: Path) -> Builder:
+    made = Builder(tmp_path)
+    made.script(f'printf "%s\\n" "$@" >$notes; cat <<E\n{OBJECT}E')
+    return made
+
+
+@pytest.mark.parametrize("command", ["render", "check", "migrate"])
+@pytest.mark.parametrize("word", ["--enable-exec", "--helm-command=x", "-o", "-", "--", ""])
+def test_a_flag_does_not_reach_kustomize(builder: Builder, command: str, word: str) -> None:
+    done = builder.run(*PROGRAM, command, "-k", word, ".")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert done.stderr.startswith(f"kubevirt-render: error: -k: found {word!r}; expected ")
+    assert not builder.notes.exists()
+
+
+def test_a_folder_that_is_named_like_a_flag_is_built(builder: Builder) -> None:
+    (builder.folder / "--enable-exec").mkdir()
+    assert builder.run(*PROGRAM, "render", "-k", "--enable-exec").stdout == OBJECT
+    assert builder.noted() == ["build", "./--enable-exec"]
+
+
+@pytest.mark.parametrize(
+    "place", [".", "overlays/prod", "https://example.com/org/repo//base?ref=v1", "git@example.com:org/repo"]
+)
+def test_folders_and_addresses_reach_kustomize_as_they_are(builder: Builder, place: str) -> None:
+    assert builder.run(*PROGRAM, "render", "-k", place).stdout == OBJECT
+    assert builder.noted() == ["build", place]
+
+
+@pytest.mark.parametrize(
+    ("command", "name", "fix"),
+    [
+        (RENDER, "kustomize build .", "; give it less to fetch, or raise --timeout"),
+        ([*PROGRAM, "check", "-k", "."], "kustomize build .", "; give it less to fetch, or raise --timeout"),
+        ([*PROGRAM, "migrate", "-k", "."], "kustomize build .", "; give it less to fetch, or raise --timeout"),
+        (
+            [*PROGRAM, "argocd", "ignore-differences", "-k", "."],
+            "kustomize build .",
+            "; give it less to fetch, or raise --timeout",
+        ),
+        (
+            GENERATE,
+            "kustomize build",
+            ", since Argo CD waits for 60 s alone; give it less to fetch, or raise --timeout and Argo CD's own",
+        ),
+    ],
+)
+@pytest.mark.parametrize(
+    "script",
+    [
+        "sleep 300 & echo $! >$notes; wait",
+        "sleep 300 & echo $! >$notes",  # it ends itself, and what it started still holds stdout
+        "trap '' TERM; sleep 300 & echo $! >$notes; while :; do sleep 1; done",
+    ],
+)
+def test_a_build_that_takes_too_long_is_ended_with_all_it_started(
+    builder: Builder, command: list[str], name: str, fix: str, script: str
+) -> None:
+    builder.script(script)
+    done = builder.run(*command, "--timeout", "0.5")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"kubevirt-render: error: `{name}` was stopped after 0.5 s{fix}\n"
+    assert ended(builder.noted()[0])
+    assert list(builder.temporary.iterdir()) == []
+
+
+def test_nothing_of_a_build_that_is_done_goes_on(builder: Builder) -> None:
+    builder.script(f"sleep 300 >/dev/null 2>&1 </dev/null & echo $! >$notes; cat <<E\n{OBJECT}E")
+    assert builder.run(*RENDER).stdout == OBJECT
+    assert ended(builder.noted()[0])
+
+
+@pytest.mark.parametrize("command", [RENDER, GENERATE])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_ends_the_build_and_what_it_wrote(builder: Builder, command: list[str], number: signal.Signals) -> None:
+    builder.script('touch "$TMPDIR/cloned"; echo $$ >$notes; exec sleep 300')
+    process = builder.start(*command)
+    child = builder.noted()[0]
+    process.send_signal(number)
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, out, err.strip()) == (128 + number, "", "")
+    assert ended(child)
+    assert list(builder.temporary.iterdir()) == []
+
+
+@pytest.mark.parametrize("seconds", ["0", "-1", "nan", "inf", "1e9", "x", ""])
+@pytest.mark.parametrize("command", [RENDER, GENERATE])
+def test_a_time_is_a_number_of_seconds(builder: Builder, command: list[str], seconds: str) -> None:
+    done = builder.run(*command, "--timeout", seconds)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert "'--timeout'" in done.stderr
+    assert not builder.notes.exists()
+
+
+def test_a_build_may_take_as_long_as_argo_cd_gives_one(builder: Builder) -> None:
+    assert "[default: 90" in builder.run(*PROGRAM, "render", "--help").stdout.replace("\n", " ")
+
+
+def test_a_build_has_neither_stdin_nor_terminal(builder: Builder) -> None:
+    """What asks for a password has to fail, not to wait."""
+    builder.script("cat; (exec </dev/tty) 2>/dev/null && exit 3; cat <<E\n" + OBJECT + "E")
+    done = builder.run("sh", "-c", 'echo "a: b" | "$@"', "sh", *RENDER)
+    assert (done.returncode, done.stdout) == (0, OBJECT)
