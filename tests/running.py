@@ -7,6 +7,7 @@ import fcntl
 import os
 import shutil
 import subprocess
+import sys
 import termios
 import time
 from pathlib import Path
@@ -23,6 +24,13 @@ HOW_TO_GET = {
     "kubectl": "put it on the PATH, see https://kubernetes.io/docs/tasks/tools",
     PODMAN: "run .ci/hosts as root on Debian",
 }
+# The command of this very code, to be started with `own_environment`.
+PROGRAM = [sys.executable, "-m", "krm_fn.main"]
+
+
+def own_environment(**more: str) -> dict[str, str]:
+    """The environment in which PROGRAM finds this code. It writes no compiled files: a limit of file sizes would cut them."""
+    return {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1", **more}
 
 
 def run(*command: str, cwd: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:

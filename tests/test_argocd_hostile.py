@@ -9,15 +9,23 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
+from checking import run
+from running import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
-PROGRAM = [sys.executable, "-m", "krm_fn.main", "argocd", "generate"]
+from krm_fn.argocd import helm
+
 OBJECT = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: built\n"
 RECORDER = f'#!/bin/sh\nfor word; do printf "%s\\n" "$word" >>"$RECORD"; done\ncat <<E\n{OBJECT}E\n'
+
+
+class Ran(NamedTuple):
+    returncode: int
+    stdout: str
+    stderr: str
 
 
 class App:
@@ -43,27 +51,15 @@ class App:
         path.write_text(text)
         return path
 
-    def generate(self, *arguments: str, options: object = None, **environment: str) -> subprocess.CompletedProcess[str]:
-        given = (
-            [] if options is None else [{"name": "buildOptions", "array" if isinstance(options, list) else "string": options}]
-        )
-        return subprocess.run(
-            [*PROGRAM, *arguments],
-            cwd=self.folder,
-            env={
-                **os.environ,
-                "PYTHONPATH": str(ROOT),
-                "PATH": f"{self.tools}:/usr/bin:/bin",
-                "RECORD": str(self.record),
-                "ARGOCD_APP_SOURCE_PATH": "apps/shop",
-                "ARGOCD_APP_PARAMETERS": json.dumps(given),
-                **environment,
-            },
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-        )
+    def generate(self, *arguments: str, options: object = None, **environment: str) -> Ran:
+        """What the plugin does with the application; `options` are its parameter buildOptions."""
+        form = "array" if isinstance(options, list) else "string"
+        given = [] if options is None else [{"name": "buildOptions", form: options}]
+        return self.run("argocd", "generate", *arguments, **{"ARGOCD_APP_PARAMETERS": json.dumps(given), **environment})
+
+    def run(self, *arguments: str, **environment: str) -> Ran:
+        found = {"PATH": f"{self.tools}:/usr/bin:/bin", "RECORD": str(self.record), "ARGOCD_APP_SOURCE_PATH": "apps/shop"}
+        return Ran(*run(*arguments, cwd=self.folder, **{**found, **environment}))
 
     @property
     def words(self) -> list[str] | None:
@@ -89,7 +85,7 @@ def chart(app: App) -> App:
     return app
 
 
-def refused(ran: subprocess.CompletedProcess[str], app: App) -> str:
+def refused(ran: Ran, app: App) -> str:
     """The one line that a refusal is; nothing was built."""
     assert (ran.returncode, ran.stdout, app.words) == (2, "", None), ran.stderr
     assert ran.stderr.count("\n") == 1
@@ -244,14 +240,7 @@ def test_every_way_of_an_application_is_held_to_the_list(kustomization: App, env
 
 
 def test_single_variables_of_an_application_are_held_to_the_list(kustomization: App) -> None:
-    ran = subprocess.run(
-        PROGRAM,
-        cwd=kustomization.folder,
-        env={"PATH": f"{kustomization.tools}:/usr/bin:/bin", "PYTHONPATH": str(ROOT), "PARAM_BUILDOPTIONS_0": "--enable-exec"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    ran = kustomization.run("argocd", "generate", PARAM_BUILDOPTIONS_0="--enable-exec")
     assert "PARAM_BUILDOPTIONS: " in refused(ran, kustomization)
 
 
@@ -402,6 +391,18 @@ def test_the_administrators_helm_is_guarded_too(built: App) -> None:
     assert built.words is None
 
 
+@pytest.mark.parametrize("place", ["helm/data/plugins", "bin", ".", "..", "tmp/../helm/data", "tmp/link/data/plugins"])
+def test_a_chart_is_not_unpacked_where_the_guard_has_its_own_files(app: App, place: str, tmp_path: Path) -> None:
+    scratch = tmp_path / "scratch"
+    (scratch / "tmp").mkdir(parents=True)
+    (scratch / "tmp" / "link").symlink_to("../helm")
+    script = helm.guarded(str(app.tools / "helm"), repository=app.repository, scratch=scratch) / "helm"
+    environment = {**os.environ, "RECORD": str(app.record)}
+    for folder, code in ((f"{scratch}/{place}", 1), (f"{scratch}/tmp/clone/charts", 0), (str(app.folder), 0)):
+        words = ["pull", "--untar", "--untardir", folder, "--repo", "https://charts.example.com", "api"]
+        assert subprocess.run([script, *words], env=environment, capture_output=True, check=False).returncode == code
+
+
 def git(folder: Path, *arguments: str) -> None:
     identity = ("-c", "user.name=a", "-c", "user.email=a@example.com")
     subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
@@ -429,12 +430,6 @@ def test_a_remote_base_runs_no_program(built: App, remote: str) -> None:
 
 
 def test_a_remote_base_of_a_named_kustomization_runs_no_program(built: App, remote: str) -> None:
-    ran = subprocess.run(
-        [sys.executable, "-m", "krm_fn.main", "render", "-k", str(built.folder)],
-        env={**os.environ, "PYTHONPATH": str(ROOT), "PATH": f"{built.tools}:/usr/bin:/bin"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    ran = built.run("render", "-k", str(built.folder))
     assert not Path(remote).exists()
     assert (ran.returncode, ran.stdout) == (1, "")

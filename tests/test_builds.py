@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
+from running import PROGRAM, own_environment
 
-ROOT = Path(__file__).resolve().parents[1]
-PROGRAM = [sys.executable, "-m", "krm_fn.main"]
 OBJECT = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: built\n"
 RENDER = [*PROGRAM, "render", "-k", "."]
 GENERATE = [*PROGRAM, "argocd", "generate"]
@@ -36,7 +33,7 @@ class Builder:
         return subprocess.Popen(
             command,
             cwd=self.folder,
-            env={**os.environ, "PYTHONPATH": str(ROOT), "PATH": f"{self.tools}:/usr/bin:/bin", "TMPDIR": str(self.temporary)},
+            env=own_environment(PATH=f"{self.tools}:/usr/bin:/bin", TMPDIR=str(self.temporary)),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -80,8 +77,14 @@ def builder(tmp_path: Path) -> Builder:
     return made
 
 
-@pytest.mark.parametrize("command", ["render", "check", "migrate"])
-@pytest.mark.parametrize("word", ["--enable-exec", "--helm-command=x", "-o", "-", "--", ""])
+@pytest.mark.parametrize(
+    ("command", "word"),
+    [
+        *(("render", word) for word in ("--enable-exec", "--helm-command=x", "-o", "-", "--", "")),
+        ("check", "--enable-exec"),
+        ("migrate", "--enable-exec"),
+    ],
+)
 def test_a_flag_does_not_reach_kustomize(builder: Builder, command: str, word: str) -> None:
     done = builder.run(*PROGRAM, command, "-k", word, ".")
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
@@ -103,39 +106,32 @@ def test_folders_and_addresses_reach_kustomize_as_they_are(builder: Builder, pla
     assert builder.noted() == ["build", place]
 
 
+FIX = "; give it less to fetch, or raise --timeout"
+OF_ARGO_CD = ", since Argo CD waits for 60 s alone; give it less to fetch, or raise --timeout and Argo CD's own"
+WAITS = "sleep 300 & echo $! >$notes; wait"
+STUBBORN = "trap '' TERM; sleep 300 & echo $! >$notes; while :; do sleep 1; done"
+LEAVES_ONE = "sleep 300 & echo $! >$notes"  # it ends itself, and what it started still holds stdout
+
+
 @pytest.mark.parametrize(
-    ("command", "name", "fix"),
+    ("command", "script", "said"),
     [
-        (RENDER, "kustomize build .", "; give it less to fetch, or raise --timeout"),
-        ([*PROGRAM, "check", "-k", "."], "kustomize build .", "; give it less to fetch, or raise --timeout"),
-        ([*PROGRAM, "migrate", "-k", "."], "kustomize build .", "; give it less to fetch, or raise --timeout"),
-        (
-            [*PROGRAM, "argocd", "ignore-differences", "-k", "."],
-            "kustomize build .",
-            "; give it less to fetch, or raise --timeout",
-        ),
-        (
-            GENERATE,
-            "kustomize build",
-            ", since Argo CD waits for 60 s alone; give it less to fetch, or raise --timeout and Argo CD's own",
-        ),
-    ],
-)
-@pytest.mark.parametrize(
-    "script",
-    [
-        "sleep 300 & echo $! >$notes; wait",
-        "sleep 300 & echo $! >$notes",  # it ends itself, and what it started still holds stdout
-        "trap '' TERM; sleep 300 & echo $! >$notes; while :; do sleep 1; done",
+        (RENDER, WAITS, f"`kustomize build .` was stopped after 2 s{FIX}"),
+        (RENDER, LEAVES_ONE, f"`kustomize build .` was stopped after 2 s{FIX}"),
+        (RENDER, STUBBORN, f"`kustomize build .` was stopped after 2 s{FIX}"),
+        ([*PROGRAM, "check", "-k", "."], WAITS, f"`kustomize build .` was stopped after 2 s{FIX}"),
+        ([*PROGRAM, "migrate", "-k", "."], WAITS, f"`kustomize build .` was stopped after 2 s{FIX}"),
+        ([*PROGRAM, "argocd", "ignore-differences", "-k", "."], WAITS, f"`kustomize build .` was stopped after 2 s{FIX}"),
+        (GENERATE, WAITS, f"`kustomize build` was stopped after 2 s{OF_ARGO_CD}"),
+        (GENERATE, LEAVES_ONE, f"`kustomize build` was stopped after 2 s{OF_ARGO_CD}"),
     ],
 )
 def test_a_build_that_takes_too_long_is_ended_with_all_it_started(
-    builder: Builder, command: list[str], name: str, fix: str, script: str
+    builder: Builder, command: list[str], script: str, said: str
 ) -> None:
     builder.script(script)
-    done = builder.run(*command, "--timeout", "0.5")
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == f"kubevirt-render: error: `{name}` was stopped after 0.5 s{fix}\n"
+    done = builder.run(*command, "--timeout", "2")
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", f"kubevirt-render: error: {said}\n")
     assert ended(builder.noted()[0])
     assert list(builder.temporary.iterdir()) == []
 
@@ -150,10 +146,10 @@ def test_nothing_of_a_build_that_is_done_goes_on(builder: Builder) -> None:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_a_signal_ends_the_build_and_what_it_wrote(builder: Builder, command: list[str], number: signal.Signals) -> None:
     builder.script('touch "$TMPDIR/cloned"; echo $$ >$notes; exec sleep 300')
-    process = builder.start(*command)
-    child = builder.noted()[0]
-    process.send_signal(number)
-    out, err = process.communicate(timeout=30)
+    with builder.start(*command) as process:
+        child = builder.noted()[0]
+        process.send_signal(number)
+        out, err = process.communicate(timeout=30)
     assert (process.returncode, out, err.strip()) == (128 + number, "", "")
     assert ended(child)
     assert list(builder.temporary.iterdir()) == []

@@ -10,7 +10,6 @@ import fcntl
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 import termios
 import threading
@@ -19,9 +18,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from running import PROGRAM, own_environment
 
-ROOT = Path(__file__).resolve().parents[1]
-PROGRAM = [sys.executable, "-m", "krm_fn.main"]
 MAPS = "".join(f"- {{apiVersion: v1, kind: ConfigMap, metadata: {{name: a{n}}}}}\n" for n in range(1_000))
 LIST = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n" + MAPS
 MANY = "".join(f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a{n}}}\n---\n" for n in range(1_000))
@@ -73,10 +71,6 @@ def folder() -> Iterator[Path]:
         yield made
 
 
-def environment(**more: str) -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1", **more}
-
-
 class Call:
     """One way to print something, in a folder of its own."""
 
@@ -86,7 +80,7 @@ class Call:
         self.code = 1 if name == FAILING else 0
         self.command, self.stdin = [*PROGRAM, *arguments], stdin.encode()
         self.cwd = folder / "app" if arguments == ["argocd"] else folder
-        self.environment = environment(**variables, **more)
+        self.environment = own_environment(**variables, **more)
 
     def run(self, *before: str, **how: object) -> subprocess.CompletedProcess[bytes]:
         """The call with other streams, or started by another command."""
@@ -214,7 +208,7 @@ def test_a_stdin_that_does_not_block_is_read_to_its_end(name: str, folder: Path,
 def test_a_pipe_that_nobody_reads_does_not_keep_it_from_ending(blocking: bool, buffering: dict[str, str], folder: Path) -> None:
     read, write = small_pipe(blocking=blocking)
     command = [*PROGRAM, "render", "many.yaml"]
-    process = subprocess.Popen(command, cwd=folder, stdout=write, env=environment(**buffering))
+    process = subprocess.Popen(command, cwd=folder, stdout=write, env=own_environment(**buffering))
     os.close(write)
     try:
         wait_until_full(read)

@@ -5,15 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
 
 import pytest
+from running import PROGRAM, own_environment
 
-ROOT = Path(__file__).resolve().parents[1]
-PROGRAM = [sys.executable, "-m", "krm_fn.main"]
 VM = """\
 apiVersion: kubevirt.io/v1
 kind: VirtualMachine
@@ -27,12 +25,8 @@ BEFORE = "version: 1\nfindings: []\n"
 LIMITED = ["sh", "-c", 'ulimit -f 0; exec "$@"', "sh"]
 
 
-def environment(**more: str) -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1", **more}
-
-
 def run(*command: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, cwd=cwd, env=environment(), capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run(command, cwd=cwd, env=own_environment(), capture_output=True, text=True, check=False, timeout=60)
 
 
 @pytest.fixture
@@ -143,7 +137,9 @@ def texts(folder: Path) -> dict[str, str]:
 
 def started(folder: Path) -> subprocess.Popen[bytes]:
     """A run that writes files, at the moment when the first of them is there."""
-    process = subprocess.Popen([*PROGRAM, "render", "--in-place", "."], cwd=folder, env=environment(), stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        [*PROGRAM, "render", "--in-place", "."], cwd=folder, env=own_environment(), stderr=subprocess.PIPE
+    )
     for _ in range(60_000):
         if any(path.name.startswith(".") for path in folder.iterdir()):
             return process

@@ -105,12 +105,15 @@ def _printed(command: Sequence[str], folder: Path, environment: Mapping[str, str
     """What the command prints. What it writes meanwhile goes into a folder of its own: `/tmp` is every application's."""
     name, *words = command
     path = environment.get("PATH", os.defpath)
-    with programs.scratch() as scratch:
-        more = {"TMPDIR": scratch, "HOME": environment.get("HOME") or scratch}  # a sidecar's user may have none
+    with programs.scratch() as made:
+        scratch = Path(made)
+        helm.temporary(scratch).mkdir()
+        home = environment.get("HOME") or made  # a sidecar's user may have none
+        more = {"TMPDIR": str(helm.temporary(scratch)), "HOME": home}
         if name != "helm":
             words, real = _without_helm(words)
             if found := programs.find(real, path):
-                guard = helm.guarded(found, repository=_repository(folder, environment), scratch=Path(scratch))
+                guard = helm.guarded(found, repository=_repository(folder, environment), scratch=scratch)
                 more["PATH"] = f"{guard}{os.pathsep}{path}"
         return programs.printed(
             programs.find(name, path) or name,

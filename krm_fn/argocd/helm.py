@@ -60,6 +60,11 @@ CALLS = {
 TELLING = ("env", "getHostByName")
 
 
+def temporary(scratch: Path) -> Path:
+    """Where kustomize may write: beside what the guard and helm have in the folder, so that no chart is unpacked there."""
+    return scratch / "tmp"
+
+
 def guarded(helm: str, *, repository: Path, scratch: Path) -> Path:
     """A new folder for the PATH with a `helm` that guards the program `helm`."""
     folder = scratch / "bin"
@@ -74,7 +79,7 @@ def guarded(helm: str, *, repository: Path, scratch: Path) -> Path:
 def main(helm: str, words: Sequence[str], *, repository: str, scratch: str) -> int:
     """Become helm, where its arguments are what kustomize itself says; else the exit code, after a line on stderr."""
     try:
-        check(words, (Path(repository), Path(scratch)))
+        check(words, (Path(repository), temporary(Path(scratch))))
     except RefusedError as error:
         reason = error.reason or "no text of a kustomization may be a flag of helm"
         sys.stderr.write(f"refused: {error.word!r}: {reason}\n")
