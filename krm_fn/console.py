@@ -12,6 +12,7 @@ except ImportError:
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any, BinaryIO, TextIO
 
 NAME = "kubevirt-render"
@@ -66,13 +67,19 @@ class Stream(FileIO):
         return count
 
     def readall(self) -> bytes:
-        chunks = [super().readall()]  # all, or what there is where the pipe doesn't block
-        while not get_blocking(self.fileno()) and (chunk := self.read(LONGEST_READ)) != b"":
+        try:
+            found = super().readall()  # all, or what there is where the pipe doesn't block
+            return found if get_blocking(self.fileno()) else b"".join([found or b"", *self._rest()])
+        except OSError as error:
+            error.filename = STREAMS[self.fileno()]
+            raise
+
+    def _rest(self) -> Iterator[bytes]:
+        while (chunk := self.read(LONGEST_READ)) != b"":
             if chunk is None:
                 self._wait(reading=True)
             else:
-                chunks.append(chunk)
-        return b"".join(filter(None, chunks)) if len(chunks) > 1 else chunks[0] or b""
+                yield chunk
 
     def _wait(self, *, reading: bool) -> None:
         import select  # few pipes are such ones

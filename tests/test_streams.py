@@ -265,6 +265,12 @@ def test_what_cant_be_printed_is_an_error_where_nobody_can_be_told(name: str, fo
     assert redirected(Call(name, folder), "<&- >&- 2>&-").returncode == 1
 
 
+@pytest.mark.parametrize("name", ["function", "plugin", "render stdin"])
+def test_a_stdin_that_cant_be_read_is_an_error(name: str, folder: Path) -> None:
+    done = redirected(Call(name, folder), "0>/dev/null")
+    assert (done.returncode, done.stdout, done.stderr) == (1, b"", b"kubevirt-render: error: stdin: Bad file descriptor\n")
+
+
 @pytest.mark.parametrize("streams", ["<&-", "<&- 2>&-"])
 @pytest.mark.parametrize("name", ["function", "plugin", "render", "render stdin", "argocd"])
 def test_a_closed_stdin_is_an_empty_one(name: str, streams: str, folder: Path) -> None:
