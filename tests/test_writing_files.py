@@ -5,21 +5,27 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from functions import vm
 from running import PROGRAM, own_environment
 
-VM = """\
-apiVersion: kubevirt.io/v1
-kind: VirtualMachine
-metadata: {name: web}
-spec:
-  runStrategy: Always
-  instancetype: {name: SIZE}
-  template: {spec: {domain: {devices: {}}}}
+from krm_fn import yamlio
+
+VM = yamlio.dump(vm("web", instancetype="SIZE")).replace("VirtualMachineInst", "VirtualMachineClusterInst")
+# The program on a slow disk.
+SLOW = """\
+import os, time
+fsync = os.fsync
+os.fsync = lambda file: (time.sleep(0.02), fsync(file))
+from krm_fn.main import main
+raise SystemExit(main())
 """
 BEFORE = "version: 1\nfindings: []\n"
 LIMITED = ["sh", "-c", 'ulimit -f 0; exec "$@"', "sh"]
@@ -125,7 +131,7 @@ def test_a_plugin_is_installed_whole_or_not_at_all(tmp_path: Path) -> None:
 
 def many(folder: Path) -> dict[str, str]:
     """Many files that rendering changes."""
-    for number in range(300):
+    for number in range(100):
         (folder / f"vm{number}.yaml").write_text(VM.replace("SIZE", "u1.small").replace("web", f"web{number}"))
     (folder / "vm.yaml").unlink()
     return texts(folder)
@@ -135,27 +141,26 @@ def texts(folder: Path) -> dict[str, str]:
     return {name: (folder / name).read_text() for name in names(folder)}
 
 
-def started(folder: Path) -> subprocess.Popen[bytes]:
+@contextmanager
+def writing(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
     """A run that writes files, at the moment when the first of them is there."""
-    process = subprocess.Popen(
-        [*PROGRAM, "render", "--in-place", "."], cwd=folder, env=own_environment(), stderr=subprocess.PIPE
-    )
-    for _ in range(60_000):
-        if any(path.name.startswith(".") for path in folder.iterdir()):
-            return process
-        time.sleep(0.0005)
-    raise AssertionError("nothing is written")
+    command = [sys.executable, "-c", SLOW, "render", "--in-place", "."]
+    with subprocess.Popen(command, cwd=folder, env=own_environment(), stderr=subprocess.PIPE) as process:
+        while not any(name.startswith(".") for name in os.listdir(folder)):  # noqa: PTH208  the fastest way to look
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.005)
+        yield process
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 @pytest.mark.parametrize("times", [1, 20])
 def test_a_signal_leaves_all_files_as_they_were(number: signal.Signals, times: int, folder: Path) -> None:
     before = many(folder)
-    process = started(folder)
-    for _ in range(times if number != signal.SIGINT else 1):
-        process.send_signal(number)
-        time.sleep(0.001)
-    _, err = process.communicate(timeout=60)
+    with writing(folder) as process:
+        for _ in range(times if number != signal.SIGINT else 1):
+            process.send_signal(number)
+            time.sleep(0.001)
+        _, err = process.communicate(timeout=60)
     assert (process.returncode, err.strip()) == (128 + number, b"")
     assert texts(folder) == before
 
@@ -164,10 +169,10 @@ def test_a_signal_that_is_to_be_ignored_stays_ignored(folder: Path) -> None:
     many(folder)
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        process = started(folder)
+        with writing(folder) as process:
+            process.send_signal(signal.SIGHUP)
+            process.communicate(timeout=60)
     finally:
         signal.signal(signal.SIGHUP, before)
-    process.send_signal(signal.SIGHUP)
-    process.communicate(timeout=60)
     assert process.returncode == 0
     assert all("instancetype" not in text for text in texts(folder).values())
