@@ -38,7 +38,8 @@ def install_plugin(folder: str | None) -> None:
     place = home / API_VERSION / KIND.lower() / KIND
     place.parent.mkdir(parents=True, exist_ok=True)
     zipapp = _zipapp()
-    text = starter(sys.executable, zipapp) if zipapp else program(sys.executable, str(Path(krm_fn.__file__).resolve().parents[1]))
+    package = str(Path(krm_fn.__file__).resolve().parents[1])
+    text = starter(sys.executable, zipapp) if zipapp else program(sys.executable, package)
     with replacing(mode=0o755) as put:  # kustomize may be running the old one
         put(str(place), text.encode())
     click.echo(f"{place}: installed, for {sys.executable}")
