@@ -13,7 +13,7 @@ from krm_fn.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
     from krm_fn.config import Config
@@ -25,12 +25,26 @@ if TYPE_CHECKING:
 class Outcome(Value):
     """What a run led to: all items, the untouched ones as the very objects that came, and the findings in order.
 
-    `ignored` are the findings that annotations of the objects silence.
+    `ignored` are the findings that annotations of the objects silence, `off` those of rules that the config turns off, as far
+    as they were asked for.
     """
 
     items: list[Any]
     findings: tuple[Finding, ...]
     ignored: tuple[Suppressed, ...] = ()
+    off: tuple[Finding, ...] = ()
+
+
+class Judging(Value):
+    """How the items are judged, beside the config.
+
+    `ignores`: annotations of the objects silence rules. `definitions`: the CustomResourceDefinitions of the bundle count for
+    kinds of KubeVirt, too. `off`: the outcome has the findings of rules that the config turns off.
+    """
+
+    ignores: bool = True
+    definitions: bool = True
+    off: bool = False
 
 
 def process(resource_list: Object) -> Object:
@@ -51,7 +65,11 @@ def process(resource_list: Object) -> Object:
 
 
 def render(
-    items: Sequence[Any], settings: Config, places: Sequence[tuple[str, int]] = (), schemas: Sequence[Object] = ()
+    items: Sequence[Any],
+    settings: Config,
+    places: Sequence[tuple[str, int]] = (),
+    schemas: Sequence[Object] = (),
+    judging: Judging = Judging(),  # noqa: B008  nobody writes into a Value
 ) -> Outcome:
     """Every VM of the items rendered or left as it came, and what there is to say of them.
 
@@ -59,12 +77,25 @@ def render(
     are CustomResourceDefinitions that stand beside those of the bundle.
     """
     facts = gather(Bundle(items, places), settings)
-    found, ignored = _silenced([results.placed(finding, facts.bundle) for finding in _told(facts, schemas)], facts)
-    return Outcome(items=modes.leave(items, facts), findings=results.ordered(found), ignored=ignored)
+    severity = _without_off(settings) if judging.off else settings.severity
+    found = list(_judged(facts, schemas, severity, definitions=judging.definitions))
+    on = [finding for finding in found if not _is_off(finding, settings)]
+    told = [results.placed(finding, facts.bundle) for finding in _marked(on, facts)]
+    kept, ignored = _silenced(told, facts, heeded=judging.ignores)
+    off = [finding for finding in _marked(found, facts) if _is_off(finding, settings)] if len(on) < len(found) else []
+    return Outcome(items=modes.leave(items, facts), findings=results.ordered(kept), ignored=ignored, off=results.ordered(off))
 
 
-def _told(facts: BundleFacts, schemas: Sequence[Object]) -> Iterable[Finding]:
-    found = _judged(facts, schemas)
+def _without_off(settings: Config) -> dict[str, str]:
+    """The severities of a config in which no rule is off that would speak without it."""
+    return {rule: level for rule, level in settings.severity.items() if level != "off"}
+
+
+def _is_off(finding: Finding, settings: Config) -> bool:
+    return settings.severity.get(finding.rule) == "off"
+
+
+def _marked(found: list[Finding], facts: BundleFacts) -> list[Finding]:
     if facts.config.mode != "validate":
         return found
     from krm_fn import consequences  # rendering needs none of it
@@ -72,18 +103,20 @@ def _told(facts: BundleFacts, schemas: Sequence[Object]) -> Iterable[Finding]:
     return consequences.mark(found, facts)
 
 
-def _judged(facts: BundleFacts, schemas: Sequence[Object]) -> Iterator[Finding]:
-    severity = facts.config.severity
+def _judged(
+    facts: BundleFacts, schemas: Sequence[Object], severity: Mapping[str, str], *, definitions: bool
+) -> Iterator[Finding]:
     whole = facts.config.mode == "validate"
     twins = _twins(facts) if whole else {}
-    for flawed in schema.examine(facts.bundle, facts.release, whole=whole, schemas=schemas, twins=twins):
+    for flawed in schema.examine(
+        facts.bundle, facts.release, whole=whole, schemas=schemas, twins=twins, definitions=definitions
+    ):
         yield from rules.judge("schema", flawed, severity)  # which counts the flaws itself
-    yield from limited(_judged_by_others(facts))
+    yield from limited(_judged_by_others(facts, severity))
 
 
-def _judged_by_others(facts: BundleFacts) -> Iterator[Finding]:
+def _judged_by_others(facts: BundleFacts, severity: Mapping[str, str]) -> Iterator[Finding]:
     """The findings of all families but `schema`."""
-    severity = facts.config.severity
     for vm in facts.vms:
         yield from rules.judge("vm", vm, severity)
     for told in (*(vm.presets for vm in facts.vms), *(instance.presets for instance in facts.instances)):
@@ -106,8 +139,11 @@ def _twins(facts: BundleFacts) -> dict[int, int]:
     return {id(vm.entry.obj): id(vm.first.entry.obj) for vm in facts.vms if isinstance(vm, Twin)}
 
 
-def _silenced(found: list[Finding], facts: BundleFacts) -> tuple[list[Finding], tuple[Suppressed, ...]]:
-    """The findings that count, what there is to say of ignores among them, and those that are ignored."""
+def _silenced(found: list[Finding], facts: BundleFacts, *, heeded: bool) -> tuple[list[Finding], tuple[Suppressed, ...]]:
+    """The findings that count, what there is to say of ignores among them, and those that are ignored.
+
+    `heeded`: ignores silence what they name.
+    """
     if not any(annotations_of(entry.obj).get(IGNORE) is not None for entry in facts.bundle.entries):
         return found, ()
     from krm_fn import ignores  # only where there is one
@@ -120,8 +156,10 @@ def _silenced(found: list[Finding], facts: BundleFacts) -> tuple[list[Finding], 
     if facts.config.mode == "validate":  # only there are all rules asked
         told = told.but(unused=tuple(ignores.unused(told, ignored, facts.config)))
     judged = rules.judge_bundle(told, facts.config.severity, "ignore")
-    kept = [finding for finding in found if ignores.key(finding) not in why]
+    kept = [finding for finding in found if not heeded or ignores.key(finding) not in why]
     return (
         [*kept, *(results.placed(finding, facts.bundle) for finding in judged)],
-        tuple(Suppressed(finding=each, by="ignore", reason=why[ignores.key(each)]) for each in results.ordered(ignored)),
+        tuple(Suppressed(finding=each, by="ignore", reason=why[ignores.key(each)]) for each in results.ordered(ignored))
+        if heeded
+        else (),
     )

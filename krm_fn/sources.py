@@ -74,10 +74,15 @@ def _annotated(item: Any, folder: str) -> tuple[str, int]:
 
 
 class Sources(Value):
-    """All that was read. `function_config` is that of a ResourceList, None where there is none."""
+    """All that was read.
+
+    `function_config` is that of the ResourceList that was named by itself, None where there is none. `powerless` are the files
+    with a functionConfig that configures nothing: a file in a folder must not say how the folder is judged.
+    """
 
     sources: tuple[Source, ...]
     function_config: object = None
+    powerless: tuple[str, ...] = ()
 
     @property
     def items(self) -> list[Any]:
@@ -115,18 +120,20 @@ def read(
         *((data, file, "") for data, file in _texts(paths)),
         *((_built(folder, timeout), "", folder) for folder in kustomizations),
     ]
-    function_config: object = None
     repaired: list[str] = []
-    sources = []
+    sources, configs = [], []
     for found, config in _all_parsed(texts, repair, repaired, watch):
         for told in _left_alone_in(found):
             note(told)
         sources.append(found)
-        function_config = config if function_config is None else function_config
+        configs += [] if config is None else [(found, config)]
     if not repaired and not any(source.objects for source in sources):
         where = _where([*paths, *kustomizations])
         raise NothingFoundError(f"no Kubernetes object found{where}; expected YAML or JSON with apiVersion and kind")
-    return Sources(sources=tuple(sources), function_config=function_config)
+    alone = len(paths) == 1 and not kustomizations and not os.path.isdir(paths[0])  # noqa: PTH112
+    heard = [config for found, config in configs if alone or not (found.file or found.folder)]
+    powerless = [found.file or found.folder for found, _ in configs if not alone and (found.file or found.folder)]
+    return Sources(sources=tuple(sources), function_config=heard[0] if heard else None, powerless=tuple(powerless))
 
 
 def _all_parsed(
@@ -286,8 +293,10 @@ def _left_alone_in(source: Source) -> Iterator[str]:
 
 def _left_alone(item: object, file: str) -> str:
     """Why the document is none of ours, "" where it is an object."""
-    if file.rpartition("/")[2] in KUSTOMIZATIONS:
+    unnamed = not isinstance(item, dict) or not text(item.get("apiVersion")) or not kind_of(item)
+    tool = isinstance(item, dict) and group_of(item) in TOOL_GROUPS
+    if file.rpartition("/")[2] in KUSTOMIZATIONS and (unnamed or tool):
         return "it is a kustomization, which `-k` with its folder builds"
-    if not isinstance(item, dict) or not text(item.get("apiVersion")) or not kind_of(item):
+    if unnamed:
         return "it has no apiVersion and kind"
-    return f"only tools read a {kind_of(item)}" if group_of(item) in TOOL_GROUPS else ""
+    return f"only tools read a {kind_of(item)}" if isinstance(item, dict) and tool else ""

@@ -201,14 +201,76 @@ def test_the_action_looks_at_everything_unless_told(installed: Environment, vms:
     assert (ran.returncode, ran.stdout) == (0, "")
 
 
-def test_the_check_workflow_gives_the_action_inputs_that_it_has() -> None:
+def given_to_the_action(workflow: str) -> dict[str, str]:
+    """The inputs that a workflow gives to the action."""
+    read = yamlio.read_value((RECIPES / workflow).read_text())
+    (given,) = [step["with"] for step in read["jobs"]["kubevirt"]["steps"] if "kubevirt-render@" in step.get("uses", "")]
+    return dict(given)
+
+
+@pytest.mark.parametrize("workflow", ["check-workflow.yml", "check-untrusted-workflow.yml"])
+def test_the_check_workflows_give_the_action_inputs_that_it_has(workflow: str) -> None:
     action = yamlio.read_value((ROOT / "action.yml").read_text())
-    workflow = yamlio.read_value((RECIPES / "check-workflow.yml").read_text())
-    (given,) = [step["with"] for step in workflow["jobs"]["kubevirt"]["steps"] if "kubevirt-render@" in step.get("uses", "")]
-    assert given.keys() <= action["inputs"].keys()
+    assert given_to_the_action(workflow).keys() <= action["inputs"].keys()
 
 
-@pytest.mark.parametrize("name", ["render-workflow.yml", "check-workflow.yml"])
+SILENCING = """\
+apiVersion: kubevirt-render.dev/v1alpha1
+kind: RenderVirtualMachines
+metadata: {name: render}
+spec: {failOn: never, severity: {unresolved-instancetype: "off"}}
+"""
+SILENCED = "    kubevirt-render.dev/ignore: 'unresolved-instancetype: trust me'\n"
+
+
+@pytest.fixture
+def pull_request(tmp_path: Path, environment: Environment) -> Path:
+    """A clone whose base branch has a config; the pull request silences what is wrong with its VM in each way that there is."""
+    folder = tmp_path / "work"
+    (folder / "clusters").mkdir(parents=True)
+    (folder / ".kubevirt-render.yaml").write_text(SILENCING.replace("failOn: never, ", "").replace('"off"', "warning"))
+    shutil.copy(ONE_VM, folder / "clusters" / "right.yaml")
+    git(folder, environment, "init", "-q", "-b", "main")
+    git(folder, environment, "add", "-A")
+    git(folder, environment, "commit", "-q", "-m", "base")
+    git(folder, environment, "update-ref", "refs/remotes/origin/main", "HEAD")
+    (folder / ".kubevirt-render.yaml").write_text(SILENCING)
+    (folder / "clusters" / ".kubevirt-render.yaml").write_text(SILENCING)
+    indented = SILENCING.replace("\n", "\n  ")
+    (folder / "clusters" / "list.yaml").write_text(f"kind: ResourceList\nitems: []\nfunctionConfig:\n  {indented}\n")
+    wrong = MISTAKE.read_text().replace("metadata:\n", f"metadata:\n  annotations:\n{SILENCED}", 1)
+    (folder / "clusters" / "wrong.yaml").write_text(wrong)
+    return folder
+
+
+def test_a_pull_request_silences_nothing_where_the_config_is_that_of_the_base_branch(
+    installed: Environment, pull_request: Path
+) -> None:
+    runner = {**installed, "BASE": "main"}
+    for name, step in steps("check-untrusted-workflow.yml", "kubevirt").items():
+        assert name == "Config of the base branch"
+        passed(run("bash", "-e", "-o", "pipefail", "-c", step["run"], cwd=pull_request, environment=runner))
+    given = given_to_the_action("check-untrusted-workflow.yml")
+    arguments = given["arguments"].replace("${{ runner.temp }}", installed["RUNNER_TEMP"])
+    script, env = action_step("Check", arguments=arguments, paths=given["paths"])
+    ran = run("bash", "-e", "-o", "pipefail", "-c", script, cwd=pull_request, environment={**runner, **env})
+    assert ran.stdout.startswith("::warning file=clusters/wrong.yaml,line=12,col=11,title=unresolved-instancetype::"), (
+        ran.stderr
+    )
+    assert ran.stdout.endswith("0 errors, 1 warning, 0 info in 2 objects of 2 files\n")
+
+
+def test_the_script_for_untrusted_pull_requests_works_as_it_is_printed(environment: Environment, pull_request: Path) -> None:
+    (section,) = re.findall(
+        r"## Pull requests from strangers\n.*?```sh\n(.*?)```", (ROOT / "docs/ci.md").read_text(), re.DOTALL
+    )
+    shell = {**environment, "RUNNER_TEMP": str(pull_request.parent)}
+    ran = run("bash", "-e", "-c", section, cwd=pull_request, environment=shell)
+    assert ran.stdout.startswith("warning: clusters/wrong.yaml:12:11: "), ran.stderr
+    assert run("kubevirt-render", "check", "clusters", cwd=pull_request, environment=shell).stdout == ""
+
+
+@pytest.mark.parametrize("name", ["render-workflow.yml", "check-workflow.yml", "check-untrusted-workflow.yml"])
 def test_zizmor_finds_nothing_in_the_workflows_that_are_offered(name: str, tmp_path: Path, environment: Environment) -> None:
     workflows = tmp_path / ".github" / "workflows"
     workflows.mkdir(parents=True)
@@ -224,6 +286,7 @@ def test_zizmor_finds_nothing_in_the_workflows_that_are_offered(name: str, tmp_p
     [
         ("render-workflow.yml", "github-workflows"),
         ("check-workflow.yml", "github-workflows"),
+        ("check-untrusted-workflow.yml", "github-workflows"),
         ("gitlab-ci.yml", "gitlab-ci"),
     ],
 )

@@ -94,6 +94,8 @@ def _named(error: RenderError, environment: Mapping[str, str]) -> RenderError:
 
 def _settings(given: Parameters, config_file: str | None, flags: Mapping[str, Any]) -> Config:
     file = given.config or config_file
+    if given.config and flags["isolated"]:
+        raise ConfigError("--isolated reads no config of the application; drop one of the two", path="parameter config")
     if given.config and not Path(os.path.realpath(given.config)).is_relative_to(Path.cwd()):  # resolve() fails for a loop
         raise ConfigError(f"{given.config} is not in the application's folder", path="parameter config")
     return given.over(options.settings(Sources(sources=()), file, flags, near=(os.curdir,)))

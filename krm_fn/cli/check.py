@@ -16,12 +16,13 @@ from krm_fn.cli.places import Places
 from krm_fn.cli.salvage import certain, findings, salvage
 from krm_fn.cli.schemas import read_schemas, schemas_option
 from krm_fn.console import write_out
+from krm_fn.core import Judging
 from krm_fn.errors import UsageError
 from krm_fn.likest import nearest
 from krm_fn.resource import ref_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Container, Iterable, Iterator, Sequence
 
     from krm_fn.cli.salvage import Lost
     from krm_fn.config import Config
@@ -60,6 +61,7 @@ UNEXPANDED = "unexpanded-vm"
 )
 @click.option("--today", metavar="YYYY-MM-DD", hidden=True, help="The day on which entries of the baseline expire or not.")
 @schemas_option
+@options.ignores_option
 @options.config_options
 def check(
     paths: tuple[str, ...],
@@ -76,6 +78,7 @@ def check(
     baseline_file: str | None,
     update_baseline: bool,
     today: str | None,
+    no_ignores: bool,
     **flags: Any,
 ) -> int:
     """Check files, folders, kustomizations (-k DIR) or stdin (-): what render would report, and nothing else.
@@ -96,9 +99,13 @@ def check(
         config = config.but(severity={UNEXPANDED: "error", **config.severity})
     with bar.at("Checking"):
         places = found.places
-        outcome = core.render(found.items, config, places=places, schemas=read_schemas(schemas))
+        judging = Judging(ignores=not no_ignores, definitions=not flags["isolated"], off=True)
+        outcome = core.render(found.items, config, places=places, schemas=read_schemas(schemas), judging=judging)
         report = _report(found, outcome, config, lost).but(
-            summary=summary, subjects=tuple(_subjects(found, places)), files=tuple(dict.fromkeys(file for file, _ in places))
+            summary=summary,
+            subjects=tuple(_subjects(found, places)),
+            files=tuple(dict.fromkeys(file for file, _ in places)),
+            off=_off(outcome, options.off_by_flag(flags)),
         )
     if known is not None:
         if update_baseline:
@@ -136,6 +143,12 @@ def _report(found: Sources, outcome: Outcome, config: Config, lost: list[Lost]) 
         fail_on=config.fail_on,
         line=places.line,
     )
+
+
+def _off(outcome: Outcome, by_flag: Container[str]) -> dict[str, int]:
+    """How many findings of rules that are off there would be, by what turns them off."""
+    flagged = sum(finding.rule in by_flag for finding in outcome.off)
+    return {"config": len(outcome.off) - flagged, "flag": flagged}
 
 
 def _subjects(found: Sources, places: Sequence[tuple[str, int]]) -> Iterator[Subject]:

@@ -11,7 +11,7 @@ import click
 from krm_fn import config, sources, yamlio
 from krm_fn.cli import discovery
 from krm_fn.config_checks import CHECKS
-from krm_fn.config_keys import KEYS, NAMES
+from krm_fn.config_keys import KEYS, NAMES, Config
 from krm_fn.config_places import located, located_in_list
 from krm_fn.console import NAME, one_line, printable
 from krm_fn.errors import ConfigError, InputError, UsageError
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
-    from krm_fn.config import Config
     from krm_fn.config_keys import Key
     from krm_fn.sources import Repair, Sources, Watch
     from krm_fn.yamlio import StreamText
@@ -86,9 +85,14 @@ def _option(key: Key) -> Decorator:
 
 
 def config_options(command: Any) -> Any:
-    """Gives a command `--config` and a flag for each key of the config; they reach it as keywords, see `settings`."""
+    """Gives a command `--config`, `--isolated` and a flag for each key of the config; `settings` takes them as keywords."""
     for key in reversed(KEYS):
         command = _option(key)(command)
+    command = click.option(
+        "--isolated",
+        is_flag=True,
+        help="Read no config from what is named: neither .kubevirt-render.yaml nor a functionConfig. --config and flags count.",
+    )(command)
     return click.option(
         "--config",
         "config_file",
@@ -96,6 +100,11 @@ def config_options(command: Any) -> Any:
         help="Read the function config from a file; else .kubevirt-render.yaml counts, in the paths' folder or above it in the "
         "repository.",
     )(command)
+
+
+def ignores_option(command: Any) -> Any:
+    """Gives a command `--no-ignores`; it reaches it as `no_ignores`."""
+    return click.option("--no-ignores", is_flag=True, help="Heed no annotation by which an object silences a rule.")(command)
 
 
 def source_options(command: Any) -> Any:
@@ -158,15 +167,30 @@ def settings(
 ) -> Config:
     """The config, with the flags laid over it: `--config`, else that of the ResourceList that was read, else the repository's.
 
-    `near` are the paths whose repository is meant. Raises: ConfigError, InputError, UsageError.
+    `near` are the paths whose repository is meant. In isolation only `--config` and the flags count.
+    Raises: ConfigError, InputError, UsageError.
     """
-    file = config_file
-    if file is None and found.function_config is None:
+    file, isolated = config_file, flags["isolated"]
+    if file is None and found.function_config is None and not isolated:
         file = discovery.config_file(near)
     if file and verbose:
         note(f"the config is {file}")
-    base = _of_file(file) if file else _of_sources(found)
+    if found.powerless and not isolated:
+        _note_powerless(found.powerless)
+    base = _of_file(file) if file else Config() if isolated else _of_sources(found)
     return _configured(config.with_texts(base, _texts(flags), place=_place), flags[CONFIGURATION])
+
+
+def _note_powerless(files: Sequence[str]) -> None:
+    others = len(files) - 1
+    more = f" and {others} other file{'s' * (others > 1)}" if others else ""
+    fact = "a functionConfig counts only on stdin or in a list that is the only path"
+    note(f"{files[0]}{more}: {fact}; name a config with --config")
+
+
+def off_by_flag(flags: Mapping[str, Any]) -> frozenset[str]:
+    """The rules that flags turn off."""
+    return frozenset(name.removeprefix("severity.") for name, level in map(_level, flags["severity"]) if level == "off")
 
 
 def _of_file(file: str) -> Config:

@@ -12,6 +12,7 @@ from krm_fn import core, results
 from krm_fn.cli import inplace, options, outputs, progress
 from krm_fn.cli.places import Places
 from krm_fn.console import write_out
+from krm_fn.core import Judging
 from krm_fn.errors import UsageError
 from krm_fn.results import report
 
@@ -28,6 +29,7 @@ from krm_fn.results import report
     "patch: a JSON patch for each changed object, to stand below patches: in a kustomization.",
 )
 @click.option("--in-place", is_flag=True, help="Write the changed files anew, and nothing to stdout.")
+@options.ignores_option
 @options.config_options
 def render(
     paths: tuple[str, ...],
@@ -38,6 +40,7 @@ def render(
     verbose: bool,
     timeout: float,
     in_place: bool,
+    no_ignores: bool,
     **flags: Any,
 ) -> int:
     """Render files, folders, kustomizations (-k DIR) or stdin (-).
@@ -54,7 +57,8 @@ def render(
     found = options.read_sources(paths, kustomizations, verbose=verbose, timeout=timeout, watch=bar.watch)
     config = options.settings(found, config_file, flags, near=(*paths, *kustomizations), verbose=verbose)
     with bar.at("Rendering"):
-        outcome = core.render(found.items, config, places=found.places)
+        judging = Judging(ignores=not no_ignores)
+        outcome = core.render(found.items, config, places=found.places, judging=judging)
     report(map(Places(found).located, outcome.findings), sys.stderr)
     code = results.exit_code(outcome.findings, config.fail_on)
     if in_place:

@@ -62,25 +62,32 @@ class ObjectFacts(Value):
 
 
 def examine(
-    bundle: Bundle, release: Release, *, whole: bool, schemas: Objects = (), twins: Twins | None = None
+    bundle: Bundle,
+    release: Release,
+    *,
+    whole: bool,
+    schemas: Objects = (),
+    twins: Twins | None = None,
+    definitions: bool = True,
 ) -> Iterator[ObjectFacts]:
     """The facts of every object of the bundle that has flaws.
 
     Where `whole` is False only fields of other releases are looked for, and only in the kinds that rendering reads.
     `schemas` are objects beside the bundle: CustomResourceDefinitions among them count like those of the bundle, and first.
     `twins` names, by its id, for each object that has one before it the object that is like it in all that the API's own
-    schema asks.
+    schema asks. Where `definitions` is False, no definition of the bundle replaces the release's own API.
     """
-    found = _whole(bundle, release, schemas, twins or {}) if whole else _strangers(bundle, release)
+    found = _strangers(bundle, release)
+    if whole:
+        found = _whole(bundle, release, _crds(bundle, schemas, trusted=definitions), twins or {})
     for entry, flaws in found:
         if flaws:
             yield ObjectFacts(entry=entry, release=release, flaws=flaws)
 
 
-def _whole(bundle: Bundle, release: Release, schemas: Objects, twins: Twins) -> Iterator[tuple[Entry, tuple[Flaw, ...]]]:
+def _whole(bundle: Bundle, release: Release, crds: Crds | None, twins: Twins) -> Iterator[tuple[Entry, tuple[Flaw, ...]]]:
     from krm_fn.schema.checking import check
 
-    crds = _crds(bundle, schemas)
     if crds:
         twins = {}  # a definition may ask for more
     flawless: set[int] = set()
@@ -133,10 +140,11 @@ def _strange_names(release: Release) -> frozenset[str]:
     return _strange[f"{major}.{minor_number}"]
 
 
-def _crds(bundle: Bundle, schemas: Objects) -> Crds | None:
-    objects = (*schemas, *(entry.obj for entry in bundle.of_kind("CustomResourceDefinition")))
-    if not objects:
+def _crds(bundle: Bundle, schemas: Objects, *, trusted: bool) -> Crds | None:
+    """The definitions of `schemas`, then those of the bundle; of these only the `trusted` ones where the API knows the kind."""
+    own = [entry.obj for entry in bundle.of_kind("CustomResourceDefinition")]
+    if not (schemas or own):
         return None
-    from krm_fn.schema.crds import Crds  # only where there is one
+    from krm_fn.schema.crds import Crds, defines_known_kind  # only where there is one
 
-    return Crds(objects)
+    return Crds((*schemas, *(obj for obj in own if trusted or not defines_known_kind(obj))))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from krm_fn.paths import as_list, as_map, get
 from krm_fn.resource import group_of, kind_of, name_of, text
 from krm_fn.schema import table
+from krm_fn.schema.kinds import KINDS
 from krm_fn.schema.node import ANY, TEXT, TRUTH, WHOLE, Node, list_of, structure
 from krm_fn.schema.scalars import NUMBERS, every, matches, one_of, within
 
@@ -19,6 +20,12 @@ if TYPE_CHECKING:
 
 GROUP = "apiextensions.k8s.io"
 KIND = "CustomResourceDefinition"
+
+
+def defines_known_kind(crd: Object) -> bool:
+    """True where a release's own API knows the kind that is defined."""
+    spec = as_map(crd.get("spec"))
+    return (text(spec.get("group")), text(get(spec, ("names", "kind")))) in {(row.group, row.kind) for row in KINDS}
 
 
 class Crds:

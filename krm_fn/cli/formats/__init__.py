@@ -21,6 +21,10 @@ from krm_fn.value import Value
 FORMATS = ("text", *sorted(file.stem for file in Path(__file__).parent.glob("[a-z]*.py") if file.stem != "text"))
 
 
+# What silences findings: `Suppressed.by`, and what turns a rule off; and how people call it.
+CAUSES = {"ignore": "an ignore", "baseline": "the baseline", "config": "the config", "flag": "--severity"}
+
+
 class Subject(Value):
     """One object that was checked: which, and the file it stands in, "" where that is not known."""
 
@@ -37,15 +41,16 @@ def _no_line(_: str, __: int) -> str:
 class Report(Value):
     """What a check led to.
 
-    `findings` are those that count, in order; `suppressed` those that an annotation or a baseline silences; `subjects` all
-    objects that were read, `files` the files they stand in. `line` gives a line of a file by its number. `rich` and `color` ask
-    for what a terminal can show.
+    `findings` are those that count, in order; `suppressed` those that an annotation or a baseline silences; `off` says how
+    many more there would be of rules that the "config" or a "flag" turns off; `subjects` are all objects that were read,
+    `files` the files they stand in. `line` gives a line of a file by its number. `rich` and `color` ask for what a terminal can show.
     """
 
     findings: tuple[Finding, ...]
     subjects: tuple[Subject, ...] = ()
     files: tuple[str, ...] = ()
     suppressed: tuple[Suppressed, ...] = ()
+    off: dict[str, int] = {}  # noqa: RUF012  nobody writes into a Value
     fail_on: str = "error"
     summary: bool = False
     rich: bool = False
@@ -58,11 +63,18 @@ class Report(Value):
         return SEVERITIES.index(finding.severity) <= worst
 
     @property
+    def silenced(self) -> dict[str, int]:
+        """How many findings are not told, by what silences them; all causes always there."""
+        by = [each.by for each in self.suppressed]
+        return {cause: by.count(cause) + self.off.get(cause, 0) for cause in CAUSES}
+
+    @property
     def figures(self) -> str:
-        """`1 error, 0 warnings, 2 info in 3 objects of 2 files, 1 suppressed`."""
+        """`1 error, 0 warnings, 2 info in 3 objects of 2 files, 1 suppressed (1 by an ignore)`."""
         counts = ", ".join(_counted(number, severity) for severity, number in results.count(self.findings).items())
         where = f" of {_counted(len(self.files), 'file')}" if any(self.files) else ""
-        silent = f", {len(self.suppressed)} suppressed" if self.suppressed else ""
+        causes = ", ".join(f"{number} by {CAUSES[cause]}" for cause, number in self.silenced.items() if number)
+        silent = f", {sum(self.silenced.values())} suppressed ({causes})" if causes else ""
         return f"{counts} in {_counted(len(self.subjects), 'object')}{where}{silent}"
 
 

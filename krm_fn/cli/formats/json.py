@@ -1,7 +1,7 @@
 """Findings as one JSON object: `results` holds KRM results, `summary` the figures.
 
 Beside the keys of a KRM result each has `fingerprint` and, where known, `line`, `column` and `related`. `suppressed`, where
-there are any, holds the like with `suppressedBy` and `reason`.
+there are any, holds the like with `suppressedBy` and `reason`, and `summary.suppressed` how many findings each cause silences.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 def write(report: Report) -> str:
     """`{"results": [...], "summary": {"error": 1, "warning": 0, "info": 0, "objects": 3, "files": 1}}`."""
-    figures = {**results.count(report.findings), "objects": len(report.subjects), "files": len(report.files)}
+    figures: dict[str, Any] = {**results.count(report.findings), "objects": len(report.subjects), "files": len(report.files)}
+    if any(report.silenced.values()):
+        figures["suppressed"] = report.silenced
     value: dict[str, Any] = {"results": [_result(finding) for finding in report.findings], "summary": figures}
     if report.suppressed:
         value["suppressed"] = [

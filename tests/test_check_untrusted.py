@@ -1,0 +1,224 @@
+"""Nothing in the files that are checked says how they are judged, unless the caller lets it."""
+
+import json
+
+import pytest
+from checking import CONFLICT, IGNORED, SIZE, check, run, write
+
+RULE = "instancetype-conflict"
+SPEC = 'failOn: never, severity: {instancetype-conflict: "off"}'
+CONFIG = "apiVersion: kubevirt-render.dev/v1alpha1\nkind: RenderVirtualMachines\nmetadata: {name: render}\nspec: {%s}\n"
+LIST = f"""\
+apiVersion: config.kubernetes.io/v1
+kind: ResourceList
+functionConfig:
+  apiVersion: kubevirt-render.dev/v1alpha1
+  kind: RenderVirtualMachines
+  metadata: {{name: render}}
+  spec: {{{SPEC}}}
+items:
+- {"".join(f"  {line}" for line in CONFLICT.splitlines(keepends=True))[2:]}"""
+CLUSTER_WIDE = LIST.replace("kind: VirtualMachineInstancetype, name: small", "name: u1.small")
+# A definition that lets everything pass.
+LAX = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: virtualmachines.kubevirt.io}
+spec:
+  group: kubevirt.io
+  names: {kind: VirtualMachine, plural: virtualmachines}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+"""
+MISSPELT = CONFLICT.replace("cpu: {cores: 4}", "cpuu: {cores: 4}")
+
+
+def found(*arguments, cwd, **more):
+    """The exit code, and the rules that said something."""
+    code, out, _ = check(*arguments, "-o", "json", cwd=cwd, **more)
+    return code, [each["tags"]["rule"] for each in json.loads(out)["results"]] if out else out
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A repository with a conflict, and no config."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "vms").mkdir()
+    write(tmp_path / "vms", size=SIZE, web=CONFLICT)
+    return tmp_path
+
+
+# ---- function configs
+
+
+def test_the_function_config_of_a_list_in_a_folder_configures_nothing(folder):
+    write(folder / "vms", extra=LIST)
+    (folder / "vms" / "web.yaml").unlink()
+    assert found("vms", cwd=folder) == (1, [RULE])
+    assert found("vms", "--fail-on", "error", cwd=folder) == (1, [RULE])
+
+
+def test_the_function_config_of_a_list_beside_other_paths_configures_nothing(folder):
+    write(folder, extra=LIST)
+    assert found("extra.yaml", "vms/size.yaml", cwd=folder) == (1, [RULE])
+
+
+def test_the_config_of_the_repository_counts_in_its_place(folder):
+    write(folder / "vms", extra=LIST)
+    (folder / "vms" / "web.yaml").unlink()
+    (folder / ".kubevirt-render.yaml").write_text(CONFIG % "severity: {instancetype-conflict: warning}, failOn: warning")
+    assert found("vms", cwd=folder) == (1, [RULE])
+    assert found("vms", "--fail-on", "error", cwd=folder) == (0, [RULE])
+
+
+def test_the_function_config_of_the_one_path_and_of_stdin_configures(folder):
+    write(folder, extra=CLUSTER_WIDE)
+    assert found("extra.yaml", cwd=folder) == (0, [])
+    assert found("-", cwd=folder, stdin=CLUSTER_WIDE) == (0, [])
+
+
+def test_flags_beat_the_function_config_that_counts(folder):
+    write(folder, extra=CLUSTER_WIDE)
+    flags = ("--fail-on", "error", "--severity", "instancetype-conflict=error")
+    assert found("extra.yaml", *flags, cwd=folder) == (1, [RULE])
+    assert found("extra.yaml", "vms/size.yaml", cwd=folder)[0] == 1
+
+
+def test_a_function_config_that_counts_for_nothing_is_named_on_stderr(folder):
+    write(folder / "vms", extra=LIST, more=LIST.replace("name: web", "name: db"))
+    _, _, err = check("vms", cwd=folder)
+    fact = "a functionConfig counts only on stdin or in a list that is the only path; name a config with --config"
+    assert err == f"kubevirt-render: note: vms/extra.yaml and 1 other file: {fact}\n"
+
+
+# ---- --isolated
+
+
+def test_isolated_reads_no_config_of_the_tree(folder):
+    (folder / "vms" / ".kubevirt-render.yaml").write_text(CONFIG % SPEC)
+    assert found("vms", cwd=folder) == (0, [])
+    assert found("vms", "--isolated", cwd=folder) == (1, [RULE])
+    assert run("render", "vms", "--isolated", cwd=folder)[0] == 1
+
+
+def test_isolated_reads_no_function_config(folder):
+    write(folder, extra=CLUSTER_WIDE)
+    assert found("extra.yaml", "--isolated", cwd=folder) == (1, [RULE])
+    assert found("-", "--isolated", cwd=folder, stdin=CLUSTER_WIDE) == (1, [RULE])
+
+
+def test_isolated_does_not_stop_at_a_config_of_the_tree_that_is_wrong(folder):
+    (folder / ".kubevirt-render.yaml").write_text("kind: nonsense")
+    assert found("vms", "--isolated", cwd=folder) == (1, [RULE])
+
+
+def test_a_config_that_is_named_and_flags_count_in_isolation(folder):
+    (folder / "own.yaml").write_text(CONFIG % "severity: {instancetype-conflict: warning}")
+    (folder / ".kubevirt-render.yaml").write_text(CONFIG % SPEC)
+    assert found("vms", "--isolated", "--config", "own.yaml", cwd=folder) == (0, [RULE])
+    assert found("vms", "--isolated", "--fail-on", "never", cwd=folder) == (0, [RULE])
+
+
+def test_isolated_holds_machines_against_the_release_and_no_definition_of_the_tree(folder):
+    write(folder / "vms", web=MISSPELT, lax=LAX)
+    assert found("vms", cwd=folder) == (0, [])
+    assert found("vms", "--isolated", cwd=folder) == (1, ["unknown-field"])
+    assert found("vms", "--isolated", "--schemas", "vms/lax.yaml", cwd=folder) == (0, [])
+
+
+def test_isolated_still_holds_other_kinds_against_their_definitions(folder):
+    gadget = "apiVersion: example.com/v1\nkind: Gadget\nmetadata: {name: a}\nspec: {size: big}\n"
+    schema = "{type: object, properties: {spec: {type: object, properties: {size: {type: integer}}}}}"
+    definition = (
+        LAX.replace("kubevirt.io\nspec", "example.com\nspec")
+        .replace("group: kubevirt.io", "group: example.com")
+        .replace("kind: VirtualMachine,", "kind: Gadget,")
+        .replace("{type: object, x-kubernetes-preserve-unknown-fields: true}", schema)
+    )
+    write(folder / "vms", web=gadget, gadgets=definition)
+    assert found("vms", "--isolated", cwd=folder) == (1, ["wrong-type"])
+
+
+# ---- --no-ignores
+
+
+def test_no_ignores_tells_what_annotations_silence(folder):
+    write(folder / "vms", web=IGNORED)
+    silent = found("vms", cwd=folder)
+    assert (silent[0], RULE in silent[1]) == (0, False)
+    loud = found("vms", "--no-ignores", cwd=folder)
+    assert (loud[0], RULE in loud[1]) == (1, True)
+    assert run("render", "vms", cwd=folder)[0] == 0
+    assert run("render", "vms", "--no-ignores", cwd=folder)[0] == 1
+
+
+def test_no_ignores_calls_no_ignore_unused_that_would_silence_something(folder):
+    write(folder / "vms", web=IGNORED)
+    assert "unused-ignore" not in found("vms", "--no-ignores", cwd=folder)[1]
+    write(folder / "vms", web=IGNORED.replace("instancetype-conflict:", "missing-object:"))
+    assert "unused-ignore" in found("vms", "--no-ignores", cwd=folder)[1]
+
+
+# ---- files that pass for something else
+
+
+def test_a_machine_in_a_file_that_is_named_like_a_kustomization_is_checked(folder):
+    (folder / "vms" / "web.yaml").rename(folder / "vms" / "kustomization.yaml")
+    assert found("vms", cwd=folder) == (1, [RULE])
+
+
+# ---- what was silenced
+
+
+def figures(*arguments, cwd):
+    return check("vms", "--summary", *arguments, cwd=cwd)[1].splitlines()[-1]
+
+
+def test_the_summary_says_how_many_findings_were_silenced_and_by_what(folder):
+    write(folder / "vms", old=IGNORED)
+    read = "in 4 objects of 3 files"
+    assert figures(cwd=folder) == f"1 error, 1 warning, 0 info {read}, 1 suppressed (1 by an ignore)"
+    check("vms", "--baseline", "known.yaml", "--update-baseline", cwd=folder)
+    suppressed = "3 suppressed (1 by an ignore, 2 by the baseline)"
+    assert figures("--baseline", "known.yaml", cwd=folder) == f"0 errors, 0 warnings, 0 info {read}, {suppressed}"
+    (folder / ".kubevirt-render.yaml").write_text(CONFIG % 'severity: {instancetype-conflict: "off"}')
+    assert figures(cwd=folder) == f"0 errors, 1 warning, 0 info {read}, 2 suppressed (2 by the config)"
+    flag, suppressed = "deprecated-field=off", "3 suppressed (2 by the config, 1 by --severity)"
+    assert figures("--severity", flag, cwd=folder) == f"0 errors, 0 warnings, 0 info {read}, {suppressed}"
+    assert figures("--isolated", "--no-ignores", cwd=folder) == f"2 errors, 1 warning, 0 info {read}"
+
+
+def test_a_rule_that_nobody_asked_for_is_not_counted_as_silenced(folder):
+    write(folder / "vms", web=CONFLICT.replace("cpu: {cores: 4}", "machine: {type: q35}"))
+    assert figures("--severity", "unexpanded-vm=off", cwd=folder) == "0 errors, 0 warnings, 0 info in 2 objects of 2 files"
+
+
+def test_a_rule_that_is_off_explains_no_other_finding(folder):
+    nets = "devices: {interfaces: [{name: default, masquerade: {}}]}\n        networks: [{name: default, pod: {}}]"
+    write(folder / "vms", web=CONFLICT.replace("cpu: {cores: 4}\n        devices: {}", nets))
+    assert found("vms", cwd=folder)[1] == ["unknown-field"]
+    assert set(found("vms", "--severity", "unknown-field=off", cwd=folder)[1]) == {"refused-network"}
+
+
+def test_json_counts_what_was_silenced_by_its_cause(folder):
+    write(folder / "vms", old=IGNORED)
+    _, out, _ = check("vms", "-o", "json", "--severity", "deprecated-field=off", cwd=folder)
+    assert json.loads(out)["summary"]["suppressed"] == {"ignore": 1, "baseline": 0, "config": 0, "flag": 1}
+
+
+# ---- Argo CD
+
+
+def test_isolated_reads_no_config_of_an_application(folder):
+    (folder / "vms" / ".kubevirt-render.yaml").write_text(CONFIG % SPEC)
+    calm = run("argocd", "generate", cwd=folder / "vms")
+    assert calm[0] == 0
+    assert run("argocd", "generate", "--isolated", cwd=folder / "vms")[:2] == (1, "")
+    parameters = json.dumps([{"name": "config", "string": ".kubevirt-render.yaml"}])
+    code, out, err = run("argocd", "generate", "--isolated", cwd=folder / "vms", ARGOCD_APP_PARAMETERS=parameters)
+    said = "parameter config: --isolated reads no config of the application; drop one of the two"
+    assert (code, out, err) == (2, "", f"kubevirt-render: error: {said}\n")
