@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from krm_fn import programs, sharing, yamlio
 from krm_fn.console import read_in
 from krm_fn.errors import InputError
+from krm_fn.files import Paths
 from krm_fn.resource import ORIGIN, annotations_of, group_of, kind_of, place_of, text
 from krm_fn.value import Value
 
@@ -20,13 +21,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
+    from krm_fn.files import Stamp, Unread
     from krm_fn.yamlio import ListText, StreamText
 
     Note = Callable[[str], None]
     Repair = Callable[[bytes, str], bytes]
     Watch = Callable[[str, Iterable[Any], int], Iterable[Any]]
 
-SUFFIXES = (".yaml", ".yml", ".json")
 STDIN = "-"
 # Seconds that a kustomization may take to build; as long as Argo CD gives it.
 TIMEOUT: float = 90
@@ -40,16 +41,27 @@ class NothingFoundError(InputError):
     """All could be read, and there is no object."""
 
 
+class Given(Value):
+    """A text that is to be read; `file`, `folder` and `stamp` as in Source."""
+
+    data: bytes
+    file: str = ""
+    folder: str = ""
+    stamp: Stamp | None = None
+
+
 class Source(Value):
     """One text and the numbers of its documents that are objects.
 
-    `file` is "" for what comes from no file of ours; the files that the objects' annotations name are then below `folder`.
+    `file` is "" for what comes from no file of ours; the files that the objects' annotations name are then below `folder`. Else
+    `stamp` says which file it was.
     """
 
     text: StreamText | ListText
     data: bytes
     file: str = ""
     folder: str = ""
+    stamp: Stamp | None = None
     objects: tuple[int, ...] = ()
 
     @property
@@ -77,12 +89,14 @@ class Sources(Value):
     """All that was read.
 
     `function_config` is that of the ResourceList that was named by itself, None where there is none. `powerless` are the files
-    with a functionConfig that configures nothing: a file in a folder must not say how the folder is judged.
+    with a functionConfig that configures nothing: a file in a folder must not say how the folder is judged. `unread` are the
+    files that were found in folders and passed over.
     """
 
     sources: tuple[Source, ...]
     function_config: object = None
     powerless: tuple[str, ...] = ()
+    unread: tuple[Unread, ...] = ()
 
     @property
     def items(self) -> list[Any]:
@@ -93,6 +107,11 @@ class Sources(Value):
     def places(self) -> list[tuple[str, int]]:
         """File and index within the file of each of `items`."""
         return [place for source in self.sources for place in source.places]
+
+    def refuse_unread(self) -> None:
+        """Raises: InputError where a file was passed over, for who must miss no object."""
+        for each in self.unread:
+            raise InputError(each.why or "this link leads out of what may be read", file=each.file)
 
 
 def unwatched(_: str, work: Iterable[Any], __: int) -> Iterable[Any]:
@@ -105,21 +124,22 @@ def read(
     *,
     kustomizations: Sequence[str] = (),
     timeout: float = TIMEOUT,
+    follow: bool = False,
+    within: Sequence[str] = (),
     note: Note = lambda _: None,
     repair: Repair | None = None,
     watch: Watch = unwatched,
 ) -> Sources:
     """What stands at the paths: files, folders (all YAML and JSON files below them, sorted) or `-` for stdin.
 
-    `kustomizations` are folders that are built first, each in at most `timeout` seconds. `note` is told what is left alone.
-    `repair` gets the text and the name of a file that can't be read, and gives what is to be read in its place. `watch` gets
-    what is done, file after file, with its name and after how many nearly all is done, and gives it on. Several processes read
-    what is large. Raises: InputError where something can't be read, and where all could be read and there is no object.
+    `kustomizations` are folders that are built first, each in at most `timeout` seconds. `follow` and `within` as in
+    `files.Paths`. `note` is told what is left alone. `repair` gets the text and the name of a file that can't be read, and
+    gives what is to be read in its place. `watch` gets what is done, file after file, with its name and after how many nearly all
+    is done, and gives it on. Several processes read what is large.
+    Raises: InputError where something can't be read, and where all could be read and there is no object.
     """
-    texts = [
-        *((data, file, "") for data, file in _texts(paths)),
-        *((_built(folder, timeout), "", folder) for folder in kustomizations),
-    ]
+    named = Paths(paths, follow=follow, within=within)
+    texts = [*_texts(paths, named), *(Given(data=_built(folder, timeout), folder=folder) for folder in kustomizations)]
     repaired: list[str] = []
     sources, configs = [], []
     for found, config in _all_parsed(texts, repair, repaired, watch):
@@ -128,40 +148,56 @@ def read(
         sources.append(found)
         configs += [] if config is None else [(found, config)]
     if not repaired and not any(source.objects for source in sources):
-        where = _where([*paths, *kustomizations])
-        raise NothingFoundError(f"no Kubernetes object found{where}; expected YAML or JSON with apiVersion and kind")
+        _refuse_nothing([*paths, *kustomizations], named.unread, tells=repair is not None)
     alone = len(paths) == 1 and not kustomizations and not os.path.isdir(paths[0])  # noqa: PTH112
     heard = [config for found, config in configs if alone or not (found.file or found.folder)]
-    powerless = [found.file or found.folder for found, _ in configs if not alone and (found.file or found.folder)]
-    return Sources(sources=tuple(sources), function_config=heard[0] if heard else None, powerless=tuple(powerless))
+    return Sources(
+        sources=tuple(sources),
+        function_config=heard[0] if heard else None,
+        powerless=tuple(found.file or found.folder for found, _ in configs if not alone and (found.file or found.folder)),
+        unread=tuple(named.unread),
+    )
+
+
+def _refuse_nothing(paths: Sequence[str], unread: Sequence[Unread], *, tells: bool) -> None:
+    """Raises: InputError where there is no object; not for a caller that `tells` of files that can't be read."""
+    unreadable = [each for each in unread if each.why]
+    if unreadable and tells:
+        return
+    if unreadable:
+        raise InputError(unreadable[0].why, file=unreadable[0].file)
+    missing = f"no Kubernetes object found{_where(paths)}"
+    if unread:
+        raise InputError(f"{missing}; {unread[0].file} leads out of it, and --follow-links would follow")
+    raise NothingFoundError(f"{missing}; expected YAML or JSON with apiVersion and kind")
 
 
 def _all_parsed(
-    texts: Sequence[tuple[bytes, str, str]], repair: Repair | None, repaired: list[str], watch: Watch
+    texts: Sequence[Given], repair: Repair | None, repaired: list[str], watch: Watch
 ) -> Iterable[tuple[Source, object]]:
-    """What the texts (data, file, folder) hold, in order; the names of files that had to be repaired go into `repaired`."""
+    """What the texts hold, in order; the names of files that had to be repaired go into `repaired`."""
 
     def parsed(number: int) -> tuple[Source, object]:
-        return _parsed(*texts[number])
+        return _parsed(texts[number])
 
     def parsed_or_repaired(number: int) -> tuple[Source, object]:
-        data, file, folder = texts[number]
+        text = texts[number]
         try:
-            return _parsed(data, file, folder)
+            return _parsed(text)
         except InputError:
-            if not (file and repair):
+            if not (text.file and repair):
                 raise
-            repaired.append(file)
-            found, config = _parsed(repair(data, file), file, folder)
-            return found.but(data=data), config
+            repaired.append(text.file)
+            found, config = _parsed(text.but(data=repair(text.data, text.file)))
+            return found.but(data=text.data), config
 
-    parts = sharing.parted([len(data) for data, _, _ in texts], LEAST_SHARED)
+    parts = sharing.parted([len(text.data) for text in texts], LEAST_SHARED)
     return watch("Reading", sharing.shared(parsed, parts, here=parsed_or_repaired), len(parts[0]))
 
 
 def of_bytes(data: bytes) -> Sources:
     """What was built already, maybe no object at all. Raises: InputError."""
-    found, config = _parsed(data, "", "")
+    found, config = _parsed(Given(data=data))
     return Sources(sources=(found,), function_config=config)
 
 
@@ -170,62 +206,21 @@ def _where(places: Sequence[str]) -> str:
     return f" in {', '.join(named)}" if named else ""
 
 
-def _texts(paths: Iterable[str]) -> Iterator[tuple[bytes, str]]:
+def _texts(paths: Sequence[str], named: Paths) -> Iterator[Given]:
     seen: set[str] = set()
     for path in paths:
         if path == STDIN:
             data = read_in()
             if not data.strip():
                 raise InputError("stdin is empty; what should be rendered has to be piped in")
-            yield data, ""
+            yield Given(data=data)
             continue
-        for file in files(path):
+        for file in named.files(path):
             real = os.path.realpath(file)
             if real not in seen:
                 seen.add(real)
-                yield _bytes(file), file
-
-
-def files(path: str) -> Iterator[str]:
-    """The file itself, or all YAML and JSON files of a folder in the order of their names, with forward slashes.
-
-    Hidden files and folders are passed over, and so is a folder that was seen before: a link may lead back up.
-    """
-    start = Path(path)
-    if start.is_dir():
-        yield from _below(start, set())
-    else:
-        yield start.as_posix()
-
-
-def _below(folder: Path, seen: set[Path]) -> Iterator[str]:
-    real = folder.resolve()
-    if real in seen:
-        return
-    seen.add(real)
-    try:
-        entries = sorted(folder.iterdir())
-    except OSError as error:
-        raise InputError(error.strerror or "can't be read", file=folder.as_posix()) from None
-    for entry in entries:
-        if entry.name.startswith("."):
-            continue
-        if entry.is_dir():
-            yield from _below(entry, seen)
-        elif entry.suffix in SUFFIXES and (entry.is_file() or _leads_nowhere(entry)):
-            yield entry.as_posix()
-
-
-def _leads_nowhere(entry: Path) -> bool:
-    """True for a link without its file: what it was to bring must not be missed in silence."""
-    return entry.is_symlink() and not entry.exists()
-
-
-def _bytes(file: str) -> bytes:
-    try:
-        return Path(file).read_bytes()
-    except OSError as error:
-        raise InputError(error.strerror or "can't be read", file=file) from None
+                if found := named.read(path, file):
+                    yield Given(data=found[0], file=file, stamp=found[1])
 
 
 def _built(folder: str, timeout: float) -> bytes:
@@ -263,15 +258,16 @@ def read_text(data: bytes, file: str) -> StreamText:
         raise InputError(said, file=error.file, line=error.line, column=error.column) from None
 
 
-def _parsed(data: bytes, file: str, folder: str) -> tuple[Source, object]:
+def _parsed(given: Given) -> tuple[Source, object]:
     """The source, and the function config of a ResourceList."""
+    data, file = given.data, given.file
     listing = _listed(data, file)
     found: StreamText | ListText = listing or read_text(data, file)
     if not listing and len(found.items) == 1 and isinstance(found.items[0], dict) and kind_of(found.items[0]) == "ResourceList":
         found = yamlio.read_resource_list(data, file=file)  # says what is wrong with it
     config = listing.head.get("functionConfig") if listing else None
     objects = tuple(number for number, item in enumerate(found.items) if not _left_alone(item, file))
-    return Source(text=found, data=data, file=file, folder=folder, objects=objects), config
+    return Source(text=found, data=data, file=file, folder=given.folder, stamp=given.stamp, objects=objects), config
 
 
 def _listed(data: bytes, file: str) -> ListText | None:

@@ -1,12 +1,14 @@
 """What the tests of the rule catalogue share: fixture folders, and the findings of a text of YAML documents."""
 
 import inspect
+import tempfile
 from pathlib import Path
 
 from krm_fn import config, core, rules, yamlio
 from krm_fn.cli import baseline, fingerprints, salvage
 from krm_fn.cli.rules import parts
 from krm_fn.config_checks import all_rules
+from krm_fn.files import Paths
 from krm_fn.migrate import migrate
 from krm_fn.paths import dotted
 
@@ -22,26 +24,48 @@ def spec_of(rule):
 
 
 def documents(text):
-    """(objects, baseline) of a text: a ResourceList gives its items, a document with `findings` is a baseline."""
-    items, known = [], None
+    """(objects, baseline, links) of a text.
+
+    A ResourceList gives its items, a document with `findings` is a baseline, one with `links` has the links of a folder.
+    """
+    items, known, links = [], None, {}
     for item in filter(None, yamlio.read_stream(text.encode()).items):
         if item.get("kind") == "ResourceList":
             items += item["items"]
         elif "findings" in item:
             known = item
+        elif "links" in item:
+            links = item["links"]
         else:
             items.append(item)
-    return items, known
+    return items, known, links
+
+
+def unread(links):
+    """What is passed over of a folder with these links, beside which lies a folder `shared` with `vm.yaml`."""
+    with tempfile.TemporaryDirectory() as name:
+        folder, shared = Path(name) / "folder", Path(name) / "shared"
+        folder.mkdir()
+        shared.mkdir()
+        (shared / "vm.yaml").touch()
+        for link, target in links.items():
+            (folder / link).symlink_to(target)
+        given = Paths([str(folder)])
+        list(given.files(str(folder)))
+        return given.unread
 
 
 def judged(rule, text):
     """All findings in a text: of documents, objects, the baseline in it and, for a rule about that, of migrating them."""
     readable, lost = salvage.salvage(text.encode(), "")
-    items, known = documents(readable.decode())
+    items, known, links = documents(readable.decode())
     spec = {"apiVersion": "kubevirt-render.dev/v1alpha1", "kind": "RenderVirtualMachines", "spec": spec_of(rule)}
     settings = config.read(spec)
-    unread = salvage.findings(lost, settings.severity, settings.release)
-    found = (*unread, *core.render(items, settings).findings)
+    found = (
+        *salvage.findings(lost, settings.severity, settings.release),
+        *salvage.passed_over(unread(links), settings.severity, settings.release),
+        *core.render(items, settings).findings,
+    )
     if all_rules()[rule].family == "migration":
         return migrate(items, settings.release)[1]
     if known is None:

@@ -21,10 +21,11 @@ from krm_fn.cli import options, outputs
 from krm_fn.console import write_out
 from krm_fn.core import Outcome
 from krm_fn.errors import ConfigError, InputError, RenderError
+from krm_fn.files import Paths
 from krm_fn.paths import dotted
 from krm_fn.resource import ref_of
 from krm_fn.results import report
-from krm_fn.sources import NothingFoundError, Sources, files
+from krm_fn.sources import NothingFoundError, Sources
 from krm_fn.yamlio import dump
 
 if TYPE_CHECKING:
@@ -153,8 +154,10 @@ def announce(config_file: str | None, **flags: Any) -> None:
 @argocd.command()
 def discover() -> None:
     """Print the first file of the current folder that has to do with KubeVirt, nothing where none has."""
-    for file in files(os.curdir):
-        if b"kubevirt.io/" in Path(file).read_bytes():
+    here = Paths([os.curdir])
+    for file in here.files(os.curdir):
+        found = here.read(os.curdir, file)
+        if found and b"kubevirt.io/" in found[0]:
             click.echo(file)
             return
 
@@ -169,13 +172,15 @@ def ignore_differences(
     *,
     verbose: bool,
     timeout: float,
+    follow_links: bool,
     **flags: Any,
 ) -> int:
     """Print the smallest ignoreDifferences for an Application: what the cluster changes and can't be pinned.
 
     What can be written as the cluster stores it is told on stderr.
     """
-    found = options.read_sources(paths, kustomizations, verbose=verbose, timeout=timeout)
+    found = options.read_sources(paths, kustomizations, verbose=verbose, timeout=timeout, follow_links=follow_links)
+    found.refuse_unread()
     config = options.settings(found, config_file, flags, near=(*paths, *kustomizations))
     outcome = core.render(found.items, config, places=found.places)
     if code := results.exit_code(outcome.findings, config.fail_on):

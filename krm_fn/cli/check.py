@@ -13,7 +13,7 @@ from krm_fn import bundle, core, results, rules
 from krm_fn.cli import baseline, fingerprints, options, progress, replacing
 from krm_fn.cli.formats import FORMATS, Report, Subject, written
 from krm_fn.cli.places import Places
-from krm_fn.cli.salvage import certain, findings, salvage
+from krm_fn.cli.salvage import certain, findings, passed_over, salvage
 from krm_fn.cli.schemas import read_schemas, schemas_option
 from krm_fn.console import write_out
 from krm_fn.core import Judging
@@ -72,6 +72,7 @@ def check(
     *,
     verbose: bool,
     timeout: float,
+    follow_links: bool,
     expanded: bool,
     summary: bool,
     color: str,
@@ -92,7 +93,15 @@ def check(
     day = _today(today) if known else ""
     lost: list[Lost] = []
     bar = progress.shown(quiet=verbose)
-    found = options.read_sources(paths, kustomizations, verbose=verbose, timeout=timeout, repair=_repair(lost), watch=bar.watch)
+    found = options.read_sources(
+        paths,
+        kustomizations,
+        verbose=verbose,
+        timeout=timeout,
+        follow_links=follow_links,
+        repair=_repair(lost),
+        watch=bar.watch,
+    )
     config = options.settings(found, config_file, flags, near=(*paths, *kustomizations), verbose=verbose)
     config = config.but(mode="validate")
     if expanded:
@@ -132,6 +141,7 @@ def _report(found: Sources, outcome: Outcome, config: Config, lost: list[Lost]) 
     unread = list(findings(lost, config.severity, config.release))
     if lost and not unread:
         raise lost[0].error
+    unread += passed_over(found.unread, config.severity, config.release)
     silent = [each.finding for each in outcome.ignored]
     told = [finding for finding in outcome.findings if not finding.follows and certain(finding, lost)]
     located = [places.located(finding) for finding in (*told, *silent)]

@@ -6,7 +6,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from krm_fn.errors import UsageError
+from krm_fn.errors import ConfigError, UsageError
+from krm_fn.files import UNREADABLE, check_regular, is_within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,13 +18,24 @@ NAME = ".kubevirt-render.yaml"
 def config_file(paths: Iterable[str]) -> str | None:
     """The config that belongs to the paths, the nearest above each; None where there is none. `-` stands for this folder.
 
-    Raises: UsageError where the paths belong to different ones.
+    Raises: UsageError where the paths belong to different ones; ConfigError where it is no file of the repository.
     """
     found = list(dict.fromkeys(file for path in paths if (file := _above(path))))
     if len(found) > 1:
         named = " and ".join(map(_shown, found[:2]))
         raise UsageError(f"the paths belong to different configs, {named}; name one with --config")
-    return _shown(found[0]) if found else None
+    return _shown(_checked(found[0])) if found else None
+
+
+def _checked(file: Path) -> Path:
+    """Raises: ConfigError for a link that leads out of the repository, and for what is no file."""
+    if not is_within(str(file), [os.path.realpath(folder) for folder in _folders(file.parent)]):
+        raise ConfigError("this link leads out of the repository; name a config with --config", file=_shown(file))
+    try:
+        check_regular(file.stat().st_mode)
+    except OSError as error:
+        raise ConfigError(error.strerror or UNREADABLE, file=_shown(file)) from None
+    return file
 
 
 def _above(path: str) -> Path | None:

@@ -25,7 +25,8 @@ def printed(findings: Iterable[Finding]) -> list[Finding]:
     """The findings with their fingerprints: hexadecimal, and no two alike.
 
     Made of rule, object, field path, value there, and the other objects that the finding speaks of: neither file nor line nor
-    wording counts. Findings that are alike in all of that are told apart by their order.
+    wording counts, but for the file of a finding about no object. Findings that are alike in all of that are told apart by
+    their order.
     """
     seen: dict[bytes, int] = {}
     out = []
@@ -42,7 +43,7 @@ def printed(findings: Iterable[Finding]) -> list[Finding]:
 def _parts(finding: Finding) -> list[Any]:
     field = results.to_krm(finding).get("field") or {"path": dotted(finding.path)}
     others = sorted([*_named(each.ref), dotted(each.path)] for each in finding.related)
-    return [finding.rule, _named(finding.ref), field["path"], field.get("currentValue"), others]
+    return [finding.rule, _named(finding.ref) or [finding.file], field["path"], field.get("currentValue"), others]
 
 
 def _named(ref: Ref | None) -> list[str]:

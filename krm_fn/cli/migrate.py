@@ -10,6 +10,7 @@ from krm_fn import config, results
 from krm_fn import migrate as migration
 from krm_fn.cli import inplace, options, outputs, progress
 from krm_fn.cli.places import Places
+from krm_fn.cli.salvage import passed_over
 from krm_fn.config_keys import NAMES, Config
 from krm_fn.console import write_out
 from krm_fn.core import Outcome
@@ -28,6 +29,7 @@ def migrate(
     *,
     verbose: bool,
     timeout: float,
+    follow_links: bool,
     in_place: bool,
     kubevirt_version: str | None,
     fail_on: str | None,
@@ -41,11 +43,14 @@ def migrate(
     if in_place and ("-" in paths or kustomizations):
         raise UsageError("--in-place needs files; what comes from stdin or a build has no file to go to")
     bar = progress.shown(quiet=verbose)
-    found = options.read_sources(paths, kustomizations, verbose=verbose, timeout=timeout, watch=bar.watch)
+    found = options.read_sources(
+        paths, kustomizations, verbose=verbose, timeout=timeout, follow_links=follow_links, watch=bar.watch
+    )
     given = {"kubevirtVersion": kubevirt_version, "failOn": fail_on}
     settings = config.with_texts(Config(), given, place=options.flag_of)
     with bar.at("Migrating"):
         items, findings = migration.migrate(found.items, settings.release, places=found.places)
+    findings = results.ordered([*passed_over(found.unread, {}, settings.release), *findings])
     report(map(Places(found).located, findings), sys.stderr)
     code, outcome = results.exit_code(findings, settings.fail_on), Outcome(items=items, findings=findings)
     if in_place:

@@ -108,7 +108,10 @@ def ignores_option(command: Any) -> Any:
 
 
 def source_options(command: Any) -> Any:
-    """Gives a command what it reads from: `PATH...`, `-k DIR`, `--timeout` and `--verbose`."""
+    """Gives a command what it reads from: `PATH...`, `-k DIR`, `--timeout`, `--follow-links` and `--verbose`."""
+    command = click.option("--follow-links", is_flag=True, help="Follow links in folders that lead out of the paths, too.")(
+        command
+    )
     command = click.option("-v", "--verbose", is_flag=True, help="Say on stderr what is left alone, and which config counts.")(
         command
     )
@@ -130,6 +133,7 @@ def read_sources(
     *,
     verbose: bool,
     timeout: float = sources.TIMEOUT,
+    follow_links: bool = False,
     repair: Repair | None = None,
     watch: Watch = sources.unwatched,
 ) -> Sources:
@@ -141,7 +145,9 @@ def read_sources(
         raise UsageError("nothing to read; name files or folders, -k DIR, or - for stdin")
     told = note if verbose else lambda _: None
     places = [_kustomization(place) for place in kustomizations]
-    return sources.read(paths, kustomizations=places, timeout=timeout, note=told, repair=repair, watch=watch)
+    return sources.read(
+        paths, kustomizations=places, timeout=timeout, follow=follow_links, note=told, repair=repair, watch=watch
+    )
 
 
 def _kustomization(place: str) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from krm_fn import bundle, yamlio
 from krm_fn.errors import InputError
+from krm_fn.files import is_within, read_found, repository
 from krm_fn.findings import Finding
 from krm_fn.resource import group_of, kind_of, name_of, previous_names
 
@@ -32,6 +34,7 @@ class Places:
     def __init__(self, found: Sources) -> None:
         self._items = [(source, number) for source in found.sources for number in source.objects]
         self._data = {source.file: source.data for source in found.sources}
+        self._folders = {folder for source in found.sources for folder in (os.curdir, source.folder) if folder}
         self._texts: dict[str, StreamText | None] = {}
         self._lines: dict[str, list[str]] = {}
 
@@ -63,13 +66,16 @@ class Places:
         return made_of.place(entry.item, (*entry.path, *path), key=key) if entry else (0, 0)
 
     def _opened(self, file: str) -> StreamText | None:
-        """The text of a file that annotations name, None where there is none to read."""
+        """The text of a file that annotations name, None where there is none to read.
+
+        Who writes an annotation may name any file of the machine: those of the repository are read.
+        """
         if file not in self._texts:
-            try:
-                data = self._data[file] = Path(file).read_bytes()
-                self._texts[file] = yamlio.read_stream(data, file=file)
-            except (OSError, InputError):
-                self._texts[file] = None
+            self._texts[file] = None
+            if is_within(file, map(repository, self._folders)):
+                with contextlib.suppress(OSError, InputError):
+                    self._data[file], _ = read_found(file)
+                    self._texts[file] = yamlio.read_stream(self._data[file], file=file)
         return self._texts[file]
 
 

@@ -11,6 +11,7 @@ from click.core import ParameterSource
 from krm_fn import core, results
 from krm_fn.cli import inplace, options, outputs, progress
 from krm_fn.cli.places import Places
+from krm_fn.cli.salvage import passed_over
 from krm_fn.console import write_out
 from krm_fn.core import Judging
 from krm_fn.errors import UsageError
@@ -39,6 +40,7 @@ def render(
     *,
     verbose: bool,
     timeout: float,
+    follow_links: bool,
     in_place: bool,
     no_ignores: bool,
     **flags: Any,
@@ -54,11 +56,15 @@ def render(
     if in_place and ("-" in paths or kustomizations):
         raise UsageError("--in-place needs files; what comes from stdin or a build has no file to go to")
     bar = progress.shown(quiet=verbose)
-    found = options.read_sources(paths, kustomizations, verbose=verbose, timeout=timeout, watch=bar.watch)
+    found = options.read_sources(
+        paths, kustomizations, verbose=verbose, timeout=timeout, follow_links=follow_links, watch=bar.watch
+    )
     config = options.settings(found, config_file, flags, near=(*paths, *kustomizations), verbose=verbose)
     with bar.at("Rendering"):
         judging = Judging(ignores=not no_ignores)
         outcome = core.render(found.items, config, places=found.places, judging=judging)
+    unread = passed_over(found.unread, config.severity, config.release)
+    outcome = outcome.but(findings=results.ordered([*unread, *outcome.findings]))
     report(map(Places(found).located, outcome.findings), sys.stderr)
     code = results.exit_code(outcome.findings, config.fail_on)
     if in_place:

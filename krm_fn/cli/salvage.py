@@ -1,4 +1,4 @@
-"""What can be read of a file of which a document can't: the others, at their places."""
+"""What can be read of a file of which a document can't: the others, at their places. And what to say of what can't be read."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from krm_fn.value import Value
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from krm_fn.files import Unread
     from krm_fn.findings import Finding
     from krm_fn.releases import Release
 
@@ -34,10 +35,11 @@ UNCERTAIN = frozenset(
 
 
 class InputFacts(Value):
-    """What couldn't be read: an error each, and the text of the documents."""
+    """What couldn't be read: of documents an error each, and the files that were passed over."""
 
-    errors: tuple[InputError, ...]
     release: Release
+    errors: tuple[InputError, ...] = ()
+    unread: tuple[Unread, ...] = ()
 
 
 class Lost(Value):
@@ -69,6 +71,13 @@ def findings(lost: Iterable[Lost], severity: Mapping[str, str], release: Release
     told = rules.judge_bundle(InputFacts(errors=errors, release=release), severity, "input")
     for finding, error in zip(told, errors, strict=False):
         yield finding.but(file=error.file, line=error.line, column=error.column)
+
+
+def passed_over(unread: Iterable[Unread], severity: Mapping[str, str], release: Release) -> Iterator[Finding]:
+    """What there is to say of the files that were passed over, one after the other."""
+    for each in unread:
+        for finding in rules.judge_bundle(InputFacts(unread=(each,), release=release), severity, "input"):
+            yield finding.but(file=each.file)
 
 
 def certain(finding: Finding, lost: Iterable[Lost]) -> bool:

@@ -35,7 +35,9 @@ def read_schemas(folders: Sequence[str]) -> tuple[Object, ...]:
 
 
 def _definitions(folder: str) -> list[Object]:
-    found = [item for item in sources.read((folder,)).items if kind_of(item) == KIND]
+    read = sources.read((folder,))
+    read.refuse_unread()
+    found = [item for item in read.items if kind_of(item) == KIND]
     if not found:
         raise InputError(f"no {KIND} found in {folder}")
     return found

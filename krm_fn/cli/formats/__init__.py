@@ -43,7 +43,8 @@ class Report(Value):
 
     `findings` are those that count, in order; `suppressed` those that an annotation or a baseline silences; `off` says how
     many more there would be of rules that the "config" or a "flag" turns off; `subjects` are all objects that were read,
-    `files` the files they stand in. `line` gives a line of a file by its number. `rich` and `color` ask for what a terminal can show.
+    `files` the files they stand in. `line` gives a line of a file by its number. `rich` and `color` ask for what a terminal can
+    show.
     """
 
     findings: tuple[Finding, ...]

@@ -1,0 +1,32 @@
+"""A file that was found in a folder can't be read.
+
+What it finds: a file with the name of a YAML or JSON file, or a folder, that can't be opened: a link that leads nowhere, a file
+without the right to read it, a pipe, a socket or a device. The other files are read.
+
+Why it matters: objects that belong to the others may be missing, and a tool that applies the folder stops there.
+
+Fix: correct the file or remove it. Where it is meant to be absent, give the rule another severity.
+
+Example:
+
+    # a folder, by its links
+    links:
+      vm.yaml: gone.yaml
+"""
+
+from __future__ import annotations
+
+from krm_fn.rules import Hit, rule
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.cli.salvage import InputFacts
+
+
+@rule(severity="error")
+def unreadable_file(facts: InputFacts) -> Iterator[Hit]:
+    for each in facts.unread:
+        if each.why:
+            yield Hit(message=f"can't be read: {each.why}; correct or remove it")

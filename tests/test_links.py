@@ -1,0 +1,271 @@
+"""Links that lead out of what is read, links that lead nowhere, and what is no file at all."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from checking import CONFLICT, SIZE, check, run, write
+
+TOKEN = "c2VjcmV0LXRva2Vu"
+KUBECONFIG = f"apiVersion: v1\nkind: Config\nusers:\n- name: admin\n  user: {{token: {TOKEN}}}\n"
+VM = CONFLICT.replace("cpu: {cores: 4}", "machine: {type: q35}")
+OUTSIDE = (
+    "this link leads out of the paths that are read, so it is passed over; "
+    "name what it leads to as a path, or give --follow-links"
+)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder with a VM and its size; beside it lie a kubeconfig and another VM."""
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "kubeconfig.yaml").write_text(KUBECONFIG)
+    (tmp_path / "home" / "other.yaml").write_text(VM.replace("name: web", "name: other"))
+    (tmp_path / "vms").mkdir()
+    return write(tmp_path / "vms", size=SIZE, web=VM)
+
+
+def rules(folder, *arguments):
+    """The exit code of a check, and (file, rule) of each finding."""
+    code, out, err = check(".", "-o", "json", *arguments, cwd=folder)
+    assert err == ""
+    return code, [(each["file"]["path"], each["tags"]["rule"]) for each in json.loads(out)["results"]]
+
+
+# ---- links out of the paths
+
+
+@pytest.mark.parametrize("target", ["../home/kubeconfig.yaml", "../home"])
+def test_what_a_link_leads_to_outside_is_not_printed(folder, target):
+    (folder / "link.yaml").symlink_to(target)
+    code, out, err = run("render", ".", cwd=folder)
+    assert (code, err) == (0, f"kubevirt-render: warning: link.yaml: {OUTSIDE}\n")
+    assert out == run("render", "size.yaml", "web.yaml", cwd=folder)[1]
+    for form in ("json", "resourcelist", "patch"):
+        assert TOKEN not in "".join(map(str, run("render", ".", "-o", form, cwd=folder)))
+
+
+def test_a_link_to_a_folder_outside_is_told_whatever_it_is_called(folder):
+    (folder / "more").symlink_to("../home")
+    assert rules(folder) == (0, [("more", "outside-link")])
+
+
+def test_in_place_writes_no_file_outside(folder):
+    (folder / "link.yaml").symlink_to("../home/other.yaml")
+    before = (folder.parent / "home" / "other.yaml").read_bytes()
+    assert run("render", "--in-place", ".", cwd=folder)[0] == 0
+    assert (folder.parent / "home" / "other.yaml").read_bytes() == before
+    assert "sockets" in (folder / "web.yaml").read_text()
+
+
+def test_migrate_follows_no_link_out_of_the_folder(folder):
+    (folder / "link.yaml").symlink_to("../home/kubeconfig.yaml")
+    code, out, err = run("migrate", ".", cwd=folder)
+    assert (code, TOKEN in out, err) == (0, False, f"kubevirt-render: warning: link.yaml: {OUTSIDE}\n")
+
+
+def test_links_are_followed_for_who_wants_that(folder):
+    (folder / "link.yaml").symlink_to("../home/kubeconfig.yaml")
+    (folder / "more").symlink_to("../home")
+    code, out, err = run("render", ".", "--follow-links", cwd=folder)
+    assert (code, err, out.count(TOKEN), "name: other" in out) == (0, "", 1, True)
+    run("render", "--in-place", "--follow-links", ".", cwd=folder)
+    assert "sockets" in (folder.parent / "home" / "other.yaml").read_text()
+
+
+def test_a_link_that_is_named_is_followed(folder):
+    (folder / "link.yaml").symlink_to("../home/other.yaml")
+    assert "name: other" in run("render", "link.yaml", "size.yaml", cwd=folder)[1]
+    (folder.parent / "linked").symlink_to("vms")
+    assert run("render", "linked/", cwd=folder.parent)[0] == 0
+    (folder / "link.yaml").unlink()
+    assert run("check", "linked", cwd=folder.parent) == (0, "", "")
+
+
+def test_a_link_to_another_path_that_is_named_is_no_link_out(folder):
+    (folder / "link.yaml").symlink_to("../home/other.yaml")
+    assert check(".", "../home/other.yaml", cwd=folder) == (0, "", "")
+    assert check(".", "../home", cwd=folder) == (0, "", "")
+
+
+def test_links_inside_the_folder_are_followed_once(folder):
+    (folder / "a").mkdir()
+    (folder / "a" / "link.yaml").symlink_to("../web.yaml")
+    (folder / "a" / "up").symlink_to("..")
+    (folder / "a" / "self").symlink_to(".")
+    assert run("render", ".", "--follow-links", cwd=folder)[1].count("name: web") == 1
+    assert check(".", cwd=folder) == (0, "", "")
+
+
+def test_a_link_through_a_link_that_leads_out_leads_out(folder):
+    (folder / "b.yaml").symlink_to("a.yaml")
+    (folder / "a.yaml").symlink_to("../home/kubeconfig.yaml")
+    assert rules(folder) == (0, [("a.yaml", "outside-link"), ("b.yaml", "outside-link")])
+
+
+def test_a_folder_of_nothing_but_links_out_is_an_error(folder):
+    (folder / "links").mkdir()
+    (folder / "links" / "vm.yaml").symlink_to("../web.yaml")
+    said = "no Kubernetes object found in links; links/vm.yaml leads out of it, and --follow-links would follow"
+    for command in ("render", "check"):
+        assert run(command, "links", cwd=folder) == (1, "", f"kubevirt-render: error: {said}\n")
+
+
+def test_the_severity_of_such_links_can_be_set(folder):
+    (folder / "link.yaml").symlink_to("../home/kubeconfig.yaml")
+    assert rules(folder, "--severity", "outside-link=error") == (1, [("link.yaml", "outside-link")])
+    assert rules(folder, "--severity", "outside-link=off") == (0, [])
+
+
+def test_a_known_link_is_not_taken_for_another(folder):
+    (folder / "link.yaml").symlink_to("../home/kubeconfig.yaml")
+    check(".", "--baseline", "../known.yaml", "--update-baseline", cwd=folder)
+    assert rules(folder, "--baseline", "../known.yaml") == (0, [])
+    (folder / "link.yaml").rename(folder / "another.yaml")
+    assert ("another.yaml", "outside-link") in rules(folder, "--baseline", "../known.yaml")[1]
+
+
+# ---- what can't be read
+
+
+@pytest.mark.parametrize("command", ["render", "check", "migrate"])
+def test_a_link_that_leads_nowhere_is_a_finding_and_the_rest_is_read(folder, command):
+    (folder / "gone.yaml").symlink_to("absent.yaml")
+    (folder / "web.yaml").write_text(CONFLICT)
+    code, out, err = run(command, ".", cwd=folder)
+    assert code == 1
+    assert "error: gone.yaml: can't be read: No such file or directory; correct or remove it" in out + err
+    assert command == "migrate" or "web.yaml:12:" in out + err
+
+
+def test_in_place_writes_the_others_where_a_link_leads_nowhere(folder):
+    (folder / "gone.yaml").symlink_to("absent.yaml")
+    assert run("render", "--in-place", ".", cwd=folder)[0] == 1
+    assert "sockets" in (folder / "web.yaml").read_text()
+
+
+def test_links_in_a_circle_are_a_finding(folder):
+    (folder / "a.yaml").symlink_to("b.yaml")
+    (folder / "b.yaml").symlink_to("a.yaml")
+    (folder / "c").symlink_to("c")
+    assert rules(folder) == (1, [("a.yaml", "unreadable-file"), ("b.yaml", "unreadable-file")])
+
+
+def test_what_is_no_file_is_a_finding_and_is_not_waited_for(folder):
+    os.mkfifo(folder / "pipe.yaml")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(folder / "socket.json"))
+    (folder / "null.yml").symlink_to("/dev/null")
+    (folder / "link.yaml").symlink_to("pipe.yaml")
+    expected = [("link.yaml", "unreadable-file"), ("pipe.yaml", "unreadable-file"), ("socket.json", "unreadable-file")]
+    assert rules(folder) == (1, [*expected, ("null.yml", "outside-link")])
+    _, out, _ = check(".", cwd=folder)
+    assert "error: pipe.yaml: can't be read: it is a named pipe and no file; correct or remove it (unreadable-file)" in out
+    assert rules(folder, "--follow-links")[1] == [*expected[:1], ("null.yml", "unreadable-file"), *expected[1:]]
+
+
+def test_what_one_may_not_read_is_a_finding(folder):
+    (folder / "closed").mkdir(mode=0)
+    (folder / "closed.yaml").touch(mode=0)
+    if os.access(folder / "closed.yaml", os.R_OK):
+        pytest.skip("this user may read everything")
+    assert rules(folder) == (1, [("closed", "unreadable-file"), ("closed.yaml", "unreadable-file")])
+
+
+def test_the_path_itself_must_be_readable(folder):
+    (folder / "gone.yaml").symlink_to("absent.yaml")
+    for path in ("gone.yaml", "absent.yaml"):
+        assert check(path, "web.yaml", cwd=folder) == (1, "", f"kubevirt-render: error: {path}: No such file or directory\n")
+
+
+@pytest.mark.parametrize("path", ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"])
+def test_a_pipe_that_is_named_is_read(folder, path):
+    command = [sys.executable, "-m", "krm_fn.main", "render", path]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    ran = subprocess.run(command, input=SIZE.encode(), capture_output=True, cwd=folder, env=environment, check=False)
+    assert (ran.returncode, ran.stdout.decode(), ran.stderr) == (0, SIZE, b"")
+
+
+# ---- configs, and files that annotations name
+
+
+CONFIG = "kind: RenderVirtualMachines\napiVersion: kubevirt-render.dev/v1alpha1\nmetadata: {name: r}\nspec: {failOn: never}\n"
+
+
+def test_a_config_that_is_a_link_out_of_the_repository_is_refused(folder):
+    (folder / ".git").mkdir()
+    (folder.parent / "config.yaml").write_text(CONFIG)
+    (folder / ".kubevirt-render.yaml").symlink_to("../config.yaml")
+    said = ".kubevirt-render.yaml: this link leads out of the repository; name a config with --config"
+    assert check(".", cwd=folder) == (2, "", f"kubevirt-render: error: {said}\n")
+    assert check(".", "--config", ".kubevirt-render.yaml", cwd=folder)[0] == 0
+    assert check(".", "--isolated", cwd=folder)[0] == 0
+    (folder / ".kubevirt-render.yaml").unlink()
+    (folder / "conf").mkdir()
+    (folder / "conf" / "own.yaml").write_text(CONFIG)
+    (folder / ".kubevirt-render.yaml").symlink_to("conf/own.yaml")
+    assert check(".", cwd=folder)[0] == 0
+
+
+def test_a_config_that_is_a_pipe_is_refused(folder):
+    (folder / ".git").mkdir()
+    os.mkfifo(folder / ".kubevirt-render.yaml")
+    said = ".kubevirt-render.yaml: it is a named pipe and no file"
+    assert check(".", cwd=folder) == (2, "", f"kubevirt-render: error: {said}\n")
+
+
+@pytest.mark.parametrize("file", ["../home/web.yaml", "link.yaml"])
+def test_an_annotation_leads_to_no_line_of_a_file_outside_of_the_repository(folder, file):
+    (folder / ".git").mkdir()
+    (folder.parent / "home" / "web.yaml").write_text("# hidden\n" + CONFLICT)
+    (folder / "link.yaml").symlink_to("../home/web.yaml")
+    named = CONFLICT.replace("namespace: shop", f"namespace: shop\n  annotations: {{config.kubernetes.io/path: {file}}}", 1)
+    code, out, _ = check("-", "--color", "always", cwd=folder, stdin=f"{SIZE}---\n{named}")
+    assert (code, f"{file}: " in out, "cores: 4" in out) == (1, True, False)
+
+
+# ---- builds
+
+
+def test_kustomize_itself_refuses_links_out_of_a_kustomization(folder, kustomize):
+    (folder / "link.yaml").symlink_to("../home/other.yaml")
+    (folder / "kustomization.yaml").write_text("resources: [link.yaml]\n")
+    path = f"{Path(kustomize).parent}:{os.environ['PATH']}"
+    command = [sys.executable, "-m", "krm_fn.main", "render", "-k", "."]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1]), "PATH": path}
+    ran = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment, check=False)
+    assert (ran.returncode, ran.stdout, "is not in or below" in ran.stderr) == (1, "", True)
+
+
+# ---- Argo CD
+
+
+def test_argo_cd_gets_nothing_where_a_link_is_passed_over(folder):
+    (folder / "link.yaml").symlink_to("../home/other.yaml")
+    said = "link.yaml: this link leads out of what may be read"
+    assert run("argocd", "generate", cwd=folder) == (1, "", f"kubevirt-render: error: {said}\n")
+    (folder / "link.yaml").unlink()
+    (folder / "link.yaml").symlink_to("absent.yaml")
+    said = "link.yaml: No such file or directory"
+    assert run("argocd", "generate", cwd=folder) == (1, "", f"kubevirt-render: error: {said}\n")
+
+
+def test_links_inside_an_applications_repository_are_followed(folder):
+    (folder / "link.yaml").symlink_to("../home/other.yaml")
+    code, out, _ = run("argocd", "generate", cwd=folder, ARGOCD_APP_SOURCE_PATH="vms")
+    assert (code, "name: other" in out) == (0, True)
+    assert run("argocd", "generate", cwd=folder, ARGOCD_APP_SOURCE_PATH="other")[0] == 1
+
+
+def test_discovery_waits_for_no_pipe_and_reads_nothing_outside(tmp_path, folder):
+    (tmp_path / "app").mkdir()
+    os.mkfifo(tmp_path / "app" / "a.yaml")
+    (tmp_path / "app" / "b.yaml").symlink_to("../vms/web.yaml")
+    (tmp_path / "app" / "c.yaml").symlink_to("absent.yaml")
+    assert run("argocd", "discover", cwd=tmp_path / "app") == (0, "", "")
+    write(tmp_path / "app", d=VM)
+    assert run("argocd", "discover", cwd=tmp_path / "app") == (0, "d.yaml\n", "")
