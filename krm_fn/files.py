@@ -133,7 +133,18 @@ def is_within(file: str, folders: Iterable[str]) -> bool:
 def repository(folder: str) -> str:
     """The root of the git tree that a folder is in, else the folder itself; links resolved."""
     here = Path(folder).resolve()
-    return str(next((above for above in (here, *here.parents) if (above / ".git").exists()), here))
+    return str(_git_root(here) or here)
+
+
+def leads_out(file: str) -> bool:
+    """True where a file in a git tree is, by a link, a file outside of it. Devices and pipes are no such files."""
+    root = _git_root(Path(os.path.abspath(file)).parent)  # noqa: PTH100  links stay what they are
+    special = os.path.exists(file) and not os.path.isfile(file)  # noqa: PTH110, PTH113
+    return root is not None and not special and not is_within(file, [os.path.realpath(root)])
+
+
+def _git_root(folder: Path) -> Path | None:
+    return next((above for above in (folder, *folder.parents) if (above / ".git").exists()), None)
 
 
 def check_regular(mode: int) -> None:
@@ -145,24 +156,17 @@ def check_regular(mode: int) -> None:
 def read_found(file: str) -> tuple[bytes, Stamp]:
     """The text of a file that was found in a folder. Raises: OSError, also where it is no regular file by now."""
     real = os.path.realpath(file)
-    descriptor = os.open(real, CAREFUL)
-    with os.fdopen(descriptor, "rb") as source:
-        state = os.fstat(descriptor)
-        check_regular(state.st_mode)
-        return source.read(), Stamp(real=real, state=_state(state))
+    with os.fdopen(os.open(real, CAREFUL), "rb") as source:
+        found = os.fstat(source.fileno())
+        check_regular(found.st_mode)
+        return source.read(), stamp_of(real, found)
 
 
 def read_named(file: str) -> tuple[bytes, Stamp]:
     """The text of a file that somebody named, whatever it is. Raises: OSError."""
     with open(file, "rb") as source:  # noqa: PTH123
-        state = os.fstat(source.fileno())
-        return source.read(), Stamp(real=os.path.realpath(file), state=_state(state))
+        return source.read(), stamp_of(os.path.realpath(file), os.fstat(source.fileno()))
 
 
-def _state(of: os.stat_result) -> tuple[int, ...]:
-    return of.st_dev, of.st_ino, of.st_size, of.st_mtime_ns
-
-
-def is_unchanged(name: str, folder: int, stamp: Stamp) -> bool:
-    """True where a name in an open folder is still the file, in the state, that was read."""
-    return _state(os.stat(name, dir_fd=folder, follow_symlinks=False)) == stamp.state
+def stamp_of(real: str, found: os.stat_result) -> Stamp:
+    return Stamp(real=real, state=(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns))

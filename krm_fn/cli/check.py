@@ -18,6 +18,7 @@ from krm_fn.cli.schemas import read_schemas, schemas_option
 from krm_fn.console import write_out
 from krm_fn.core import Judging
 from krm_fn.errors import UsageError
+from krm_fn.files import leads_out
 from krm_fn.likest import nearest
 from krm_fn.resource import ref_of
 
@@ -208,6 +209,9 @@ def _write(targets: list[tuple[str, str]], report: Report, color: str) -> None:
     shown = report.but(
         rich=terminal or color == "always", color=color == "always" or (color == "auto" and terminal and not plain)
     )
+    for _, file in targets:
+        if file and leads_out(file):
+            raise UsageError(f"-o: {file} is a link out of the repository; name the file that it leads to")
     texts = [(file, written(name, report if file else shown).encode(errors="replace")) for name, file in targets]
     for file, data in texts:
         if file:

@@ -23,19 +23,20 @@ def write(found: Sources, outcome: Outcome, watch: Watch = unwatched) -> list[st
     """Write the files whose objects changed, each by one rename, and give their names.
 
     What rendering added comes last in the last file that changed, or in the last file. All new texts are on the disk before the
-    first file is replaced. Raises: InputError where there is no room or no right for them; OSError.
+    first file is replaced. Raises: InputError where a file must not be replaced (see `replacing`), or where there is no room or
+    no right for the new ones; OSError.
     """
     texts = _texts(found, outcome, watch)
     with replacing() as put:
-        for file, data in texts.items():
+        for source, data in texts:
             try:
-                put(file, data)
+                put(source.file, data, source.stamp)
             except OSError as error:
-                raise InputError(f"no new file can be written beside it: {error.strerror}", file=file) from None
-    return list(texts)
+                raise InputError(f"no new file can be written beside it: {error.strerror}", file=source.file) from None
+    return [source.file for source, _ in texts]
 
 
-def _texts(found: Sources, outcome: Outcome, watch: Watch) -> dict[str, bytes]:
+def _texts(found: Sources, outcome: Outcome, watch: Watch) -> list[tuple[Source, bytes]]:
     pairs = list(rendered(found, outcome))
     changed = [number for number, (source, items) in enumerate(pairs) if _differ(source, items)]
     last = (changed or [len(pairs) - 1])[-1]
@@ -43,7 +44,7 @@ def _texts(found: Sources, outcome: Outcome, watch: Watch) -> dict[str, bytes]:
     numbers = sorted({*changed, *more})
     chosen = [pairs[number] for number in numbers]
     new = written(chosen, lambda place: _text(*chosen[place], more.get(numbers[place], ())), watch)
-    return {source.file: text for (source, _), text in zip(chosen, new, strict=True) if text != source.data}
+    return [(source, text) for (source, _), text in zip(chosen, new, strict=True) if text != source.data]
 
 
 def _differ(source: Source, items: Sequence[Any]) -> bool:

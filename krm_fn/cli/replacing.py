@@ -1,49 +1,72 @@
-"""Files that are replaced by new ones: each is whole, or as it was."""
+"""Files that are replaced by new ones: each is whole, or as it was, and keeps all but its text.
+
+The new text is written beside the file and takes its name by one rename. Mode, owner, extended attributes and access control
+lists go along. What can't be kept stops it before anything is replaced.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import stat
-from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
+
+from krm_fn.console import NAME
+from krm_fn.errors import InputError
+from krm_fn.files import Stamp, check_regular, leads_out, stamp_of
+from krm_fn.value import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
+CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
+KEPT = ("user.", "system.posix_acl_access")  # how attributes begin that must stay; others stay where the system lets them
+SIGNATURES = ("security.ima", "security.evm")  # these speak of the former text
 # No new file can be made in the folder, or none can take this one's place, such as one that is mounted by itself.
 ONLY_IN_PLACE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY)
 
 
-@contextmanager
-def replacing(mode: int = 0) -> Iterator[Callable[[str, bytes], None]]:
+class UnkeptError(InputError):
+    """Replacing a file would lose something of it."""
+
+
+class Put(Protocol):
+    """Puts the new text of a file on the disk; `stamp` says which file was read, and in which state."""
+
+    def __call__(self, file: str, data: bytes, stamp: Stamp | None = None) -> None: ...
+
+
+@contextlib.contextmanager
+def replacing(mode: int = 0) -> Iterator[Put]:
     """A function that puts the new text of a file on the disk, beside it. In the end each takes its file's place by a rename.
 
-    A link stays a link, and a file keeps its mode unless `mode` says another. Where anything fails, or a signal ends the
-    program, before the first rename, all files are as they were and no new one is left. Raises: OSError with the file's name.
+    A link stays a link, and a file keeps all but its text; only where `mode` says another mode, it is a new one. Where anything
+    fails, or a signal ends the program, before the first rename, all files are as they were and no new one is left.
+    Raises: InputError where a file was changed since it was read, has another name (a hard link), or can't keep what it has;
+    OSError with the file's name.
     """
-    waiting: list[tuple[Path, Path, str]] = []
+    waiting: list[New] = []
 
-    def put(file: str, data: bytes) -> None:
-        real = Path(os.path.realpath(file))
-        new = real.with_name(f".kubevirt-render-{os.urandom(8).hex()}.tmp")
-        waiting.append((new, real, file))  # before it is made: a signal may come at any moment
+    def put(file: str, data: bytes, stamp: Stamp | None = None) -> None:
+        real = stamp.real if stamp else os.path.realpath(file)
+        new = New(file=file, real=real, name=f".{NAME}-{os.urandom(8).hex()}.tmp", mode=mode, stamp=stamp)
+        waiting.append(new)  # before it is made: a signal may come at any moment
         with _named(file):
-            _make(new, data)
-            new.chmod(mode or _mode_of(real))
+            new.make(data)
 
     try:
         yield put
-        for new, real, file in waiting:
-            with _named(file):
-                new.replace(real)
+        for new in waiting:
+            with _named(new.file):
+                new.take_its_place()
     finally:
-        for new, _, _ in waiting:
-            new.unlink(missing_ok=True)
+        for new in waiting:
+            new.remove()
 
 
-@contextmanager
+@contextlib.contextmanager
 def _named(file: str) -> Iterator[None]:
     """Gives an error the name that the user knows."""
     try:
@@ -53,41 +76,123 @@ def _named(file: str) -> Iterator[None]:
         raise
 
 
-def _make(new: Path, data: bytes) -> None:
-    """Make a file that nobody else may read yet: what it replaces may be secret."""
-    with open(new, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
+class New(Value):
+    """A new file called `name`, in the folder of the file `real`, which people call `file`.
+
+    `mode` is the new one's, 0 where it is to be like the one it replaces; `stamp` is that one's, None where any will do.
+    """
+
+    file: str
+    real: str
+    name: str
+    mode: int = 0
+    stamp: Stamp | None = None
+
+    def make(self, data: bytes) -> None:
+        """Write the new file: nobody else may read it until it is like the one that it replaces."""
+        with self._folder() as folder:
+            like = self._replaced(folder)
+            made = os.open(self.name, CREATE, 0o600 if like or self.mode else 0o666, dir_fd=folder)
+            with os.fdopen(made, "wb") as file:
+                file.write(data)
+                file.flush()
+                if self.mode:
+                    os.fchmod(made, self.mode)
+                elif like:
+                    self._make_alike(made, like, folder)
+                os.fsync(made)
+
+    def take_its_place(self) -> None:
+        with self._folder() as folder:
+            self._replaced(folder)
+            os.replace(self.name, os.path.basename(self.real), src_dir_fd=folder, dst_dir_fd=folder)  # noqa: PTH119
+            os.fsync(folder)  # the rename itself is on the disk, too
+
+    def remove(self) -> None:
+        """Remove the new file, if it is still there."""
+        with contextlib.suppress(OSError), self._folder() as folder:
+            os.unlink(self.name, dir_fd=folder)
+
+    @contextlib.contextmanager
+    def _folder(self) -> Iterator[int]:
+        """The folder, open: what is done in it is done there, whatever becomes of the names above."""
+        folder = os.open(os.path.dirname(self.real), FOLDER)  # noqa: PTH120
+        try:
+            yield folder
+        finally:
+            os.close(folder)
+
+    def _replaced(self, folder: int) -> os.stat_result | None:
+        """What is to be replaced; None where there is nothing. Raises: InputError where it must not be."""
+        try:
+            found = os.stat(os.path.basename(self.real), dir_fd=folder, follow_symlinks=False)  # noqa: PTH119
+        except FileNotFoundError:
+            if self.stamp is None:
+                return None
+            raise
+        check_regular(found.st_mode)
+        if self.stamp and stamp_of(self.real, found) != self.stamp:
+            raise InputError("it was changed after it was read; run the command again", file=self.file)
+        if found.st_nlink > 1 and not self.mode:
+            fact = f"the file has {found.st_nlink} names (hard links), and the others would keep the former text"
+            raise UnkeptError(f"{fact}; put a copy of it in its place first", file=self.file)
+        return found
+
+    def _make_alike(self, made: int, like: os.stat_result, folder: int) -> None:
+        """Give the new file owner, mode and attributes of the other. Raises: UnkeptError."""
+        try:
+            if (like.st_uid, like.st_gid) != (os.fstat(made).st_uid, os.fstat(made).st_gid):
+                os.fchown(made, like.st_uid, like.st_gid)
+            if like.st_mode != os.fstat(made).st_mode:  # asked after the owner is set, which takes bits away
+                os.fchmod(made, stat.S_IMODE(like.st_mode))
+        except OSError as error:
+            fact = f"owner {like.st_uid}:{like.st_gid} and mode {stat.S_IMODE(like.st_mode):o} can't be kept: {error.strerror}"
+            raise UnkeptError(f"{fact}; run the command as the owner of the file", file=self.file) from None
+        if hasattr(os, "listxattr"):
+            source = os.open(os.path.basename(self.real), os.O_RDONLY | os.O_NOFOLLOW, dir_fd=folder)  # noqa: PTH119
+            try:
+                self._copy_attributes(source, made)
+            finally:
+                os.close(source)
+
+    def _copy_attributes(self, source: int, made: int) -> None:
+        """Give the new file the extended attributes of the other, access control lists among them, and no others."""
+        wanted, own = _attributes(source), _attributes(made)
+        for name in {*wanted, *own}:
+            try:
+                if name not in wanted:
+                    os.removexattr(made, name)
+                elif wanted[name] != own.get(name):
+                    os.setxattr(made, name, wanted[name])
+            except OSError as error:
+                if name.startswith(KEPT):
+                    raise UnkeptError(f"its attribute {name} can't be kept: {error.strerror}", file=self.file) from None
 
 
-def _mode_of(file: Path) -> int:
-    """The mode of a file; where it is not there, that of new files."""
+def _attributes(file: int) -> dict[str, bytes]:
+    """The extended attributes of an open file; none where the file system has none."""
     try:
-        return stat.S_IMODE(file.stat().st_mode)
-    except FileNotFoundError:
-        os.umask(mask := os.umask(0))
-        return 0o666 & ~mask
+        return {name: os.getxattr(file, name) for name in os.listxattr(file) if name not in SIGNATURES}
+    except OSError:
+        return {}
 
 
 def write(file: str, data: bytes) -> None:
-    """Replace a file, or make it; what is no plain file, such as a pipe, and what can't be replaced is written in its place.
+    """Replace a file that somebody named, or make it.
 
-    Raises: OSError with the file's name.
+    What is no plain file, such as a pipe, and what can't be replaced without a loss is written in its place. Raises: InputError
+    for a link out of the repository, OSError with the file's name.
     """
-    try:
-        if stat.S_ISREG(Path(file).stat().st_mode):
-            _replace(file, data)
-        else:
-            _write_in_place(file, data)
-    except FileNotFoundError:
-        _replace(file, data)
-
-
-def _replace(file: str, data: bytes) -> None:
+    if leads_out(file):
+        raise InputError("this link leads out of the repository; name the file that it leads to", file=file)
+    if os.path.exists(file) and not os.path.isfile(file):  # noqa: PTH110, PTH113
+        _write_in_place(file, data)
+        return
     try:
         with replacing() as put:
             put(file, data)
+    except UnkeptError:
+        _write_in_place(file, data)
     except OSError as error:
         if error.errno not in ONLY_IN_PLACE:
             raise
@@ -95,5 +200,5 @@ def _replace(file: str, data: bytes) -> None:
 
 
 def _write_in_place(file: str, data: bytes) -> None:
-    with _named(file):
-        Path(file).write_bytes(data)
+    with open(file, "wb") as target:  # noqa: PTH123
+        target.write(data)

@@ -6,8 +6,7 @@ passed over.
 Why it matters: who can put a link into a folder could otherwise have a file of the machine read and printed, or, with
 `--in-place`, written. The objects behind the link are missing in what is read.
 
-Fix: remove the link, or name the file that it leads to as a path. In a folder that you trust, `--follow-links` follows all
-links.
+Fix: remove the link, or name the file that it leads to as a path. In a folder that you trust, `--follow-links` follows it.
 
 Example:
 

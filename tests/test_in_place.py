@@ -1,0 +1,222 @@
+"""What `render --in-place` leaves of a file but its text: all of it."""
+
+import os
+import shutil
+import stat
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from checking import CONFLICT, SIZE, check, run, write
+
+from krm_fn.cli.replacing import Text, replace
+from krm_fn.errors import InputError
+from krm_fn.files import read_named
+
+VM = CONFLICT.replace("cpu: {cores: 4}", "machine: {type: q35}")
+ACL = "system.posix_acl_access"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return write(tmp_path, size=SIZE, web=VM)
+
+
+def in_place(folder, *arguments):
+    return run("render", "--in-place", ".", *arguments, cwd=folder)
+
+
+def left(folder):
+    """The names in the folder."""
+    return sorted(path.name for path in folder.iterdir())
+
+
+def needs(folder, name, value):
+    """Give web.yaml an attribute, or skip."""
+    try:
+        os.setxattr(folder / "web.yaml", name, value)
+    except OSError as error:
+        pytest.skip(f"the file system takes no {name}: {error.strerror}")
+
+
+def acl(*entries):
+    """An access control list as the kernel stores it: (tag, permissions, id) each."""
+    return struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries)
+
+
+ANYONE = 0xFFFFFFFF
+# user::rw-, user:1234:rw-, group::r--, mask::rw-, other::---
+LISTED = acl((1, 6, ANYONE), (2, 6, 1234), (4, 4, ANYONE), (16, 6, ANYONE), (32, 0, ANYONE))
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o444, 0o755, 0o4711])
+def test_the_mode_stays(folder, mode):
+    (folder / "web.yaml").chmod(mode)
+    assert in_place(folder) == (0, "", "")
+    assert stat.S_IMODE((folder / "web.yaml").stat().st_mode) == mode
+    assert "sockets" in (folder / "web.yaml").read_text()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_the_owner_stays(folder):
+    os.chown(folder / "web.yaml", 1234, 4321)
+    (folder / "web.yaml").chmod(0o6750)
+    assert in_place(folder) == (0, "", "")
+    found = (folder / "web.yaml").stat()
+    assert (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)) == (1234, 4321, 0o6750)
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("setpriv"), reason="needs root and setpriv")
+def test_an_owner_that_cannot_be_kept_stops_it(folder):
+    os.chown(folder / "web.yaml", 1234, 4321)
+    command = ["setpriv", "--bounding-set=-chown", "--inh-caps=-chown"]
+    command += [sys.executable, "-m", "krm_fn.main", "render", "--in-place", "."]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    ran = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    said = "owner 1234:4321 and mode 644 can't be kept: Operation not permitted; run the command as the owner of the file"
+    assert (ran.returncode, ran.stderr) == (1, f"kubevirt-render: error: web.yaml: {said}\n")
+    assert ((folder / "web.yaml").read_text(), left(folder)) == (VM, ["size.yaml", "web.yaml"])
+
+
+def test_extended_attributes_stay(folder):
+    needs(folder, "user.origin", b"git\x00ops")
+    assert in_place(folder) == (0, "", "")
+    assert os.getxattr(folder / "web.yaml", "user.origin") == b"git\x00ops"
+
+
+def test_the_access_control_list_stays(folder):
+    needs(folder, ACL, LISTED)
+    before = (folder / "web.yaml").stat().st_mode
+    assert in_place(folder) == (0, "", "")
+    assert os.getxattr(folder / "web.yaml", ACL) == LISTED
+    assert (folder / "web.yaml").stat().st_mode == before
+
+
+def test_a_folders_default_list_changes_no_file_that_has_none(folder):
+    needs(folder, ACL, LISTED)
+    os.removexattr(folder / "web.yaml", ACL)
+    (folder / "web.yaml").chmod(0o640)
+    os.setxattr(folder, "system.posix_acl_default", LISTED)
+    assert in_place(folder) == (0, "", "")
+    assert ACL not in os.listxattr(folder / "web.yaml")
+    assert stat.S_IMODE((folder / "web.yaml").stat().st_mode) == 0o640
+
+
+def test_a_file_with_another_name_is_left_alone_and_named(folder):
+    os.link(folder / "web.yaml", folder / "same.txt")
+    code, out, err = in_place(folder)
+    fact = "web.yaml: the file has 2 names (hard links), and the others would keep the former text"
+    assert (code, out, err) == (1, "", f"kubevirt-render: error: {fact}; put a copy of it in its place first\n")
+    assert (folder / "web.yaml").read_text() == (folder / "same.txt").read_text() == VM
+    assert (folder / "web.yaml").samefile(folder / "same.txt")
+    assert left(folder) == ["same.txt", "size.yaml", "web.yaml"]
+
+
+def test_nothing_is_written_where_one_file_cannot_be(folder):
+    write(folder, api=VM.replace("name: web", "name: api"))
+    os.link(folder / "web.yaml", folder / "same.txt")
+    assert in_place(folder)[0] == 1
+    assert (folder / "api.yaml").read_text() == VM.replace("name: web", "name: api")
+
+
+def test_a_file_with_a_name_of_any_length_is_written(folder):
+    name = "x" * 250 + ".yaml"
+    (folder / "web.yaml").rename(folder / name)
+    assert in_place(folder) == (0, "", "")
+    assert "sockets" in (folder / name).read_text()
+
+
+# ---- files that somebody else changes at the same time
+
+
+@pytest.fixture
+def text(folder):
+    """A new text for web.yaml, which was just read."""
+    return Text(file="web.yaml", data=b"new\n", stamp=read_named(str(folder / "web.yaml"))[1])
+
+
+CHANGED = "it was changed after it was read; run the command again"
+
+
+def refused(*texts):
+    with pytest.raises(InputError) as raised:
+        replace(texts)
+    return str(raised.value)
+
+
+def test_a_text_that_was_changed_meanwhile_is_not_lost(folder, text):
+    (folder / "web.yaml").write_text("theirs\n")
+    assert refused(text) == f"web.yaml: {CHANGED}"
+    assert ((folder / "web.yaml").read_text(), left(folder)) == ("theirs\n", ["size.yaml", "web.yaml"])
+
+
+def test_a_link_that_took_the_files_place_is_not_followed(folder, text):
+    (folder / "secret.txt").write_text("secret\n")
+    (folder / "web.yaml").unlink()
+    (folder / "web.yaml").symlink_to("secret.txt")
+    assert refused(text) == "web.yaml: no new file can be written beside it: it is something else and no file"
+    assert (folder / "secret.txt").read_text() == "secret\n"
+
+
+def test_a_link_that_took_the_folders_place_is_not_followed(folder, text):
+    other = folder.parent / "other"
+    shutil.copytree(folder, other)
+    folder.rename(folder.parent / "moved")
+    folder.symlink_to("other")
+    assert refused(text).startswith("web.yaml: no new file can be written beside it: ")
+    assert ((other / "web.yaml").read_text(), left(other)) == (VM, ["size.yaml", "web.yaml"])
+
+
+def test_a_change_between_writing_and_replacing_is_seen(folder, text):
+    def texts():
+        yield text  # it is on the disk when the next one is asked for
+        (folder / "web.yaml").write_text("theirs\n")
+
+    with pytest.raises(InputError, match=f"^web.yaml: {CHANGED}$"):
+        replace(texts())
+    assert ((folder / "web.yaml").read_text(), left(folder)) == ("theirs\n", ["size.yaml", "web.yaml"])
+
+
+# ---- other files that the command writes
+
+
+def test_a_baseline_keeps_its_mode_and_is_replaced_as_a_whole(folder):
+    write(folder, web=CONFLICT)
+    assert check(".", "--baseline", "known.yaml", "--update-baseline", cwd=folder)[0] == 0
+    assert stat.S_IMODE((folder / "known.yaml").stat().st_mode) == 0o666 & ~umask()
+    (folder / "known.yaml").chmod(0o600)
+    before = (folder / "known.yaml").stat().st_ino
+    (folder / "web.yaml").unlink()
+    assert check(".", "--baseline", "known.yaml", "--update-baseline", cwd=folder)[0] == 0
+    after = (folder / "known.yaml").stat()
+    assert (stat.S_IMODE(after.st_mode), after.st_ino != before) == (0o600, True)
+
+
+def umask():
+    now = os.umask(0o022)
+    os.umask(now)
+    return now
+
+
+def test_neither_a_baseline_nor_a_report_is_written_through_a_link_out_of_the_repository(folder):
+    (folder / "repo" / ".git").mkdir(parents=True)
+    repo = write(folder / "repo", size=SIZE, web=CONFLICT)
+    (folder / "home").mkdir()
+    (folder / "home" / "profile").write_text("mine\n")
+    (repo / "report.xml").symlink_to("../home/profile")
+    (repo / "reports").symlink_to("../home")
+    (repo / "known.yaml").symlink_to("../home/known.yaml")
+    for name in ("report.xml", "reports/profile", "reports/new.xml"):
+        said = f"-o: {name} is a link out of the repository; name the file that it leads to"
+        assert check(".", "-o", f"junit={name}", cwd=repo) == (2, "", f"kubevirt-render: error: {said}\n")
+    code, _, err = check(".", "--baseline", "known.yaml", "--update-baseline", cwd=repo)
+    said = "known.yaml: this link leads out of the repository; name the file that it leads to"
+    assert (code, err) == (1, f"kubevirt-render: error: {said}\n")
+    assert (left(folder / "home"), (folder / "home" / "profile").read_text()) == (["profile"], "mine\n")
+    (repo / "out").mkdir()
+    (repo / "inside").symlink_to("out")
+    assert check(".", "-o", "junit=inside/new.xml", "--fail-on", "never", cwd=repo)[0] == 0
+    assert left(repo / "out") == ["new.xml"]
+    assert check(".", "-o", "junit=/dev/null", "--fail-on", "never", cwd=repo)[0] == 0
