@@ -28,13 +28,14 @@ UNSET = Unset()
 
 
 class Related(Value):
-    """A second place that a finding speaks of: `path` runs from the root of the object `ref`.
+    """A second place that a finding speaks of: `path` runs from the root of the object `ref`, and `deeper` as in Finding.
 
     The object stands at `inside` of item `item`; file, index, line and column as in Finding.
     """
 
     ref: Ref
     path: Path = ()
+    deeper: Path = ()
     item: int = -1
     inside: Path = ()
     file: str = ""
@@ -46,6 +47,8 @@ class Related(Value):
 class Finding(Value):
     """One result. `path` runs from the object's root; `current` and `proposed` are plain values or UNSET.
 
+    `deeper` leads on from `path` to the place itself where that is below a secret key; nobody shows it. What else is secret
+    is in no field (see `redaction`).
     `upstream` is "admission" where the release's webhooks refuse the object, "expand" where only its expander does, "" where
     KubeVirt is silent; `upstream_path` is the path KubeVirt names where that is not the real one. `item` is the position of
     the object's item in the bundle, -1 where the finding is about no item; `inside` leads from the item to the object (`()`, or
@@ -59,6 +62,7 @@ class Finding(Value):
     message: str
     ref: Ref | None = None
     path: Path = ()
+    deeper: Path = ()
     current: Any = UNSET
     proposed: Any = UNSET
     upstream: str = ""

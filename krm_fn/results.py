@@ -5,6 +5,7 @@ from __future__ import annotations
 from krm_fn.console import NAME, one_line, printable
 from krm_fn.findings import SEVERITIES, UNSET
 from krm_fn.paths import as_list, dotted, get
+from krm_fn.redaction import redact
 from krm_fn.resource import text
 
 TYPE_CHECKING = False
@@ -14,35 +15,11 @@ if TYPE_CHECKING:
 
     from krm_fn.bundle import Bundle
     from krm_fn.findings import Finding, Related
-    from krm_fn.paths import Path
     from krm_fn.resource import Object
 
 DOCS = "https://kubevirt-render.dev/rules/"
 
-# Keys whose values are secret wherever they stand: cloud-init data, passwords, SEV session blobs.
-SECRET_KEYS = frozenset(
-    (
-        "userData",
-        "userDataBase64",
-        "networkData",
-        "networkDataBase64",
-        "password",
-        "dhCert",
-        "session",
-        "token",
-    )
-)
-HIDDEN = "(hidden)"
 LONGEST = 10_000  # characters of a text that results repeat
-
-
-def redact(value: Any, path: Path = ()) -> Any:
-    """The value that stands at `path`, with everything that may be secret replaced by a fixed word."""
-    if any(step in SECRET_KEYS for step in path):
-        return HIDDEN
-    if isinstance(value, dict):
-        return {key: HIDDEN if key in SECRET_KEYS else redact(below) for key, below in value.items()}
-    return [redact(below) for below in value] if isinstance(value, list) else value
 
 
 def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:

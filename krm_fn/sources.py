@@ -134,8 +134,8 @@ def read(
 
     `kustomizations` are folders that are built first, each in at most `timeout` seconds. `follow` and `within` as in
     `files.Paths`. `note` is told what is left alone. `repair` gets the text and the name of a file that can't be read, and
-    gives what is to be read in its place. `watch` gets what is done, file after file, with its name and after how many nearly all
-    is done, and gives it on. Several processes read what is large.
+    gives what is to be read in its place. `watch` gets what is done, file after file, with its name and after how many nearly
+    all is done, and gives it on. Several processes read what is large.
     Raises: InputError where something can't be read, and where all could be read and there is no object.
     """
     named = Paths(paths, follow=follow, within=within)

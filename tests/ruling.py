@@ -24,21 +24,22 @@ def spec_of(rule):
 
 
 def documents(text):
-    """(objects, baseline, links) of a text.
-
-    A ResourceList gives its items, a document with `findings` is a baseline, one with `links` has the links of a folder.
-    """
-    items, known, links = [], None, {}
+    """(objects, baseline) of a text: a ResourceList gives its items, a document with `findings` is a baseline."""
+    items, known = [], None
     for item in filter(None, yamlio.read_stream(text.encode()).items):
         if item.get("kind") == "ResourceList":
             items += item["items"]
         elif "findings" in item:
             known = item
-        elif "links" in item:
-            links = item["links"]
-        else:
+        elif "links" not in item:
             items.append(item)
-    return items, known, links
+    return items, known
+
+
+def links_in(text):
+    """The links of a folder, by name, that a document with `links` has."""
+    found = filter(None, yamlio.read_stream(text.encode()).items)
+    return {name: target for item in found for name, target in item.get("links", {}).items()}
 
 
 def unread(links):
@@ -58,12 +59,12 @@ def unread(links):
 def judged(rule, text):
     """All findings in a text: of documents, objects, the baseline in it and, for a rule about that, of migrating them."""
     readable, lost = salvage.salvage(text.encode(), "")
-    items, known, links = documents(readable.decode())
+    items, known = documents(readable.decode())
     spec = {"apiVersion": "kubevirt-render.dev/v1alpha1", "kind": "RenderVirtualMachines", "spec": spec_of(rule)}
     settings = config.read(spec)
     found = (
         *salvage.findings(lost, settings.severity, settings.release),
-        *salvage.passed_over(unread(links), settings.severity, settings.release),
+        *salvage.passed_over(unread(links_in(readable.decode())), settings.severity, settings.release),
         *core.render(items, settings).findings,
     )
     if all_rules()[rule].family == "migration":

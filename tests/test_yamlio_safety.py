@@ -148,7 +148,7 @@ ROWS = {
     "many-aliases-of-scalars": Row(lambda: "  a: &a 1\n  b: [" + "*a, " * 200_000 + "]\n"),
     "aliases-on-deep-levels": Row(lambda: f"  a: &a []\n  b: {'[' * 480}{'*a, ' * 100_000}{']' * 480}\n"),
     "deep-through-aliases": Row(lambda: f"  a: &a {'[' * 400}{']' * 400}\n  b: {'[' * 300}*a{']' * 300}\n", DEEP),
-    "undefined-alias": Row(lambda: "  a: *x\n", "the alias *x has no anchor &x before it"),
+    "undefined-alias": Row(lambda: "  a: *x\n", "this alias has no anchor before it"),
     "recursive-list": Row(lambda: "  a: &x [*x]\n", ITSELF),
     "recursive-map": Row(lambda: "  a: &x {b: *x}\n", ITSELF),
     "anchors": Row(lambda: "  a:\n" + numbered("  - &a{} 1\n", 600_000), holder="other"),

@@ -23,6 +23,7 @@ from krm_fn.core import Outcome
 from krm_fn.errors import ConfigError, InputError, RenderError
 from krm_fn.files import Paths
 from krm_fn.paths import dotted
+from krm_fn.redaction import redact
 from krm_fn.resource import ref_of
 from krm_fn.results import report
 from krm_fn.sources import NothingFoundError, Sources
@@ -188,6 +189,7 @@ def ignore_differences(
         return code
     for one in drift.respelt(outcome.items, config):
         place = f"{ref_of(one.vm)}: {dotted(one.path)}"
-        options.note(f"{place}: the cluster stores {one.stored!r} for {one.current!r}; write it so, or it stays out of sync")
+        stored, current = (redact(value, one.path) for value in (one.stored, one.current))
+        options.note(f"{place}: the cluster stores {stored!r} for {current!r}; write it so, or it stays out of sync")
     write_out(dump({"ignoreDifferences": drift.ignored(outcome.items, config)}).encode())
     return 0

@@ -138,7 +138,7 @@ def _repair(lost: list[Lost]) -> Repair:
 
 def _report(found: Sources, outcome: Outcome, config: Config, lost: list[Lost]) -> Report:
     """Raises: InputError for a document that can't be read where the config forbids to tell of it."""
-    places = Places(found)
+    places = Places(found, lost)
     unread = list(findings(lost, config.severity, config.release))
     if lost and not unread:
         raise lost[0].error

@@ -5,20 +5,27 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 from krm_fn import bundle, yamlio
 from krm_fn.errors import InputError
 from krm_fn.files import is_within, read_found, repository
 from krm_fn.findings import Finding
+from krm_fn.redaction import hides_line, hides_text, secret_spans
 from krm_fn.resource import group_of, kind_of, name_of, previous_names
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from krm_fn.bundle import Entry
+    from krm_fn.cli.salvage import Lost
     from krm_fn.findings import Related
     from krm_fn.resource import Object
     from krm_fn.sources import Source, Sources
-    from krm_fn.yamlio import StreamText
+    from krm_fn.yamlio import ListText, StreamText
+
+    Text = StreamText | ListText
 
 
 # Whoever blames a reference means the name in it.
@@ -31,11 +38,17 @@ LINE_END = re.compile(r"\r\n?|\n")
 class Places:
     """Lines and columns in what was read, and in the files that a built kustomization or a package says it was made of."""
 
-    def __init__(self, found: Sources) -> None:
+    def __init__(self, found: Sources, lost: Iterable[Lost] = ()) -> None:
+        """`lost` are the documents that can't be read."""
         self._items = [(source, number) for source in found.sources for number in source.objects]
-        self._data = {source.file: source.data for source in found.sources}
+        own = [source for source in found.sources if not source.folder]
+        self._data = {source.file: source.data for source in own}
+        self._texts: dict[str, Text | None] = {source.file: source.text for source in own}
+        self._lost: dict[str, bool] = {}
+        for each in lost:
+            self._lost[each.error.file] = self._lost.get(each.error.file, False) or hides_text(each.text)
+        self._secret: dict[tuple[str, int], frozenset[int] | None] = {}
         self._folders = {folder for source in found.sources for folder in (os.curdir, source.folder) if folder}
-        self._texts: dict[str, StreamText | None] = {}
         self._lines: dict[str, list[str]] = {}
 
     def located(self, finding: Finding) -> Finding:
@@ -45,17 +58,38 @@ class Places:
         return finding.but(line=line, column=column, related=related)
 
     def line(self, file: str, number: int) -> str:
-        """A line of a text that was read, "" where there is none."""
+        """A line of a text that was read; "" where there is none, and where it may hold a secret."""
+        lines = self._lines_of(file)
+        line = lines[number - 1] if 0 < number <= len(lines) else ""
+        return "" if hides_line(line) or self._is_secret(file, number, line) else line
+
+    def _lines_of(self, file: str) -> list[str]:
         if file not in self._lines:
-            self._lines[file] = LINE_END.split(self._data.get(file, b"").decode("utf-8-sig", errors="replace"))
-        lines = self._lines[file]
-        return lines[number - 1] if 0 < number <= len(lines) else ""
+            self._lines[file] = _lines(self._data.get(file, b""))
+        return self._lines[file]
+
+    def _is_secret(self, file: str, number: int, line: str) -> bool:
+        """True for a line that has a part of a secret value, or stands in a document that can't be read and may have one."""
+        text = self._texts.get(file)
+        if text is None:
+            return True
+        if file in self._lost:
+            read = _lines(text.data)
+            if number > len(read) or read[number - 1] != line:
+                return self._lost[file]
+        item = bisect_right([piece.line for piece in text.pieces], number) - 1
+        if item < 0:
+            return False
+        if (file, item) not in self._secret:
+            self._secret[file, item] = text.lines_of(item, secret_spans)
+        hidden = self._secret[file, item]
+        return hidden is None or number in hidden
 
     def _place(self, of: Finding | Related) -> tuple[int, int]:
         if of.item < 0:
             return 0, 0
         key = isinstance(of, Finding) and of.rule in OF_KEYS
-        path = (*of.path, "name") if of.path[-2:] in MATCHERS else of.path
+        path = (*of.path, "name") if of.path[-2:] in MATCHERS else (*of.path, *of.deeper)
         source, number = self._items[of.item]
         if of.file == source.file and not source.folder:
             return source.text.place(number, (*of.inside, *path), key=key)
@@ -65,8 +99,8 @@ class Places:
         entry = _origin(_object(source, number, of), of.index, made_of)
         return made_of.place(entry.item, (*entry.path, *path), key=key) if entry else (0, 0)
 
-    def _opened(self, file: str) -> StreamText | None:
-        """The text of a file that annotations name, None where there is none to read.
+    def _opened(self, file: str) -> Text | None:
+        """The text of a file that annotations name, None where there is none to read. What was read already is not read again.
 
         Who writes an annotation may name any file of the machine: those of the repository are read.
         """
@@ -79,12 +113,16 @@ class Places:
         return self._texts[file]
 
 
+def _lines(data: bytes) -> list[str]:
+    return LINE_END.split(data.decode("utf-8-sig", errors="replace"))
+
+
 def _object(source: Source, number: int, of: Finding | Related) -> Object:
     item = source.text.items[number]
     return next(entry.obj for entry in bundle.entries([item]) if entry.path == of.inside)
 
 
-def _origin(obj: Object, index: int, made_of: StreamText) -> Entry | None:
+def _origin(obj: Object, index: int, made_of: Text) -> Entry | None:
     """The object in a file that a built one was made of: by index and name, else the only one that can be meant."""
     alike = [
         entry

@@ -35,8 +35,9 @@ import sys
 
 from krm_fn.console import one_line
 from krm_fn.findings import UNSET, Finding, Related
+from krm_fn.paths import dotted
+from krm_fn.redaction import HIDDEN, redact, safe_message, shown_path
 from krm_fn.resource import ref_of
-from krm_fn.results import HIDDEN, redact
 from krm_fn.value import Value
 
 TYPE_CHECKING = False
@@ -210,25 +211,41 @@ def _hits(
 
 
 def _finding(declared: Rule, hit: Hit, about: Entry | None, severity: Mapping[str, str]) -> Finding:
+    """The finding; what is secret stays behind here."""
+    obj = about.obj if about else None
+    path = shown_path(hit.path, obj)
     return Finding(
         rule=declared.id,
         severity=severity.get(declared.id) or hit.severity or declared.severity,
-        message=one_line(hit.message),  # a name may hold line breaks
-        ref=ref_of(about.obj) if about else None,
-        path=hit.path,
-        current=hit.current,
-        proposed=hit.proposed,
+        message=safe_message(one_line(hit.message), hit.path, obj),  # a name may hold line breaks
+        ref=ref_of(obj) if obj is not None else None,
+        path=path,
+        deeper=hit.path[len(path) :],
+        current=_shown(hit.current, hit.path, obj),
+        proposed=_shown(hit.proposed, hit.path, obj),
         upstream=hit.upstream,
-        upstream_path=hit.upstream_path,
+        upstream_path=hit.upstream_path if path == hit.path else "",
         item=about.item if about else -1,
         inside=about.path if about else (),
         related=hit.related,
     )
 
 
+def _shown(value: Any, path: Path, obj: Any) -> Any:
+    return value if value is UNSET else redact(value, path, obj)
+
+
 def also(entry: Entry | None, path: Path) -> tuple[Related, ...]:
     """The place in another object of the bundle, for `Hit.related`; none where the object is not in the bundle."""
-    return (Related(ref=ref_of(entry.obj), path=path, item=entry.item, inside=entry.path),) if entry else ()
+    if entry is None:
+        return ()
+    shown = shown_path(path, entry.obj)
+    return (Related(ref=ref_of(entry.obj), path=shown, deeper=path[len(shown) :], item=entry.item, inside=entry.path),)
+
+
+def path_text(path: Path) -> str:
+    """A path as messages show it: no key stands in it below a secret one."""
+    return dotted(shown_path(path))
 
 
 def show(value: object, path: Path = ()) -> str:

@@ -27,7 +27,7 @@ from krm_fn.yamlio.scalars import key_text, resolve, resolve_tagged, resolve_typ
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
 
 DEEPEST = 500  # levels of maps and lists in each other; a real VirtualMachine has under 20
@@ -150,11 +150,11 @@ class Source:
         """The value an alias stands for that is inside so many containers."""
         name = event.anchor
         if name not in self.anchors:
-            raise self.fail(f"the alias *{name} has no anchor &{name} before it", event)
+            raise self.fail("this alias has no anchor before it", event)
         value, home = self.anchors[name]
         if isinstance(value, (dict, list)):
             if id(value) in self.open:
-                raise self.fail(f"the alias *{name} stands inside its own anchor", event)
+                raise self.fail("this alias stands inside its own anchor", event)
             self.spend(value, depth, event)
         if home != self.home:
             self.crossing.append((home, self.home, name, value))
@@ -224,7 +224,7 @@ def read_node(source: Source, event: Any, outside: int = 0) -> tuple[Any, Any]: 
                     if key is not MERGE and event.tag is None and event.implicit[0]:
                         names[text] = key
                 if key in into or key is MERGE:
-                    check_again(source, event, into, key)
+                    check_again(source, event, into, key, stack)
                 event = get()
                 continue
             if event.style in BLOCK_STYLES:
@@ -268,7 +268,7 @@ def read_node(source: Source, event: Any, outside: int = 0) -> tuple[Any, Any]: 
             if key is NO_KEY and into.__class__ is dict:
                 key = source.key(event)
                 if key in into:
-                    check_again(source, event, into, key)
+                    check_again(source, event, into, key, stack)
                 event = get()
                 continue
             value = source.alias(event, len(stack))
@@ -285,18 +285,30 @@ def read_node(source: Source, event: Any, outside: int = 0) -> tuple[Any, Any]: 
         event = get()
 
 
-def check_again(source: Source, event: Any, into: dict[str, Any], key: Any) -> None:
-    """Let a key stand that a merge gave before; a second one in the text is an error."""
+def check_again(source: Source, event: Any, into: dict[str, Any], key: Any, stack: Sequence[Any] = ()) -> None:
+    """Let a key stand that a merge gave before; a second one in the text is an error.
+
+    `stack` has the maps and lists around `into`, each with the key that waits in it, the outermost first.
+    """
     merged = source.merged.setdefault(id(into), set())
     if key is MERGE and MERGE not in merged:
         merged.add(MERGE)
     elif key in merged and key is not MERGE:
         merged.discard(key)
     else:
-        name = "<<" if key is MERGE else key
-        written = getattr(event, "value", name)
-        as_read = "" if written == name else f" (written {written})"
-        raise source.fail(f"the key {name!r}{as_read} stands twice in one map", event)
+        raise source.fail(f"{_named(event, into, key, stack)} stands twice in one map", event)
+
+
+def _named(event: Any, into: Any, key: Any, stack: Sequence[Any]) -> str:
+    """`the key 'name'`, `the key 'true' (written y)`; `a key` where it may be secret."""
+    from krm_fn.redaction import shows_key  # only where something is wrong
+
+    path = tuple(waiting for _, waiting, _ in stack if isinstance(waiting, str))
+    if not shows_key(path, [*(around for around, _, _ in stack), into]):
+        return "a key"
+    name = "<<" if key is MERGE else key
+    written = getattr(event, "value", name)
+    return f"the key {name!r}" if written == name else f"the key {name!r} (written {written})"
 
 
 def merge(source: Source, into: dict[str, Any], value: Any, event: Any) -> None:

@@ -62,7 +62,7 @@ def resolve_tagged(tag: str, text: str) -> Scalar:
     elif name == "float" and type(value) is int:
         value = float(value)
     if type(value) is not KINDS[name]:
-        raise ValueError(f"{text!r} is no {tag.replace(PREFIX, '!!')}")
+        raise ValueError(f"this value is no {tag.replace(PREFIX, '!!')}")
     return as_json(value)
 
 
@@ -96,7 +96,7 @@ def key_text(value: Scalar) -> str:
         return str(value)
     if isinstance(value, float):
         return _float_key(value)
-    raise ValueError("null is no map key" if value is None else f"{value} is no map key: it exceeds 64 bits")
+    raise ValueError("null is no map key" if value is None else "a number beyond 64 bits is no map key")
 
 
 def _all(digits: str, text: str) -> bool:

@@ -9,7 +9,7 @@ from krm_fn.yamlio.layout import Unspliceable, breaks, column_of, line_start, ne
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
     from krm_fn.paths import Path
@@ -131,6 +131,17 @@ class Text:
             found = LookedAt(self.pieces[item], text, None if bloated else self.tree_of(item, text))
         self._kept = [(item, found), *(each for each in self._kept if each[0] != item)][:2]
         return found
+
+    def lines_of(self, item: int, spans: Callable[[Node, str], Iterable[tuple[int, int]]]) -> frozenset[int] | None:
+        """The lines, from 1, of the parts of an item that `spans` finds in its tree and text; None where it is bloated."""
+        looked_at = self._looked_at(item)
+        if looked_at.root is None:
+            return None
+        found: set[int] = set()
+        for start, end in spans(looked_at.root, looked_at.text):
+            first, last = (looked_at.breaks_before(line_start(looked_at.text, at)) for at in (start, max(start, end - 1)))
+            found.update(range(looked_at.piece.line + first, looked_at.piece.line + last + 1))
+        return frozenset(found)
 
     def respelled(self, item: int, new: Any, *, expand: bool = False) -> str:
         """The piece of an item, changed so that it reads as `new`; with `expand`, without aliases.

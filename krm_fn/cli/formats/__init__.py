@@ -43,7 +43,8 @@ class Report(Value):
 
     `findings` are those that count, in order; `suppressed` those that an annotation or a baseline silences; `off` says how
     many more there would be of rules that the "config" or a "flag" turns off; `subjects` are all objects that were read,
-    `files` the files they stand in. `line` gives a line of a file by its number. `rich` and `color` ask for what a terminal can
+    `files` the files they stand in. `line` gives a line of a file by its number, "" where it may
+    hold a secret. `rich` and `color` ask for what a terminal can
     show.
     """
 
@@ -122,13 +123,6 @@ def relative(file: str) -> str:
         return ""
     path, here = Path(os.path.normpath(file)), Path.cwd()
     return (path.relative_to(here) if path.is_relative_to(here) else path).as_posix()
-
-
-def is_secret(finding: Finding, line: str) -> bool:
-    """True where a line of a file may hold what must not be shown: the value of a secret key, or a Secret's data."""
-    if finding.ref and finding.ref.kind == "Secret":
-        return True
-    return any(key in finding.path or key in line for key in results.SECRET_KEYS)
 
 
 def written(name: str, report: Report) -> str:

@@ -9,7 +9,6 @@ import unicodedata
 from typing import TYPE_CHECKING
 
 from krm_fn import results
-from krm_fn.cli.formats import is_secret
 from krm_fn.console import one_line, printable
 from krm_fn.paths import dotted
 
@@ -46,7 +45,7 @@ def _told(finding: Finding, report: Report) -> Iterator[str]:
 def _quoted(finding: Finding, report: Report) -> Iterator[str]:
     """The line of the file and a caret; nothing where the line may hold a secret or is too long to be read."""
     line = report.line(finding.file, finding.line) if finding.line else ""
-    if line and len(line) <= WIDEST and not is_secret(finding, line):
+    if line and len(line) <= WIDEST:
         yield f"    {printable(line)}"
         before = line[: finding.column - 1]
         caret = "".join("  " if unicodedata.east_asian_width(letter) in "WF" else " " for letter in before) + "^"

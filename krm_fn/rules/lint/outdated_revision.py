@@ -37,9 +37,9 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.paths import as_map, dotted, get, leaves
+from krm_fn.paths import as_map, get, leaves
 from krm_fn.quantity import canonical
-from krm_fn.rules import Hit, also, rule, show
+from krm_fn.rules import Hit, also, path_text, rule, show
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def _changed(stored: Object, live: Object) -> list[tuple[Path, object, object]]:
 
 
 def _told(changed: list[tuple[Path, object, object]]) -> str:
-    told = [f"{dotted(path)} {show(old, path)}, now {show(new, path)}" for path, old, new in changed[:SHOWN]]
+    told = [f"{path_text(path)} {show(old, path)}, now {show(new, path)}" for path, old, new in changed[:SHOWN]]
     return ", ".join([*told, *([f"{len(changed) - SHOWN} more"] if len(changed) > SHOWN else [])])
 
 

@@ -20,8 +20,7 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.paths import dotted
-from krm_fn.rules import Hit, rule, show
+from krm_fn.rules import Hit, path_text, rule, show
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,7 +64,7 @@ def _secure_boot(_: Leftover, _more: dict[str, Any]) -> str:
 
 
 def _conflict(left: Leftover, more: dict[str, Any]) -> str:
-    return f"{more['flavor']} is an instancetype now, beside which no VM may set {dotted(left.path[-2:])}; remove it"
+    return f"{more['flavor']} is an instancetype now, beside which no VM may set {path_text(left.path[-2:])}; remove it"
 
 
 def _preset(why: str) -> Callable[[Leftover, dict[str, Any]], str]:
@@ -76,7 +75,7 @@ def _preset(why: str) -> Callable[[Leftover, dict[str, Any]], str]:
 
 
 def _preset_field(left: Leftover, _: dict[str, Any]) -> str:
-    return f"the preset stays: no instancetype or preference can say {dotted(left.path[2:])}; write it into the VMs"
+    return f"the preset stays: no instancetype or preference can say {path_text(left.path[2:])}; write it into the VMs"
 
 
 WORDINGS: dict[str, Callable[[Leftover, dict[str, Any]], str]] = {

@@ -27,9 +27,8 @@ Example:
 from __future__ import annotations
 
 from krm_fn.findings import UNSET
-from krm_fn.paths import dotted
 from krm_fn.resource import ref_of
-from krm_fn.rules import Hit, also, rule, show
+from krm_fn.rules import Hit, also, path_text, rule, show
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,10 +53,10 @@ def preset_conflict(facts: PresetFacts) -> Iterator[Hit]:
 
 def _message(conflict: PresetConflict, clash: Clash) -> str:
     whose = f"{ref_of(conflict.preset.obj)} is applied {'in part' if conflict.partial else 'in no part'}"
-    place = dotted(clash.path)
-    both = f"{show(clash.value)} != {show(clash.current)}"
+    where = path_text(clash.path)
+    both = f"{show(clash.value, clash.path)} != {show(clash.current, clash.path)}"
     if clash.current is UNSET:
-        return f"{whose}: {place} of a preset reaches no VM, whose instance has one of its own; write it into the VM's template"
+        return f"{whose}: {where} of a preset reaches no VM, whose instance has one of its own; write it into the VM's template"
     if clash.same_amount:
-        return f"{whose}: {place} {both} is one amount, which KubeVirt takes for two; write it the same way in both"
-    return f"{whose}: {place} {both} of the instance, which stays; align or delete one"
+        return f"{whose}: {where} {both} is one amount, which KubeVirt takes for two; write it the same way in both"
+    return f"{whose}: {where} {both} of the instance, which stays; align or delete one"

@@ -28,9 +28,8 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.paths import dotted
 from krm_fn.resource import name_of, ref_of
-from krm_fn.rules import Hit, also, rule
+from krm_fn.rules import Hit, also, path_text, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,8 +44,8 @@ def preset_order_matters(facts: PresetFacts) -> Iterator[Hit]:
         first, *later = fact.presets
         others = " and ".join(name_of(entry.obj) for entry in later)
         yield Hit(
-            message=f"{ref_of(first.obj)} gives {dotted(fact.path)} here, but KubeVirt goes by no order and may take that of "
-            f"{others} instead; put it into one preset",
+            message=f"{ref_of(first.obj)} gives {path_text(fact.path)} here, but KubeVirt goes by no order and may take that "
+            f"of {others} instead; put it into one preset",
             path=fact.path,
             related=tuple(place for entry in fact.presets for place in also(entry, fact.path)),
         )

@@ -29,9 +29,9 @@ Example:
 from __future__ import annotations
 
 from krm_fn.findings import UNSET
-from krm_fn.paths import dotted, get
+from krm_fn.paths import get
 from krm_fn.resource import ref_of
-from krm_fn.rules import Hit, also, rule, show
+from krm_fn.rules import Hit, also, path_text, rule, show
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,7 +55,9 @@ def presets_disagree(facts: PresetFacts) -> Iterator[Hit]:
 
 
 def _message(pair: Disagreement) -> str:
-    where = ", ".join(f"{dotted(one.path)} {show(one.value)} != {show(one.current)}" for one in pair.clashes)
+    where = ", ".join(
+        f"{path_text(one.path)} {show(one.value, one.path)} != {show(one.current, one.path)}" for one in pair.clashes
+    )
     return (
         f"{ref_of(pair.preset.obj)} and {ref_of(pair.other.obj)} both match and disagree on {where}, so KubeVirt refuses the "
         "instance; make them say the same or narrow a selector"

@@ -26,8 +26,9 @@ Example:
 from __future__ import annotations
 
 from krm_fn.findings import UNSET
-from krm_fn.paths import brief, dotted
-from krm_fn.rules import Hit, rule
+from krm_fn.paths import brief
+from krm_fn.redaction import redact
+from krm_fn.rules import Hit, path_text, rule
 from krm_fn.rules.named import in_source, the_instancetype, the_vm
 
 TYPE_CHECKING = False
@@ -56,9 +57,9 @@ def instancetype_conflict(facts: VmFacts) -> Iterator[Hit]:
 
 
 def _message(conflict: Conflict, facts: VmFacts) -> str:
-    where = dotted(conflict.path)
-    theirs = "" if conflict.value is UNSET else f" to {brief(conflict.value)}"
+    where = path_text(conflict.path)
+    theirs = "" if conflict.value is UNSET else f" to {brief(redact(conflict.value, conflict.path))}"
     return (
-        f"{the_vm(facts)} sets {where} to {brief(conflict.current)}, but {the_instancetype(facts)} sets "
-        f"{dotted(conflict.source_path)}{theirs}; remove {where} from the VM"
+        f"{the_vm(facts)} sets {where} to {brief(redact(conflict.current, conflict.path))}, but {the_instancetype(facts)} sets "
+        f"{path_text(conflict.source_path)}{theirs}; remove {where} from the VM"
     )
