@@ -2,14 +2,17 @@
 
 Secret are the values of Secrets, what stands below a key that is spelled like `userData`, `password`, `token` or `key`, and
 what stands in a source of cloud-init or of credentials and refers to no object. The first such key is shown, no key below it.
-The spelling is taken generously: who misspells `userData` hides no less in it.
+The spelling is taken generously: who misspells `userData` hides no less in it. Of a Secret and of such a source no key is shown
+that isn't spelled like one that belongs there.
 """
 
 from __future__ import annotations
 
+from krm_fn.value import Value
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
     from krm_fn.paths import Path
@@ -48,7 +51,7 @@ HARMLESS_IN = {
 }
 
 # Fields whose values are secret but for these, which refer to objects or say what to do with them.
-REFERS: dict[str, Container[str]] = {
+REFERS: dict[str, tuple[str, ...]] = {
     "cloudinit": ("secretRef", "networkDataSecretRef"),
     "sysprep": ("secret", "configMap"),
     "sshpublickey": ("source", "propagationMethod"),
@@ -57,12 +60,23 @@ REFERS: dict[str, Container[str]] = {
 SOURCES = ("cloudinitnocloud", "cloudinitconfigdrive")
 SECRET = ("apiVersion", "kind", "metadata", "type", "immutable")
 SECRET_METADATA = ("name", "namespace", "generateName")
+SECRET_KEYS = (
+    "data",
+    "stringdata",
+    "status",
+    "spec",
+    "labels",
+    "annotations",
+    "finalizers",
+    "ownerreferences",
+    "managedfields",
+)
 # How texts that hold others give away what is in them.
 IN_TEXTS = (*PARTS, "private key", "ssh-rsa", "ssh-ed25519", "secret")
 
 REMEMBERED = 10_000
 LONGEST_LOOKED_AT = 20_000  # letters of a text; longer ones are taken to hold a secret
-_known: dict[str, tuple[bool, Container[str] | None]] = {}
+_known: dict[str, tuple[bool, Place]] = {}
 
 
 def looks_secret(key: str) -> bool:
@@ -70,18 +84,20 @@ def looks_secret(key: str) -> bool:
     return _looked_up(key)[0]
 
 
-def refers(key: str) -> Container[str] | None:
-    """The keys below a field of secrets that hold none; None for another field."""
-    return _looked_up(key)[1]
+def refers(key: str) -> bool:
+    """True for a field whose values are secret but for those that refer to objects."""
+    return _looked_up(key)[1].open is not None
 
 
-def _looked_up(key: str) -> tuple[bool, Container[str] | None]:
-    """Both for a key, which stands in many objects and is looked at once."""
+def _looked_up(key: str) -> tuple[bool, Place]:
+    """Whether a key looks secret, and the place below it where that doesn't matter. It stands in many objects."""
     if key not in _known:
         if len(_known) >= REMEMBERED:
             _known.clear()
         letters = _letters(key)
-        _known[key] = key not in HARMLESS and _is_spelled_so(letters), _keys_that_refer(letters)
+        kept = _keys_that_refer(letters)
+        place = Place(key) if kept is None else Place(key, opened=kept, bare=True)
+        _known[key] = kept is None and key not in HARMLESS and _is_spelled_so(letters), place
     return _known[key]
 
 
@@ -95,7 +111,7 @@ def _is_spelled_so(letters: str) -> bool:
     return any(_are_near(letters, meant, 2 if len(meant) >= LONG else 1) for meant in MEANT)
 
 
-def _keys_that_refer(letters: str) -> Container[str] | None:
+def _keys_that_refer(letters: str) -> tuple[str, ...] | None:
     if letters in REFERS:
         return REFERS[letters]
     is_source = "cloudinit" in letters or any(_are_near(letters, source, 2) for source in SOURCES)
@@ -146,7 +162,7 @@ class Place:
         self,
         around: str = "",
         *,
-        opened: Container[str] | None = None,
+        opened: tuple[str, ...] | None = None,
         bare: bool = False,
         of_secret: bool = False,
         secret: bool = False,
@@ -155,57 +171,82 @@ class Place:
 
     def below(self, step: str | int, value: Any = None) -> Place:
         """The place below a key or an index; `value` is the map or list that has it, as far as it is known."""
-        if self.secret or isinstance(step, int):
+        if self.secret or not isinstance(step, str):
             return self
         opened, of_secret = self.open, self.of_secret
         if isinstance(value, dict) and is_secret_kind(value.get("kind")):
             opened, of_secret = SECRET, True
         if opened is not None:
             if step not in opened:
-                return SECRET_PLACE
+                return SECRET_PLACE if _belongs(step, opened) else UNNAMED_PLACE
             if of_secret:
                 return Place(step, opened=SECRET_METADATA, of_secret=True) if step == "metadata" else Place(step)
             return Place(step, bare=True)
-        looks, kept = _looked_up(step)
-        if kept is not None:
-            return Place(step, opened=kept, bare=True)
-        harmless = self.around in HARMLESS_IN.get(step, ())
-        return SECRET_PLACE if looks and not harmless else Place(step)
+        looks, place = _looked_up(step)
+        return SECRET_PLACE if looks and self.around not in HARMLESS_IN.get(step, ()) else place
 
     def hides(self, value: object) -> bool:
         """True where a value here isn't shown, whatever it is made of."""
         return self.secret or (self.bare and not isinstance(value, dict | list))
 
 
-SECRET_PLACE = Place(secret=True)
+ROOT, SECRET_PLACE = Place(), Place(secret=True)
+UNNAMED_PLACE = Place(secret=True)  # below a key that isn't shown itself
 
 
-def shown_path(path: Path, obj: Any = None) -> Path:
-    """The part of a path that may be shown: it ends with the first key below which all is secret."""
-    place, value = Place(), obj
+def _belongs(key: str, known: tuple[str, ...]) -> bool:
+    """True for a key of a map of secrets that is spelled like one that such a map has; of others it shows what they hold."""
+    letters = _letters(key)
+    names = SECRET_KEYS if known in (SECRET, SECRET_METADATA) else ()
+    return looks_secret(key) or any(
+        _are_near(letters, name, 1 + (len(name) >= LONG)) for name in (*names, *map(_letters, known))
+    )
+
+
+class Reached(Value):
+    """The part of a path that may be shown, which ends with the first key below which all is secret, and what stands there."""
+
+    shown: Path
+    place: Place
+    value: Any = None
+
+
+def reach(path: Path, obj: Any = None) -> Reached:
+    """What may be shown of a path in an object."""
+    place, value = ROOT, obj
     for number, step in enumerate(path):
         if place.secret:
-            return path[:number]
-        place, value = place.below(step, value), _at(value, step)
-    return path
+            return Reached(shown=path[:number], place=place, value=value)
+        below = place.below(step, value)
+        if below is UNNAMED_PLACE:
+            return Reached(shown=path[:number], place=below, value=value)
+        place, value = below, _at(value, step)
+    return Reached(shown=path, place=place, value=value)
 
 
-def redact(value: Any, path: Path = (), obj: Any = None) -> Any:
-    """The value that stands at a path of an object, with everything that may be secret replaced by a fixed word."""
-    place, around = Place(), obj
-    for step in path:
-        place, around = place.below(step, around), _at(around, step)
-    return _redacted(value, place)
+def shown_path(path: Path) -> Path:
+    """The part of a path that may be shown."""
+    return reach(path).shown
 
 
-def _redacted(value: Any, place: Place) -> Any:
+def redact(value: Any, path: Path = ()) -> Any:
+    """The value that stands at a path, with everything that may be secret replaced by a fixed word."""
+    return redact_at(value, reach(path).place)
+
+
+def redact_at(value: Any, place: Place) -> Any:
+    """The value that stands at a place, with everything that may be secret replaced by a fixed word."""
     if place.hides(value):
         return HIDDEN
     if isinstance(value, dict):
-        return {key: _redacted(below, place.below(key, value)) for key, below in value.items()}
+        return dict(_redacted_entry(key, below, place.below(key, value)) for key, below in value.items())
     if isinstance(value, list):
-        return [_redacted(below, place) for below in value]
+        return [redact_at(below, place) for below in value]
     return HIDDEN if isinstance(value, str) and holds_secret(value) else value
+
+
+def _redacted_entry(key: Any, value: Any, place: Place) -> tuple[Any, Any]:
+    return HIDDEN if place is UNNAMED_PLACE else key, redact_at(value, place)
 
 
 def _at(value: Any, step: str | int) -> Any:
@@ -226,15 +267,14 @@ def holds_secret(text: str) -> bool:
     return any(part in lowered for part in IN_TEXTS)
 
 
-def safe_message(message: str, path: Path, obj: Any) -> str:
+def safe_message(message: str, path: Path, reached: Reached, obj: Any) -> str:
     """The message of a finding about a place of an object; another in its stead where it tells something secret from there."""
-    shown = shown_path(path, obj)
-    hidden: list[Any] = [*path[len(shown) :]]
-    place, value = Place(), obj
-    for step in shown:
-        place, value = place.below(step, value), _at(value, step)
-    if place.secret or is_secret_kind(_at(obj, "kind")):
-        hidden += _leaves(value, place)
+    if is_secret_kind(_at(obj, "kind")):
+        hidden = [*path[len(reached.shown) :], *_leaves(obj, ROOT)]
+    elif reached.place.secret or reached.place.bare:
+        hidden = [*path[len(reached.shown) :], *_leaves(reached.value, reached.place)]
+    else:
+        return message
     for each in hidden:
         message = message.replace(repr(each), HIDDEN) if isinstance(each, str) else message
     return "what stands here is not as it should be; it may be secret, and isn't shown" if _says(message, hidden) else message
@@ -244,7 +284,7 @@ def _leaves(value: Any, place: Place) -> Iterator[Any]:
     """The secret keys and values below a place."""
     if isinstance(value, dict):
         for key, below in value.items():
-            if place.secret:
+            if place.secret or place.below(key, value) is UNNAMED_PLACE:
                 yield key
             yield from _leaves(below, place.below(key, value))
     elif isinstance(value, list):
@@ -271,11 +311,11 @@ def _says(message: str, values: Iterable[Any]) -> bool:
 
 
 def shows_key(path: Path, around: Iterable[Any]) -> bool:
-    """True where a key of a map that can't be read may be shown; `path` leads to the map, `around` are the maps on the way."""
+    """True where a key in a text that can't be read may be shown; `path` leads to it, `around` are the maps on the way."""
     kinds = [each["kind"] for each in around if isinstance(each, dict) and "kind" in each]
-    if any(map(is_secret_kind, kinds)) or shown_path((*path, "")) != (*path, ""):
+    if any(map(is_secret_kind, kinds)) or reach(path).shown != path:
         return False
-    return bool(kinds) or not any(isinstance(step, str) and "data" in step.casefold() for step in path)
+    return bool(kinds) or not any(isinstance(step, str) and "data" in step.casefold() for step in path[:-1])
 
 
 def hides_line(line: str) -> bool:
@@ -297,7 +337,7 @@ def _words(text: str) -> set[str]:
 
 def secret_spans(node: Node, text: str, place: Place | None = None) -> Iterator[tuple[int, int]]:
     """Start and end of each part of a text that isn't shown; `node` is its root. The keys of such values belong to them."""
-    place = place or Place()
+    place = place or ROOT
     kind = node.entries.get("kind")
     value = {"kind": text[kind[2].start : kind[2].end]} if kind else {}
     for key, (start, _, below) in node.entries.items():

@@ -10,7 +10,7 @@ from canaries import CANARY, shows
 from checking import run
 
 from krm_fn import yamlio
-from krm_fn.redaction import looks_secret, redact, shown_path
+from krm_fn.redaction import looks_secret, reach, redact, refers, shown_path
 from krm_fn.schema import FILE
 
 FILES = ("json", "sarif", "junit", "github", "gitlab", "tap", "markdown")
@@ -247,7 +247,7 @@ def test_of_a_secret_only_its_name_is_shown(kind):
     shown = {**secret, "data": "(hidden)", "stringdata": "(hidden)"}
     shown["metadata"] = {"name": "a", "namespace": "b", "labels": "(hidden)", "annotations": "(hidden)"}
     assert redact(secret) == redact({"items": [secret]})["items"][0] == shown
-    assert shown_path(("data", "e"), secret) == ("data",)
+    assert reach(("data", "e"), secret).shown == ("data",)
 
 
 @pytest.mark.parametrize(
@@ -263,14 +263,25 @@ def test_a_text_that_holds_a_secret_is_hidden_wherever_it_stands(text):
     assert redact({"notes": text}, ("metadata",)) == {"notes": "(hidden)"}
 
 
-# Fields of the API that hold secrets, or whose values may hold some.
+# Fields of the API that hold secrets, or whose values may hold some; and fields of which all but references is secret.
 SECRET_FIELDS = {
-    *("dhCert", "extraHeaders", "httpHeaders", "key", "networkData", "networkDataBase64", "session", "sshPublicKey"),
-    *("userData", "userDataBase64", "userPassword"),
+    *(
+        "dhCert",
+        "extraHeaders",
+        "httpHeaders",
+        "key",
+        "networkData",
+        "networkDataBase64",
+        "session",
+        "userData",
+        "userDataBase64",
+    ),
 }
+SOURCES = {"cloudInitConfigDrive", "cloudInitNoCloud", "sshPublicKey", "sysprep", "userPassword"}
 
 
 def test_of_the_apis_fields_those_look_secret_that_are():
     fields = Path(FILE).read_text().split("\n\n", 2)[2].splitlines()
     names = {line.split()[0].rstrip("!?") for line in fields if line[:1].isalpha()}
     assert {name for name in names if looks_secret(name)} == SECRET_FIELDS
+    assert {name for name in names if refers(name)} == SOURCES

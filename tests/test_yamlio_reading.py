@@ -222,7 +222,7 @@ def test_read_value_takes_one_document() -> None:
         (f"{LIST}a: !!int x\n".encode(), "f.yaml:3:6: this value is no !!int"),
         (f"{LIST}a: !!binary x\n".encode(), "f.yaml:3:6: !!binary holds no base64"),
         (f"{LIST}a: *x\n".encode(), "f.yaml:3:6: this alias has no anchor before it"),
-        (f"{LIST}a: &x [*x]\n".encode(), "f.yaml:3:10: the alias *x stands inside its own anchor"),
+        (f"{LIST}a: &x [*x]\n".encode(), "f.yaml:3:10: this alias stands inside its own anchor"),
         (f"{LIST}é: \x01\n".encode(), "f.yaml:3:6: the character U+0001 may not stand in YAML; remove it"),
         (b"kind: ResourceList\nitems: \xc3\xa9\xff\n", "f.yaml:2:9: the byte 0xFF is no UTF-8"),
         ("kind: x".encode("utf-16"), "f.yaml:1:1: the text is UTF-16; expected UTF-8"),

@@ -36,7 +36,7 @@ import sys
 from krm_fn.console import one_line
 from krm_fn.findings import UNSET, Finding, Related
 from krm_fn.paths import dotted
-from krm_fn.redaction import HIDDEN, redact, safe_message, shown_path
+from krm_fn.redaction import HIDDEN, reach, redact, redact_at, safe_message, shown_path
 from krm_fn.resource import ref_of
 from krm_fn.value import Value
 
@@ -213,33 +213,30 @@ def _hits(
 def _finding(declared: Rule, hit: Hit, about: Entry | None, severity: Mapping[str, str]) -> Finding:
     """The finding; what is secret stays behind here."""
     obj = about.obj if about else None
-    path = shown_path(hit.path, obj)
+    reached = reach(hit.path, obj)
+    whole = reached.shown == hit.path
     return Finding(
         rule=declared.id,
         severity=severity.get(declared.id) or hit.severity or declared.severity,
-        message=safe_message(one_line(hit.message), hit.path, obj),  # a name may hold line breaks
+        message=safe_message(one_line(hit.message), hit.path, reached, obj),  # a name may hold line breaks
         ref=ref_of(obj) if obj is not None else None,
-        path=path,
-        deeper=hit.path[len(path) :],
-        current=_shown(hit.current, hit.path, obj),
-        proposed=_shown(hit.proposed, hit.path, obj),
+        path=reached.shown,
+        deeper=() if whole else hit.path[len(reached.shown) :],
+        current=hit.current if hit.current is UNSET else redact_at(hit.current, reached.place),
+        proposed=hit.proposed if hit.proposed is UNSET else redact_at(hit.proposed, reached.place),
         upstream=hit.upstream,
-        upstream_path=hit.upstream_path if path == hit.path else "",
+        upstream_path=hit.upstream_path if whole else "",
         item=about.item if about else -1,
         inside=about.path if about else (),
         related=hit.related,
     )
 
 
-def _shown(value: Any, path: Path, obj: Any) -> Any:
-    return value if value is UNSET else redact(value, path, obj)
-
-
 def also(entry: Entry | None, path: Path) -> tuple[Related, ...]:
     """The place in another object of the bundle, for `Hit.related`; none where the object is not in the bundle."""
     if entry is None:
         return ()
-    shown = shown_path(path, entry.obj)
+    shown = reach(path, entry.obj).shown
     return (Related(ref=ref_of(entry.obj), path=shown, deeper=path[len(shown) :], item=entry.item, inside=entry.path),)
 
 

@@ -303,10 +303,10 @@ def _named(event: Any, into: Any, key: Any, stack: Sequence[Any]) -> str:
     """`the key 'name'`, `the key 'true' (written y)`; `a key` where it may be secret."""
     from krm_fn.redaction import shows_key  # only where something is wrong
 
-    path = tuple(waiting for _, waiting, _ in stack if isinstance(waiting, str))
+    name = "<<" if key is MERGE else key
+    path = (*(waiting for _, waiting, _ in stack if isinstance(waiting, str)), name)
     if not shows_key(path, [*(around for around, _, _ in stack), into]):
         return "a key"
-    name = "<<" if key is MERGE else key
     written = getattr(event, "value", name)
     return f"the key {name!r}" if written == name else f"the key {name!r} (written {written})"
 
