@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 UNREADABLE = "can't be read"
 SUFFIXES = (".yaml", ".yml", ".json")
-# What stands in a folder beside files, folders and links.
+# What stands in a folder beside files and folders.
 SPECIAL = {
+    stat.S_IFLNK: "a link",
     stat.S_IFIFO: "a named pipe",
     stat.S_IFSOCK: "a socket",
     stat.S_IFCHR: "a device",

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from checking import CONFLICT, SIZE, check, run, write
 
-from krm_fn.cli.replacing import Text, replace
+from krm_fn.cli.replacing import replacing
 from krm_fn.errors import InputError
 from krm_fn.files import read_named
 
@@ -132,51 +132,50 @@ def test_a_file_with_a_name_of_any_length_is_written(folder):
 
 
 @pytest.fixture
-def text(folder):
-    """A new text for web.yaml, which was just read."""
-    return Text(file="web.yaml", data=b"new\n", stamp=read_named(str(folder / "web.yaml"))[1])
+def stamp(folder):
+    """What says which file web.yaml is; it was just read."""
+    return read_named(str(folder / "web.yaml"))[1]
 
 
-CHANGED = "it was changed after it was read; run the command again"
-
-
-def refused(*texts):
-    with pytest.raises(InputError) as raised:
-        replace(texts)
+def refused(stamp, meanwhile=lambda: None):
+    """Why web.yaml is not replaced where this happens when the new file is on the disk."""
+    with pytest.raises(InputError) as raised, replacing() as put:  # noqa: PT012
+        put("web.yaml", b"new\n", stamp)
+        meanwhile()
     return str(raised.value)
 
 
-def test_a_text_that_was_changed_meanwhile_is_not_lost(folder, text):
+CHANGED = "web.yaml: it was changed after it was read; run the command again"
+
+
+def test_a_text_that_was_changed_meanwhile_is_not_lost(folder, stamp):
     (folder / "web.yaml").write_text("theirs\n")
-    assert refused(text) == f"web.yaml: {CHANGED}"
+    assert refused(stamp) == CHANGED
     assert ((folder / "web.yaml").read_text(), left(folder)) == ("theirs\n", ["size.yaml", "web.yaml"])
 
 
-def test_a_link_that_took_the_files_place_is_not_followed(folder, text):
+def test_a_change_between_writing_and_replacing_is_seen(folder, stamp):
+    assert refused(stamp, lambda: (folder / "web.yaml").write_text("theirs\n")) == CHANGED
+    assert ((folder / "web.yaml").read_text(), left(folder)) == ("theirs\n", ["size.yaml", "web.yaml"])
+
+
+def test_a_link_that_took_the_files_place_is_not_followed(folder, stamp):
     (folder / "secret.txt").write_text("secret\n")
     (folder / "web.yaml").unlink()
     (folder / "web.yaml").symlink_to("secret.txt")
-    assert refused(text) == "web.yaml: no new file can be written beside it: it is something else and no file"
+    with pytest.raises(OSError, match="no file"), replacing() as put:
+        put("web.yaml", b"new\n", stamp)
     assert (folder / "secret.txt").read_text() == "secret\n"
 
 
-def test_a_link_that_took_the_folders_place_is_not_followed(folder, text):
+def test_a_link_that_took_the_folders_place_is_not_followed(folder, stamp):
     other = folder.parent / "other"
     shutil.copytree(folder, other)
     folder.rename(folder.parent / "moved")
     folder.symlink_to("other")
-    assert refused(text).startswith("web.yaml: no new file can be written beside it: ")
+    with pytest.raises(OSError, match="web"), replacing() as put:
+        put("web.yaml", b"new\n", stamp)
     assert ((other / "web.yaml").read_text(), left(other)) == (VM, ["size.yaml", "web.yaml"])
-
-
-def test_a_change_between_writing_and_replacing_is_seen(folder, text):
-    def texts():
-        yield text  # it is on the disk when the next one is asked for
-        (folder / "web.yaml").write_text("theirs\n")
-
-    with pytest.raises(InputError, match=f"^web.yaml: {CHANGED}$"):
-        replace(texts())
-    assert ((folder / "web.yaml").read_text(), left(folder)) == ("theirs\n", ["size.yaml", "web.yaml"])
 
 
 # ---- other files that the command writes
@@ -220,3 +219,19 @@ def test_neither_a_baseline_nor_a_report_is_written_through_a_link_out_of_the_re
     assert check(".", "-o", "junit=inside/new.xml", "--fail-on", "never", cwd=repo)[0] == 0
     assert left(repo / "out") == ["new.xml"]
     assert check(".", "-o", "junit=/dev/null", "--fail-on", "never", cwd=repo)[0] == 0
+
+
+def test_a_report_that_cannot_be_replaced_without_a_loss_is_written_in_its_place(folder):
+    (folder / "report.xml").write_text("old")
+    os.link(folder / "report.xml", folder / "same.xml")
+    assert check(".", "-o", "junit=report.xml", cwd=folder)[0] == 0
+    assert (folder / "report.xml").samefile(folder / "same.xml")
+    assert "<testsuites" in (folder / "same.xml").read_text()
+
+
+def test_a_report_goes_into_a_pipe_that_is_named(folder):
+    reader, writer = os.pipe()
+    assert check(".", "-o", f"json=/dev/fd/{writer}", cwd=folder)[0] == 0
+    os.close(writer)
+    with os.fdopen(reader) as source:
+        assert source.read().startswith("{")
