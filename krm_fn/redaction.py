@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from krm_fn.paths import Path
     from krm_fn.yamlio.nodes import Node
 
+    Shown = dict[str, Any]
+
 HIDDEN = "(hidden)"
 SCALARS = (0, 1, 2)  # the kinds of nodes that hold no others
 
@@ -50,16 +52,25 @@ HARMLESS_IN = {
     "key": frozenset(("matchExpressions", "matchFields", "tolerations", "configMapKeyRef", "secretKeyRef", "taints")),
 }
 
-# Fields whose values are secret but for these, which refer to objects or say what to do with them.
-REFERS: dict[str, tuple[str, ...]] = {
-    "cloudinit": ("secretRef", "networkDataSecretRef"),
-    "sysprep": ("secret", "configMap"),
-    "sshpublickey": ("source", "propagationMethod"),
-    "userpassword": ("source", "propagationMethod"),
+# Fields whose values are secret but for what stands in these below them, which refer to objects or say what to do. By the
+# letters of the field; None: what stands there is shown.
+NAME = {"name": None}
+CREDENTIAL = {
+    "source": {"secret": {"secretName": None}},
+    "propagationMethod": {"noCloud": {}, "configDrive": {}, "qemuGuestAgent": {"users": None}},
+}
+REFERS: dict[str, Shown] = {
+    "cloudinit": {"secretRef": NAME, "networkDataSecretRef": NAME},
+    "sysprep": {"secret": NAME, "configMap": NAME},
+    "sshpublickey": CREDENTIAL,
+    "userpassword": CREDENTIAL,
 }
 SOURCES = ("cloudinitnocloud", "cloudinitconfigdrive")
-SECRET = ("apiVersion", "kind", "metadata", "type", "immutable")
-SECRET_METADATA = ("name", "namespace", "generateName")
+# The same of an object of the kind Secret, and how other keys in it are spelled.
+SECRET: Shown = {
+    **dict.fromkeys(("apiVersion", "kind", "type", "immutable")),
+    "metadata": dict.fromkeys(("name", "namespace", "generateName")),
+}
 SECRET_KEYS = (
     "data",
     "stringdata",
@@ -111,7 +122,7 @@ def _is_spelled_so(letters: str) -> bool:
     return any(_are_near(letters, meant, 2 if len(meant) >= LONG else 1) for meant in MEANT)
 
 
-def _keys_that_refer(letters: str) -> tuple[str, ...] | None:
+def _keys_that_refer(letters: str) -> Shown | None:
     if letters in REFERS:
         return REFERS[letters]
     is_source = "cloudinit" in letters or any(_are_near(letters, source, 2) for source in SOURCES)
@@ -152,36 +163,25 @@ def is_secret_kind(kind: object) -> bool:
 class Place:
     """A place on the way into an object: what its keys may show.
 
-    `around` is the key it stands below. `open`: of a map of secrets the keys that hold none, else None; `of_secret` where that
-    is an object of the kind Secret. `bare`: only maps and lists may be shown here. `secret`: nothing is.
+    `around` is the key it stands below. `open`: of a map of secrets the keys that hold none, else None. `bare`: only maps and
+    lists may be shown here. `secret`: nothing is.
     """
 
-    __slots__ = ("around", "bare", "of_secret", "open", "secret")
+    __slots__ = ("around", "bare", "open", "secret")
 
-    def __init__(
-        self,
-        around: str = "",
-        *,
-        opened: tuple[str, ...] | None = None,
-        bare: bool = False,
-        of_secret: bool = False,
-        secret: bool = False,
-    ) -> None:
-        self.around, self.open, self.bare, self.of_secret, self.secret = around, opened, bare, of_secret, secret
+    def __init__(self, around: str = "", *, opened: Shown | None = None, bare: bool = False, secret: bool = False) -> None:
+        self.around, self.open, self.bare, self.secret = around, opened, bare, secret
 
     def below(self, step: str | int, value: Any = None) -> Place:
         """The place below a key or an index; `value` is the map or list that has it, as far as it is known."""
         if self.secret or not isinstance(step, str):
             return self
-        opened, of_secret = self.open, self.of_secret
-        if isinstance(value, dict) and is_secret_kind(value.get("kind")):
-            opened, of_secret = SECRET, True
+        opened = SECRET if isinstance(value, dict) and is_secret_kind(value.get("kind")) else self.open
         if opened is not None:
             if step not in opened:
                 return SECRET_PLACE if _belongs(step, opened) else UNNAMED_PLACE
-            if of_secret:
-                return Place(step, opened=SECRET_METADATA, of_secret=True) if step == "metadata" else Place(step)
-            return Place(step, bare=True)
+            further = opened[step]
+            return Place(step, opened={}) if further is None else Place(step, opened=further, bare=True)
         looks, place = _looked_up(step)
         return SECRET_PLACE if looks and self.around not in HARMLESS_IN.get(step, ()) else place
 
@@ -194,13 +194,11 @@ ROOT, SECRET_PLACE = Place(), Place(secret=True)
 UNNAMED_PLACE = Place(secret=True)  # below a key that isn't shown itself
 
 
-def _belongs(key: str, known: tuple[str, ...]) -> bool:
+def _belongs(key: str, known: Shown) -> bool:
     """True for a key of a map of secrets that is spelled like one that such a map has; of others it shows what they hold."""
     letters = _letters(key)
-    names = SECRET_KEYS if known in (SECRET, SECRET_METADATA) else ()
-    return looks_secret(key) or any(
-        _are_near(letters, name, 1 + (len(name) >= LONG)) for name in (*names, *map(_letters, known))
-    )
+    names = (*map(_letters, known), *(SECRET_KEYS if known in (SECRET, SECRET["metadata"]) else ()))
+    return looks_secret(key) or any(_are_near(letters, name, 1 + (len(name) >= LONG)) for name in names)
 
 
 class Reached(Value):
