@@ -16,12 +16,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krm_fn.paths import Path
-    from krm_fn.yamlio.nodes import Node
 
     Shown = dict[str, Any]
 
 HIDDEN = "(hidden)"
-SCALARS = (0, 1, 2)  # the kinds of nodes that hold no others
 
 # Letters, without case and marks, that a key of something secret has anywhere in it.
 PARTS = (
@@ -43,9 +41,8 @@ LONG = 8  # letters of a key that may hold two slips
 # Fields of the API that look so and hold nothing secret; and fields of that name, by the field around them.
 HARMLESS = frozenset(
     (
-        *("appendIndexToSecretRefs", "automountServiceAccountToken", "imagePullSecret", "matchLabelKeys", "mismatchLabelKeys"),
-        *("networkDataSecretRef", "nodeDrainTaintKey", "secretExtraHeaders", "tokenBucketRateLimiter", "topologyKey"),
-        "accessCredentials",
+        *("accessCredentials", "automountServiceAccountToken", "matchLabelKeys", "mismatchLabelKeys", "networkDataSecretRef"),
+        *("nodeDrainTaintKey", "secretExtraHeaders", "tokenBucketRateLimiter", "topologyKey"),
     )
 )
 HARMLESS_IN = {
@@ -331,23 +328,3 @@ def hides_text(text: bytes) -> bool:
 
 def _words(text: str) -> set[str]:
     return set("".join(letter if letter.isalnum() or letter in "_-." else " " for letter in text).split())
-
-
-def secret_spans(node: Node, text: str, place: Place | None = None) -> Iterator[tuple[int, int]]:
-    """Start and end of each part of a text that isn't shown; `node` is its root. The keys of such values belong to them."""
-    place = place or ROOT
-    kind = node.entries.get("kind")
-    value = {"kind": text[kind[2].start : kind[2].end]} if kind else {}
-    for key, (start, _, below) in node.entries.items():
-        inner = place.below(str(key), value)
-        if inner.hides(None if below.kind in SCALARS else {}):
-            yield start, below.end
-        else:
-            yield from secret_spans(below, text, inner)
-    for below in node.nodes:
-        if place.hides(None if below.kind in SCALARS else {}):
-            yield below.start, below.end
-        else:
-            yield from secret_spans(below, text, place)
-    if node.kind in SCALARS and holds_secret(text[node.start : node.end]):
-        yield node.start, node.end

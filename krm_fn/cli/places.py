@@ -12,18 +12,21 @@ from krm_fn import bundle, yamlio
 from krm_fn.errors import InputError
 from krm_fn.files import is_within, read_found, repository
 from krm_fn.findings import Finding
-from krm_fn.redaction import hides_line, hides_text, secret_spans
+from krm_fn.redaction import ROOT, hides_line, hides_text, holds_secret
 from krm_fn.resource import group_of, kind_of, name_of, previous_names
+from krm_fn.yamlio.nodes import MAP, SEQ
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from krm_fn.bundle import Entry
     from krm_fn.cli.salvage import Lost
     from krm_fn.findings import Related
+    from krm_fn.redaction import Place
     from krm_fn.resource import Object
     from krm_fn.sources import Source, Sources
     from krm_fn.yamlio import ListText, StreamText
+    from krm_fn.yamlio.nodes import Node
 
     Text = StreamText | ListText
 
@@ -47,6 +50,7 @@ class Places:
         self._lost: dict[str, bool] = {}
         for each in lost:
             self._lost[each.error.file] = self._lost.get(each.error.file, False) or hides_text(each.text)
+        self._read: dict[str, tuple[list[str], list[int]]] = {}  # lines without what can't be read, and where items start
         self._secret: dict[tuple[str, int], frozenset[int] | None] = {}
         self._folders = {folder for source in found.sources for folder in (os.curdir, source.folder) if folder}
         self._lines: dict[str, list[str]] = {}
@@ -73,15 +77,14 @@ class Places:
         text = self._texts.get(file)
         if text is None:
             return True
-        if file in self._lost:
-            read = _lines(text.data)
-            if number > len(read) or read[number - 1] != line:
-                return self._lost[file]
-        item = bisect_right([piece.line for piece in text.pieces], number) - 1
-        if item < 0:
-            return False
+        if file not in self._read:
+            self._read[file] = _lines(text.data) if file in self._lost else [], [piece.line for piece in text.pieces]
+        lines, starts = self._read[file]
+        if file in self._lost and lines[number - 1 : number] != [line]:
+            return self._lost[file]
+        item = bisect_right(starts, number) - 1
         if (file, item) not in self._secret:
-            self._secret[file, item] = text.lines_of(item, secret_spans)
+            self._secret[file, item] = text.lines_of(item, secret_spans) if item >= 0 else frozenset()
         hidden = self._secret[file, item]
         return hidden is None or number in hidden
 
@@ -111,6 +114,30 @@ class Places:
                     self._data[file], _ = read_found(file)
                     self._texts[file] = yamlio.read_stream(self._data[file], file=file)
         return self._texts[file]
+
+
+def secret_spans(node: Node, text: str, place: Place = ROOT) -> Iterator[tuple[int, int]]:
+    """Start and end of each part of a text that isn't shown; `node` is its root. The keys of such values belong to them."""
+    kind = node.entries.get("kind")
+    value = {"kind": text[kind[2].start : kind[2].end]} if kind else {}
+    for key, (start, _, below) in node.entries.items():
+        inner = place.below(str(key), value)
+        if inner.hides(_shape(below)):
+            yield start, below.end
+        else:
+            yield from secret_spans(below, text, inner)
+    for below in node.nodes:
+        if place.hides(_shape(below)):
+            yield below.start, below.end
+        else:
+            yield from secret_spans(below, text, place)
+    if _shape(node) is None and holds_secret(text[node.start : node.end]):
+        yield node.start, node.end
+
+
+def _shape(node: Node) -> object:
+    """A map or a list where the node is one, None for a scalar."""
+    return {MAP: {}, SEQ: []}.get(node.kind)
 
 
 def _lines(data: bytes) -> list[str]:
