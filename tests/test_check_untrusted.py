@@ -95,6 +95,14 @@ def test_a_function_config_that_counts_for_nothing_is_named_on_stderr(folder):
     assert err == f"kubevirt-render: note: vms/extra.yaml and 1 other file: {fact}\n"
 
 
+def test_expanded_beats_a_config_that_turns_its_rule_off(folder):
+    (folder / ".kubevirt-render.yaml").write_text(CONFIG % 'severity: {unexpanded-vm: "off", instancetype-conflict: "off"}')
+    assert found("vms", cwd=folder) == (0, [])
+    assert found("vms", "--expanded", cwd=folder) == (1, ["unexpanded-vm"])
+    assert found("vms", "--expanded", "--severity", "unexpanded-vm=warning", cwd=folder) == (0, ["unexpanded-vm"])
+    assert found("vms", "--expanded", "--severity", "unexpanded-vm=off", cwd=folder) == (0, [])
+
+
 # ---- --isolated
 
 

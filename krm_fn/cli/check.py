@@ -23,7 +23,7 @@ from krm_fn.likest import nearest
 from krm_fn.resource import ref_of
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from krm_fn.cli.salvage import Lost
     from krm_fn.config import Config
@@ -105,8 +105,9 @@ def check(
     )
     config = options.settings(found, config_file, flags, near=(*paths, *kustomizations), verbose=verbose)
     config = config.but(mode="validate")
+    levels = options.levels_by_flag(flags)
     if expanded:
-        config = config.but(severity={UNEXPANDED: "error", **config.severity})
+        config = config.but(severity={**config.severity, UNEXPANDED: levels.get(UNEXPANDED, "error")})
     with bar.at("Checking"):
         places = found.places
         judging = Judging(ignores=not no_ignores, definitions=not flags["isolated"], off=True)
@@ -115,7 +116,7 @@ def check(
             summary=summary,
             subjects=tuple(_subjects(found, places)),
             files=tuple(dict.fromkeys(file for file, _ in places)),
-            off=_off(outcome, options.off_by_flag(flags)),
+            off=_off(outcome, levels),
         )
     if known is not None:
         if update_baseline:
@@ -156,9 +157,9 @@ def _report(found: Sources, outcome: Outcome, config: Config, lost: list[Lost]) 
     )
 
 
-def _off(outcome: Outcome, by_flag: Container[str]) -> dict[str, int]:
+def _off(outcome: Outcome, by_flag: Mapping[str, str]) -> dict[str, int]:
     """How many findings of rules that are off there would be, by what turns them off."""
-    flagged = sum(finding.rule in by_flag for finding in outcome.off)
+    flagged = sum(by_flag.get(finding.rule) == "off" for finding in outcome.off)
     return {"config": len(outcome.off) - flagged, "flag": flagged}
 
 

@@ -194,9 +194,9 @@ def _note_powerless(files: Sequence[str]) -> None:
     note(f"{files[0]}{more}: {fact}; name a config with --config")
 
 
-def off_by_flag(flags: Mapping[str, Any]) -> frozenset[str]:
-    """The rules that flags turn off."""
-    return frozenset(name.removeprefix("severity.") for name, level in map(_level, flags["severity"]) if level == "off")
+def levels_by_flag(flags: Mapping[str, Any]) -> dict[str, str]:
+    """The severities that flags give to rules."""
+    return {name.removeprefix("severity."): level for name, level in map(_level, flags["severity"])}
 
 
 def _of_file(file: str) -> Config:
