@@ -39,19 +39,11 @@ def build(
     if given := (*options, *wanted.words):
         raise InputError(f"there is neither a kustomization nor a {CHART} for the build options {' '.join(given)}")
     try:
-        found = sources.read([os.path.relpath(folder)], within=[_repository(folder, environment)])
+        found = sources.read([os.path.relpath(folder)], within=[str(_repository(folder, environment))])
     except NothingFoundError:
         return Sources(sources=())
     found.refuse_unread()  # Argo CD would delete what is missing
     return found
-
-
-def _repository(folder: Path, environment: Mapping[str, str]) -> str:
-    """The folder of the repository that the application's folder is in: links may lead there, as Argo CD allows itself."""
-    here, path = folder.resolve(), environment.get("ARGOCD_APP_SOURCE_PATH", "")
-    depth = len([step for step in path.split("/") if step not in ("", ".")])
-    above = Path(*here.parts[: len(here.parts) - depth])
-    return str(above if here == above / path else here)
 
 
 def command_for(folder: Path, *, options: Sequence[str], wanted: Wanted = NOTHING, environment: Mapping[str, str]) -> list[str]:
@@ -88,6 +80,7 @@ def _allowed(program: str, wanted: Wanted, folder: Path, environment: Mapping[st
 
 
 def _repository(folder: Path, environment: Mapping[str, str]) -> Path:
+    """The folder of the repository that the application's folder is in: links may lead there, as Argo CD allows itself."""
     return flags.repository(folder, environment.get("ARGOCD_APP_SOURCE_PATH", ""))
 
 
