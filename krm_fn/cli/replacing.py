@@ -200,5 +200,5 @@ def write(file: str, data: bytes) -> None:
 
 
 def _write_in_place(file: str, data: bytes) -> None:
-    with open(file, "wb") as target:  # noqa: PTH123
+    with _named(file), open(file, "wb") as target:  # noqa: PTH123
         target.write(data)
