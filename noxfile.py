@@ -73,6 +73,7 @@ def examples(session: nox.Session) -> None:
 
 
 @nox.session
+<<<<<<< HEAD
 def wheel(session: nox.Session) -> None:
     """The wheel in dist; `nox -s wheel -- FOLDER` puts it elsewhere."""
     making(session, "scripts/make_wheel.py")
@@ -89,6 +90,12 @@ def making(session: nox.Session, script: str) -> None:
     if session.virtualenv.is_sandboxed:
         session.install("pip")
     session.run("python", script, *session.posargs)
+=======
+def fuzz(session: nox.Session) -> None:
+    """Hold the readers against each other on mutants of lists; `nox -s fuzz -- --seconds 60`, `--help` for the rest."""
+    install(session)
+    session.run("python", "scripts/fuzz", *session.posargs)
+>>>>>>> b017291 (scripts: Hold the readers against each other on lists changed at random)
 
 
 @nox.session

@@ -10,17 +10,18 @@ from krm_fn.resource import LIST_VERSIONS, place_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import BinaryIO, TextIO
 
     from krm_fn.yamlio import ListText
 
 
-def run(data: bytes, out: BinaryIO, err: TextIO) -> int:
-    """The exit code; what is written is what `krm_fn.function.run` says.
+def run(data: bytes, out: BinaryIO, err: TextIO, read: Callable[[bytes], ListText] = yamlio.read_resource_list) -> int:
+    """The exit code; what is written is what `krm_fn.function.run` says. `read` is the reader that takes the list.
 
     Raises: InputError where `data` is no ResourceList; then nothing was written.
     """
-    listing = yamlio.read_resource_list(data)
+    listing = read(data)
     _warn_of_version(listing.head.get("apiVersion"), err)
     earlier = listing.head.get("results")
     try:
@@ -40,7 +41,7 @@ def run(data: bytes, out: BinaryIO, err: TextIO) -> int:
 def _warn_of_version(version: object, err: TextIO) -> None:
     if version not in LIST_VERSIONS:
         said = f"the ResourceList's apiVersion is {brief(version)}; expected {LIST_VERSIONS[0]}, which it is read as"
-        err.write(f"{NAME}: warning: {said}; update {NAME} if its host is newer\n")
+        err.write(f"{NAME}: warning: {printable(one_line(said))}; update {NAME} if its host is newer\n")
 
 
 def _located(error: ConfigError, listing: ListText) -> ConfigError:

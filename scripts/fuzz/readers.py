@@ -1,0 +1,165 @@
+"""The ways from the bytes of a list to the bytes that leave, and what has to hold of them.
+
+All that the fuzzer knows of the program stands here: each way takes bytes, a stream for bytes and one for text, and gives an
+exit code. A reader that comes or goes is one row of `WAYS`.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable
+from typing import Any, BinaryIO, NamedTuple, TextIO
+from zlib import crc32
+
+import yaml
+
+import krm_fn
+from krm_fn import function, whole
+from krm_fn.errors import RenderError
+from krm_fn.yamlio.documents import read_list
+
+Way = Callable[[bytes, BinaryIO, TextIO], int]
+
+
+def _with_libyaml(data: bytes, out: BinaryIO, err: TextIO) -> int:
+    return whole.run(data, out, err, read=read_list)
+
+
+WAYS: dict[str, Way] = {"the fast path": function.run, "the slow path": whole.run, "libyaml": _with_libyaml}
+EXIT_CODES = (0, 1, 2)
+ONE_IN = 4  # lists are held against the library as well, which costs as much as a way
+
+
+class Answer(NamedTuple):
+    """What a way leads to: exit code, stdout and stderr; `refused` where it wrote nothing and says why on stderr."""
+
+    code: int
+    out: bytes
+    err: str
+    refused: bool = False
+
+
+class Item(NamedTuple):
+    """An entry of `items`: its value, and its text with the comments in front of it."""
+
+    value: Any
+    text: str
+
+
+def answer(way: Way, data: bytes) -> Answer:
+    """What a way answers. Any exception but a clean error is raised."""
+    out, err = io.BytesIO(), io.StringIO()
+    try:
+        code = way(data, out, err)
+    except RenderError as error:
+        return Answer(error.exit_code, out.getvalue(), str(error), refused=True)
+    return Answer(code, out.getvalue(), err.getvalue())
+
+
+def judged(data: bytes) -> tuple[str, bool]:
+    """The first law that does not hold for a list, "" where all do; and whether the list can be read.
+
+    Raises: what a way raises beside clean errors.
+    """
+    answers = {name: answer(way, data) for name, way in WAYS.items()}
+    (first, wanted), *others = answers.items()
+    for name, found in others:
+        for part in Answer._fields:
+            if getattr(found, part) != getattr(wanted, part):
+                return f"{first} and {name} differ in {part}", not wanted.refused
+    return _broken_by(data, wanted), not wanted.refused
+
+
+def _broken_by(data: bytes, found: Answer) -> str:
+    """The first law about one answer that does not hold."""
+    if found.code not in EXIT_CODES:
+        return f"the exit code is {found.code}"
+    if any(not line.isprintable() for line in found.err.split("\n")):
+        return "stderr holds a control character"
+    if found.refused:
+        return "an error came with output" if found.out else ""
+    return "" if found.out == data and crc32(data) % ONE_IN else _broken_by_output(data, found.out)
+
+
+def _broken_by_output(data: bytes, out: bytes) -> str:
+    """The first law about the bytes that leave that does not hold."""
+    before = read_list(data)
+    try:
+        after = before if out == data else read_list(out)
+    except RenderError as error:
+        return f"the output can not be read: {error}"
+    if not crc32(data) % ONE_IN and repr(after.items) != repr(_rendered(before.items, before.head)):
+        return "the output reads as other items than krm_fn.process gives"
+    return "" if after is before else _changed_bytes(items_of(data, before.items), items_of(out, after.items))
+
+
+def _rendered(items: list[Any], head: dict[str, Any]) -> list[Any]:
+    """The items as the library renders them; a wrong config leaves them as they came."""
+    try:
+        rendered: list[Any] = krm_fn.process({**head, "items": items})["items"]
+    except RenderError:
+        return items
+    return rendered
+
+
+def _changed_bytes(before: list[Item], after: list[Item]) -> str:
+    """Says which item lost its bytes though its value is the same."""
+    if len(after) < len(before) or any(item.value is None for item in before):
+        return ""  # nulls leave
+    for number, (old, new) in enumerate(zip(before, after, strict=False)):
+        if repr(old.value) == repr(new.value) and not _keeps(old.text, new.text, last=number == len(before) - 1):
+            return f"item {number} is untouched, but its bytes changed"
+    return ""
+
+
+def _keeps(old: str, new: str, *, last: bool) -> bool:
+    """True where an item's text is as it was, as far as it has to be.
+
+    Comments behind the last item may come to stand behind items that are added. A block of text that ends the input without a
+    line break gets another header: it must not gain the break. An alias is written out where what it leads to changes.
+    """
+    if old == new or "*" in old:
+        return True
+    return last and (old.rstrip().startswith(new) or _without_headers(old) == _without_headers(new))
+
+
+def _without_headers(text: str) -> list[str]:
+    """The lines without the marks that say how a block of text ends."""
+    return [re.sub(r"([|>])([-+0-9]*)", r"\1", line) for line in text.split("\n")]
+
+
+def items_of(data: bytes, values: list[Any]) -> list[Item]:
+    """The entries of `items` with their texts, as PyYAML places them; nothing where they are no plain list."""
+    text = data.decode().lstrip("\ufeff")
+    spans = _spans(text)
+    if len(spans) != len(values):
+        return []
+    return [Item(value, text[start:end].rstrip()) for value, (start, end) in zip(values, spans, strict=True)]
+
+
+def _spans(text: str) -> list[tuple[int, int]]:
+    """Where the entries of the top-level list `items` start and end."""
+    found: list[tuple[int, int]] = []
+    path: list[Any] = []  # of each open collection: whether it is a map, and the key that waits in a map
+    start = 0
+    for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+        is_item = len(path) == 2 and path[0][1] == "items" and not path[1][0]
+        if isinstance(event, yaml.CollectionStartEvent):
+            start = event.start_mark.index if is_item else start
+            path.append([isinstance(event, yaml.MappingStartEvent), None])
+            continue
+        if isinstance(event, yaml.CollectionEndEvent):
+            path.pop()
+            if len(path) == 2 and path[0][1] == "items" and not path[1][0]:
+                found.append((start, event.end_mark.index))
+        elif is_item and isinstance(event, yaml.NodeEvent):
+            found.append((event.start_mark.index, event.end_mark.index))
+        if path and path[-1][0] and isinstance(event, (yaml.NodeEvent, yaml.CollectionEndEvent)):
+            _step(path[-1], event)
+    return found
+
+
+def _step(level: list[Any], event: Any) -> None:
+    """Take a finished node of a map for its next key, or for the value of the key that waits."""
+    level[1] = None if level[1] is not None else getattr(event, "value", "")
