@@ -88,6 +88,8 @@ def test_a_list_behind_an_alias_is_written_anew_only_when_it_changes() -> None:
         b"kind: ResourceList\nresults: &r [{x: 1}]\nitems:\n- x: {x: 1}\n- y: *r\n",
         b"kind: ResourceList\nitems:\n- &a {x: 1}\n- y: {<<: *a, z: 1}\n",
         b"kind: ResourceList\nitems:\n- &a {x: 1}\n- y: &b {z: *a}\n- *b\n",
+        b"kind: ResourceList\nitems: &a # none\nfunctionConfig: {a: *a}\n",
+        b"kind: ResourceList\nfunctionConfig: {a: &a null}\nitems: *a\n",
     ],
 )
 def test_an_alias_keeps_its_value_when_its_anchor_changes(data: bytes) -> None:
@@ -124,6 +126,11 @@ def test_places_in_json_and_in_later_documents() -> None:
     assert [text.place(0, ("a",)), text.place(1, ()), text.place(1, ("b", 0))] == [(1, 50), (1, 54), (2, 9)]
     stream = read_stream("# c\na: 1\n---\n# d\n- é\n- b: 2\n".encode())
     assert [stream.place(0, ("a",)), stream.place(1, (1, "b")), stream.place(1, (0,))] == [(2, 4), (6, 6), (5, 3)]
+
+
+def test_places_count_lines_as_editors_do() -> None:
+    text = read_resource_list("kind: ResourceList\nitems: # of\u2028\n- a: 1 # x\x85  b: 2\n  c: 3\n- d: 4\n".encode())
+    assert [text.place(0, ()), text.place(0, ("c",)), text.place(1, ("d",))] == [(3, 3), (4, 6), (5, 6)]
 
 
 def test_documents_are_changed_left_out_and_added() -> None:

@@ -165,7 +165,7 @@ def test_a_resource_list_is_found_in_every_legal_layout(data: bytes) -> None:
     assert "items" not in text.head
 
 
-@pytest.mark.parametrize("data", [b"", b" \n\n", b"# only a comment\n", b"---\n", b"---\n# c\n...\n", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("data", [b"", b" ", b" \n\n", b"# only a comment\n", b"---\n", b"---\n# c\n...\n", b"\xef\xbb\xbf"])
 def test_empty_input_is_an_empty_list(data: bytes) -> None:
     text = read_resource_list(data)
     assert (text.head, text.items) == ({}, [])
@@ -177,6 +177,12 @@ def test_empty_input_is_an_empty_list(data: bytes) -> None:
 def test_a_stream_gives_one_value_a_document() -> None:
     text = read_stream(b"a: 1\n---\n# nothing\n---\n- &x 2\n...\n--- 3\n---\n")
     assert text.items == [{"a": 1}, None, [2], 3, None]
+
+
+def test_a_byte_order_mark_before_each_document_is_no_part_of_it() -> None:
+    text = read_stream("\ufeffa: 1\n---\n\ufeffb: 2 # kept\n--- # c\r\n\ufeffc: '\ufeff'\n".encode())
+    assert text.items == [{"a": 1}, {"b": 2}, {"c": "\ufeff"}]
+    assert text.write([{"a": 1}, {"b": 3}, {"c": "\ufeff"}]).decode() == "a: 1\n---\nb: 3 # kept\n--- # c\r\nc: '\ufeff'\n"
 
 
 def test_read_value_takes_one_document() -> None:
@@ -238,6 +244,16 @@ def test_read_value_takes_one_document() -> None:
             f"{LIST}a: 1\n b: 2\n".encode(),
             "f.yaml:4:2: a line stands here that fits neither the map nor the list around it; check the indentation",
         ),
+        (
+            f"{LIST}a: 1\n\ufeff  b: 2\n".encode(),
+            "f.yaml:4:1: a byte order mark (U+FEFF) stands at the start of this line; remove it",
+        ),
+        (
+            f"---\n\ufeff{LIST}a: 1\n".encode(),
+            "f.yaml:2:1: a byte order mark (U+FEFF) stands at the start of this line; remove it",
+        ),
+        (f"{LIST}a: 1\u2028  b: 2\x85\n  a: 3\n".encode(), "f.yaml:4:3: the key 'a' stands twice in one map"),
+        (f"{LIST}a: 1\u2028  a: 3\n".encode(), "f.yaml:3:10: the key 'a' stands twice in one map"),
     ],
 )
 def test_what_cannot_be_read_is_refused_with_its_place(data: bytes, message: str) -> None:

@@ -4,34 +4,57 @@ from __future__ import annotations
 
 from krm_fn.errors import InputError
 from krm_fn.yamlio.events import ScalarEvent, StreamEndEvent, YAMLError, translate
-from krm_fn.yamlio.layout import bad_byte, newline_of
+from krm_fn.yamlio.layout import (
+    RARE_BREAK_BYTES,
+    bad_byte,
+    breaks_in_bytes,
+    has_rare_breaks,
+    line_numbers,
+    line_start_in_bytes,
+    line_starts,
+    newline_of,
+    relocated,
+)
 from krm_fn.yamlio.listreader import ListReader, Offsets
 from krm_fn.yamlio.reader import Memo, Source, open_node, read_node
 from krm_fn.yamlio.texts import ListText, Piece, StreamText
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Callable
+    from typing import Any, TypeVar
 
     from krm_fn.yamlio.reader import Spans
+
+    AnyText = TypeVar("AnyText", ListText, StreamText)
 
 BOM = b"\xef\xbb\xbf"
 
 
 def read_list(data: bytes, *, file: str = "") -> ListText:
-    data = prepared(data, file)
-    try:
-        return ListReader(data, file).run()
-    except YAMLError as error:
-        raise translate(error, data, file) from None
+    return _read(lambda data, file: ListReader(data, file).run(), data, file)
 
 
 def read_documents(data: bytes, *, file: str = "") -> StreamText:
+    return _read(_read_documents, data, file)
+
+
+def _read(reader: Callable[[bytes, str], AnyText], data: bytes, file: str) -> AnyText:
+    """What a reader makes of the input, whose lines count as editors count them.
+
+    Raises: InputError.
+    """
     data = prepared(data, file)
+    rare = has_rare_breaks(data)
     try:
-        return _read_documents(data, file)
-    except YAMLError as error:
-        raise translate(error, data, file) from None
+        text = reader(data, file)
+    except (YAMLError, InputError) as error:
+        found = translate(error, data, file) if isinstance(error, YAMLError) else error
+        raise relocated(found, data) if rare else found from None
+    if rare:
+        numbers = line_numbers(data, [piece.start for piece in text.pieces])
+        text.pieces = [piece.but(line=line) for piece, line in zip(text.pieces, numbers, strict=True)]
+    return text
 
 
 def read_piece(
@@ -53,15 +76,16 @@ def read_piece(
 
 
 def prepared(data: bytes, file: str) -> bytes:
-    """The input without a byte order mark and with a line break at its end.
+    """The input without byte order marks and with a line break at its end.
 
-    Raises: InputError for what is no UTF-8.
+    Raises: InputError for what is no UTF-8, and for a byte order mark at the start of a line.
     """
     while data.startswith(BOM):  # libyaml takes a second one out too, and counts its places from there
         data = data.removeprefix(BOM)
     if not data.isascii():
         check_utf8(data, file)
-    if data.endswith((b"\n", b"\r")) or not data.strip():
+        data = without_marks(data, file)
+    if data.endswith((b"\n", b"\r", *RARE_BREAK_BYTES)) or not data.strip():
         return data
     return closed(data) + newline_of(data).encode()
 
@@ -73,6 +97,23 @@ def check_utf8(data: bytes, file: str) -> None:
         wide = data[:2] in (b"\xff\xfe", b"\xfe\xff")
         found = "the text is UTF-16; expected UTF-8" if wide else f"the byte 0x{data[at]:02X} is no UTF-8"
         raise InputError(found, file=file, line=line, column=len(data[start:at].decode()) + 1)
+
+
+def without_marks(data: bytes, file: str) -> bytes:
+    """The input without the byte order marks that start a document, as in files that were joined.
+
+    Go's readers cut a stream at its `---` and take the mark of each part out. At the start of any other line libyaml passes
+    over a mark that they take for a part of a key.
+    Raises: InputError for a mark at the start of another line.
+    """
+    starts = [0]
+    for at in line_starts(data, BOM):
+        before = line_start_in_bytes(data, at - len(b"\r\n") if data.endswith(b"\r\n", 0, at) else at - 1)
+        if not before or not data.startswith(b"---", before):
+            found = "a byte order mark (U+FEFF) stands at the start of this line; remove it"
+            raise InputError(found, file=file, line=breaks_in_bytes(data, at) + 1, column=1)
+        starts += [at, at + len(BOM)]
+    return b"".join(data[start:end] for start, end in zip(starts[::2], [*starts[1::2], len(data)], strict=True))
 
 
 def closed(data: bytes) -> bytes:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from krm_fn.yamlio.emit import Style, block, entry, flow, kept_block, scalar_text
 from krm_fn.yamlio.layout import (
+    BLANKS_AND_BREAKS,
+    RARE_BREAKS,
     Unspliceable,
     before,
     break_before,
@@ -126,7 +128,7 @@ class Edits:
             self.edit(header, tail, self.lines(lines[1:]))
             return
         self.simple = self.simple and node.end <= header
-        self.edit(mark, node.end, inline)
+        self.edit(mark, node.end, inline + " " * text.startswith("#", node.end))  # behind a quote or bracket it needs none
         self.edit(tail, tail, self.lines(lines[1:]))
 
     def header_end(self, node: Node, mark: int, header: int) -> int:
@@ -157,7 +159,7 @@ class Edits:
         if first and compact:
             self.simple = False
             after = line_end(text, children[first - 1][1].end)
-            while text[after : after + 1] in (" ", "\n", "\r"):
+            while text[after : after + 1] in BLANKS_AND_BREAKS:
                 after += 1
             self.edit(children[0][0], after, "")
         for i in sorted(gone):
@@ -245,7 +247,7 @@ def is_exotic(text: str) -> bool:
     """True where lines and columns may not be what they seem: tabs, breaks other than LF and CRLF, explicit keys."""
     return (
         "\t" in text
-        or (not text.isascii() and any(char in text for char in "\x85\u2028\u2029"))
+        or (not text.isascii() and any(rare in text for rare in RARE_BREAKS))
         or ("\r" in text and text.count("\r") != text.count("\r\n"))
         or ("?" in text and any(mark in text for mark in EXPLICIT_KEYS))
     )

@@ -4,6 +4,17 @@ from __future__ import annotations
 
 from codecs import utf_8_decode
 
+from krm_fn.errors import InputError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+# Line breaks of YAML 1.1 that libyaml and Go's readers know; no editor counts them as lines. `line_start`, `line_end` and what
+# is made of them know them; `breaks` counts lines as editors do.
+RARE_BREAKS = ("\x85", "\u2028", "\u2029")
+RARE_BREAK_BYTES = tuple(rare.encode() for rare in RARE_BREAKS)
+BLANKS_AND_BREAKS = frozenset((" ", "\t", "\r", "\n", *RARE_BREAKS))
 BLOCK = 1 << 16  # bytes that are looked at in one go
 
 
@@ -35,11 +46,53 @@ def breaks(text: str, end: int, start: int = 0) -> int:
     return text.count("\n", start, end) + text.count("\r", start, end) - text.count("\r\n", start, end)
 
 
+def breaks_in_bytes(data: bytes, end: int) -> int:
+    """The number of line breaks in UTF-8 before index `end`."""
+    return data.count(b"\n", 0, end) + data.count(b"\r", 0, end) - data.count(b"\r\n", 0, end)
+
+
+def has_rare_breaks(data: bytes) -> bool:
+    return not data.isascii() and any(rare in data for rare in RARE_BREAK_BYTES)
+
+
+def line_numbers(data: bytes, starts: Iterable[int]) -> Iterator[int]:
+    """The numbers of the lines, from 1, in which rising places are."""
+    line, before = 1, 0
+    for start in starts:
+        line += breaks_in_bytes(data[before:start], start - before)
+        before = start
+        yield line
+
+
+def line_starts(data: bytes, mark: bytes) -> list[int]:
+    """Where the lines start that begin with these bytes, but the first line."""
+    found = []
+    for end in (b"\n", b"\r", *RARE_BREAK_BYTES):
+        at = data.find(end + mark)
+        while at >= 0:
+            found.append(at + len(end))
+            at = data.find(end + mark, at + 1)
+    return sorted(found)
+
+
+def relocated(error: InputError, data: bytes) -> InputError:
+    """The error of a text with rare line breaks, which libyaml counts as lines, at the place that editors show."""
+    if not error.line:
+        return error
+    before = "".join(data.decode("utf-8", "replace").splitlines(keepends=True)[: error.line - 1])
+    at = len(before) + error.column - 1
+    start = max(before.rfind("\n"), before.rfind("\r")) + 1
+    return InputError(error.message, file=error.file, line=breaks(before, len(before)) + 1, column=at - start + 1)
+
+
 def line_start(text: str, at: int) -> int:
     """Where the line that holds index `at` starts."""
     start = text.rfind("\n", 0, at) + 1
     carriage = text.rfind("\r", start, at)
-    return start if carriage < 0 else carriage + 1
+    start = start if carriage < 0 else carriage + 1
+    if text.isascii():
+        return start
+    return max(start, *(text.rfind(rare, start, at) + 1 for rare in RARE_BREAKS))
 
 
 def line_end(text: str, at: int) -> int:
@@ -48,7 +101,20 @@ def line_end(text: str, at: int) -> int:
     if end < 0:
         end = len(text)
     carriage = text.find("\r", at, end)
-    return end if carriage < 0 else carriage
+    end = end if carriage < 0 else carriage
+    if text.isascii():
+        return end
+    return min(end, *(found for rare in RARE_BREAKS if (found := text.find(rare, at, end)) >= 0), end)
+
+
+def line_start_in_bytes(data: bytes, at: int) -> int:
+    """Where the line of UTF-8 that holds index `at` starts."""
+    start = data.rfind(b"\n", 0, at) + 1
+    start = max(start, data.rfind(b"\r", start, at) + 1)
+    for rare in () if data[start:at].isascii() else RARE_BREAK_BYTES:
+        found = data.rfind(rare, start, at)
+        start = found + len(rare) if found >= 0 else start
+    return start
 
 
 def next_line(text: str, at: int) -> int:
@@ -79,7 +145,7 @@ def skip_blanks(text: str, at: int) -> int:
 
 def before(text: str, at: int) -> str:
     """The last character before index `at` that is no space, tab or line break; empty without one."""
-    while at and text[at - 1] in " \t\r\n":
+    while at and text[at - 1] in BLANKS_AND_BREAKS:
         at -= 1
     return text[at - 1 : at] if at else ""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from krm_fn.errors import InputError
 from krm_fn.yamlio.compare import same
 from krm_fn.yamlio.emit import Style, block, entry, flow
-from krm_fn.yamlio.layout import Unspliceable, line_end, next_line, past_comments
+from krm_fn.yamlio.layout import Unspliceable, line_end, line_start_in_bytes, next_line, past_comments
 from krm_fn.yamlio.splice import respell
 from krm_fn.yamlio.styles import style_of
 from krm_fn.yamlio.texts import spliced
@@ -257,7 +257,7 @@ class ListEdit:
     def margin(self, at: int) -> str | None:
         """The indentation of what starts at this byte; None where something stands before it on its line."""
         data = self.text.data
-        start = max(data.rfind(b"\n", 0, at), data.rfind(b"\r", 0, at)) + 1
+        start = line_start_in_bytes(data, at)
         before = data[start:at].decode()
         return None if before.strip(" \t") or start == 0 else before
 

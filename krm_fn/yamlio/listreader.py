@@ -16,7 +16,7 @@ from krm_fn.yamlio.events import (
     end_of,
     start_of,
 )
-from krm_fn.yamlio.layout import BLOCK, breaks, dash_before, line_start
+from krm_fn.yamlio.layout import BLOCK, breaks, dash_before, line_start, line_start_in_bytes
 from krm_fn.yamlio.nodes import MERGE
 from krm_fn.yamlio.reader import OUTSIDE, Source, check_again, merge, read_node
 from krm_fn.yamlio.texts import EXACT, ListText, Piece, Pieces, Top
@@ -119,7 +119,7 @@ class ListReader:
         if key == "items":
             if value is not None and not isinstance(value, list):
                 raise self.source.fail("items is no list", event)
-            self.form = "loose" if value else "empty"
+            self.form = "loose" if value or event.anchor is not None else "empty"
         if key is MERGE:
             merge(self.source, self.values, value, event)
             self.form = "loose"
@@ -188,8 +188,7 @@ class ListReader:
         return since + len(text[:first].encode()), lines
 
     def line_of(self, at: int) -> int:
-        start = self.data.rfind(b"\n", 0, at) + 1
-        return max(start, self.data.rfind(b"\r", start, at) + 1)
+        return line_start_in_bytes(self.data, at)
 
     def check(self, root: Any) -> None:
         kind = self.values.get("kind")

@@ -6,6 +6,7 @@ from bisect import bisect_left
 
 from krm_fn.errors import InputError
 from krm_fn.yamlio.events import AliasEvent, YAMLError
+from krm_fn.yamlio.layout import line_end
 from krm_fn.yamlio.nodes import ALIAS, BLOCK_SCALAR, MAP, NO_ENTRIES, NO_NODES, SEQ, Node
 from krm_fn.yamlio.reader import END, FLOW, SHAPE, Memo, Source, Spans, open_node, read_node
 from krm_fn.yamlio.scalars import key_text, resolve_typed
@@ -131,7 +132,7 @@ class Collection(Node):
         spans, text, base = self.tree.spans, self.tree.text, self.tree.base
         inside = range(self.at, self.last)
         starts = [spans.starts[at] - base for at in inside if spans.kinds[at] & SHAPE == BLOCK_SCALAR]
-        return any("+" in text[start:].split("\n", 1)[0] for start in starts)
+        return any("+" in text[start : line_end(text, start)] for start in starts)
 
     @property
     def guarded(self) -> list[tuple[int, int]]:  # type: ignore[override]
@@ -198,7 +199,7 @@ def _read_key(written: str) -> Any:
 
 def _block_end(text: str, start: int, end: int, *, blanks: bool) -> int:
     """Where a block scalar ends without its last line break, and without the empty lines that are no part of it."""
-    header = text[start:end].split("\n", 1)[0].split("#", 1)[0]
+    header = text[start : line_end(text, start)].split("#", 1)[0]
     if "+" in header or blanks:
         if text[end - 1 : end] == "\n":
             end -= 1

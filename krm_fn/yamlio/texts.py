@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from krm_fn.value import Value
 from krm_fn.yamlio.compare import same
-from krm_fn.yamlio.emit import Style, block, dump, flow
+from krm_fn.yamlio.emit import Style, block
 from krm_fn.yamlio.layout import Unspliceable, breaks, column_of, line_start, newline_of
 
 TYPE_CHECKING = False
@@ -306,27 +306,41 @@ class ListText(Text):
         in, further ones come last; None leaves its item out. `results`, where there are any, replace those of the input.
         """
         from krm_fn.yamlio.listedit import ListEdit
+        from krm_fn.yamlio.rewrite import has_own_texts, rewritten
 
         kept = list(items)
         if self.top is None:
-            return self.data + self._anew(kept, results)
+            comments = self.data if self.data.strip() else b""  # blanks would indent the first line
+            return comments + rewritten(self, kept, results, None)
         touched = {i for i, old in enumerate(self.items) if _differs(old, kept[i] if i < len(kept) else None)}
         added = [item for item in kept[len(self.items) :] if item is not None]
-        if self.top.form == "loose":
-            return self._anew(kept, results) if touched or added or results else self.data
+        loose = self.top.form == "loose"
+        if loose and not (touched or added or results):
+            return self.data
         gone = {i for i in touched if i >= len(kept) or kept[i] is None}
+        changed = None
         try:
-            changed = {i: self.respelled(i, kept[i]).encode() for i in sorted(touched - gone)}
-            if self.crossing:
-                self._disentangle(kept, gone, changed)
-            return ListEdit(self, kept, gone, changed, added).run(list(results))
+            if not loose or has_own_texts(self):
+                changed, entangled = self._changed(kept, touched - gone, gone)
+                loose = loose or entangled
+            if not loose and changed is not None:
+                return ListEdit(self, kept, gone, changed, added).run(list(results))
         except Unspliceable:
-            return self._anew(kept, results)
+            pass
+        return rewritten(self, kept, results, changed)
 
-    def _disentangle(self, items: list[Any], gone: set[int], changed: dict[int, bytes]) -> None:
+    def _changed(self, items: list[Any], numbers: set[int], gone: set[int]) -> tuple[dict[int, bytes], bool]:
+        """The new texts of the items with these numbers, and of those that alias what changes; whether what is no item does.
+
+        Raises: Unspliceable.
+        """
+        changed = {number: self.respelled(number, items[number]).encode() for number in sorted(numbers)}
+        return changed, bool(self.crossing) and self._disentangle(items, gone, changed)
+
+    def _disentangle(self, items: list[Any], gone: set[int], changed: dict[int, bytes]) -> bool:
         """Write out the aliases of items to anchors in other items that go or change, and add the items to `changed`.
 
-        Raises: Unspliceable where what is no item aliases such an anchor.
+        True where what is no item aliases such an anchor.
         """
         expanded: set[int] = set(gone)
         read: dict[int, tuple[bytes, dict[str, Any]]] = {}  # by item: its text, and what anchors stand for in it
@@ -348,32 +362,17 @@ class ListText(Text):
             found = False
             for home, user, name, value in self.crossing:
                 if user not in expanded and not keeps(home, name, value):
-                    if user < 0:
-                        raise Unspliceable("an alias outside the items")
-                    changed[user] = self.respelled(user, items[user], expand=True).encode()
+                    if user >= 0:
+                        changed[user] = self.respelled(user, items[user], expand=True).encode()
                     expanded.add(user)
                     found = True
+        return any(user < 0 for user in expanded)
 
     def _anchors_in(self, item: int, text: str) -> dict[str, Any]:
         """The values of the anchors in a text of an item."""
         from krm_fn.yamlio.documents import read_piece
 
         return read_piece(text, first_entry=self.pieces[item].form == ENTRY, anchors=self.outer.get(item), memo=self.memo)[1]
-
-    def _anew(self, items: Sequence[Any], results: Sequence[Any]) -> bytes:
-        """The whole list as new text, its keys in the input's order."""
-        head = dict(self.head) if self.top else {"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList"}
-        if results:
-            head.pop("results", None)
-        after = ("functionConfig", "results")
-        value = {key: item for key, item in head.items() if key not in after}
-        value["items"] = [item for item in items if item is not None]
-        value |= {key: head[key] for key in after if key in head}
-        if results:
-            value["results"] = list(results)
-        if self.json:
-            return (flow(value, Style(), "", json=True) + "\n").encode()
-        return dump(value).replace("\n", self.newline).encode()
 
 
 def _differs(old: Any, new: Any) -> bool:

@@ -1,0 +1,88 @@
+"""A ResourceList as new text, for the few lists whose own text can't be changed in place.
+
+A merge or an alias holds the items of such a list, a question mark stands before a key, or a change meets an anchor. The items
+keep their own texts, comments and all, where these can stand in the new one.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from krm_fn.errors import InputError
+from krm_fn.yamlio.compare import same
+from krm_fn.yamlio.emit import Style, dump, entry, flow
+from krm_fn.yamlio.layout import Unspliceable
+from krm_fn.yamlio.texts import ENTRY
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from krm_fn.yamlio.texts import ListText
+
+HEAD = {"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList"}
+LAST = ("functionConfig", "results")
+
+
+def rewritten(text: ListText, items: Sequence[Any], results: Sequence[Any], changed: Mapping[int, bytes] | None) -> bytes:
+    """The list with these items and results, its keys in the input's order.
+
+    `changed` has the new texts of items by number, None where an item has none; then all items get new text.
+    """
+    head = {key: value for key, value in (text.head if text.top else HEAD).items() if not (results and key == "results")}
+    before = {key: value for key, value in head.items() if key not in LAST}
+    after = {key: head[key] for key in LAST if key in head} | ({"results": list(results)} if results else {})
+    wanted = [item for item in items if item is not None]
+    if text.json:
+        return (flow({**before, "items": wanted, **after}, Style(), "", json=True) + "\n").encode()
+    if changed is not None and wanted and has_own_texts(text):
+        with suppress(Unspliceable):
+            middle = b"items:" + text.newline.encode() + _own_texts(text, items, changed)
+            out = _dumped(text, before) + middle + _dumped(text, after)
+            if _reads_as(out, wanted, {**before, **after}):
+                return out
+    return _dumped(text, {**before, "items": wanted, **after})
+
+
+def has_own_texts(text: ListText) -> bool:
+    """True where there are items, and each one's piece is the text of an entry of a block list."""
+    pieces = text.pieces
+    return 0 < len(pieces) == len(text.items) and all(
+        piece.form == ENTRY and text.data[piece.start : piece.end].lstrip(b" ").startswith(b"-") for piece in pieces
+    )
+
+
+def _own_texts(text: ListText, items: Sequence[Any], changed: Mapping[int, bytes]) -> bytes:
+    """The lines of the items, those added in the column of the others; without aliases to anchors around the items.
+
+    Raises: Unspliceable.
+    """
+    count = len(text.items)
+    linked = {user for home, user, *_ in text.crossing if home < 0}
+    kept = [number for number in range(min(count, len(items))) if items[number] is not None]
+    texts = [
+        text.respelled(number, items[number], expand=True).encode()
+        if number in linked
+        else changed.get(number) or text.text_of(number).encode()
+        for number in kept
+    ]
+    first = text.text_of(0)
+    column = len(first) - len(first.lstrip(" "))
+    added = [text.lines(entry(" " * column + "-", item, column, Style())) for item in items[count:] if item is not None]
+    return b"".join([*texts, *(lines.encode() for lines in added)])
+
+
+def _dumped(text: ListText, value: dict[str, Any]) -> bytes:
+    return dump(value).replace("\n", text.newline).encode() if value else b""
+
+
+def _reads_as(out: bytes, items: list[Any], head: dict[str, Any]) -> bool:
+    """True where the items' texts mean in the list what they meant before."""
+    from krm_fn.yamlio.documents import read_list
+
+    try:
+        back = read_list(out)
+    except InputError:
+        return False
+    return same(back.items, items) and same(back.head, head)
