@@ -1,4 +1,4 @@
-"""Every task by one name: `nox -s quick tests lint types docs examples wheel zipapp bench`.
+"""Every task by one name: `nox -s quick tests lint types docs examples wheel zipapp fuzz bench`.
 
 In a fresh clone each task makes an environment of its own; `nox --no-venv` uses the one nox itself runs in.
 """
@@ -73,7 +73,6 @@ def examples(session: nox.Session) -> None:
 
 
 @nox.session
-<<<<<<< HEAD
 def wheel(session: nox.Session) -> None:
     """The wheel in dist; `nox -s wheel -- FOLDER` puts it elsewhere."""
     making(session, "scripts/make_wheel.py")
@@ -90,12 +89,13 @@ def making(session: nox.Session, script: str) -> None:
     if session.virtualenv.is_sandboxed:
         session.install("pip")
     session.run("python", script, *session.posargs)
-=======
+
+
+@nox.session
 def fuzz(session: nox.Session) -> None:
     """Hold the readers against each other on mutants of lists; `nox -s fuzz -- --seconds 60`, `--help` for the rest."""
     install(session)
     session.run("python", "scripts/fuzz", *session.posargs)
->>>>>>> b017291 (scripts: Hold the readers against each other on lists changed at random)
 
 
 @nox.session

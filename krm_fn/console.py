@@ -22,6 +22,8 @@ LONGEST_READ = 1 << 20
 
 # No path, name or address in real use is longer than the one, no message that somebody reads than the other.
 LONGEST_WORD, LONGEST_LINE = 400, 2_000
+UNDECODED = range(0xDC80, 0xDD00)  # what Python makes of the bytes of a file's name that are no UTF-8
+SHORT_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def one_line(text: str) -> str:
@@ -41,8 +43,35 @@ def _joined(words: list[str]) -> str:
 
 
 def printable(line: str) -> str:
-    """The line without what a terminal would take for commands."""
-    return line if line.isprintable() else "".join(letter if letter.isprintable() else " " for letter in line)
+    """The line with escapes in place of what a terminal or the log of a pipeline takes for a command, or for no text.
+
+    `\\x1b` stands for a character, `\\xff` for a byte of a file's name that is no UTF-8. To a pipeline a line that starts with
+    `::` is a command, and so is what follows `##[` or `##vso[` anywhere.
+    """
+    if not line.isprintable():
+        line = "".join(letter if letter.isprintable() else _escape(letter) for letter in line)
+    if line.lstrip().startswith("::"):
+        line = line.replace("::", ":\\x3a", 1)
+    return line.replace("##", "#\\x23") if "##" in line else line
+
+
+def _escape(letter: str) -> str:
+    code = ord(letter)
+    if code < 0x80 or code in UNDECODED:
+        return SHORT_ESCAPES.get(letter) or f"\\x{code & 0xFF:02x}"
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+
+
+def file_name(file: str) -> str:
+    """The name of a file for a message: as it is, or in double quotes and with escapes where it holds what is not printable."""
+    if printable(file) == file and not file.startswith('"') and "::" not in file:
+        return file
+    return printable('"' + file.replace("\\", "\\\\").replace('"', '\\"').replace("::", ":\\x3a") + '"')
+
+
+def decoded(name: str) -> str:
+    """The name of a file for a data field: exact, but for `\\xff` in place of each byte that is no UTF-8."""
+    return name if name.isascii() else "".join(_escape(letter) if "\ud800" <= letter <= "\udfff" else letter for letter in name)
 
 
 def fail(message: str, code: int = 1) -> int:

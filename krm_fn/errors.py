@@ -5,6 +5,8 @@ Findings about the user's objects are not errors in this sense; see `findings`.
 
 from __future__ import annotations
 
+from krm_fn.console import file_name
+
 
 class RenderError(Exception):
     """Base of all that ends a run with one line on stderr and an empty stdout."""
@@ -47,4 +49,4 @@ class UsageError(RenderError):
 
 
 def _place(file: str, line: int, column: int) -> str:
-    return f"{file or 'stdin'}:{line}:{column}: " if line else f"{file}: " if file else ""
+    return f"{file_name(file) or 'stdin'}:{line}:{column}: " if line else f"{file_name(file)}: " if file else ""

@@ -12,7 +12,7 @@ import io
 import sys
 
 from krm_fn import compiled
-from krm_fn.console import INTERRUPTED, abandon_stdout, fail, open_streams, output, read_in, write_out
+from krm_fn.console import INTERRUPTED, abandon_stdout, fail, file_name, open_streams, output, read_in, write_out
 from krm_fn.errors import RenderError
 
 try:
@@ -81,7 +81,8 @@ def _explained(error: Exception) -> str:
         return "the input is nested too deeply"
     if isinstance(error, OSError):
         abandon_stdout()
-        return f"{error.filename or 'input or output'}: {error.strerror or 'failed'}"
+        file = error.filename if isinstance(error.filename, str) else ""
+        return f"{file_name(file) or 'input or output'}: {error.strerror or 'failed'}"
     return f"internal error: {type(error).__name__} at {_origin(error.__traceback__)}; please report it"
 
 

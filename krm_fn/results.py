@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from krm_fn.console import NAME, one_line, printable
+from krm_fn.console import NAME, decoded, file_name, one_line, printable
 from krm_fn.findings import SEVERITIES, UNSET
 from krm_fn.paths import as_list, dotted, get
 from krm_fn.redaction import redact
@@ -40,7 +40,7 @@ def placed(finding: Finding, bundle: Bundle) -> Finding:
     others = {each.file: None for each in related if each.file not in ("", file) and each.file not in finding.message}
     if not (file or others):
         return finding
-    message = f"{finding.message} (see {', '.join(others)})" if others else finding.message
+    message = f"{finding.message} (see {', '.join(map(file_name, others))})" if others else finding.message
     return finding.but(file=file, index=index, related=related, message=message)
 
 
@@ -57,7 +57,7 @@ def to_krm(finding: Finding) -> Object:
         if finding.path:
             result["field"] = _field(finding)
     if finding.file:
-        result["file"] = {"path": finding.file, "index": finding.index}
+        result["file"] = {"path": decoded(finding.file), "index": finding.index}
     tags = {
         "rule": finding.rule,
         "doc": DOCS + finding.rule,
@@ -90,8 +90,8 @@ def line(finding: Finding) -> str:
 
 def told(finding: Finding, at: str = "") -> str:
     """The finding as a line without its severity: where, what is wrong with which object in which place, and the fix."""
-    parts = (at, str(finding.ref) if finding.ref else "", dotted(finding.path), finding.message)
-    return printable(one_line(": ".join(part for part in parts if part)))
+    parts = (at, str(finding.ref) if finding.ref else "", dotted(finding.path), one_line(finding.message))
+    return one_line(": ".join(printable(part) for part in parts if part))
 
 
 def report(findings: Iterable[Finding], err: TextIO) -> None:
@@ -101,7 +101,7 @@ def report(findings: Iterable[Finding], err: TextIO) -> None:
 
 def place(of: Finding | Related) -> str:
     """`path/vm.yaml:3:5`, `path/vm.yaml` where the line isn't known, "" where the file isn't."""
-    return f"{of.file or 'stdin'}:{of.line}:{of.column}" if of.line else of.file
+    return f"{file_name(of.file) or 'stdin'}:{of.line}:{of.column}" if of.line else file_name(of.file)
 
 
 def merge(earlier: object, findings: Sequence[Finding]) -> list[Any]:

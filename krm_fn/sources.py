@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from krm_fn import programs, sharing, yamlio
-from krm_fn.console import read_in
+from krm_fn.console import file_name, read_in
 from krm_fn.errors import InputError
 from krm_fn.files import Paths
 from krm_fn.resource import ORIGIN, annotations_of, group_of, kind_of, place_of, text
@@ -202,7 +202,7 @@ def of_bytes(data: bytes) -> Sources:
 
 
 def _where(places: Sequence[str]) -> str:
-    named = ["stdin" if place == STDIN else place for place in places]
+    named = ["stdin" if place == STDIN else file_name(place) for place in places]
     return f" in {', '.join(named)}" if named else ""
 
 
@@ -284,7 +284,7 @@ def _left_alone_in(source: Source) -> Iterator[str]:
     """What there is to say of documents that are none of ours."""
     for number, item in enumerate(source.text.items):
         if reason := _left_alone(item, source.file):
-            yield f"{source.file or 'stdin'}: document {number + 1} is left alone: {reason}"
+            yield f"{file_name(source.file) or 'stdin'}: document {number + 1} is left alone: {reason}"
 
 
 def _left_alone(item: object, file: str) -> str:

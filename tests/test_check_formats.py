@@ -364,17 +364,17 @@ def test_markdown_is_a_comment_with_a_mark_a_table_and_what_is_suppressed(folder
         "| | place | object | finding |",
         "|---|---|---|---|",
     ]
-    assert lines[5].startswith("| :x: | web.yaml:12:22 | VirtualMachine shop/web | spec.template.spec.domain.cpu.cores: ")
+    assert lines[5].startswith("| :x: | `web.yaml:12:22` | `VirtualMachine shop/web` | spec.template.spec.domain.cpu.cores: ")
     assert lines[5].endswith(f" ([instancetype-conflict]({RULES_URL}instancetype-conflict)) |")
     assert "<details><summary>1 suppressed</summary>" in lines
-    assert any(line.endswith(" | goes with &#35;12 |") for line in lines)
+    assert any(line.endswith(" | goes with `#12` |") for line in lines)
 
 
 def test_nothing_in_markdown_ends_a_cell_or_calls_somebody(tmp_path):
     write(tmp_path, vm=CONFLICT.replace("name: small}", 'name: "a|b @team <b> `x`"}'))
     row = next(line for line in written("markdown", tmp_path).splitlines() if line.startswith("| :x:"))
     assert row.count("|") == 5
-    assert "&#64;team &#60;b&#62; &#96;x&#96;" in row
+    assert r"`shop/a\x7cb @team <b> \x60x\x60` is not found" in row
 
 
 def test_markdown_fits_into_a_comment_whatever_there_is_to_say(tmp_path):

@@ -109,4 +109,20 @@ def test_results_of_any_shape_are_taken():
 
 def test_a_line_commands_no_terminal():
     named = FINDING.but(message="no \x1b[2J such\nthing\u2028", ref=Ref(api_version="v1", kind="Pod", name="a\x07b"))
-    assert results.line(named) == "error: vm.yaml: Pod a b: spec.instancetype.name: no  [2J such thing"
+    assert results.line(named) == r"error: vm.yaml: Pod a\x07b: spec.instancetype.name: no \x1b[2J such thing"
+
+
+@pytest.mark.parametrize(
+    ("file", "shown"),
+    [
+        ("a b/ü: x.yaml", "a b/ü: x.yaml"),
+        ("a\nb\x1b[31m.yaml", r'"a\nb\x1b[31m.yaml"'),
+        ('"a".yaml', r'"\"a\".yaml"'),
+        ("a\\n\u202e.yaml", r'"a\\n\u202e.yaml"'),
+        ("a\udcff\x85\U000e0001.yaml", r'"a\xff\u0085\U000e0001.yaml"'),
+        ("::error ::x.yaml", r'":\x3aerror :\x3ax.yaml"'),
+        ("##[group]x.yaml", r'"#\x23[group]x.yaml"'),
+    ],
+)
+def test_a_file_is_named_as_it_is_or_quoted_with_escapes(file, shown):
+    assert results.place(FINDING.but(file=file)) == shown

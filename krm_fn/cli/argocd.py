@@ -18,7 +18,7 @@ from krm_fn import core, results
 from krm_fn.argocd import build, drift, manifests, parameters
 from krm_fn.argocd.flags import Wanted
 from krm_fn.cli import options, outputs
-from krm_fn.console import write_out
+from krm_fn.console import file_name, write_out
 from krm_fn.core import Outcome
 from krm_fn.errors import ConfigError, InputError, RenderError
 from krm_fn.files import Paths
@@ -159,7 +159,7 @@ def discover() -> None:
     for file in here.files(os.curdir):
         found = here.read(os.curdir, file)
         if found and b"kubevirt.io/" in found[0]:
-            click.echo(file)
+            click.echo(file_name(file))
             return
 
 

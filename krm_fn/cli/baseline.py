@@ -13,11 +13,11 @@ findings:
 from __future__ import annotations
 
 import datetime as dt
-import json
 import pathlib
 from typing import TYPE_CHECKING
 
 from krm_fn import yamlio
+from krm_fn.cli.json_text import json_text
 from krm_fn.config_checks import child, hint, shown
 from krm_fn.config_places import located
 from krm_fn.errors import ConfigError, InputError
@@ -175,4 +175,4 @@ def _text(file: str, entries: list[Known]) -> str:
     """YAML, or JSON where the file's name says so."""
     listed = [{key: getattr(known, key) for key in Known._fields if getattr(known, key)} for known in entries]
     value = {"version": VERSION, "findings": listed}
-    return json.dumps(value, indent=2, ensure_ascii=False) + "\n" if file.endswith(".json") else HEAD + yamlio.dump(value)
+    return json_text(value) if file.endswith(".json") else HEAD + yamlio.dump(value)

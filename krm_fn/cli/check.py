@@ -15,7 +15,7 @@ from krm_fn.cli.formats import FORMATS, Report, Subject, written
 from krm_fn.cli.places import Places
 from krm_fn.cli.salvage import certain, findings, passed_over, salvage
 from krm_fn.cli.schemas import read_schemas, schemas_option
-from krm_fn.console import write_out
+from krm_fn.console import file_name, write_out
 from krm_fn.core import Judging
 from krm_fn.errors import UsageError
 from krm_fn.files import leads_out
@@ -172,7 +172,8 @@ def _written(known: baseline.Baseline, findings: Iterable[Finding]) -> baseline.
     new = baseline.updated(known, findings)
     before, after = ({entry.fingerprint for entry in each.entries} for each in (known, new))
     replacing.write(new.file, new.data)
-    options.note(f"{new.file}: {len(after & before)} kept, {len(after - before)} added, {len(before - after)} removed")
+    counts = f"{len(after & before)} kept, {len(after - before)} added, {len(before - after)} removed"
+    options.note(f"{file_name(new.file)}: {counts}")
     return new
 
 

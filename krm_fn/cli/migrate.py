@@ -12,7 +12,7 @@ from krm_fn.cli import inplace, options, outputs, progress
 from krm_fn.cli.places import Places
 from krm_fn.cli.salvage import passed_over
 from krm_fn.config_keys import NAMES, Config
-from krm_fn.console import write_out
+from krm_fn.console import file_name, write_out
 from krm_fn.core import Outcome
 from krm_fn.errors import UsageError
 from krm_fn.results import report
@@ -57,7 +57,7 @@ def migrate(
         with bar.at("Writing"):
             files = inplace.write(found, outcome, bar.watch)
         for file in files if verbose else ():
-            options.note(f"{file}: written")
+            options.note(f"{file_name(file)}: written")
     elif not code:
         write_out(outputs.to_yaml(found, outcome, bar.watch))
     return code

@@ -13,7 +13,7 @@ from krm_fn.cli import discovery
 from krm_fn.config_checks import CHECKS
 from krm_fn.config_keys import KEYS, NAMES, Config
 from krm_fn.config_places import located, located_in_list
-from krm_fn.console import NAME, one_line, printable
+from krm_fn.console import NAME, file_name, one_line, printable
 from krm_fn.errors import ConfigError, InputError, UsageError
 from krm_fn.yamlio import ListText
 
@@ -180,7 +180,7 @@ def settings(
     if file is None and found.function_config is None and not isolated:
         file = discovery.config_file(near)
     if file and verbose:
-        note(f"the config is {file}")
+        note(f"the config is {file_name(file)}")
     if found.powerless and not isolated:
         _note_powerless(found.powerless)
     base = _of_file(file) if file else Config() if isolated else _of_sources(found)
@@ -191,7 +191,7 @@ def _note_powerless(files: Sequence[str]) -> None:
     others = len(files) - 1
     more = f" and {others} other file{'s' * (others > 1)}" if others else ""
     fact = "a functionConfig counts only on stdin or in a list that is the only path"
-    note(f"{files[0]}{more}: {fact}; name a config with --config")
+    note(f"{file_name(files[0])}{more}: {fact}; name a config with --config")
 
 
 def levels_by_flag(flags: Mapping[str, Any]) -> dict[str, str]:

@@ -12,7 +12,7 @@ from krm_fn import core, results
 from krm_fn.cli import inplace, options, outputs, progress
 from krm_fn.cli.places import Places
 from krm_fn.cli.salvage import passed_over
-from krm_fn.console import write_out
+from krm_fn.console import file_name, write_out
 from krm_fn.core import Judging
 from krm_fn.errors import UsageError
 from krm_fn.results import report
@@ -71,7 +71,7 @@ def render(
         with bar.at("Writing"):
             files = inplace.write(found, outcome, bar.watch)
         for file in files if verbose else ():
-            options.note(f"{file}: written")
+            options.note(f"{file_name(file)}: written")
     elif not code or output in outputs.WITH_RESULTS:
         if output == "patch" and (more := outputs.appended(found, outcome)):
             options.note(f"objects were added ({len(more)}), which a patch can't carry; -o yaml prints them")

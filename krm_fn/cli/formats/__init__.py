@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from krm_fn import results
-from krm_fn.console import one_line
+from krm_fn.console import file_name, one_line, printable
 from krm_fn.findings import SEVERITIES, Finding, Suppressed
 from krm_fn.paths import dotted
 from krm_fn.resource import Ref
@@ -85,7 +85,10 @@ def _counted(number: int, word: str) -> str:
 
 
 class Case(Value):
-    """One test of a test report: a finding, or an object of which there is none. `fails`: it makes the command fail."""
+    """One test of a test report: a finding, or an object of which there is none. `fails`: it makes the command fail.
+
+    Name and file are as messages show them.
+    """
 
     name: str
     file: str
@@ -102,7 +105,8 @@ def cases(report: Report) -> Iterator[Case]:
     for case in found:
         by_object.setdefault(_place(case.finding), []).append(case)
     for subject in report.subjects:
-        yield from by_object.pop(_place(subject), None) or [Case(name=str(subject.ref), file=subject.file)]
+        name = one_line(printable(str(subject.ref)))
+        yield from by_object.pop(_place(subject), None) or [Case(name=name, file=file_name(subject.file))]
     for rest in by_object.values():
         yield from rest
 
@@ -112,9 +116,9 @@ def _place(of: Finding | Subject | None) -> tuple[int, Any]:
 
 
 def _case(finding: Finding, suppressed: Suppressed | None, *, fails: bool) -> Case:
-    where = ": ".join(filter(None, (str(finding.ref or ""), dotted(finding.path))))
+    where = printable(": ".join(filter(None, (str(finding.ref or ""), dotted(finding.path)))))
     name = one_line(f"{finding.rule}: {where}" if where else finding.rule)
-    return Case(name=name, file=finding.file, finding=finding, suppressed=suppressed, fails=fails)
+    return Case(name=name, file=file_name(finding.file), finding=finding, suppressed=suppressed, fails=fails)
 
 
 def relative(file: str) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from krm_fn import results
 from krm_fn.cli.formats import relative
+from krm_fn.console import printable
 
 if TYPE_CHECKING:
     from krm_fn.cli.formats import Report
@@ -21,7 +22,7 @@ def write(report: Report) -> str:
 
 
 def _command(finding: Finding) -> str:
-    place = {"file": relative(finding.file), "line": finding.line, "col": finding.column} if finding.file else {}
+    place = {"file": printable(relative(finding.file)), "line": finding.line, "col": finding.column} if finding.file else {}
     properties = {**place, "title": finding.rule}
     told = ",".join(f"{key}={_property(str(value))}" for key, value in properties.items() if value)
     return f"::{COMMANDS[finding.severity]} {told}::{_data(results.told(finding))}"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from krm_fn import results
 from krm_fn.cli.formats import relative
+from krm_fn.cli.json_text import json_text
+from krm_fn.console import decoded
 
 if TYPE_CHECKING:
     from typing import Any
@@ -19,7 +20,7 @@ SEVERITIES = {"error": "critical", "warning": "minor", "info": "info"}
 
 def write(report: Report) -> str:
     """A list with an issue for each finding. GitLab asks for a file and a line: `stdin` and 1 where none is known."""
-    return json.dumps([_issue(finding) for finding in report.findings], indent=2, ensure_ascii=False) + "\n"
+    return json_text([_issue(finding) for finding in report.findings])
 
 
 def _issue(finding: Finding) -> dict[str, Any]:
@@ -28,5 +29,5 @@ def _issue(finding: Finding) -> dict[str, Any]:
         "check_name": finding.rule,
         "fingerprint": finding.fingerprint,
         "severity": SEVERITIES[finding.severity],
-        "location": {"path": relative(finding.file) or "stdin", "lines": {"begin": finding.line or 1}},
+        "location": {"path": decoded(relative(finding.file)) or "stdin", "lines": {"begin": finding.line or 1}},
     }

@@ -6,10 +6,11 @@ there are any, holds the like with `suppressedBy` and `reason`, and `summary.sup
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from krm_fn import results
+from krm_fn.cli.json_text import json_text
+from krm_fn.console import decoded
 from krm_fn.paths import dotted
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def write(report: Report) -> str:
         value["suppressed"] = [
             {**_result(each.finding), "suppressedBy": each.by, "reason": each.reason} for each in report.suppressed
         ]
-    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+    return json_text(value)
 
 
 def _result(finding: Finding) -> dict[str, Any]:
@@ -46,7 +47,7 @@ def _related(place: Related) -> dict[str, Any]:
     parts = {
         "object": str(place.ref),
         "path": dotted(place.path),
-        "file": place.file,
+        "file": decoded(place.file),
         "line": place.line,
         "column": place.column,
     }

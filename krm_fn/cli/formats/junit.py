@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 from krm_fn import results
 from krm_fn.cli.formats import cases
-from krm_fn.console import NAME
+from krm_fn.console import NAME, printable
 
 if TYPE_CHECKING:
     from krm_fn.cli.formats import Case, Report
@@ -36,19 +36,14 @@ def _skipped(of: list[Case]) -> str:
 
 
 def _add(suite: ET.Element, case: Case, file: str) -> None:
-    element = ET.SubElement(suite, "testcase", {"name": _legal(case.name), "classname": _legal(file)})
+    element = ET.SubElement(suite, "testcase", {"name": case.name, "classname": file})
     if case.finding is None:
         return
-    line = _legal(results.line(case.finding))
+    line = results.line(case.finding)
     if case.suppressed:
-        ET.SubElement(element, "skipped", {"message": _legal(case.suppressed.reason or f"known: {case.suppressed.by}")})
+        ET.SubElement(element, "skipped", {"message": printable(case.suppressed.reason or f"known: {case.suppressed.by}")})
     elif case.fails:
-        failure = ET.SubElement(element, "failure", {"type": case.finding.rule, "message": _legal(case.finding.message)})
+        failure = ET.SubElement(element, "failure", {"type": case.finding.rule, "message": printable(case.finding.message)})
         failure.text = line
     else:
         ET.SubElement(element, "system-out").text = line
-
-
-def _legal(text: str) -> str:
-    """The text without characters that XML can't hold."""
-    return "".join(c for c in text if c in "\t\n\r" or " " <= c <= "\ud7ff" or "\ue000" <= c <= "\ufffd" or c > "\uffff")

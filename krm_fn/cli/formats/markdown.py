@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from krm_fn import results
-from krm_fn.console import NAME, one_line
+from krm_fn.console import NAME, one_line, printable
 from krm_fn.paths import dotted
 
 if TYPE_CHECKING:
@@ -15,7 +17,8 @@ if TYPE_CHECKING:
 MARK = f"<!-- {NAME} check -->"
 # GitHub takes 65,536 characters in a comment; GitLab takes more.
 LONGEST = 60_000
-SPECIAL = "\\`*_{}[]<>#|~@!&$"
+# What GitHub and GitLab make more than text of: markup, mentions, references, addresses, commits, emoji.
+SPECIAL = re.compile(r"""[^\w.,;:()'"/=+?-]|_|//|\bwww\.|\b(GH|CVE|CWE)-\d|\b[0-9a-f]{7,}\b|:\w+:|\bmailto:""", re.IGNORECASE)
 ICONS = {"error": ":x:", "warning": ":warning:", "info": ":information_source:"}
 
 
@@ -47,10 +50,18 @@ def _fitting(rows: list[str], limit: int) -> list[str]:
 def _row(finding: Finding) -> str:
     what = f"{_text(dotted(finding.path))}: " if finding.path else ""
     rule = f"[{finding.rule}]({results.DOCS}{finding.rule})"
-    cells = (ICONS[finding.severity], _text(results.place(finding)), _text(str(finding.ref or "")))
+    cells = (ICONS[finding.severity], _code(results.place(finding)), _code(str(finding.ref or "")))
     return f"| {' | '.join(cells)} | {what}{_text(finding.message)} ({rule}) |"
 
 
 def _text(text: str) -> str:
-    """The text as it is: nothing in it is markup, a mention or the end of a cell."""
-    return "".join(f"&#{ord(letter)};" if letter in SPECIAL else letter for letter in one_line(text))
+    """The text as prose, in which words that could be more than text are code: there is no markup, mention or link in it."""
+    words = one_line(printable(text)).split(" ")
+    runs = [(special, " ".join(run)) for special, run in groupby(words, lambda word: bool(SPECIAL.search(word)))]
+    return " ".join(_code(run) if special else run for special, run in runs)
+
+
+def _code(text: str) -> str:
+    """The text as a code span, "" where there is none. Nothing in it ends the span or the cell of the table."""
+    text = printable(text).replace("`", "\\x60").replace("|", "\\x7c")
+    return f"`{one_line(text)}`" if text.strip() else ""

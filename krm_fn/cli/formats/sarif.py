@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import os
 import urllib.parse
 from pathlib import PurePath
 from typing import TYPE_CHECKING
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from krm_fn import __version__, results
 from krm_fn.cli.fingerprints import NAME as FINGERPRINT
 from krm_fn.cli.formats import relative
+from krm_fn.cli.json_text import json_text
 from krm_fn.cli.rules import documentation, parts
 from krm_fn.config_checks import all_rules
 from krm_fn.console import NAME, one_line
@@ -47,7 +48,7 @@ def write(report: Report) -> str:
         "originalUriBaseIds": {ROOT: {"description": {"text": "The folder in which the command ran."}}},
         "results": [_result(finding, named.index(finding.rule)) | _suppressions(report, each) for finding, each in told],
     }
-    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False) + "\n"
+    return json_text({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
 def _rule(rule: Rule) -> dict[str, Any]:
@@ -115,7 +116,7 @@ def _artifact(file: str) -> dict[str, str]:
     path = PurePath(relative(file))
     if path.is_absolute():
         return {"uri": path.as_uri()}
-    return {"uri": urllib.parse.quote(path.as_posix()), "uriBaseId": ROOT}
+    return {"uri": urllib.parse.quote(os.fsencode(path.as_posix())), "uriBaseId": ROOT}
 
 
 def _named(of: Finding | Related) -> str:

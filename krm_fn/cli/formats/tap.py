@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from krm_fn import results, yamlio
 from krm_fn.cli.formats import cases
-from krm_fn.console import one_line
+from krm_fn.console import one_line, printable
 from krm_fn.paths import dotted
 
 if TYPE_CHECKING:
@@ -42,15 +42,15 @@ def _point(number: int, case: Case) -> Iterator[str]:
 
 def _diagnosis(finding: Finding) -> dict[str, object]:
     parts = {
-        "message": finding.message,
+        "message": printable(finding.message),
         "severity": finding.severity,
         "at": results.place(finding),
-        "object": str(finding.ref or ""),
-        "path": dotted(finding.path),
+        "object": printable(str(finding.ref or "")),
+        "path": printable(dotted(finding.path)),
         "doc": results.DOCS + finding.rule,
     }
     return {key: value for key, value in parts.items() if value}
 
 
 def _escaped(text: str) -> str:
-    return one_line(text).replace("\\", "\\\\").replace("#", "\\#")
+    return one_line(printable(text)).replace("\\", "\\\\").replace("#", "\\#")

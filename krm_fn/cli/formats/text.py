@@ -39,15 +39,16 @@ def _told(finding: Finding, report: Report) -> Iterator[str]:
         yield from _quoted(finding, report)
         for other in finding.related:
             if results.place(other):
-                yield "    " + printable(one_line(f"{results.place(other)}: {other.ref}: {dotted(other.path)}"))
+                yield "    " + one_line(printable(f"{results.place(other)}: {other.ref}: {dotted(other.path)}"))
 
 
 def _quoted(finding: Finding, report: Report) -> Iterator[str]:
     """The line of the file and a caret; nothing where the line may hold a secret or is too long to be read."""
     line = report.line(finding.file, finding.line) if finding.line else ""
     if line and len(line) <= WIDEST:
+        line = line.replace("\t", " ")
         yield f"    {printable(line)}"
-        before = line[: finding.column - 1]
+        before = printable(line[: finding.column - 1])
         caret = "".join("  " if unicodedata.east_asian_width(letter) in "WF" else " " for letter in before) + "^"
         yield f"    {_colored(caret, 'caret') if report.color else caret}"
 
