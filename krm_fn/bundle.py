@@ -141,7 +141,7 @@ class Bundle:
         return sorted(number for kind in kinds for numbers in self._numbers.get(kind, ()) for number in numbers)
 
     def find(self, kind: str, namespace: str, name: str) -> Entry | None:
-        """The object by its name, else by a name that kustomize has since prefixed; the first of two alike."""
+        """The object by its name, else by a name that kustomize has since prefixed; of two alike the first in `ordered`."""
         return self._index(kind, namespace).get(name) or self._previous_index(kind, namespace).get(name)
 
     def names(self, kind: str, namespace: str) -> Sequence[str]:
@@ -149,8 +149,27 @@ class Bundle:
         return tuple(self._index(kind, namespace))
 
     def namespaces(self, kind: str, name: str) -> Sequence[str]:
-        """The namespaces in which an object of that kind and name stands, in order."""
-        return tuple(dict.fromkeys(effective_namespace(e.obj) for e in self.of_kind(kind) if name_of(e.obj) == name))
+        """The namespaces in which an object of that kind and name stands, sorted."""
+        return tuple(sorted({effective_namespace(e.obj) for e in self.of_kind(kind) if name_of(e.obj) == name}))
+
+    def ordered(self, found: Iterable[Entry]) -> list[Entry]:
+        """The objects by namespace, name, kind and apiVersion, those alike in these by file and content.
+
+        Whoever picks one of several takes the first of these, so that the order of the items decides nothing.
+        """
+        alike: dict[tuple[str, ...], list[Entry]] = {}
+        for entry in found:
+            alike.setdefault(_identity(entry.obj), []).append(entry)
+        return [
+            entry
+            for key in sorted(alike)
+            for entry in (alike[key] if len(alike[key]) == 1 else sorted(alike[key], key=self._content))
+        ]
+
+    def _content(self, entry: Entry) -> tuple[str, str]:
+        from krm_fn.paths import canonical  # most bundles have no two objects of one name
+
+        return self.place(entry.item)[0], canonical(entry.obj)
 
     def _index(self, kind: str, namespace: str) -> dict[str, Entry]:
         if kind not in self._names:
@@ -164,14 +183,23 @@ class Bundle:
         return self._previous[kind].get(namespace, {})
 
     def _built(self, kind: str, names: Callable[[Object], Sequence[str]]) -> dict[str, dict[str, Entry]]:
-        """The objects of a kind by namespace and name, the first of two alike."""
+        """The objects of a kind by namespace and name."""
         cluster = is_cluster_kind(kind)
         built: dict[str, dict[str, Entry]] = {}
+        alike: dict[tuple[str, str], list[Entry]] = {}
         for entry in self.of_kind(kind):
-            index = built.setdefault("" if cluster else effective_namespace(entry.obj), {})
+            namespace = "" if cluster else effective_namespace(entry.obj)
+            index = built.setdefault(namespace, {})
             for name in names(entry.obj):
-                index.setdefault(name, entry)
+                if index.setdefault(name, entry) is not entry:
+                    alike.setdefault((namespace, name), [index[name]]).append(entry)
+        for (namespace, name), found in alike.items():
+            built[namespace][name] = self.ordered(found)[0]
         return built
+
+
+def _identity(obj: Object) -> tuple[str, ...]:
+    return effective_namespace(obj), name_of(obj), kind_of(obj), text(obj.get("apiVersion"))
 
 
 def _present_names(obj: Object) -> tuple[str]:

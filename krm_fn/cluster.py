@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from krm_fn.bundle import Bundle
+    from krm_fn.bundle import Bundle, Entry
     from krm_fn.paths import Path
     from krm_fn.releases import Version
     from krm_fn.resource import Object
@@ -157,9 +157,14 @@ class Cluster(Value):
         return name in as_list(self.setting("developerConfiguration", "featureGates"))
 
 
+def kubevirt_of(bundle: Bundle) -> Entry | None:
+    """The KubeVirt object that describes the cluster, None where the bundle has none."""
+    return next(iter(bundle.ordered(bundle.of_kind("KubeVirt", "kubevirt.io"))), None)
+
+
 def of_bundle(bundle: Bundle, configuration: Object) -> Cluster:
     """The cluster that the bundle's KubeVirt object describes, with `configuration` merged over it."""
-    found = next(iter(bundle.of_kind("KubeVirt", "kubevirt.io")), None)
+    found = kubevirt_of(bundle)
     own = as_map(get(found.obj, ("spec", "configuration"))) if found else {}
     return Cluster(configuration=_merged(own, configuration))
 

@@ -127,6 +127,17 @@ def leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
         yield from leaves(item, (*path, key))
 
 
+def canonical(value: object) -> str:
+    """The value as text: the same for values that are equal, whatever the order of their keys."""
+    import json  # only where objects have to be told apart by what they hold
+
+    whole = {**value} if isinstance(value, dict) else value  # the json module does not see what is read late
+    try:
+        return json.dumps(whole, sort_keys=True, default=repr)
+    except TypeError:  # keys that are no text
+        return repr(whole)
+
+
 def brief(value: object) -> str:
     """A value in a few words, for messages: scalars as YAML has them, of maps the keys, of lists the length."""
     if isinstance(value, dict):

@@ -102,7 +102,7 @@ def _faults(vms: list[VmFacts], causes: dict[tuple[int, Path], tuple[Cause, ...]
         users = refused.get((cause.path, cause.message))
         if users:
             path = (*source.root, *_origin(cause.path, source.spec))
-            names = tuple(ref_of(vm.entry.obj) for vm in users)
+            names = tuple(sorted((ref_of(vm.entry.obj) for vm in users), key=str))
             yield SourceFault(entry=source.entry, path=path, message=cause.message, users=names)
 
 

@@ -43,7 +43,7 @@ def presets_for(bundle: Bundle, api_version: str, namespace: str) -> tuple[Entry
     """The presets that instances of an API version in a namespace see, by name: KubeVirt takes them in any order."""
     kind = FIRST_KIND if api_version == FIRST_API_VERSION else KIND
     here = [entry for entry in bundle.of_kind(kind, "kubevirt.io") if effective_namespace(entry.obj) == namespace]
-    return tuple(sorted(here, key=lambda entry: name_of(entry.obj)))
+    return tuple(bundle.ordered(here))
 
 
 def apply_presets(

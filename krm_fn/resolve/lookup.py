@@ -56,12 +56,12 @@ class Lookup:
         return self._names[kind, namespace]
 
     def namespaces(self, kind: str, name: str) -> tuple[str, ...]:
-        """The namespaces in which an object of that kind and name stands."""
+        """The namespaces in which an object of that kind and name stands, sorted."""
         if kind not in self._places:
             places = self._places[kind] = {}
             for entry in self._of(kind):
                 places.setdefault(name_of(entry.obj), []).append(effective_namespace(entry.obj))
-        return tuple(dict.fromkeys(self._places[kind].get(name, ())))
+        return tuple(sorted(set(self._places[kind].get(name, ()))))
 
     def nearest(self, word: str, known: Sequence[str]) -> tuple[str, ...]:
         """At most three of the known words, the likest first; none where nothing is like, or too much was compared already."""
@@ -74,7 +74,8 @@ class Lookup:
     def _of_the_group(self, kind: str) -> dict[tuple[str, str], Entry]:
         if kind not in self._namesakes:
             index = self._namesakes[kind] = {}
-            own = [(entry, "" if "Cluster" in kind else effective_namespace(entry.obj)) for entry in self._of(kind)]
+            entries = self._bundle.ordered(self._of(kind))
+            own = [(entry, "" if "Cluster" in kind else effective_namespace(entry.obj)) for entry in entries]
             for entry, namespace in own:
                 index.setdefault((namespace, name_of(entry.obj)), entry)
             for entry, namespace in own:  # a present name goes before a former one

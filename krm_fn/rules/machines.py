@@ -68,7 +68,7 @@ class Machine:
 
 
 def machines(bundle: Bundle) -> tuple[Machine, ...]:
-    """All of them, kind by kind in the bundle's order; of two objects of one name only the first, since the cluster has one."""
+    """All of them, kind by kind, ordered; of two objects of one name only the first, since the cluster has one."""
     return shared(bundle, _machines)
 
 
@@ -76,7 +76,7 @@ def _machines(bundle: Bundle) -> tuple[Machine, ...]:
     return tuple(
         Machine(owner, entry, namespace)
         for owner in OWNERS
-        for entry, namespace in _distinct(bundle.of_kind(owner.kind, owner.group))
+        for entry, namespace in _distinct(bundle.ordered(bundle.of_kind(owner.kind, owner.group)))
     )
 
 

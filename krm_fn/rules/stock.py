@@ -162,7 +162,8 @@ class Stock:
         found.setdefault(namespace, set()).add(name)
         for former in (*previous_names(entry.obj), *_unhashed(kind, name)):
             if former != name:
-                self._former[kind].setdefault((namespace, former), name)
+                known = self._former[kind].setdefault((namespace, former), name)
+                self._former[kind][namespace, former] = min(known, name)
 
     def _made(self, kind: str) -> Iterator[tuple[str, str]]:
         for maker in MAKERS:

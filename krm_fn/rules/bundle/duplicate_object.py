@@ -25,6 +25,7 @@ Example:
 from __future__ import annotations
 
 from krm_fn.bundle import effective_namespace, is_cluster_kind
+from krm_fn.console import file_name
 from krm_fn.resource import annotations_of, group_of, kind_of, name_of
 from krm_fn.rules import Hit, also, rule
 
@@ -41,20 +42,25 @@ HOST_ANNOTATIONS = ("config.kubernetes.io/", "internal.config.kubernetes.io/", "
 
 @rule(severity="error")
 def duplicate_object(facts: BundleFacts) -> Iterator[Hit]:
-    first: dict[tuple[str, ...], Entry] = {}
+    namesakes: dict[tuple[str, ...], list[Entry]] = {}
     for entry in facts.bundle.entries:
-        if not name_of(entry.obj):
-            continue
-        twin = first.setdefault(_key(entry.obj), entry)
-        if twin is not entry and _own(twin.obj) != _own(entry.obj):
-            other = f"another, different {kind_of(entry.obj)} of this name"
-            yield Hit(
-                message=f"{other} stands {_where(twin, facts)}; delete or rename one",
-                path=("metadata", "name"),
-                current=name_of(entry.obj),
-                about=entry,
-                related=also(twin, ("metadata", "name")),
-            )
+        if name_of(entry.obj):
+            namesakes.setdefault(_key(entry.obj), []).append(entry)
+    for found in namesakes.values():
+        if len(found) > 1:
+            first, *others = facts.bundle.ordered(found)
+            yield from (_hit(other, first, facts) for other in others if _own(other.obj) != _own(first.obj))
+
+
+def _hit(entry: Entry, first: Entry, facts: BundleFacts) -> Hit:
+    other = f"another, different {kind_of(entry.obj)} of this name"
+    return Hit(
+        message=f"{other} stands {_where(first, facts)}; delete or rename one",
+        path=("metadata", "name"),
+        current=name_of(entry.obj),
+        about=entry,
+        related=also(first, ("metadata", "name")),
+    )
 
 
 def _key(obj: Object) -> tuple[str, ...]:
@@ -70,4 +76,4 @@ def _own(obj: Object) -> Object:
 
 def _where(entry: Entry, facts: BundleFacts) -> str:
     file, index = facts.bundle.place(entry.item)
-    return f"in {file} (document {index})" if file else f"at item {entry.item}"
+    return f"in {file_name(file)} (document {index})" if file else f"at item {entry.item}"

@@ -18,6 +18,7 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.cluster import kubevirt_of
 from krm_fn.paths import dotted, get
 from krm_fn.rules import Hit, rule, show
 
@@ -34,7 +35,7 @@ def ignored_configuration(facts: BundleFacts) -> Iterator[Hit]:
     if not path:
         return
     value = get(facts.cluster.configuration, path)
-    entry = next(iter(facts.bundle.of_kind("KubeVirt", "kubevirt.io")), None)
+    entry = kubevirt_of(facts.bundle)
     place = ("spec", "configuration", *path)
     yield Hit(
         message=f"{dotted(path)} can't be {show(value)}, so KubeVirt ignores the whole configuration; correct or delete it",

@@ -28,6 +28,7 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.cluster import kubevirt_of
 from krm_fn.paths import get
 from krm_fn.rules import Hit, also, rule
 
@@ -54,8 +55,8 @@ def expanding_reference_policy(facts: BundleFacts) -> Iterator[Hit]:
     ]
     if not referring:
         return
-    first, number = referring[0], len(referring)
-    entry = next(iter(facts.bundle.of_kind("KubeVirt", "kubevirt.io")), None)
+    first, number = facts.bundle.ordered(vm.entry for vm in referring)[0], len(referring)
+    entry = kubevirt_of(facts.bundle)
     path = ("spec", "configuration", *PLACE)
     count = "a VM refers" if number == 1 else f"{number} VMs refer"
     yield Hit(
@@ -64,5 +65,5 @@ def expanding_reference_policy(facts: BundleFacts) -> Iterator[Hit]:
         current=policy,
         proposed="reference",
         about=entry if entry and get(entry.obj, path) == policy else None,
-        related=also(first.entry, (*first.prefix, "spec")),
+        related=also(first, (*next(vm.prefix for vm in referring if vm.entry is first), "spec")),
     )

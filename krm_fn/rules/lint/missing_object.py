@@ -33,7 +33,7 @@ Example:
 from __future__ import annotations
 
 from krm_fn.findings import UNSET
-from krm_fn.resource import Ref
+from krm_fn.resource import Ref, kind_of
 from krm_fn.rules import Hit, rule
 from krm_fn.rules.mentions import missing
 from krm_fn.rules.stock import API_VERSIONS, stock
@@ -57,12 +57,20 @@ def missing_object(facts: BundleFacts) -> Iterator[Hit]:
         if optional or there.now(kind, namespace, name):
             continue  # a name of before kustomize's changes is told by the rule former-name
         if kind not in SEPARATE or there.any(kind, namespace) or there.namespaces(kind, name):
-            yield _hit(kind, namespace, name, mentions, there)
+            ref = Ref(api_version=API_VERSIONS[kind], kind=kind, name=name, namespace=namespace)
+            yield _hit(ref, _first(mentions, facts), len(mentions) - 1, there)
 
 
-def _hit(kind: str, namespace: str, name: str, mentions: list[Mention], there: Stock) -> Hit:
-    mention, others = mentions[0], len(mentions) - 1
-    ref = Ref(api_version=API_VERSIONS[kind], kind=kind, name=name, namespace=namespace)
+def _first(mentions: list[Mention], facts: BundleFacts) -> Mention:
+    """The mention that stands for all: of one kind of owners, that of the first one."""
+    kind = kind_of(mentions[0].owner.obj)
+    owners = {id(mention.owner): mention.owner for mention in mentions if kind_of(mention.owner.obj) == kind}
+    owner = facts.bundle.ordered(owners.values())[0]
+    return next(mention for mention in mentions if mention.owner is owner)
+
+
+def _hit(ref: Ref, mention: Mention, others: int, there: Stock) -> Hit:
+    kind, namespace, name = ref.kind, ref.namespace, ref.name
     elsewhere = there.namespaces(kind, name)
     near = there.nearest(kind, namespace, name)
     if elsewhere:
