@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-from seeds import HEAD, Seeds, documents
+from seeds import DOCUMENTS, HEAD, Seeds
 
 Lines = list[str]
 Mutation = Callable[[Random, Lines], None]
@@ -46,7 +46,7 @@ VALUES = [
     "{a: 1}",
     "[a]",
 ]
-VALUES += [text[3:-1] for text in (document["yaml"] for document in documents()) if text[:3] == "a: " and text.count("\n") == 1]
+VALUES += [text[3:-1] for text in DOCUMENTS if text[:3] == "a: " and text.count("\n") == 1]
 COMMENTS = ["# note", "#", "# a: b", "#- x", "# 'x", "# é\u2028", "#\t"]
 MARKERS = ["---", "...", "--- # x", "%YAML 1.1", "---\n---", "--- |", "--- {}"]
 HEADERS = ["|", "|-", "|+", "|2", "|1-", ">", ">-", "| # c", "|  "]

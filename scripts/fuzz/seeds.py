@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import sys
 from collections.abc import Iterator
 from itertools import islice
@@ -16,10 +14,13 @@ sys.path += [str(ROOT / "tests"), str(ROOT / "bench")]
 
 from generate import bundle  # noqa: E402
 from go_writer import entries  # noqa: E402
+from measured import cases, documents, files  # noqa: E402
 
 FOLDERS = ("kustomization-examples", "fixtures/rules", "fixtures/migrate", "fixtures/hosts", "fixtures/planted")
-CASES = 40  # of each parity file
+KINDS = ("admission", "fuzz", "inference", "matrix", "objects", "revisions")  # of measured cases
+CASES = 40  # of each file
 LONGEST = 3_000  # characters of an item: mutants have to be many
+DOCUMENTS = [document["yaml"] for document in documents()]
 MODES = ("expand",) * 10 + ("annotate",) * 4 + ("snapshot", "validate")
 CHOICES: dict[str, tuple[Any, ...]] = {
     "mode": MODES,
@@ -74,14 +75,8 @@ def load() -> Seeds:
     """All seeds, in an order that only the project's files decide."""
     bundles = [*_of_parity(), *_of_files(), _benchmark()]
     lists = [path.read_bytes().decode() for path in sorted(ROOT.glob("fixtures/yaml/splice/*/input"))]
-    lists += [HEAD + "items:\n" + _entry(document["yaml"]) for document in documents()]
+    lists += [HEAD + "items:\n" + _entry(text) for text in DOCUMENTS]
     return Seeds([known for known in bundles if known.items], lists)
-
-
-def documents() -> list[dict[str, Any]]:
-    """The recorded documents: `yaml` is the text of each."""
-    found: list[dict[str, Any]] = json.loads((ROOT / "fixtures/yaml/documents.json").read_text())
-    return found
 
 
 def _fleet(rng: Random, item: str, of: Bundle) -> list[str]:
@@ -118,12 +113,11 @@ def _config(rng: Random, spec: dict[str, Any]) -> str:
 
 
 def _of_parity() -> Iterator[Bundle]:
-    for path in sorted((ROOT / "fixtures" / "parity").rglob("*.jsonl.gz")):
-        with gzip.open(path) as lines:
-            for case in map(json.loads, islice(lines, CASES)):
-                texts = ["".join(f"{line}\n" for line in entries([item], "")) for item in case["items"]]
-                spec = {"kubevirtVersion": case["kubevirt"].removeprefix("v"), "configuration": case.get("config", {})}
-                yield Bundle(tuple(text for text in texts if len(text) < LONGEST), spec)
+    for name in files(*KINDS):
+        for case in islice(cases(name), CASES):
+            texts = ["".join(f"{line}\n" for line in entries([item], "")) for item in case["items"]]
+            spec = {"kubevirtVersion": case["kubevirt"].removeprefix("v"), "configuration": case.get("config", {})}
+            yield Bundle(tuple(text for text in texts if len(text) < LONGEST), spec)
 
 
 def _of_files() -> Iterator[Bundle]:
