@@ -6,12 +6,12 @@ import re
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+import measured
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from ruling import FOLDERS, documents, spec_of
-from test_parity import LOCAL, resource_list
-from test_parity import cases as bundles
+from test_parity import resource_list
 
 from krm_fn import config, core
 from krm_fn.cli import fingerprints
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from krm_fn.findings import Finding
 
 FILES = sorted(path for kind in ("bad", "good") for path in FOLDERS.glob(f"*/{kind}/*.yaml"))
-PARITY = sorted(path.name.partition(".jsonl")[0] for path in LOCAL.glob("*.gz"))
+PARITY = measured.files("admission", "fuzz", "inference", "matrix", "objects", "revisions")
 MODES = ("expand", "annotate", "snapshot", "validate")
 SHUFFLES = 4
 CASES = 25  # of each parity file
@@ -79,7 +79,7 @@ def test_the_order_of_the_documents_of_a_fixture_changes_no_finding(path: Any) -
 @pytest.mark.parametrize("mode", ["expand", "validate"])
 @pytest.mark.parametrize("name", PARITY)
 def test_the_order_of_a_measured_bundle_changes_no_finding(name: str, mode: str) -> None:
-    for number, case in enumerate(bundles(name)):
+    for number, case in enumerate(measured.cases(name)):
         if number < CASES:
             spec = {**resource_list(case)["functionConfig"]["spec"], "mode": mode}
             wanted = found(case["items"], spec)
