@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 SCALARS = frozenset((str, int, bool, float, type(None)))
 
 
+# Up to here each whole number has a float of its own; a larger float is no integer to Kubernetes.
+MOST_EXACT = 2**53 - 1
+
 MARKS = frozenset('./[]" ')  # what keys in a path's text are quoted for
 LONG = 1_000  # letters of a key; from there on each mark is looked for by itself, which takes a fiftieth of the time
 
@@ -82,6 +85,33 @@ def copy(value: Any) -> Any:
     if isinstance(value, list):
         return [item if item.__class__ in SCALARS else copy(item) for item in value]
     return value
+
+
+def with_integers(value: Any) -> Any:
+    """The value with each float that is a whole number as that integer; the same object where it has none.
+
+    So Kubernetes reads numbers: `2.0` is 2. YAML and JSON text is read so at once; this is for data of other programs.
+    """
+    below = [value]
+    for each in below:
+        if isinstance(each, dict):
+            below.extend(each.values())
+        elif isinstance(each, list):
+            below.extend(each)
+    return _with_integers(value) if any(is_whole(each) for each in below) else value
+
+
+def _with_integers(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _with_integers(below) for key, below in value.items()}
+    if isinstance(value, list):
+        return [_with_integers(below) for below in value]
+    return int(value) if is_whole(value) else value
+
+
+def is_whole(value: object) -> bool:
+    """True for a float that is an integer to Kubernetes."""
+    return value.__class__ is float and value.is_integer() and abs(value) <= MOST_EXACT  # type: ignore[attr-defined]
 
 
 def as_map(value: object) -> dict[str, Any]:

@@ -1,44 +1,29 @@
-"""The fields of one release's API in the words of `krm_fn/schema/api.txt`; `krm_fn/schema/table.py` says what they mean."""
+"""The fields of one release's API in the words of `krm_fn/schema/api.txt`; `krm_fn/schema/table.py` says what they mean.
+
+`lines(types)` takes what `kubevirt_api.read` gives, and returns {type: {field: words}}: the types that the kinds of
+`krm_fn/schema/kinds.py` lead to, by their short names. A required field has a `!` behind its name.
+"""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from kubevirt_api import Types
+from krm_fn.schema.kinds import KINDS
+from krm_fn.schema.scalars import FORMATS, INTEGERS, QUANTITY_FORM
 
-# The kinds whose types the table has, each in the releases whose API has it.
-ROOTS = (
-    "v1.VirtualMachine",
-    "v1.VirtualMachineInstance",
-    "v1.VirtualMachineInstanceReplicaSet",
-    "v1.VirtualMachineInstancePreset",
-    "v1.KubeVirtConfiguration",
-    "v1beta1.VirtualMachineInstancetype",
-    "v1beta1.VirtualMachineClusterInstancetype",
-    "v1beta1.VirtualMachinePreference",
-    "v1beta1.VirtualMachineClusterPreference",
-    "v1alpha1.VirtualMachinePool",
-    "v1beta1.VirtualMachinePool",
-)
-# Of the kind KubeVirt only the configuration is read, the rest of its spec is the operator's.
-KUBEVIRT = {
-    "v1.KubeVirt": {
-        "apiVersion": "string",
-        "kind": "string",
-        "metadata": "meta.ObjectMeta",
-        "spec": "v1.KubeVirtSpec",
-        "status": "any",
-    },
-    "v1.KubeVirtSpec": {"*": "any", "configuration": "v1.KubeVirtConfiguration"},
-}
+if TYPE_CHECKING:
+    from kubevirt_api import Schema, Types
+
+    Field = dict[str, Any]
 
 SHORTER = {
     "k8s.io.api.core.v1.": "core.",
     "k8s.io.apimachinery.pkg.apis.meta.v1.": "meta.",
     "k8s.io.apimachinery.pkg.": "machinery.",
 }
-# Types that the API describes as Go's decoder does not read them.
+NOT_KUBEVIRTS = tuple(SHORTER.values())
+# Types that Go's decoder reads from something else than the structure that they are.
 PLAIN = {
     "machinery.api.resource.Quantity": "quantity",
     "machinery.util.intstr.IntOrString": "int-or-string",
@@ -46,87 +31,192 @@ PLAIN = {
     "meta.Time": "time",
     "meta.FieldsV1": "any",
 }
-UNIONS = {("string", "number"): "int-or-string", ("string", "null"): "time?"}
-# The API knows neither signs nor all widths of KubeVirt's own integers: what Go reads them into, where an int has 64 bits.
-INTEGERS = {"int": "int64", "uint": "uint64", "uint32": "uint32", "uint64": "uint64", "int32": "int32", "int64": "int64"}
-# What Go reads where the API of a release takes anything.
-READ = {("v1.ResourceRequirements", field): "{bare-quantity}" for field in ("limits", "requests")}
+UNIONS = {("string", "number"): "int-or-string", ("string", "null"): "time"}
+# What Go reads where KubeVirt's own schema takes anything.
+READ: dict[tuple[str, str], Any] = {
+    ("v1.ResourceRequirements", field): {"*": "bare-quantity"} for field in ("limits", "requests")
+}
+EITHER = [{"type": "integer"}, {"type": "string"}]
+# What a CRD says of a place of each word without saying more than the word.
+SAID: dict[str, Schema] = {
+    "string": {"type": "string"},
+    "boolean": {"type": "boolean"},
+    "number": {"type": "number"},
+    "duration": {"type": "string"},
+    "time": {"type": "string", "format": "date-time"},
+    "int-or-string": {"anyOf": EITHER, "x-kubernetes-int-or-string": True},
+    "quantity": {"anyOf": EITHER, "x-kubernetes-int-or-string": True, "pattern": f"^{QUANTITY_FORM}$"},
+}
+# What a CRD says that decides on no object: who owns which part of it, and what is filled in.
+SILENT = frozenset(("default", "x-kubernetes-map-type", "nullable"))
+# What is written as it is called, and whether it is about a list or about what stands in one.
+OF_LIST = ("maxItems", "minItems")
+OF_VALUE = ("minimum", "maximum", "pattern", "maxLength", "minLength")
 
 
 def lines(types: Types) -> dict[str, dict[str, str]]:
-    """The words of one release's fields, by type and field; a required field has a `!` behind its name.
+    """The words of every field of every type, both by name.
 
-    Raises: ValueError for what the table's form can't hold.
+    Raises: ValueError where a CRD says something that the words can't.
     """
-    return {shorter(name): _section(name, types) for name in reachable(types) if is_structure(name, types)} | KUBEVIRT
-
-
-def reachable(types: Types) -> list[str]:
-    """The types that the roots lead to, themselves included."""
-    found = [name for name in ROOTS if name in types]
-    for name in found:
-        for field in types[name]["fields"].values():
-            word = field["type"]
-            while isinstance(word, list | dict) and len(word) == 1:
-                (word,) = word if isinstance(word, list) else word.values()
-            if isinstance(word, str) and word in types and word not in found:
-                found.append(word)
-    return found
-
-
-def is_structure(name: str, types: Types) -> bool:
-    """True for a type that is written as a section; one without fields is an empty structure."""
-    return bool(types[name]["fields"]) or (types[name]["openapi"].get("type") == "object" and shorter(name) not in PLAIN)
-
-
-def _section(name: str, types: Types) -> dict[str, str]:
-    fields = types[name]["fields"]
-    return {key + "!" * field["required"]: _words(name, key, field, types) for key, field in fields.items()}
-
-
-def _words(owner: str, key: str, field: dict[str, Any], types: Types) -> str:
-    """`type enum=a|b`."""
-    said = field["openapi"]
-    words = [READ.get((owner, key)) or _word(owner, key, field, types)]
-    enum = said.get("enum") or said.get("items", {}).get("enum")
-    words += [f"enum={'|'.join(enum)}"] if enum else []
-    words += [f"{limit}={said[limit]}" for limit in ("minimum", "maximum", "pattern") if limit in said]
-    for word in words:
-        if set(word) & set(" \t\n"):
-            raise ValueError(f"the table's form can't hold {word!r} of {owner}.{key}")
-    return " ".join(words)
-
-
-def _word(owner: str, key: str, field: dict[str, Any], types: Types) -> str:
-    """The type of a field, in the table's words."""
-    given = field["type"]
-    if isinstance(given, list):
-        return UNIONS.get(tuple(given)) or f"[{_word(owner, key, {**field, 'type': given[0]}, types)}]"
-    if isinstance(given, dict):
-        return f"{{{_word(owner, key, {**field, 'type': given['*']}, types)}}}"
-    if given == "integer":
-        return _integer(owner, key, field)
-    if given not in types:
-        return "{any}" if given == "object" else str(given)
-    if is_structure(given, types):
-        # KubeVirt's own schema lets every status be null.
-        return shorter(given) + "?" * (key == "status")
-    return PLAIN.get(shorter(given)) or str(types[given]["openapi"]["type"])
-
-
-def _integer(owner: str, key: str, field: dict[str, Any]) -> str:
-    if owner.startswith("k8s.io."):
-        return str(field["openapi"]["format"])
-    go = field.get("go", "")
-    word = INTEGERS.get(go.rpartition("]")[2])  # int of []int and map[string]int
-    if word is None:
-        raise ValueError(f"the Go type of {owner}.{key} is {go or 'not found'}; expected one of {', '.join(INTEGERS)}")
-    return word
+    return _Release(types).lines()
 
 
 def shorter(name: str) -> str:
-    """A type's name as the file has it."""
+    """A type's name as the table has it."""
     for long, short in SHORTER.items():
         if name.startswith(long):
             return short + name.removeprefix(long)
     return name
+
+
+class _Release:
+    """One run over the types of a release."""
+
+    def __init__(self, types: Types) -> None:
+        self.types = {shorter(name): found for name, found in types.items()}
+
+    def lines(self) -> dict[str, dict[str, str]]:
+        found: dict[str, dict[str, str]] = {}
+        todo = [row.type for row in KINDS if row.type in self.types]
+        for name in todo:
+            if name not in found:
+                fields = self.types[name]["fields"]
+                found[name] = {field + "!" * self.is_required(name, field): self.line(name, field) for field in sorted(fields)}
+                todo += [word for field in fields for word in self.structures(name, field)]
+        return found
+
+    def is_required(self, owner: str, field: str) -> bool:
+        """True where the CRD requires the field, too: KubeVirt's `spec` only the CRD does."""
+        found = self.types[owner]
+        return bool(found["fields"][field]["required"]) or field in found.get("crd", {}).get("required", ())
+
+    def structures(self, owner: str, field: str) -> list[str]:
+        """The structure that a field leads to, if it leads to one."""
+        word = self.word(owner, field).strip("[]{}?")
+        return [word] if "." in word else []
+
+    def line(self, owner: str, field: str) -> str:
+        """The type, and what is asked besides: by the CRD, and by KubeVirt's webhooks alone."""
+        found = self.types[owner]["fields"][field]
+        word, crd = self.word(owner, field), found.get("crd")
+        words = [word]
+        words += self.asked(owner, field, word, crd) if crd is not None else ()
+        enum = self.enum(found["openapi"])
+        words += [f"webhooks:enum={'|'.join(enum)}"] if enum else []
+        words += ["webhooks:nonnull"] if "?" in word and not self.is_nullable_to_webhooks(field, found) else []
+        for each in words:
+            if set(each) & set(" \t\n"):
+                raise ValueError(f"the form can't hold {each!r} of {owner}.{field}")
+        return " ".join(words)
+
+    def is_nullable_to_webhooks(self, field: str, found: Field) -> bool:
+        """True for every status that is a structure, and the times of conditions.
+
+        upstream: pkg/util/openapi/openapi.go:LoadOpenAPISpec
+        """
+        return found["type"] == ["string", "null"] or (field == "status" and found["type"] != "string")
+
+    def word(self, owner: str, field: str) -> str:
+        """The type of a field, in the table's words.
+
+        Raises: ValueError for an integer of KubeVirt's whose width is not known: OpenAPI doesn't say it.
+        """
+        found = self.types[owner]["fields"][field]
+        go = found.get("go", "")
+        if "integer" in str(found["type"]) and not owner.startswith(NOT_KUBEVIRTS) and go.rpartition("]")[2] not in INTEGERS:
+            raise ValueError(f"the Go type of {owner}.{field} is {go or 'not found'}; expected one of {', '.join(INTEGERS)}")
+        crd = found.get("crd", {})
+        if self.is_nullable_to_webhooks(field, found):
+            crd = {**crd, "nullable": True}
+        return self.worded(READ.get((owner, field), found["type"]), go, found["openapi"], crd)
+
+    def worded(self, given: Any, go: str, openapi: Schema, crd: Schema) -> str:
+        return self.bare(given, go, openapi, crd) + "?" * bool(crd.get("nullable"))
+
+    def bare(self, given: Any, go: str, openapi: Schema, crd: Schema) -> str:
+        if isinstance(given, list) and tuple(given) in UNIONS:
+            return UNIONS[tuple(given)]
+        if isinstance(given, list):
+            return f"[{self.worded(given[0], go.removeprefix('[]'), openapi.get('items', {}), crd.get('items', {}))}]"
+        if isinstance(given, dict):
+            below = openapi.get("additionalProperties", {}), crd.get("additionalProperties", {})
+            return f"{{{self.worded(given['*'], go.partition(']')[2], *below)}}}"
+        if given == "integer":
+            return go if go in INTEGERS else str(openapi["format"])
+        return self.named(shorter(given))
+
+    def named(self, name: str) -> str:
+        """The word of a type of JSON, or of one that has a name."""
+        found = self.types.get(name)
+        if found is None:
+            return "{any}" if name == "object" else name
+        is_structure = found["fields"] or found["openapi"].get("type") == "object"
+        return PLAIN.get(name) or (name if is_structure else str(found["openapi"]["type"]))
+
+    def enum(self, openapi: Schema) -> list[str]:
+        for below in ("items", "additionalProperties"):
+            openapi = openapi[below] if isinstance(openapi.get(below), dict) else openapi
+        return sorted(openapi.get("enum", ()))
+
+    def asked(self, owner: str, field: str, word: str, crd: Schema) -> list[str]:
+        """What the CRD asks besides the type, as words.
+
+        Raises: ValueError where that can't be told.
+        """
+        word = word.removesuffix("?")
+        if word[0] in "[{":
+            key, kind = ("items", "array") if word[0] == "[" else ("additionalProperties", "object")
+            below = crd.get(key)
+            words = self.of_list(crd) if key == "items" else []
+            rest = {name: value for name, value in crd.items() if name not in SILENT and name not in OF_LIST}
+            rest = {name: value for name, value in rest.items() if not name.startswith("x-kubernetes-list-")}
+            if rest != {"type": kind, key: below} or not isinstance(below, dict):
+                raise ValueError(f"{owner}.{field}: {word} is {crd} in the CRD")
+            return words + self.asked(owner, field, word[1:-1], below)
+        return self.of_value(owner, field, word, crd)
+
+    def of_list(self, crd: Schema) -> list[str]:
+        words = [f"{key}={crd[key]}" for key in OF_LIST if key in crd]
+        kind = crd.get("x-kubernetes-list-type", "atomic")
+        if kind != "atomic":
+            words.append("set" if kind == "set" else f"keys={','.join(crd['x-kubernetes-list-map-keys'])}")
+        return words
+
+    def of_value(self, owner: str, field: str, word: str, crd: Schema) -> list[str]:
+        said = dict(self.said(word))
+        rest = {key: value for key, value in crd.items() if key not in SILENT and said.pop(key, None) != value}
+        words = []
+        if "format" in rest or "format" in said:
+            words.append(f"format={rest.pop('format', '')}")
+            said.pop("format", None)
+        words += [f"enum={'|'.join(rest.pop('enum'))}"] if "enum" in rest else []
+        words += [f"{key}={rest.pop(key)}" for key in OF_VALUE if key in rest]
+        words += [self.lax(word)] if rest.pop("x-kubernetes-preserve-unknown-fields", False) else []
+        words += [f"rule={spaceless(rule['rule'])}" for rule in rest.pop("x-kubernetes-validations", ())]
+        rest.pop("required", None)  # the fields themselves have it
+        if rest or said:
+            raise ValueError(f"{owner}.{field}: {word} is {crd} in the CRD")
+        return words
+
+    def lax(self, word: str) -> str:
+        """`open` where the CRD takes any key besides the fields, `free` where it knows none of the fields either."""
+        fields = self.types[word]["fields"].values()
+        return "open" if any("crd" in field for field in fields) else "free"
+
+    def said(self, word: str) -> Schema:
+        """What a CRD says of a place of this word, if it says nothing more."""
+        if word in INTEGERS:
+            return {"type": "integer", **({"format": FORMATS[word]} if word in FORMATS else {})}
+        return SAID["quantity"] if word == "bare-quantity" else SAID.get(word, {"type": "object"})
+
+
+def spaceless(rule: str) -> str:
+    """A CEL rule without blanks, which mean nothing outside of its texts.
+
+    Raises: ValueError where one stands in a text.
+    """
+    parts = re.split(r"""('[^']*'|"[^"]*")""", rule)
+    if any(" " in part for part in parts[1::2]):
+        raise ValueError(f"a text in {rule!r} has a blank")
+    return "".join("".join(part.split()) for part in parts)

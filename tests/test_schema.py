@@ -118,8 +118,48 @@ def test_webhooks_do_not_look_at_strange_fields_of_the_objects_metadata() -> Non
     assert told(changed(VM, ("metadata", "label"), {})) == [(UNKNOWN, "metadata.label", "")]
 
 
-def test_strange_fields_of_a_status_are_no_flaw() -> None:
-    assert told(changed(VM, ("status", "anything"), 1)) == []
+def replica_set(**spec: Any) -> dict[str, Any]:
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"domain": {"devices": {}}}}
+    return {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachineInstanceReplicaSet",
+        "metadata": {"name": "web"},
+        "spec": {"selector": {}, "template": template, **spec},
+    }
+
+
+def instance(**spec: Any) -> dict[str, Any]:
+    spec = {"domain": {"devices": {}}, **spec}
+    return {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance", "metadata": {"name": "web"}, "spec": spec}
+
+
+def kubevirt(**spec: Any) -> dict[str, Any]:
+    return {"apiVersion": "kubevirt.io/v1", "kind": "KubeVirt", "metadata": {"name": "kubevirt"}, "spec": spec}
+
+
+@pytest.mark.parametrize("obj", [VM, replica_set(), kubevirt(), instance()], ids=lambda obj: obj["kind"])
+def test_the_api_server_minds_strange_fields_of_a_status(obj: dict[str, Any]) -> None:
+    assert told({**obj, "status": {"anything": 1}}) == [(UNKNOWN, "status.anything", "")]
+
+
+def test_of_a_status_that_is_a_subresource_nothing_else_is_looked_at() -> None:
+    assert told({**replica_set(), "status": {"replicas": "two", "conditions": [{}]}}) == []
+    assert told({**kubevirt(), "status": {"phase": 5, "conditions": [{"type": "a"}]}}) == []
+    # A map in the place of a text is made of strange fields.
+    assert told({**kubevirt(), "status": {"phase": {"a": "b"}}}) == [(UNKNOWN, "status.phase.a", "")]
+    assert told({**kubevirt(), "status": {"conditions": [[{"a": "b"}]]}}) == [(UNKNOWN, "status.conditions[0][0].a", "")]
+
+
+def test_the_mutating_webhook_has_seen_the_status_of_a_vm_before_it_is_deleted() -> None:
+    assert told({**VM, "status": {"ready": "yes"}}) == [(TYPE, "status.ready", "admission")]
+    assert told({**VM, "status": {"memoryDumpRequest": {"phase": "Completed"}}}) == []  # it fills in the name of the claim
+
+
+def test_the_status_of_an_instance_is_no_subresource() -> None:
+    assert told({**instance(), "status": {"conditions": [{}]}}) == [
+        (MISSING, "status.conditions[0].status", ""),
+        (MISSING, "status.conditions[0].type", ""),
+    ]
 
 
 def test_null_is_as_if_the_key_were_not_there() -> None:
@@ -200,31 +240,44 @@ def test_quantities_may_be_text_or_whole_numbers(value: Any) -> None:
     assert flaws(changed(VM, (*DOMAIN, "resources", "requests", "memory"), value)) == []
 
 
-def test_a_fraction_has_to_be_in_quotes_though_no_webhook_minds() -> None:
-    (flaw,) = flaws(changed(VM, (*DOMAIN, "resources", "requests", "cpu"), 0.5))
-    assert (flaw.kind, flaw.current, flaw.proposed, flaw.upstream) == (UNQUOTED, 0.5, "0.5", "")
+LARGE = [0.5, 2**63, -(2**63) - 1, 1e30, 2.0**53]
 
 
-@pytest.mark.parametrize(("value", "proposed"), [(2.0, 2), (1e3, 1000), (0.0, 0)])
-def test_a_whole_number_with_a_point_or_an_exponent_is_an_integer_to_the_webhooks(value: float, proposed: int) -> None:
+@pytest.mark.parametrize("value", LARGE)
+def test_the_mutating_webhook_writes_any_number_as_the_text_of_a_quantity(value: float) -> None:
+    assert told(changed(VM, (*DOMAIN, "resources", "requests", "cpu"), value)) == []
+    assert told(instance(domain={"devices": {}, "memory": {"guest": value}})) == []
+
+
+@pytest.mark.parametrize("value", LARGE)
+def test_other_kinds_have_to_have_fractions_and_large_numbers_in_quotes(value: float) -> None:
+    template = {"spec": {"domain": {"devices": {}, "resources": {"requests": {"cpu": value}}}}}
+    (flaw,) = flaws(replica_set(template=template))
+    assert (flaw.kind, flaw.current, flaw.proposed, flaw.upstream) == (UNQUOTED, value, str(value), "")
+
+
+@pytest.mark.parametrize("value", [2.0, 1e3, 1.0])
+def test_a_whole_number_with_a_point_or_an_exponent_is_an_integer(value: float) -> None:
+    assert told(changed(VM, (*DOMAIN, "cpu", "cores"), value)) == []
+    assert told(changed(VM, (*SPEC, "readinessProbe", "httpGet", "port"), value)) == []
+    assert told(replica_set(replicas=value)) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"), [(2.5, TYPE), (-2.0, RANGE), (1e10, RANGE), (1e300, TYPE), (float("inf"), TYPE), (float("nan"), TYPE)]
+)
+def test_another_number_is_not(value: float, kind: str) -> None:
     (flaw,) = flaws(changed(VM, (*DOMAIN, "cpu", "cores"), value))
-    assert (flaw.kind, flaw.current, flaw.proposed, flaw.upstream) == (TYPE, value, proposed, "")
-    assert type(flaw.proposed) is int
-
-
-@pytest.mark.parametrize("value", [2.5, -2.0, 1e10, 1e300, float("inf"), float("nan")])
-def test_another_number_is_not(value: float) -> None:
-    (flaw,) = flaws(changed(VM, (*DOMAIN, "cpu", "cores"), value))
-    assert (flaw.kind, flaw.proposed, flaw.upstream) == (TYPE, UNSET, "admission")
+    assert (flaw.kind, flaw.proposed, flaw.upstream) == (kind, UNSET, "admission")
 
 
 def test_the_webhooks_of_1_4_want_quantities_in_quotes_but_for_resources() -> None:
-    for value, proposed in ((4, "4"), (0.5, "0.5")):
+    for value, proposed, kind in ((4, "4", NUMBER), (0.5, "0.5", UNQUOTED)):
         guest = changed(VM, (*DOMAIN, "memory", "guest"), value)
         (flaw,) = flaws(guest, OLDEST)
-        assert (flaw.kind, flaw.current, flaw.proposed, flaw.upstream) == (NUMBER, value, proposed, "admission")
+        assert (flaw.kind, flaw.current, flaw.proposed, flaw.upstream) == (kind, value, proposed, "admission")
         claim = changed(VM, ("spec", "dataVolumeTemplates", 0, "spec", "storage", "resources", "requests", "storage"), value)
-        assert [flaw.kind for flaw in flaws(claim, OLDEST)] == [NUMBER]
+        assert [flaw.kind for flaw in flaws(claim, OLDEST)] == [kind]
     assert told(changed(VM, (*DOMAIN, "memory", "guest"), 4), "1.5") == []
     assert told(changed(VM, (*DOMAIN, "resources", "requests", "memory"), 4), "1.4") == []
     assert told(changed(VM, (*DOMAIN, "resources", "requests", "memory"), "4GB"), "1.4") == [
@@ -244,10 +297,19 @@ def test_kinds_that_are_only_decoded_may_have_whole_numbers_as_quantities_in_1_4
     assert (flaw.current, flaw.proposed, flaw.upstream) == (0.5, "0.5", "")
 
 
-@pytest.mark.parametrize("value", [" 4Gi", "4Gi ", "\t4Gi\n"])
-def test_blanks_around_a_quantity_are_cut_off_by_the_webhooks(value: str) -> None:
+@pytest.mark.parametrize("value", [" 4Gi", "4Gi ", "\u00a04Gi\u2003"])
+def test_the_mutating_webhook_cuts_blanks_around_a_quantity_off(value: str) -> None:
     (flaw,) = flaws(changed(VM, (*DOMAIN, "memory", "guest"), value))
-    assert (flaw.kind, flaw.current, flaw.upstream) == (UNQUOTED, value, "")
+    assert (flaw.kind, flaw.current, flaw.upstream, flaw.taken) == (UNQUOTED, value, "", True)
+    template = {"spec": {"domain": {"devices": {}, "memory": {"guest": value}}}}
+    (flaw,) = flaws(replica_set(template=template))
+    assert (flaw.kind, flaw.current, flaw.upstream, flaw.taken) == (UNQUOTED, value, "", False)
+
+
+@pytest.mark.parametrize("value", ["\t4Gi", "4Gi\n", "4 Gi", " "])
+def test_other_white_space_is_no_part_of_a_quantity(value: str) -> None:
+    (flaw,) = flaws(changed(VM, (*DOMAIN, "memory", "guest"), value))
+    assert (flaw.kind, flaw.current, flaw.upstream) == (TYPE, value, "admission")
 
 
 @pytest.mark.parametrize("place", ["storage", "pvc"])
@@ -374,9 +436,9 @@ def test_what_a_release_no_longer_requires_is_missing_only_before() -> None:
 @pytest.mark.parametrize(
     ("path", "value", "bounds"),
     [
-        ((*DOMAIN, "cpu", "cores"), -1, "0 to 4294967295"),
-        ((*DOMAIN, "cpu", "cores"), 4294967296, "0 to 4294967295"),
-        ((*DOMAIN, "devices", "disks", 0, "bootOrder"), -1, "0 to 18446744073709551615"),
+        ((*DOMAIN, "cpu", "cores"), -1, "0 to 2147483647"),
+        ((*DOMAIN, "cpu", "cores"), 4294967296, "0 to 2147483647"),
+        ((*DOMAIN, "devices", "disks", 0, "bootOrder"), -1, "0 to 9223372036854775807"),
         ((*SPEC, "readinessProbe", "periodSeconds"), 2147483648, "-2147483648 to 2147483647"),
     ],
 )
@@ -426,20 +488,27 @@ def test_alpha_instancetypes_are_looked_at_as_long_as_they_are_served() -> None:
     assert told(alpha, "1.6") == []
 
 
-def test_of_kubevirt_only_the_configuration_is_looked_at() -> None:
-    spec = {"anything": 1, "configuration": {"migrations": {"parallelMigrationPerCluster": 5}}}
-    kubevirt = {"apiVersion": "kubevirt.io/v1", "kind": "KubeVirt", "metadata": {"name": "kubevirt"}, "spec": spec}
+@pytest.mark.parametrize("release", ["1.4", "1.9"])
+def test_the_object_of_kubevirt_is_looked_at_as_a_whole(release: str) -> None:
     path = "spec.configuration.migrations.parallelMigrationPerCluster"
-    assert told(kubevirt) == [(UNKNOWN, path, "admission")]
+    wrong = kubevirt(configuration={"migrations": {"parallelMigrationPerCluster": 5}})
+    assert told(wrong, release) == [(UNKNOWN, path, "admission")]
+    assert told(kubevirt(infras={}), release) == [(UNKNOWN, "spec.infras", "admission")]
+    placed = {"nodePlacement": {"tolerations": [{"key": 5}]}}
+    assert told(kubevirt(workloads=placed), release) == [(TYPE, "spec.workloads.nodePlacement.tolerations[0].key", "admission")]
+    rotation = {"selfSigned": {"ca": {"duration": "a week"}}}
+    assert told(kubevirt(certificateRotateStrategy=rotation), release) == [
+        (TYPE, "spec.certificateRotateStrategy.selfSigned.ca.duration", "admission")
+    ]
+    assert told({**kubevirt(), "spec": None}, release) == [(MISSING, "spec", "admission")]
 
 
 @pytest.mark.parametrize("release", ["1.4", "1.9"])
 def test_the_verbosity_of_a_node_is_no_negative_number(release: str) -> None:
     verbosity = {"virtHandler": 4, "nodeVerbosity": {"node-a": 4, "node-b": -1}}
     spec = {"configuration": {"developerConfiguration": {"logVerbosity": verbosity}}}
-    kubevirt = {"apiVersion": "kubevirt.io/v1", "kind": "KubeVirt", "metadata": {"name": "kubevirt"}, "spec": spec}
     path = "spec.configuration.developerConfiguration.logVerbosity.nodeVerbosity.node-b"
-    assert told(kubevirt, release) == [(RANGE, path, "admission")]
+    assert told(kubevirt(**spec), release) == [(RANGE, path, "admission")]
 
 
 @pytest.mark.parametrize("kind", ["Deployment", "VirtualMachine", "VirtualMachineClusterFlavor"])
@@ -489,8 +558,7 @@ def test_a_misspelt_key_gives_exactly_one_flaw_wherever_it_stands() -> None:
     for path in [(), *places(VM)]:
         if isinstance(get(VM, path), dict):
             found = [(flaw.kind, flaw.path) for flaw in flaws(changed(VM, (*path, "xyzzy"), "4"))]
-            free = path in FREE or path == ("status",)
-            assert found == ([] if free else [(UNKNOWN, (*path, "xyzzy"))])
+            assert found == ([] if path in FREE else [(UNKNOWN, (*path, "xyzzy"))])
 
 
 def test_the_object_is_left_as_it_was() -> None:

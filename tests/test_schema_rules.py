@@ -38,6 +38,26 @@ def preference(**spec: Any) -> dict[str, Any]:
     }
 
 
+def instancetype(**spec: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "instancetype.kubevirt.io/v1beta1",
+        "kind": "VirtualMachineInstancetype",
+        "metadata": {"name": "small"},
+        "spec": {"cpu": {"guest": 1}, **spec},
+    }
+
+
+def pool(**selectors: Any) -> dict[str, Any]:
+    template = {"spec": {"runStrategy": "Always", "template": {"spec": {"domain": {"devices": {}}}}}}
+    strategy = {"proactive": {"selectionPolicy": {"selectors": selectors}}}
+    return {
+        "apiVersion": "pool.kubevirt.io/v1beta1",
+        "kind": "VirtualMachinePool",
+        "metadata": {"name": "web"},
+        "spec": {"selector": {}, "virtualMachineTemplate": template, "updateStrategy": strategy},
+    }
+
+
 BASE = "spec.template.spec."
 CASES: list[tuple[dict[str, Any], str, str, str, str, str]] = [
     (
@@ -97,20 +117,28 @@ CASES: list[tuple[dict[str, Any], str, str, str, str, str]] = [
         "disks holds text; write a map",
     ),
     (
-        vm(resources={"limits": {"cpu": 0.5}}),
+        instancetype(memory={"guest": 0.5}),
         "wrong-type",
         "error",
         "",
-        BASE + "domain.resources.limits.cpu",
-        "cpu holds the number 0.5 where a quantity in quotes belongs; write '0.5'",
+        "spec.memory.guest",
+        "guest holds the number 0.5 where a quantity in quotes belongs; write '0.5'",
     ),
     (
-        vm(cpu={"cores": 2.0}),
+        vm(memory={"guest": " 4Gi"}),
+        "wrong-type",
+        "warning",
+        "",
+        BASE + "domain.memory.guest",
+        "guest holds a quantity with blanks around it where one without them belongs; write '4Gi'",
+    ),
+    (
+        instancetype(memory={"guest": " 4Gi"}),
         "wrong-type",
         "error",
         "",
-        BASE + "domain.cpu.cores",
-        "cores holds the number 2.0 where an integer belongs; write 2",
+        "spec.memory.guest",
+        "guest holds a quantity with blanks around it where one without them belongs; write '4Gi'",
     ),
     (
         vm({"volumes": [{"name": "a", "emptyDisk": {}}]}),
@@ -134,7 +162,63 @@ CASES: list[tuple[dict[str, Any], str, str, str, str, str]] = [
         "error",
         "admission",
         BASE + "domain.cpu.cores",
-        "cores is -1, which is out of range; use 0 to 4294967295",
+        "cores is -1, which is out of range; use 0 to 2147483647",
+    ),
+    (
+        instancetype(memory={"guest": "1Gi", "overcommitPercent": 101}),
+        "value-out-of-range",
+        "error",
+        "",
+        "spec.memory.overcommitPercent",
+        "overcommitPercent is 101, which is out of range; use 0 to 100",
+    ),
+    (
+        vm({"networks": [{"name": str(number)} for number in range(257)]}),
+        "value-out-of-range",
+        "error",
+        "",
+        BASE + "networks",
+        "networks has 257 entries, which is out of range; use at most 256 entries",
+    ),
+    (
+        vm({"volumes": [{"name": "a", "containerPath": {"path": "/" + 4096 * "a"}}]}),
+        "value-out-of-range",
+        "error",
+        "",
+        BASE + "volumes[0].containerPath.path",
+        "path has 4097 characters, which is out of range; use at most 4096 characters",
+    ),
+    (
+        vm({"volumes": [{"name": "a", "containerPath": {"path": "a/../b"}}]}),
+        "value-not-allowed",
+        "error",
+        "",
+        BASE + "volumes[0].containerPath.path",
+        "path can't be 'a/../b'; use an absolute path, which starts with '/'",
+    ),
+    (
+        vm({"resourceClaims": [{"name": "a"}, {"name": "b"}, {"name": "a"}]}),
+        "value-not-allowed",
+        "error",
+        "",
+        BASE + "resourceClaims[2]",
+        "resourceClaims has {name: 'a'} twice; remove one, or make them differ",
+    ),
+    (
+        vm(rebootPolicy="reboot"),
+        "value-not-allowed",
+        "error",
+        "",
+        BASE + "domain.rebootPolicy",
+        "rebootPolicy can't be 'reboot'; use Reboot or Terminate",
+    ),
+    (
+        pool(nodeSelectorRequirementMatcher=[{"key": "a", "operator": "is"}]),
+        "value-not-allowed",
+        "warning",
+        "",
+        "spec.updateStrategy.proactive.selectionPolicy.selectors.nodeSelectorRequirementMatcher[0].operator",
+        "operator can't be 'is'; use DoesNotExist, Exists, Gt, In, Lt or NotIn",
     ),
     (
         vm({"dnsPolicy": "clusterFirst"}),

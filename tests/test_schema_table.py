@@ -12,7 +12,7 @@ from upstream import package_releases, version_of
 
 from krm_fn import releases
 from krm_fn.bundle import Bundle
-from krm_fn.schema import FILE, examine, has_strange_key, table
+from krm_fn.schema import FILE, cel, examine, has_strange_key, table
 
 ALL = [releases.parse(f"1.{minor}") for minor in range(4, 10)]
 
@@ -48,7 +48,7 @@ def test_every_type_of_the_table_can_be_decoded_in_every_release(release: releas
             assert below.fields is not None
 
 
-NUMBERS = frozenset(("int32", "int64", "uint32", "uint64"))
+NUMBERS = frozenset(("int", "int32", "int64", "uint", "uint8", "uint32", "uint64"))
 PLAIN = {"Quantity": "quantity", "IntOrString": "int-or-string", "Duration": "duration", "Time": "time", "FieldsV1": "any"}
 
 
@@ -93,9 +93,10 @@ def short(name: str) -> str:
 
 def loose(words: str) -> str:
     """What the table says of a field with all that the facts don't know left out."""
-    word, *constraints = words.replace("bare-quantity", "quantity").split(" ")
+    word, *asked = words.replace("bare-quantity", "quantity").split(" ")
+    word = word if word == "time?" and "webhooks:nonnull" not in asked else word.replace("?", "")
     bare = word.strip("[]{}")
-    kept = constraints if bare == word else []  # the facts have no constraints of entries
+    kept = [each.removeprefix("webhooks:") for each in asked if each.startswith("webhooks:enum=") and bare == word]
     return " ".join([word.replace(bare, "integer") if bare in NUMBERS else word, *kept])
 
 
@@ -104,13 +105,18 @@ def test_the_table_says_of_a_field_what_the_facts_say(release: str) -> None:
     wanted = said(release, measured.fields())
     table_says = decode(Path(FILE).read_text(), package_releases())[version_of(release.removeprefix("v"))]
     found = {
-        name: {field: loose(words).removesuffix("?" * (field == "status")) for field, words in fields.items()}
-        for name, fields in table_says.items()
-        if fields and name not in ("v1.KubeVirt", "v1.KubeVirtSpec")
+        name: {field: loose(words) for field, words in fields.items()} for name, fields in table_says.items() if name in wanted
     }
     for name, field in (("v1.ResourceRequirements", "limits"), ("v1.ResourceRequirements", "requests")):
         wanted[name][field] = "{quantity}"  # the API of 1.4 says nothing of them
     assert found == wanted
+
+
+def test_every_rule_of_a_definition_is_evaluated() -> None:
+    lines = Path(FILE).read_text().splitlines()
+    rules = {word.removeprefix("rule=") for line in lines for word in line.split(" ") if word.startswith("rule=")}
+    assert rules - set(cel.RULES) == set()
+    assert rules
 
 
 @pytest.mark.parametrize("release", [*ALL, *map(releases.parse, ("1.4.0", "1.5.0", "1.6.3"))], ids=str)

@@ -9,6 +9,7 @@ key of such a name at all: the `[strange]` section at the top of `api.txt` lists
 
 from __future__ import annotations
 
+from krm_fn.paths import as_map, get, is_set
 from krm_fn.resource import kind_of
 from krm_fn.value import Value
 
@@ -40,6 +41,10 @@ READ = frozenset(
     )
 )
 
+# Where a VM's domain stands in the kinds that hold one.
+IN_VM: Path = ("spec", "template", "spec", "domain")
+DOMAINS: dict[str, Path] = {"VirtualMachine": IN_VM, "VirtualMachinePool": ("spec", "virtualMachineTemplate", *IN_VM)}
+
 _strange: dict[str, frozenset[str]] = {}
 
 
@@ -66,20 +71,23 @@ def examine(
     release: Release,
     *,
     whole: bool,
+    handed_on: bool = False,
     schemas: Objects = (),
     twins: Twins | None = None,
     definitions: bool = True,
 ) -> Iterator[ObjectFacts]:
     """The facts of every object of the bundle that has flaws.
 
-    Where `whole` is False only fields of other releases are looked for, and only in the kinds that rendering reads.
+    Where `whole` is False only fields of other releases are looked for, and only in the kinds that rendering reads; where
+    VMs are `handed_on` as they came, their domain is, too.
     `schemas` are objects beside the bundle: CustomResourceDefinitions among them count like those of the bundle, and first.
     `twins` names, by its id, for each object that has one before it the object that is like it in all that the API's own
     schema asks. Where `definitions` is False, no definition of the bundle replaces the release's own API.
     """
-    found = _strangers(bundle, release)
     if whole:
         found = _whole(bundle, release, _crds(bundle, schemas, trusted=definitions), twins or {})
+    else:
+        found = _read(bundle, release, handed_on=handed_on)
     for entry, flaws in found:
         if flaws:
             yield ObjectFacts(entry=entry, release=release, flaws=flaws)
@@ -100,18 +108,38 @@ def _whole(bundle: Bundle, release: Release, crds: Crds | None, twins: Twins) ->
         yield entry, flaws
 
 
-def _strangers(bundle: Bundle, release: Release) -> Iterator[tuple[Entry, tuple[Flaw, ...]]]:
+def _read(bundle: Bundle, release: Release, *, handed_on: bool) -> Iterator[tuple[Entry, tuple[Flaw, ...]]]:
     for entry in bundle.entries:
-        yield entry, strangers_in(entry, release)
+        yield entry, flaws_of_read(entry, release, handed_on=handed_on)
 
 
-def strangers_in(entry: Entry, release: Release) -> tuple[Flaw, ...]:
-    """The fields of other releases in an object that rendering reads."""
-    if kind_of(entry.obj) not in READ or not has_strange_key(entry.obj, release):
+def flaws_of_read(entry: Entry, release: Release, *, handed_on: bool) -> tuple[Flaw, ...]:
+    """The fields of other releases in an object that rendering reads.
+
+    In one that is handed on as it came also what is wrong where its domain should be: no webhook takes a VM without one.
+    """
+    if kind_of(entry.obj) not in READ:
         return ()
-    from krm_fn.schema.checking import of_other_releases  # only where there may be one
+    around = _around_lost_domain(entry.obj) if handed_on else frozenset()
+    if not around and not has_strange_key(entry.obj, release):
+        return ()
+    from krm_fn.schema.checking import check, of_other_releases  # only where there is something to say
 
-    return tuple(of_other_releases(entry.obj, release))
+    lost = (flaw for flaw in check(entry.obj, release) if flaw.path in around) if around else ()
+    return (*of_other_releases(entry.obj, release), *lost)
+
+
+def _around_lost_domain(obj: Object) -> frozenset[Path]:
+    """The places of which one is wrong where a VM has no domain; none where it has one.
+
+    That a VM with references has no template is a finding of its own.
+    """
+    path = DOMAINS.get(kind_of(obj), ())
+    if not path or isinstance(get(obj, path), dict):
+        return frozenset()
+    spec = as_map(get(obj, path[:-3]))
+    refers = any(is_set(spec.get(matcher)) for matcher in ("instancetype", "preference"))
+    return frozenset(path[:length] for length in range(len(path) + 1) if not refers or length != len(path) - 2)
 
 
 def has_strange_key(obj: Object, release: Release) -> bool:

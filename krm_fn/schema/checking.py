@@ -5,9 +5,10 @@ from __future__ import annotations
 from krm_fn.limits import Limited
 from krm_fn.resource import group_of, kind_of
 from krm_fn.schema import table
-from krm_fn.schema.flaws import ELSEWHERE, Flaw
-from krm_fn.schema.kinds import counts, kind_known, refused, version_of
+from krm_fn.schema.flaws import ELSEWHERE, SERVER, WEBHOOKS
+from krm_fn.schema.kinds import counts, kind_known, refused, taken, version_of
 from krm_fn.schema.node import walk
+from krm_fn.schema.subresources import with_scale, without_status
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from krm_fn.releases import Release
     from krm_fn.resource import Object
     from krm_fn.schema.crds import Crds
+    from krm_fn.schema.flaws import Flaw
     from krm_fn.schema.kinds import Kind
     from krm_fn.schema.node import Node
 
@@ -23,16 +25,43 @@ if TYPE_CHECKING:
 def check(obj: Object, release: Release, crds: Crds | None = None) -> Iterator[Flaw]:
     """Every place of an object that is not as the schema of its kind says; nothing for a kind that has none.
 
-    A release's API tells, unless `crds` has a definition of the kind.
+    A release's API tells, unless `crds` has a definition of the kind: then that tells what the API server refuses, and the
+    release's API what the webhooks refuse.
     """
     row = kind_known(obj, release)
-    defined = crds.node(group_of(obj), version_of(obj), kind_of(obj), release) if crds else None
-    if defined is None:
-        return _tagged(_of_api(obj, row, release), row) if row else iter(())
-    found = _walked(obj, defined)
-    # The webhooks don't look at definitions: they know the release's own types.
-    webhooks = {flaw.path for flaw in _of_api(obj, row, release) if refused(flaw, row)} if row and found else set()
-    return (flaw.but(upstream="admission") if flaw.path in webhooks else flaw for flaw in found if counts(flaw, row))
+    own = _of_api(obj, row, release) if row else []
+    found = _of_definition(obj, release, crds) if crds else None
+    if row:
+        yield from _tagged(own if found is None else _joined(found, own, row), row)
+    else:
+        yield from found or ()
+
+
+def _of_definition(obj: Object, release: Release, crds: Crds) -> list[Flaw] | None:
+    """What a definition finds wrong, None where there is none of the kind."""
+    key = group_of(obj), version_of(obj), kind_of(obj)
+    definition, node = crds.definition(*key), crds.node(*key, release)
+    if definition is None or node is None:
+        return None
+    found = _walked(obj, node)
+    if definition.status:
+        found = list(without_status(obj, found))
+    if definition.replicas:
+        found = list(with_scale(obj, found, definition.replicas))
+    return [flaw.but(by=SERVER) for flaw in found]
+
+
+def _joined(found: list[Flaw], own: list[Flaw], row: Kind) -> Iterator[Flaw]:
+    """The flaws by a definition, and those by webhooks alone; one of each place.
+
+    What the release's own API says besides is not told, for a definition may be that of a later release; but a status that is
+    deleted before anybody holds it against the definition has been before the mutating webhooks.
+    """
+    others = {flaw.path: flaw for flaw in own}
+    for flaw in found:
+        other = others.pop(flaw.path, None)
+        yield flaw.but(upstream="admission") if other and refused(other, row) else flaw
+    yield from (flaw for flaw in others.values() if flaw.by == WEBHOOKS or (row.status and flaw.path[0] == "status"))
 
 
 def of_other_releases(obj: Object, release: Release) -> Iterator[Flaw]:
@@ -44,7 +73,10 @@ def of_other_releases(obj: Object, release: Release) -> Iterator[Flaw]:
 
 
 def _of_api(obj: Object, row: Kind, release: Release) -> list[Flaw]:
-    return _walked(obj, table.of(release).node(row.type))
+    found = _walked(obj, table.of(release).node(row.type))
+    if row.status and not row.mutated and "status" in obj:
+        found = list(without_status(obj, found))
+    return list(with_scale(obj, found)) if row.scale else found
 
 
 def _walked(obj: Object, node: Node) -> list[Flaw]:
@@ -55,5 +87,10 @@ def _walked(obj: Object, node: Node) -> list[Flaw]:
 
 def _tagged(found: Iterable[Flaw], row: Kind) -> Iterator[Flaw]:
     for flaw in found:
-        if counts(flaw, row):
-            yield flaw.but(upstream="admission") if refused(flaw, row) else flaw
+        if flaw.upstream:
+            yield flaw
+        elif counts(flaw, row):
+            if refused(flaw, row):
+                yield flaw.but(upstream="admission")
+            else:
+                yield flaw.but(taken=True) if taken(flaw, row) else flaw

@@ -5,18 +5,22 @@ from __future__ import annotations
 from krm_fn.paths import as_list, as_map, get
 from krm_fn.resource import group_of, kind_of, name_of, text
 from krm_fn.schema import table
+from krm_fn.schema.constraints import every, within
 from krm_fn.schema.kinds import KINDS
 from krm_fn.schema.node import ANY, TEXT, TRUTH, WHOLE, Node, list_of, structure
-from krm_fn.schema.scalars import NUMBERS, every, matches, one_of, within
+from krm_fn.schema.scalars import INTEGERS, NUMBERS, QUANTITIES, QUANTITY, QUANTITY_FORM, judge_quantity
+from krm_fn.schema.values import checks, judges
+from krm_fn.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
+    from krm_fn.paths import Path
     from krm_fn.releases import Release
     from krm_fn.resource import Object
-    from krm_fn.schema.node import Fields, Judge
+    from krm_fn.schema.node import Fields
 
 GROUP = "apiextensions.k8s.io"
 KIND = "CustomResourceDefinition"
@@ -28,27 +32,43 @@ def defines_known_kind(crd: Object) -> bool:
     return (text(spec.get("group")), text(get(spec, ("names", "kind")))) in {(row.group, row.kind) for row in KINDS}
 
 
+class Definition(Value):
+    """What a CustomResourceDefinition says of one version of a kind.
+
+    `name` is the definition's; `status` is True where the status is a subresource, `replicas` leads to those of a scale
+    subresource.
+    """
+
+    schema: Object
+    name: str
+    status: bool = False
+    replicas: Path = ()
+
+
 class Crds:
     """The schemas of some CustomResourceDefinitions, by API group, version and kind; the first of two alike counts."""
 
     def __init__(self, objects: Iterable[Object]) -> None:
-        self._schemas: dict[tuple[str, str, str], tuple[Object, str]] = {}
+        self._found: dict[tuple[str, str, str], Definition] = {}
         self._nodes: dict[tuple[str, str, str], Node] = {}
         for obj in objects:
             if kind_of(obj) == KIND and group_of(obj) == GROUP:
                 self._add(obj)
 
     def __bool__(self) -> bool:
-        return bool(self._schemas)
+        return bool(self._found)
+
+    def definition(self, group: str, version: str, kind: str) -> Definition | None:
+        """What is said of a kind, None where no definition tells of it."""
+        return self._found.get((group, version, kind))
 
     def node(self, group: str, version: str, kind: str, release: Release) -> Node | None:
         """The schema of a kind, None where no definition tells one."""
         key = group, version, kind
-        if key not in self._schemas:
+        if key not in self._found:
             return None
         if key not in self._nodes:
-            schema, name = self._schemas[key]
-            self._nodes[key] = _root(schema, name, release)
+            self._nodes[key] = _root(self._found[key], release)
         return self._nodes[key]
 
     def _add(self, crd: Object) -> None:
@@ -58,13 +78,19 @@ class Crds:
             schema = get(version, ("schema", "openAPIV3Schema"))
             if isinstance(schema, dict) and get(version, ("served",)) is not False:
                 lax = {"x-kubernetes-preserve-unknown-fields": True} if spec.get("preserveUnknownFields") is True else {}
-                key = group, text(version.get("name")), kind
-                self._schemas.setdefault(key, ({**schema, **lax}, name_of(crd)))
+                subresources = as_map(version.get("subresources"))
+                found = Definition(
+                    schema={**schema, **lax},
+                    name=name_of(crd),
+                    status=isinstance(subresources.get("status"), dict),
+                    replicas=tuple(text(get(subresources, ("scale", "specReplicasPath"))).split(".")[1:]),
+                )
+                self._found.setdefault((group, text(version.get("name")), kind), found)
 
 
-def _root(schema: Object, name: str, release: Release) -> Node:
+def _root(found: Definition, release: Release) -> Node:
     """The schema of a whole object: the API server itself takes care of these three fields."""
-    return _structure({**schema, "x-kubernetes-embedded-resource": True}, name, release)
+    return _structure({**found.schema, "x-kubernetes-embedded-resource": True}, found.name, release)
 
 
 def _node(schema: Any, name: str, release: Release) -> Node:
@@ -75,10 +101,14 @@ def _node(schema: Any, name: str, release: Release) -> Node:
         case "object":
             return _structure(schema, name, release)
         case "array":
-            node = list_of(_node(schema.get("items"), name, release))
-            node.nullable, node.schema = schema.get("nullable") is True, name
-            return node
-    return _scalar(schema, name)
+            node = list_of(_node(schema.get("items"), name, release), checks(schema))
+        case _:
+            node = _scalar(schema)
+            if node is ANY:
+                return node
+    node.nullable, node.schema = schema.get("nullable") is True, name
+    node.listed = tuple(as_list(schema.get("enum")))
+    return node
 
 
 # Type in a schema: the words for it, and what Python has for it.
@@ -90,21 +120,18 @@ SCALARS = {
 }
 
 
-def _scalar(schema: Object, name: str) -> Node:
+def _scalar(schema: Object) -> Node:
     """The node of a schema of a scalar; one that tells no type takes anything."""
     either = schema.get("x-kubernetes-int-or-string") is True
+    if either and text(schema.get("pattern")).strip("^$") == QUANTITY_FORM:
+        return Node(QUANTITY, accepts=QUANTITIES, judge=every((judge_quantity, *judges({**schema, "pattern": None}))))
     found = ("an integer or text", TEXT | WHOLE) if either else SCALARS.get(text(schema.get("type")))
     if found is None:
         return ANY
     expected, types = found
-    judge = every(_judges(schema))
-    nullable = schema.get("nullable") is True
-    if judge is None:
-        node = Node(expected, plain=types, nullable=nullable)
-    else:
-        node = Node(expected, accepts=types, judge=judge, nullable=nullable)
-    node.schema = name
-    return node
+    bounds = INTEGERS["int32" if schema.get("format") == "int32" else "int64"]
+    judge = every((within(*bounds) if int in types and float not in types else None, *judges(schema)))
+    return Node(expected, accepts=types, judge=judge) if judge else Node(expected, plain=types)
 
 
 def _structure(schema: Object, name: str, release: Release) -> Node:
@@ -117,7 +144,9 @@ def _structure(schema: Object, name: str, release: Release) -> Node:
         required = tuple(key for key in as_list(schema.get("required")) if isinstance(key, str))
         return fields, required, _others(schema, name, release)
 
-    return structure(opened, nullable=schema.get("nullable") is True, schema=name)
+    node = structure(opened, schema=name)
+    node.nullable, node.checks = schema.get("nullable") is True, tuple(checks(schema))
+    return node
 
 
 def _others(schema: Object, name: str, release: Release) -> Node | None:
@@ -128,24 +157,3 @@ def _others(schema: Object, name: str, release: Release) -> Node | None:
     if isinstance(more, dict):
         return _node(more, name, release)
     return ANY if more is True else None
-
-
-def _judges(schema: Object) -> Iterable[Judge | None]:
-    """What a schema asks of a scalar besides its type."""
-    if isinstance(schema.get("enum"), list):
-        yield one_of(schema["enum"])
-    low, high = _bound(schema.get("minimum")), _bound(schema.get("maximum"))
-    if low is not None or high is not None:
-        yield _numeric(low, high)
-    if isinstance(schema.get("pattern"), str):
-        yield matches(schema["pattern"])
-
-
-def _bound(value: object) -> float | None:
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
-
-
-def _numeric(low: float | None, high: float | None) -> Judge:
-    """Bounds, for numbers only: a text may stand in the same place."""
-    judge = within(low, high)
-    return lambda value, path: judge(value, path) if isinstance(value, int | float) else None

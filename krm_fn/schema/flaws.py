@@ -23,7 +23,14 @@ UNQUOTED = "unquoted"  # a quantity that Go reads and the CustomResourceDefiniti
 NUMBER = "number"  # a number as a quantity, where the webhooks of a release take text only
 MISSING = "missing"  # a required field is not there
 RANGE = "range"  # a number beyond what the field holds
+COUNT = "count"  # too many or too few entries
+LENGTH = "length"  # a text that is too long or too short
 VALUE = "value"  # a text that is none of the field's
+DUPLICATE = "duplicate"  # an entry of a list that must be there once
+
+# Who refuses it alone. "" is both: the API server by the CustomResourceDefinition, and the kind's webhooks if they look there.
+SERVER = "server"
+WEBHOOKS = "webhooks"
 
 
 class Flaw(Value):
@@ -31,9 +38,10 @@ class Flaw(Value):
 
     Not every flaw names its value: what stands under an unknown field, or in the place of a map, may be secret. `proposed` is
     a value that would do. `found` and `expected` are the types in a few words (TYPE, MISSING), or `expected` the bounds or the
-    form (RANGE, VALUE); `known` the names or values that the schema has in that place; `spans` the releases, first and last,
-    that know the field (ELSEWHERE). `schema` names the CustomResourceDefinition that was read, "" where it is the release's
-    own API; `upstream` as in Finding. `more` is how many of its sort were left out after it.
+    form (RANGE, COUNT, LENGTH, VALUE); `known` the names or values that the schema has in that place; `spans` the releases,
+    first and last, that know the field (ELSEWHERE). `by` is who refuses it: SERVER, WEBHOOKS, or "" for both; `taken` is True
+    where nobody does, after all. `schema` names the CustomResourceDefinition that was read, "" where it is the release's own
+    API; `upstream` as in Finding. `more` is how many of its sort were left out after it.
     """
 
     kind: str
@@ -44,6 +52,8 @@ class Flaw(Value):
     expected: str = ""
     known: tuple[str, ...] = ()
     spans: tuple[Span, ...] = ()
+    by: str = ""
+    taken: bool = False
     schema: str = ""
     upstream: str = ""
     more: int = 0

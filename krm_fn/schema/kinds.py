@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from krm_fn.resource import group_of, kind_of, text
-from krm_fn.schema.flaws import ELSEWHERE, MISSING, NULL, NUMBER, RANGE, TYPE, UNKNOWN, UNQUOTED
+from krm_fn.schema.flaws import ELSEWHERE, MISSING, NULL, NUMBER, RANGE, SERVER, TYPE, UNKNOWN, UNQUOTED, WEBHOOKS
 from krm_fn.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from krm_fn.releases import Release, Version
     from krm_fn.resource import Object
     from krm_fn.schema.flaws import Flaw
 
 CORE, INSTANCETYPE, POOL = "kubevirt.io", "instancetype.kubevirt.io", "pool.kubevirt.io"
 FILLED = frozenset(("text", "an integer", "a number", "true or false"))
+POOL_TEMPLATE = ("spec", "virtualMachineTemplate")
 OBJECT_KEYS = ("apiVersion", "kind", "metadata", "spec", "status")
 
 
@@ -21,8 +24,11 @@ class Kind(Value):
     """A kind in the API versions and releases that serve it: its `type` in the table of types.
 
     `strict`: its webhooks hold the spec against KubeVirt's own schema, which takes no unknown field; the others only decode the
-    object. `always`: fields of other releases are reported in every mode, since rendering reads this kind.
-    upstream: pkg/util/openapi/openapi.go:Validate; it looks for `v1.<Kind>Spec`, and finds none for the other groups' kinds
+    object. `mutated`: a mutating webhook writes the object anew before the API server holds it against the
+    CustomResourceDefinition. `status`: its status is a subresource, so the API server deletes it from what users write.
+    `scale`: so are its replicas. `always`: fields of other releases are reported in every mode, for rendering reads the kind.
+    upstream: pkg/util/openapi/openapi.go:Validate; it looks for `v1.<Kind>Spec`, and finds none for the other groups' kinds;
+    pkg/virt-operator/resource/generate/components/crds.go, webhooks.go
     """
 
     group: str
@@ -30,41 +36,41 @@ class Kind(Value):
     kind: str
     type: str
     strict: bool = False
+    mutated: bool = False
+    status: bool = False
+    scale: bool = False
     always: bool = False
     since: Version = ()
     until: Version = ()
 
 
-V1 = ("v1", "v1alpha3")
+def _core(kind: str, **others: Any) -> Kind:
+    return Kind(group=CORE, versions=("v1", "v1alpha3"), kind=kind, type=f"v1.{kind}", strict=True, **others)
+
+
+def _pool(versions: tuple[str, ...], version: str, since: Version = (), until: Version = ()) -> Kind:
+    kind = "VirtualMachinePool"
+    return Kind(
+        group=POOL,
+        versions=versions,
+        kind=kind,
+        type=f"{version}.{kind}",
+        status=True,
+        scale=True,
+        always=True,
+        since=since,
+        until=until,
+    )
+
+
 KINDS = (
-    Kind(group=CORE, versions=V1, kind="VirtualMachine", type="v1.VirtualMachine", strict=True, always=True),
-    Kind(group=CORE, versions=V1, kind="VirtualMachineInstance", type="v1.VirtualMachineInstance", strict=True),
-    Kind(
-        group=CORE,
-        versions=V1,
-        kind="VirtualMachineInstanceReplicaSet",
-        type="v1.VirtualMachineInstanceReplicaSet",
-        strict=True,
-    ),
-    Kind(group=CORE, versions=V1, kind="VirtualMachineInstancePreset", type="v1.VirtualMachineInstancePreset", strict=True),
-    Kind(group=CORE, versions=V1, kind="KubeVirt", type="v1.KubeVirt", strict=True),
-    Kind(
-        group=POOL,
-        versions=("v1alpha1",),
-        kind="VirtualMachinePool",
-        type="v1alpha1.VirtualMachinePool",
-        always=True,
-        until=(1, 7),
-    ),
-    # From 1.7 on one schema serves both versions.
-    Kind(
-        group=POOL,
-        versions=("v1alpha1", "v1beta1"),
-        kind="VirtualMachinePool",
-        type="v1beta1.VirtualMachinePool",
-        always=True,
-        since=(1, 7),
-    ),
+    _core("VirtualMachine", mutated=True, status=True, always=True),
+    _core("VirtualMachineInstance", mutated=True),
+    _core("VirtualMachineInstanceReplicaSet", status=True, scale=True),
+    _core("VirtualMachineInstancePreset"),
+    _core("KubeVirt", status=True),
+    _pool(("v1alpha1",), "v1alpha1", until=(1, 7)),
+    _pool(("v1alpha1", "v1beta1"), "v1beta1", since=(1, 7)),  # from 1.7 on one schema serves both versions
     # One schema served all versions; the alpha ones until 1.5.
     *(
         Kind(group=INSTANCETYPE, versions=versions, kind=kind, type=f"v1beta1.{kind}", always=True, until=until)
@@ -97,32 +103,55 @@ def kind_known(obj: Object, release: Release) -> Kind | None:
     return None
 
 
-def counts(flaw: Flaw, row: Kind | None) -> bool:
-    """False for what is no flaw in an object of the kind.
+def counts(flaw: Flaw, row: Kind) -> bool:
+    """False for what is no flaw in an object of the kind, as nobody minds it.
 
-    The API server drops strange fields of a status from what users write, whatever they hold; and webhooks that only decode an
-    object read whole numbers as quantities.
+    Of a status that is a subresource the API server minds strange fields only, since it deletes the rest; a mutating webhook
+    has seen it before. A number that is no quantity to the CustomResourceDefinition is one to Go, and where a mutating webhook
+    writes the object anew, it writes it as text.
+    upstream: pkg/virt-api/webhooks/mutating-webhook/mutators/vm-mutator.go:Mutate, vmi-mutator.go:Mutate
     """
-    if flaw.path[0] == "status" and flaw.kind in (UNKNOWN, ELSEWHERE):
-        return False
-    return flaw.kind != NUMBER or row is None or row.strict or isinstance(flaw.current, float)
+    if row.status and flaw.path[0] == "status" and flaw.kind not in (UNKNOWN, ELSEWHERE):
+        return row.mutated and refused(flaw, row)
+    if _is_rewritten(flaw, row):
+        return isinstance(flaw.current, str)
+    if flaw.by == WEBHOOKS and (flaw.kind == NUMBER or flaw.current is None):
+        return row.strict  # what is only decoded may hold null anywhere, and numbers as quantities
+    return True
+
+
+def taken(flaw: Flaw, row: Kind) -> bool:
+    """True for a flaw for which nobody refuses the object after all.
+
+    These are quantities with blanks around them, which a mutating webhook writes anew, and what only webhooks would refuse
+    that don't look there. The template of a pool counts as refused, for its VMs are.
+    """
+    if _is_rewritten(flaw, row):
+        return True
+    return flaw.by == WEBHOOKS and flaw.path[:2] != POOL_TEMPLATE and flaw.path[0] != "metadata" and not refused(flaw, row)
+
+
+def _is_rewritten(flaw: Flaw, row: Kind) -> bool:
+    return flaw.kind == UNQUOTED and flaw.by == SERVER and row.mutated
 
 
 def refused(flaw: Flaw, row: Kind) -> bool:
     """True where the webhooks of the kind refuse an object for this flaw.
 
-    What they only decode, they refuse for wrong types; nobody there minds an unquoted quantity, and null never comes there.
+    What they only decode, they refuse for wrong types. Null never comes there.
     upstream: pkg/util/webhooks/webhooks.go:ValidateSchema, github.com/go-openapi/validate/object_validator.go
     """
     top = flaw.path[0]
+    if flaw.by == SERVER:
+        return False
     if len(flaw.path) == 1 and flaw.kind in (UNKNOWN, ELSEWHERE, MISSING):
         return top == "spec" if flaw.kind == MISSING else top not in OBJECT_KEYS
-    if isinstance(flaw.current, float) and isinstance(flaw.proposed, int):
-        return False  # the API server writes 2.0 as 2 before a webhook sees it
+    if row.status and not row.mutated and top == "status":
+        return False  # it is deleted before a webhook sees it
     if row.strict and top in ("spec", "status"):
         # upstream takes these two for keywords of the schema itself, and lets a status hold anything
         passed = flaw.kind in (UNKNOWN, ELSEWHERE) and (top == "status" or flaw.path[-1] in ("$schema", "id"))
         # its schema has a default for these, and fills them in before it asks what is missing
         filled = flaw.kind == MISSING and flaw.expected in FILLED
-        return not (passed or filled) and flaw.kind not in (UNQUOTED, NULL)
+        return not (passed or filled) and flaw.kind != NULL
     return flaw.kind in (TYPE, RANGE) and flaw.current is not None  # null in a list is nothing to Go

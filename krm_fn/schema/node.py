@@ -7,18 +7,27 @@ from __future__ import annotations
 
 from krm_fn.findings import UNSET
 from krm_fn.limits import Limited
-from krm_fn.schema.flaws import ELSEWHERE, MISSING, NULL, TYPE, UNKNOWN, Flaw, sort
+from krm_fn.paths import is_whole
+from krm_fn.schema.flaws import ELSEWHERE, MISSING, NULL, SERVER, TYPE, UNKNOWN, VALUE, WEBHOOKS, Flaw, sort
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
+    from collections.abc import Callable, Iterable
+    from typing import Any, Protocol
 
     from krm_fn.paths import Path
     from krm_fn.schema.flaws import Span
+    from krm_fn.schema.lists import Check
 
     Judge = Callable[[Any, Path], Flaw | None]
     Fields = dict[str, "Node"]
+
+    class Found(Protocol):
+        """Where flaws are added, as `Limited` takes them."""
+
+        def takes(self, sort: object) -> bool: ...
+        def add(self, found: Flaw) -> None: ...
+
 
 NOTHING: frozenset[type] = frozenset()
 ALL: frozenset[type] = frozenset((str, int, float, bool, type(None), dict, list))
@@ -38,18 +47,27 @@ WORDS: dict[type, str] = {
 class Node:
     """What may stand at one place.
 
-    `expected` words the type. `plain` are the Python types of which every value is right. Others of `accepts` go to `judge`. A
-    place `of_map` has `fields` (opened when they are first needed), `required` names, and `values` for all other keys; one of
-    `items` is a list. `spans` tells which releases know a field of that name here, and `schema` whose schema this is.
+    `expected` words the type. `plain` are the Python types of which every value is right. Others of `accepts` go to `judge`,
+    which asks what the API server does, and to `hook`, which asks what the webhooks do. A place `of_map` has `fields` (opened
+    when they are first needed), `required` names, and `values` for all other keys; one of `items` is a list. `checks` ask
+    something of a map or list as a whole. `lax` says what the API server passes over: "open" other keys, "free" all that
+    stands in the map. A `nullable` place takes null, unless that is none of the values that it lists; `nonnull` is one whose
+    null webhooks refuse all the same.
+    `spans` tells which releases know a field of that name here, and `schema` whose schema this is.
     """
 
     __slots__ = (
         "_fields",
         "_open",
         "accepts",
+        "checks",
         "expected",
+        "hook",
         "items",
         "judge",
+        "lax",
+        "listed",
+        "nonnull",
         "nullable",
         "of_map",
         "plain",
@@ -66,9 +84,13 @@ class Node:
         plain: frozenset[type] = NOTHING,
         accepts: frozenset[type] = NOTHING,
         judge: Judge | None = None,
-        nullable: bool = False,
+        hook: Judge | None = None,
     ) -> None:
-        self.expected, self.plain, self.accepts, self.judge, self.nullable = expected, plain, accepts, judge, nullable
+        self.expected, self.plain, self.accepts, self.judge, self.hook = expected, plain, accepts, judge, hook
+        self.nullable = self.nonnull = False
+        self.listed: tuple[Any, ...] = ()
+        self.lax = ""
+        self.checks: tuple[Check, ...] = ()
         self.of_map = False
         self.required: tuple[str, ...] = ()
         self.values: Node | None = None
@@ -77,6 +99,14 @@ class Node:
         self.spans: Callable[[str], tuple[Span, ...]] | None = None
         self._fields: Fields | None = None
         self._open: Callable[[], tuple[Fields, tuple[str, ...], Node | None]] | None = None
+
+    def verdict(self, value: Any, path: Path) -> Flaw | None:
+        """What is wrong with a scalar of one of the types in `accepts`, and who refuses it."""
+        flaw = self.judge(value, path) if self.judge else None
+        other = self.hook(value, path) if self.hook else None
+        if flaw is None or other is None:
+            return other.but(by=WEBHOOKS) if other else flaw and flaw.but(by=SERVER)
+        return flaw
 
     @property
     def fields(self) -> Fields:
@@ -89,10 +119,10 @@ class Node:
 ANY = Node("any value", plain=ALL)
 
 
-def list_of(items: Node) -> Node:
+def list_of(items: Node, checks: Iterable[Check] = ()) -> Node:
     """A list of which each item is as `items` says."""
     node = Node("a list")
-    node.items = items
+    node.items, node.checks = items, tuple(checks)
     return node
 
 
@@ -104,48 +134,90 @@ def map_of(values: Node) -> Node:
 def structure(
     opened: Callable[[], tuple[Fields, tuple[str, ...], Node | None]],
     *,
-    nullable: bool = False,
     schema: str = "",
     spans: Callable[[str], tuple[Span, ...]] | None = None,
 ) -> Node:
     """A map with fields; `opened` gives them, the names of the required ones, and what all other keys may hold."""
-    node = Node("a map", nullable=nullable)
+    node = Node("a map")
     node.of_map, node.schema, node.spans, node._open = True, schema, spans, opened  # noqa: SLF001  still being made
     return node
 
 
-def walk(value: Any, node: Node, path: Path, found: Limited) -> None:
+class OfWebhooks:
+    """What is found where the API server passes everything: only webhooks refuse it."""
+
+    __slots__ = ("_found", "takes")
+
+    def __init__(self, found: Found) -> None:
+        self._found, self.takes = found, found.takes
+
+    def add(self, found: Flaw) -> None:
+        self._found.add(found.but(by=WEBHOOKS))
+
+
+def walk(value: Any, node: Node, path: Path, found: Found) -> None:
     """Add what is wrong with a value, and below it, to `found`."""
     kind = type(value)
     if kind is dict and node.of_map:
-        _walk_map(value, node, path, found)
+        _walk_map(value, node, path, OfWebhooks(found) if node.lax == "free" else found)
     elif kind is list and node.items is not None:
-        items, plain = node.items, node.items.plain
-        for index, each in enumerate(value):
-            if type(each) not in plain:
-                walk(each, items, (*path, index), found)
+        _walk_list(value, node, path, found)
     elif kind in node.accepts:
-        flaw = node.judge(value, path) if node.judge else None
+        flaw = node.verdict(value, path)
         if flaw is not None and found.takes(sort(flaw.kind, path)):
             found.add(flaw.but(schema=node.schema))
-    elif kind not in node.plain and not (value is None and node.nullable) and found.takes(sort(TYPE, path)):
-        found.add(_wrong_type(value, node, path))
+    elif kind is float and int in node.accepts and is_whole(value):
+        walk(int(value), node, path, found)
+    elif kind not in node.plain:
+        by = WEBHOOKS if value is None and node.nullable else ""
+        if (not by or node.nonnull) and found.takes(sort(TYPE, path)):
+            found.add(_wrong_type(value, node, path).but(by=by))
 
 
-def _walk_map(value: dict[Any, Any], node: Node, path: Path, found: Limited) -> None:
+def _walk_list(value: list[Any], node: Node, path: Path, found: Found) -> None:
+    items = node.items or ANY
+    for index, each in enumerate(value):
+        if type(each) not in items.plain:
+            walk(each, items, (*path, index), found)
+    if node.checks:
+        _check(value, node, path, found)
+
+
+def _walk_map(value: dict[Any, Any], node: Node, path: Path, found: Found) -> None:
     fields = node.fields
     for key, below in value.items():
         place = fields.get(key) or node.values
         if place is None:
             _add_unknown(node, (*path, str(key)), found)
         elif below is None:
-            if _may_be_meant(place) and key not in node.required and found.takes(sort(NULL, at := (*path, str(key)))):
-                found.add(_wrong_type(None, place, at).but(kind=NULL))
+            _walk_null(place, (*path, str(key)), found, required=key in node.required)
         elif type(below) not in place.plain:
             walk(below, place, (*path, str(key)), found)
     for name in node.required:
-        if value.get(name) is None:
+        if value.get(name) is None and not (name in value and fields.get(name, ANY).nullable):
             _miss(name, node, path, found)
+    if node.checks:
+        _check(value, node, path, found)
+
+
+def _check(value: Any, node: Node, path: Path, found: Found) -> None:
+    """Ask what is asked of a map or list as a whole; webhooks ask nothing of that sort."""
+    for check in node.checks:
+        for flaw in check(value, path):
+            if found.takes(sort(flaw.kind, flaw.path)):
+                found.add(flaw.but(schema=node.schema, by=SERVER))
+
+
+def _walk_null(place: Node, path: Path, found: Found, *, required: bool) -> None:
+    """The API server keeps null where it may be, and asks whether it is listed like any value; elsewhere it drops it."""
+    if place.nullable and place.listed and None not in place.listed and found.takes(sort(VALUE, path)):
+        known = tuple(map(str, place.listed))
+        found.add(Flaw(kind=VALUE, path=path, current=None, known=known, by=SERVER, schema=place.schema))
+    elif place.nullable or isinstance(found, OfWebhooks):
+        if (place.nonnull or not place.nullable) and found.takes(sort(TYPE, path)):
+            found.add(_wrong_type(None, place, path).but(by=WEBHOOKS))
+    elif not required and _may_be_meant(place) and found.takes(sort(NULL, path)):
+        found.add(_wrong_type(None, place, path).but(kind=NULL))
 
 
 def _may_be_meant(place: Node) -> bool:
@@ -159,18 +231,19 @@ def _may_be_meant(place: Node) -> bool:
     return place.fields is not None and place.values is None and not place.required  # asking for the fields fills in the rest
 
 
-def _miss(name: str, node: Node, path: Path, found: Limited) -> None:
+def _miss(name: str, node: Node, path: Path, found: Found) -> None:
     at = (*path, name)
     if found.takes(sort(MISSING, at)):
         place = node.fields.get(name, ANY)
         found.add(Flaw(kind=MISSING, path=at, proposed=_least(place), expected=place.expected, schema=node.schema))
 
 
-def _add_unknown(node: Node, path: Path, found: Limited) -> None:
+def _add_unknown(node: Node, path: Path, found: Found) -> None:
     spans = node.spans(str(path[-1])) if node.spans else ()
     kind = ELSEWHERE if spans else UNKNOWN
     if found.takes(sort(kind, path)):
-        found.add(Flaw(kind=kind, path=path, known=tuple(node.fields), spans=spans, schema=node.schema))
+        by = WEBHOOKS if node.lax else ""
+        found.add(Flaw(kind=kind, path=path, known=tuple(node.fields), spans=spans, schema=node.schema, by=by))
 
 
 def _least(node: Node) -> Any:
@@ -205,11 +278,9 @@ def _converted(value: Any, node: Node) -> Any:
 
 
 def _respelled(value: Any) -> list[Any]:
-    """What quoted text may have been meant to be, and `2.0`. What else a number or a truth value was written as is gone."""
+    """What quoted text may have been meant to be. What else a number or a truth value was written as is gone."""
     if value in ("true", "false"):
         return [value == "true"]
-    if isinstance(value, float) and value.is_integer():
-        return [int(value)]
     digits = value.removeprefix("-") if isinstance(value, str) else ""
     return [int(value)] if digits.isascii() and digits.isdigit() and len(digits) < 20 else []
 

@@ -1,9 +1,15 @@
-"""The nodes of scalars, by the words that the table of types uses; what judges their values."""
+"""The nodes of scalars, by the words that the table of types uses: what the API server asks of them, and what webhooks ask.
+
+The API server goes by the CustomResourceDefinition. KubeVirt's webhooks decode the object with Go, whose integers have other
+bounds, and whose durations and times have forms of their own.
+"""
 
 from __future__ import annotations
 
+from krm_fn.paths import is_whole
 from krm_fn.quantity import parse
-from krm_fn.schema.flaws import NUMBER, RANGE, TYPE, UNQUOTED, VALUE, Flaw
+from krm_fn.schema.constraints import every, within
+from krm_fn.schema.flaws import NUMBER, TYPE, UNQUOTED, Flaw
 from krm_fn.schema.node import ANY, TEXT, TRUTH, WHOLE, Node
 
 TYPE_CHECKING = False
@@ -14,166 +20,154 @@ if TYPE_CHECKING:
     from krm_fn.paths import Path
     from krm_fn.schema.node import Judge
 
-# What Go's integers hold.
-BOUNDS = {
+# What each integer of Go's holds.
+INTEGERS = {
+    "int": (-(2**63), 2**63 - 1),
     "int32": (-(2**31), 2**31 - 1),
     "int64": (-(2**63), 2**63 - 1),
+    "uint": (0, 2**64 - 1),
+    "uint8": (0, 2**8 - 1),
     "uint32": (0, 2**32 - 1),
     "uint64": (0, 2**64 - 1),
-    "integer": (-(2**63), 2**63 - 1),
 }
+# The format that CustomResourceDefinitions give to fields of these, where they say nothing else; to others they give none.
+FORMATS = {"int32": "int32", "uint32": "int32", "int64": "int64", "uint64": "int64"}
 NUMBERS = frozenset((int, float))
 QUANTITIES = frozenset((str, int, float))
 BINARY_SUFFIXES = frozenset(("Ki", "Mi", "Gi", "Ti", "Pi", "Ei"))
 DECIMAL_SUFFIXES = frozenset("numkMGTPE")
 QUANTITY = "a quantity such as 4Gi or 500m"
+# As CustomResourceDefinitions have it.
+QUANTITY_FORM = (
+    r"(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?"
+)
 DURATION = "a duration such as 90s or 1h30m"
 TIME = "a time such as 2024-05-01T12:00:00Z"
-# What Go's time.ParseDuration reads, and its time.Parse as RFC 3339.
+# What Go's time.ParseDuration reads.
 DURATION_FORM = r"[-+]?(0|((\d+\.?\d*|\.\d+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h))+)"
-TIME_FORM = (
-    r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?(Z|[-+]([01]\d|2[0-3]):[0-5]\d)"
-)
-
-
-def within(low: float | None, high: float | None) -> Judge:
-    """Refuses numbers below `low` and above `high`; None is no bound."""
-
-    def judge(value: Any, path: Path) -> Flaw | None:
-        if (low is None or value >= low) and (high is None or value <= high):
-            return None
-        return Flaw(kind=RANGE, path=path, current=value, expected=_bounds(low, high))
-
-    return judge
-
-
-def _bounds(low: float | None, high: float | None) -> str:
-    if low is None or high is None:
-        return f"at least {low}" if high is None else f"at most {high}"
-    return f"{low} to {high}"
-
-
-def one_of(values: Iterable[Any]) -> Judge:
-    """Refuses what is none of the values."""
-    known = tuple(values)
-
-    def judge(value: Any, path: Path) -> Flaw | None:
-        if value in known:
-            return None
-        return Flaw(kind=VALUE, path=path, current=value, known=tuple(map(str, known)))
-
-    return judge
-
-
-def matches(pattern: str) -> Judge | None:
-    """Refuses texts that the regular expression doesn't find itself in; None for one that is none to Python."""
-    import re  # only where a schema has a pattern
-
-    # In Go `$` is the very end of the text, in Python a line break may follow.
-    whole = pattern[:-1] + r"\Z" if pattern.endswith("$") and not pattern.endswith(r"\$") else pattern
-    try:
-        found = re.compile(whole)
-    except (re.error, OverflowError, RecursionError):
-        return None
-
-    def judge(value: Any, path: Path) -> Flaw | None:
-        if not isinstance(value, str) or found.search(value):
-            return None
-        return Flaw(kind=VALUE, path=path, current=value, expected=f"text of the form {pattern}")
-
-    return judge
-
-
-def every(judges: Iterable[Judge | None]) -> Judge | None:
-    """The first complaint of several; None where there is no judge."""
-    kept = tuple(judge for judge in judges if judge is not None)
-    if len(kept) < 2:
-        return kept[0] if kept else None
-    return lambda value, path: next((flaw for flaw in (judge(value, path) for judge in kept) if flaw), None)
+# The blanks that Go cuts off and that JSON writes as they are.
+BLANKS = " \u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
 
 
 def judge_quantity(value: Any, path: Path) -> Flaw | None:
-    """Refuses texts that are no quantity, and fractions that are not written as text.
+    """Refuses what the CustomResourceDefinition takes for no quantity: it takes text of one form, and integers.
 
-    Go would read the fraction, but the CustomResourceDefinition takes integers and text only.
+    Go would read fractions, larger numbers, and text with blanks around it.
     """
-    if type(value) is int:
-        return None
-    if type(value) is float:
+    if isinstance(value, int | float):
+        low, high = INTEGERS["int64"]
+        if low <= value <= high if isinstance(value, int) else is_whole(value):
+            return None
         return _bare(UNQUOTED, value, path)
-    body = value[:-2] if value[-2:] in BINARY_SUFFIXES else value[:-1] if value[-1:] in DECIMAL_SUFFIXES else value
-    if (body.isascii() and body.isdigit() and len(body) < 20) or parse(value) is not None:
+    if is_quantity(value):
         return None
-    kind = TYPE if parse(value.strip()) is None else UNQUOTED  # Go cuts the blanks around it off
+    bare = value.strip(BLANKS)
+    if is_quantity(bare) and parse(bare) is not None:
+        found = "a quantity with blanks around it"
+        return Flaw(kind=UNQUOTED, path=path, current=value, proposed=bare, found=found, expected="one without them")
     squeezed = value.replace(" ", "")
-    proposed = {"proposed": squeezed} if squeezed != value and parse(squeezed) is not None else {}
+    proposed = {"proposed": squeezed} if is_quantity(squeezed) else {}
+    kind = TYPE if parse(bare) is None else UNQUOTED
     return Flaw(kind=kind, path=path, current=value, found="text", expected=QUANTITY, **proposed)
+
+
+def is_quantity(text: str) -> bool:
+    """True for text of the form that CustomResourceDefinitions ask of quantities."""
+    body = text[:-2] if text[-2:] in BINARY_SUFFIXES else text[:-1] if text[-1:] in DECIMAL_SUFFIXES else text
+    if body.isascii() and body.isdigit():
+        return True
+    import re  # only where there is an odd one
+
+    return re.fullmatch(QUANTITY_FORM, text) is not None
+
+
+def judge_for_go(value: Any, path: Path) -> Flaw | None:
+    """Refuses text that Go reads no quantity from."""
+    if not isinstance(value, str) or parse(value.strip(BLANKS)) is not None:
+        return None
+    return Flaw(kind=TYPE, path=path, current=value, found="text", expected=QUANTITY)
 
 
 def judge_quoted(value: Any, path: Path) -> Flaw | None:
     """Refuses numbers, too."""
-    return judge_quantity(value, path) if isinstance(value, str) else _bare(NUMBER, value, path)
+    return judge_for_go(value, path) if isinstance(value, str) else _bare(NUMBER, value, path)
 
 
 def _bare(kind: str, value: float, path: Path) -> Flaw:
     return Flaw(kind=kind, path=path, current=value, proposed=str(value), found="a number", expected="a quantity in quotes")
 
 
-def reads(form: str, expected: str) -> Judge:
-    """Refuses texts that Go doesn't read, as they are not of the form."""
+def judge_duration(value: Any, path: Path) -> Flaw | None:
+    """Refuses text that Go reads no duration from."""
+    import re  # only where an object has one
 
-    def judge(value: Any, path: Path) -> Flaw | None:
-        import re  # only where an object has one
-
-        if re.fullmatch(form, value, re.ASCII):
-            return None
-        return Flaw(kind=TYPE, path=path, current=value, found="text", expected=expected)
-
-    return judge
+    if re.fullmatch(DURATION_FORM, value, re.ASCII):
+        return None
+    return Flaw(kind=TYPE, path=path, current=value, found="text", expected=DURATION)
 
 
-def text(*, judge: Judge | None = None, nullable: bool = False) -> Node:
-    """A text."""
-    if judge is None:
-        return Node("text", plain=TEXT, nullable=nullable)
-    return Node("text", accepts=TEXT, judge=judge, nullable=nullable)
+def judge_time(value: Any, path: Path) -> Flaw | None:
+    """Refuses text that is no time to a CustomResourceDefinition. A list it takes: upstream looks for text only.
+
+    upstream: k8s.io/kube-openapi/pkg/validation/validate/type.go:Validate
+    """
+    from krm_fn.schema.formats import is_date_time  # only where an object has one
+
+    if isinstance(value, list) or is_date_time(value):
+        return None
+    return Flaw(kind=TYPE, path=path, current=value, found="text", expected=TIME)
 
 
-def number(word: str, *, judge: Judge | None = None, nullable: bool = False) -> Node:
-    """A number: `number`, or an integer of a word of BOUNDS. `judge` looks at it besides."""
-    if word == "number":
-        plain = NUMBERS if judge is None else frozenset[type]()
-        return Node("a number", plain=plain, accepts=NUMBERS, judge=judge, nullable=nullable)
-    return Node("an integer", accepts=WHOLE, judge=every((within(*BOUNDS[word]), judge)), nullable=nullable)
+def judge_go_time(value: Any, path: Path) -> Flaw | None:
+    """Refuses what Go reads no time from."""
+    from krm_fn.schema.formats import is_go_time
+
+    if isinstance(value, list):
+        return Flaw(kind=TYPE, path=path, found="a list", expected=TIME)
+    return None if is_go_time(value) else Flaw(kind=TYPE, path=path, current=value, found="text", expected=TIME)
 
 
-# Words whose values are always judged: what is expected, as which types of Python, by which judge.
-JUDGED = {
-    "quantity": (QUANTITY, QUANTITIES, judge_quantity),
-    "bare-quantity": (QUANTITY, QUANTITIES, judge_quantity),
-    "quoted-quantity": (QUANTITY, QUANTITIES, judge_quoted),
-    "duration": (DURATION, TEXT, reads(DURATION_FORM, DURATION)),
-    "time": (TIME, TEXT, reads(TIME_FORM, TIME)),
+# Words whose values are always judged: what is expected, as which types of Python, by which judges: the API server's, Go's.
+JUDGED: dict[str, tuple[str, frozenset[type], Judge | None, Judge | None]] = {
+    "quantity": (QUANTITY, QUANTITIES, judge_quantity, judge_for_go),
+    "bare-quantity": (QUANTITY, QUANTITIES, judge_quantity, judge_for_go),
+    "quoted-quantity": (QUANTITY, QUANTITIES, judge_quantity, judge_quoted),
+    "duration": (DURATION, TEXT, None, judge_duration),
+    "time": (TIME, TEXT | {list}, judge_time, judge_go_time),
+    "int-or-string": ("an integer or text", TEXT | WHOLE, within(*INTEGERS["int64"]), within(*INTEGERS["int32"])),
+}
+# Words of which any value of their types is right.
+PLAIN = {
+    "string": ("text", TEXT),
+    "boolean": ("true or false", TRUTH),
+    "number": ("a number", NUMBERS),
 }
 
 
-def scalar(word: str, judge: Judge | None = None) -> Node:
-    """The node of a word of the table; `judge` looks at the values besides. A `?` at the end lets null pass.
+def scalar(word: str, judges: Iterable[Judge | None] = (), webhooks: Iterable[Judge | None] = ()) -> Node:
+    """The node of a word of the table that is no integer; `judges` look at the values besides, and `webhooks` only in webhooks.
 
     Raises: KeyError for a word that is none.
     """
-    name, nullable = word.removesuffix("?"), word.endswith("?")
-    if name in JUDGED:
-        expected, types, own = JUDGED[name]
-        return Node(expected, accepts=types, judge=own, nullable=nullable)
-    match name:
-        case "string":
-            return text(judge=judge, nullable=nullable)
-        case "boolean":
-            return Node("true or false", plain=TRUTH, nullable=nullable)
-        case "int-or-string":
-            return Node("an integer or text", plain=TEXT, accepts=WHOLE, judge=within(*BOUNDS["int32"]), nullable=nullable)
-        case "any":
-            return ANY
-        case _:
-            return number(name, judge=judge, nullable=nullable)
+    if word == "any":
+        return ANY
+    if word in PLAIN:
+        (expected, types), first, second = PLAIN[word], None, None
+    else:
+        expected, types, first, second = JUDGED[word]
+    judge, hook = every((first, *judges)), every((second, *webhooks))
+    return Node(expected, accepts=types, judge=judge, hook=hook) if judge or hook else Node(expected, plain=types)
+
+
+def integer(word: str, format: str, low: int | None, high: int | None) -> Node:  # noqa: A002  a definition's own word
+    """The node of an integer of Go's; `format`, "" for none, `low` and `high` are those of the CustomResourceDefinition."""
+    least, most = INTEGERS[format or "int64"]
+    least, most = least if low is None else low, most if high is None else high
+    go_least, go_most = INTEGERS[word]
+    words = f"{max(least, go_least)} to {min(most, go_most)}"
+    return Node(
+        "an integer",
+        accepts=WHOLE,
+        judge=within(least, most, words=words),
+        hook=within(go_least, go_most, words=words),
+    )

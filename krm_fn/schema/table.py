@@ -4,24 +4,37 @@ All of it stands in `api.txt`, made by `scripts/make_schema.py`. A type is decod
 is a type, a line one form of one of its fields:
 
     [v1.CPU]
-    cores uint32                        in all releases
-    imagePullPolicy string enum=Always|IfNotPresent|Never
+    cores uint32                        in all releases; as Go has it
     deviceName! 1.4-1.5 string          required; the releases that know the field in this form, `1.6-` up to the newest
-    diag288 1.5.1- v1.Diag288Watchdog   since a patch release; `1.6-1.6.3` up to one
+    memoryOvercommit 1.4-1.6.3 int      up to a patch release, or since one: `1.5.1-`
     features [v1.CPUFeature]            a list
-    accessModes [string] enum=A|B       a list whose items are constrained
     limits {quantity}                   a map of any keys
     status v1.VirtualMachineStatus?     may be null
-    requests {bare-quantity}            a quantity that may be a number in releases, too, whose webhooks want text elsewhere
     * any                               all other keys
+
+What else the CustomResourceDefinition of the release asks stands behind the type, by the names that it has there:
+
+    rebootPolicy string enum=Reboot|Terminate
+    users [string] set                  each entry once
+    resourceClaims [core.PodResourceClaim] keys=name         each of these keys once
+    disks [v1.Disk] maxItems=256        about the list; what is not about lists is about what stands in them
+    checksum uint32 format=int64        where a number's format is not the one that follows from Go's type; `format=` is none
+    path! string rule=self.startsWith('/')                   a CEL rule, without blanks
+    metadata meta.ObjectMeta? free      nobody but the webhooks looks into the map, `open` at other keys in it
+    imagePullPolicy string webhooks:enum=Always|Never        what only the webhooks ask
+    tdx v1.TDXConfiguration? webhooks:nonnull                who don't take null though the API server does
+
+Two words are only for amounts in releases whose webhooks want them as text: `bare-quantity` is one that may be a number there.
 """
 
 from __future__ import annotations
 
 from krm_fn.releases import NEWEST_PATCH
 from krm_fn.schema import FILE
+from krm_fn.schema.constraints import JUDGES
+from krm_fn.schema.lists import keyed, numbered, unique
 from krm_fn.schema.node import list_of, map_of, structure
-from krm_fn.schema.scalars import every, matches, one_of, scalar, within
+from krm_fn.schema.scalars import FORMATS, INTEGERS, integer, scalar
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,6 +42,7 @@ if TYPE_CHECKING:
 
     from krm_fn.releases import Release, Version
     from krm_fn.schema.flaws import Span
+    from krm_fn.schema.lists import Check
     from krm_fn.schema.node import Judge, Node
 
     # The releases, the type and the constraints of one form of a field.
@@ -39,6 +53,10 @@ _FIRST, _LAST = min(NEWEST_PATCH), max(NEWEST_PATCH)
 # Words that meant something else until a release.
 # upstream: pkg/util/openapi/openapi.go:LoadOpenAPISpec
 EARLIER: dict[str, tuple[str, Version]] = {"quantity": ("quoted-quantity", (1, 5))}
+
+# Before a word that only the webhooks ask.
+WEBHOOKS = "webhooks:"
+NONNULL = "webhooks:nonnull"
 
 _texts: dict[str, str] = {}
 _forms: dict[str, dict[str, list[Form]]] = {}
@@ -89,7 +107,7 @@ def _version(text: str) -> Version:
 
 
 def knows(version: Version, first: Version, last: Version) -> bool:
-    """True where a release is between two, both included; a minor one as the last includes its patch releases."""
+    """True where a release is between two, both included; the last may be a minor one, with all its patch releases."""
     return first <= version and version[: len(last)] <= last
 
 
@@ -100,14 +118,10 @@ class Table:
         self.version = version
         self._nodes: dict[str, Node] = {}
 
-    def node(self, word: str, constraints: Sequence[str] = ()) -> Node:
+    def node(self, word: str) -> Node:
         """The node of a type's word: a scalar, a structure's name, or one of them in `[]` or `{}`."""
-        if constraints and word[0] == "[":
-            return list_of(self.node(word[1:-1], constraints))
-        if constraints:
-            return scalar(word, every(map(_judge, constraints)))
         if word not in self._nodes:
-            self._nodes[word] = self._made(word, ())
+            self._nodes[word] = self._made(word, (), ())
         return self._nodes[word]
 
     def spans(self, name: str, field: str) -> tuple[Span, ...]:
@@ -116,34 +130,58 @@ class Table:
         known = (*found.get(field, ()), *found.get(field + "!", ()))
         return tuple((first, last) for first, last, _, _ in known if not knows(self.version, first, last))
 
-    def _made(self, word: str, others: Sequence[Form]) -> Node:
-        """The node of a word; `others` are forms that the same place has in other releases."""
-        if word[0] == "[":
-            inner = word[1:-1]
-            others = [(first, last, other.strip("[]"), ()) for first, last, other, _ in others]
-            return list_of(self._made(inner, others) if others else self.node(inner))
-        if word[0] == "{":
-            return map_of(self.node(word[1:-1]))
-        if "." not in word:
-            earlier, until = EARLIER.get(word, (word, ()))
-            return scalar(earlier if self.version < until else word)
-        name = word.removesuffix("?")
+    def _made(self, word: str, asked: Sequence[str], others: Sequence[Form]) -> Node:
+        """The node of a word of which something is asked; `others` are forms that the same place has in other releases."""
+        name, nonnull = word.removesuffix("?"), NONNULL in asked
+        asked = [each for each in asked if each != NONNULL or name[0] in "[{"]
+        if name[0] == "[":
+            node = self._list(name[1:-1], asked, others)
+        elif name[0] == "{":
+            node = map_of(self._inner(name[1:-1], asked, ()))
+        elif "." in name:
+            node = self._structure(name, asked, others)
+        else:
+            node = self._scalar(name, asked)
+        node.nullable, node.nonnull = name != word, name != word and nonnull
+        return node
 
+    def _inner(self, word: str, asked: Sequence[str], others: Sequence[Form]) -> Node:
+        return self._made(word, asked, others) if asked or others else self.node(word)
+
+    def _list(self, inner: str, asked: Sequence[str], others: Sequence[Form]) -> Node:
+        checks = [_check(each) for each in asked]
+        others = [(first, last, other.strip("[]"), ()) for first, last, other, _ in others]
+        below = [each for each, check in zip(asked, checks, strict=True) if check is None]
+        return list_of(self._inner(inner, below, others), [check for check in checks if check])
+
+    def _structure(self, name: str, asked: Sequence[str], others: Sequence[Form]) -> Node:
         def spans(field: str) -> tuple[Span, ...]:
             beside = tuple(form[:2] for form in others if form[2] in _texts and _has(form[2], field))
             return self.spans(name, field) or beside
 
-        return structure(lambda: self._opened(name), nullable=word != name, spans=spans)
+        node = structure(lambda: self._opened(name), spans=spans)
+        node.lax = asked[0] if asked else ""
+        return node
+
+    def _scalar(self, word: str, asked: Sequence[str]) -> Node:
+        if word in INTEGERS:
+            return _integer(word, dict(each.split("=") for each in asked))
+        earlier, until = EARLIER.get(word, (word, ()))
+        here = [each for each in asked if not each.startswith(WEBHOOKS)]
+        webhooks = [each.removeprefix(WEBHOOKS) for each in asked if each.startswith(WEBHOOKS)]
+        node = scalar(earlier if self.version < until else word, map(_judge, here), map(_judge, webhooks))
+        node.listed = next((tuple(each[5:].split("|")) for each in here if each.startswith("enum=")), ())
+        return node
 
     def _opened(self, name: str) -> tuple[dict[str, Node], tuple[str, ...], Node | None]:
         fields, required = {}, []
         for marked, known in forms(name).items():
             field = marked.removesuffix("!")
-            for first, last, word, constraints in known:
+            for first, last, word, asked in known:
                 if not knows(self.version, first, last):
                     continue
                 others = [form for form in known if form[2] != word]
-                fields[field] = self._made(word, others) if others else self.node(word, constraints)
+                fields[field] = self._inner(word, asked, others)
                 if field != marked:
                     required.append(field)
         return fields, tuple(required), fields.pop("*", None)
@@ -154,16 +192,29 @@ def _has(name: str, field: str) -> bool:
     return field in found or field + "!" in found
 
 
-def _judge(constraint: str) -> Judge | None:
-    """What a constraint of a line asks. Raises: ValueError for one that is none."""
-    key, _, value = constraint.partition("=")
+def _check(asked: str) -> Check | None:
+    """What a word asks of a list, None where it asks something of what stands in it."""
+    key, _, value = asked.partition("=")
     match key:
-        case "enum":
-            return one_of(value.split("|"))
-        case "minimum":
-            return within(int(value), None)
-        case "maximum":
-            return within(None, int(value))
-        case "pattern":
-            return matches(value)
-    raise ValueError(f"{constraint!r} is no constraint")
+        case "maxItems":
+            return numbered(0, int(value))
+        case "minItems":
+            return numbered(int(value), None)
+        case "set":
+            return unique
+        case "keys":
+            return keyed(value.split(","))
+    return None
+
+
+def _integer(word: str, asked: dict[str, str]) -> Node:
+    low, high = (int(asked[key]) if key in asked else None for key in ("minimum", "maximum"))
+    return integer(word, asked.get("format", FORMATS.get(word, "")), low, high)
+
+
+def _judge(asked: str) -> Judge | None:
+    """What a word asks of a scalar. Raises: KeyError where it asks nothing."""
+    key, _, value = asked.partition("=")
+    if key in ("pattern", "rule"):
+        return JUDGES[key](value)
+    return JUDGES[key](value.split("|") if key == "enum" else int(value))

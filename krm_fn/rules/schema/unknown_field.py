@@ -48,4 +48,5 @@ def unknown_field(facts: ObjectFacts) -> Iterator[Hit]:
                 message=counted(f"{the_schema(facts, flaw)} has no field {brief(name)} in this place; {fix}", flaw.more),
                 path=flaw.path,
                 upstream=flaw.upstream,
+                severity="warning" if flaw.taken else "",
             )

@@ -1,11 +1,13 @@
-"""A field holds a word that is none of its values.
+"""A field holds a value that its kind doesn't allow there.
 
-What it finds: a value that is not among those the API lists for the field, and text that doesn't have the form that a
-CustomResourceDefinition asks for.
+What it finds: a value that is not among those the API lists for the field, text that doesn't have the form that a
+CustomResourceDefinition asks for, an entry that stands twice in a list whose entries must differ, and values for which a CEL
+rule of KubeVirt's CustomResourceDefinitions is false. Rules of other definitions are not evaluated.
 
 Why it matters: the API server refuses the object, or KubeVirt's webhooks do.
 
-Fix: use one of the values that the message lists; they are case-sensitive.
+Fix: use one of the values that the message lists, which are case-sensitive, or the form that it names. Remove one of two
+equal entries.
 
 Example:
 
@@ -24,7 +26,7 @@ from krm_fn.likest import nearest
 from krm_fn.limits import counted
 from krm_fn.rules import Hit, rule
 from krm_fn.rules.schemas import field_of, shown
-from krm_fn.schema.flaws import VALUE
+from krm_fn.schema.flaws import DUPLICATE, VALUE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,16 +39,24 @@ if TYPE_CHECKING:
 @rule(severity="error", upstream="pkg/util/openapi/openapi.go:Validate")
 def value_not_allowed(facts: ObjectFacts) -> Iterator[Hit]:
     for flaw in facts.flaws:
-        if flaw.kind == VALUE:
+        if flaw.kind in (VALUE, DUPLICATE):
             likely = nearest(str(flaw.current), flaw.known)
-            said = f"{field_of(flaw)} can't be {shown(flaw, flaw.current)}; use {flaw.expected or _listed(flaw)}"
             yield Hit(
-                message=counted(said, flaw.more),
+                message=counted(_said(flaw), flaw.more),
                 path=flaw.path,
                 current=flaw.current,
                 proposed=likely[0] if likely else UNSET,
                 upstream=flaw.upstream,
+                severity="warning" if flaw.taken else "",
             )
+
+
+def _said(flaw: Flaw) -> str:
+    if flaw.kind == DUPLICATE:
+        return f"{field_of(flaw)} has {shown(flaw, flaw.current)} twice; remove one, or make them differ"
+    if flaw.current is UNSET:
+        return f"{field_of(flaw)} is not allowed as it is; use {flaw.expected}"
+    return f"{field_of(flaw)} can't be {shown(flaw, flaw.current)}; use {flaw.expected or _listed(flaw)}"
 
 
 def _listed(flaw: Flaw) -> str:

@@ -1,11 +1,12 @@
-"""A number is beyond what its field holds.
+"""A number, a length or a count is beyond what its field holds.
 
-What it finds: a negative number where the API counts from zero, a number that is too large for the field, and one beyond the
-bounds that a CustomResourceDefinition sets.
+What it finds: a negative number where the API counts from zero, a number that is too large for the field, and what is beyond
+the bounds that a CustomResourceDefinition sets: a number, the length of a text, the number of entries in a list or a map.
+KubeVirt's own definitions take at most 256 disks, interfaces, networks and volumes, for example.
 
-Why it matters: KubeVirt can't read the object, and its webhooks or the API server refuse it.
+Why it matters: the API server or KubeVirt's webhooks refuse the object.
 
-Fix: choose a number within the bounds that the message names.
+Fix: stay within the bounds that the message names.
 
 Example:
 
@@ -19,26 +20,34 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.findings import UNSET
 from krm_fn.limits import counted
 from krm_fn.rules import Hit, rule
 from krm_fn.rules.schemas import field_of, shown
-from krm_fn.schema.flaws import RANGE
+from krm_fn.schema.flaws import COUNT, LENGTH, RANGE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from krm_fn.schema import ObjectFacts
+    from krm_fn.schema.flaws import Flaw
 
 
 @rule(severity="error", upstream="pkg/util/webhooks/webhooks.go:GetVMFromAdmissionReview")
 def value_out_of_range(facts: ObjectFacts) -> Iterator[Hit]:
     for flaw in facts.flaws:
-        if flaw.kind == RANGE:
-            said = f"{field_of(flaw)} is {shown(flaw, flaw.current)}, which is out of range; use {flaw.expected}"
+        if flaw.kind in (RANGE, COUNT, LENGTH):
             yield Hit(
-                message=counted(said, flaw.more),
+                message=counted(f"{_fact(flaw)}, which is out of range; use {flaw.expected}", flaw.more),
                 path=flaw.path,
-                current=flaw.current,
+                current=flaw.current if flaw.kind == RANGE else UNSET,
                 upstream=flaw.upstream,
+                severity="warning" if flaw.taken else "",
             )
+
+
+def _fact(flaw: Flaw) -> str:
+    if flaw.kind == RANGE:
+        return f"{field_of(flaw)} is {shown(flaw, flaw.current)}"
+    return f"{field_of(flaw)} has {flaw.found}"
