@@ -8,6 +8,7 @@ from krm_fn.errors import InputError
 from krm_fn.findings import Suppressed
 from krm_fn.gather import gather
 from krm_fn.limits import limited
+from krm_fn.paths import with_integers
 from krm_fn.resource import IGNORE, annotations_of
 from krm_fn.value import Value
 
@@ -50,13 +51,14 @@ class Judging(Value):
 def process(resource_list: Object) -> Object:
     """The ResourceList with its VMs rendered and `results` filled. The argument is left as it was.
 
+    Floats that are whole numbers leave as integers, as Kubernetes reads them.
     Raises: ConfigError where the functionConfig is wrong, InputError where `items` is no list.
     """
     settings = config.read(resource_list.get("functionConfig"))
     items = resource_list.get("items")
     if items is not None and not isinstance(items, list | tuple):
         raise InputError("items is no list")
-    outcome = render(items or [], settings)
+    outcome = render([with_integers(item) for item in items or []], settings)
     return {
         **resource_list,
         "items": [item for item in outcome.items if item is not None],
@@ -108,9 +110,9 @@ def _judged(
 ) -> Iterator[Finding]:
     whole = facts.config.mode == "validate"
     twins = _twins(facts) if whole else {}
-    for flawed in schema.examine(
-        facts.bundle, facts.release, whole=whole, schemas=schemas, twins=twins, definitions=definitions
-    ):
+    handed_on = facts.config.mode in modes.HANDING_ON
+    asked = {"whole": whole, "handed_on": handed_on, "definitions": definitions}
+    for flawed in schema.examine(facts.bundle, facts.release, **asked, schemas=schemas, twins=twins):
         yield from rules.judge("schema", flawed, severity)  # which counts the flaws itself
     yield from limited(_judged_by_others(facts, severity))
 

@@ -54,6 +54,8 @@ ODD = {
     "comments": VM + SPEC.replace("devices: {}", "devices: {} # none"),
     "comments between lines": VM + SPEC.replace("      spec:", "      # above\n      spec:"),
     "flow style": VM + SPEC.replace("devices: {}", "devices: {disks: []}"),
+    "no domain": VM + SPEC.replace("domain:\n          devices: {}", "networks: []"),
+    "no domain, twice": 2 * (VM + SPEC.replace("domain:\n          devices: {}", "networks: []")).replace("size-0", "size-1"),
     "a removed field": VM + SPEC.replace("devices: {}", "os: {}"),
     "a field of another release": VM + SPEC.replace("devices: {}", "rebootPolicy: Terminate"),
     "the same object twice": VM + SPEC + VM + SPEC.replace("{}", "{a: 1}"),

@@ -2,6 +2,7 @@
 
 import copy
 
+import pytest
 from functions import instancetype, run, told, vm
 
 
@@ -110,6 +111,55 @@ def test_snapshot_stores_what_is_referred_to_and_points_the_matcher_at_it():
         },
         "revision": 0,
     }
+
+
+@pytest.mark.parametrize("mode", ["annotate", "snapshot"])
+@pytest.mark.parametrize("reference", [None, "small"])
+@pytest.mark.parametrize(
+    ("spec", "rule", "path"),
+    [
+        ({}, "missing-field", "spec.template.spec.domain"),
+        ({"domain": None}, "missing-field", "spec.template.spec.domain"),
+        ({"domain": "linux"}, "wrong-type", "spec.template.spec.domain"),
+        ([], "wrong-type", "spec.template.spec"),
+    ],
+)
+def test_a_vm_without_a_domain_is_not_handed_on_in_silence(mode, reference, spec, rule, path):
+    given = vm(instancetype=reference)
+    given["spec"]["template"]["spec"] = spec
+    _, results = run(instancetype(), given, mode=mode)
+    assert told(results) == [(rule, "error", "web", path)]
+    assert results[0]["tags"]["upstream"] == "admission"
+
+
+@pytest.mark.parametrize("mode", ["annotate", "snapshot"])
+def test_a_pool_without_a_domain_is_not_handed_on_in_silence(mode):
+    given = vm()
+    template = {"spec": {**given["spec"], "template": {"spec": {}}}}
+    pool = {"apiVersion": "pool.kubevirt.io/v1beta1", "kind": "VirtualMachinePool", "metadata": {"name": "web"}}
+    _, results = run({**pool, "spec": {"selector": {}, "virtualMachineTemplate": template}}, mode=mode)
+    assert told(results) == [("missing-field", "error", "web", "spec.virtualMachineTemplate.spec.template.spec.domain")]
+
+
+def test_expand_writes_the_domain_that_a_vm_with_a_reference_lacks():
+    given = vm(instancetype="small")
+    given["spec"]["template"]["spec"] = {}
+    (_, rendered), results = run(instancetype(), given)
+    assert domain(rendered)["cpu"] == {"sockets": 2, "cores": 1, "threads": 1}
+    assert results == []
+
+
+def test_numbers_that_are_whole_are_read_as_integers():
+    size, given = instancetype(cpu=4.0), vm(instancetype="small")
+    size["spec"]["cpu"]["maxSockets"] = 8.0
+    given["spec"]["template"]["spec"]["domain"]["devices"]["disks"] = [{"name": "a", "bootOrder": 1.0}]
+    before = copy.deepcopy([size, given])
+    (_, rendered), results = run(size, given)
+    assert domain(rendered)["cpu"] == {"sockets": 4, "cores": 1, "threads": 1, "maxSockets": 8}
+    assert type(domain(rendered)["cpu"]["maxSockets"]) is int
+    assert type(domain(rendered)["devices"]["disks"][0]["bootOrder"]) is int
+    assert results == []
+    assert repr([size, given]) == repr(before)
 
 
 def test_without_a_uid_the_content_decides_the_name():

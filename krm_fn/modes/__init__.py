@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from krm_fn.paths import Path
     from krm_fn.resource import Object
 
+# The modes that hand VMs on without rendering them.
+HANDING_ON = ("annotate", "snapshot")
 # What the renderer writes about a VM stands in annotations of this prefix.
 PREFIX = "kubevirt-render.dev/"
 
