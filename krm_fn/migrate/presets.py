@@ -19,6 +19,8 @@ from krm_fn.presets.selector import matches, problems
 from krm_fn.removed import template_path, vm_path
 from krm_fn.resolve.matcher import API_VERSION
 from krm_fn.resource import annotations_of, labels_of, metadata, name_of
+from krm_fn.schema.checking import check
+from krm_fn.schema.flaws import NULL
 from krm_fn.value import Value
 
 TYPE_CHECKING = False
@@ -47,7 +49,13 @@ def migrate_presets(items: list[Any], work: Work) -> list[Any]:
     presets = work.bundle.of_kind(KIND, GROUP)
     if not presets:
         return items
-    taken = [found for found in (_taken(preset, presets, work) for preset in presets) if found]
+    taken = []
+    for preset in presets:
+        found = _taken(preset, presets, work)
+        if found:
+            taken.append(found)
+        else:
+            _leave(preset, work)
     changes: list[tuple[Entry, Path, Object]] = []
     added: list[Object] = []
     for found in taken:
@@ -57,6 +65,13 @@ def migrate_presets(items: list[Any], work: Work) -> list[Any]:
         added += map(_without_host_notes, more)
         work.leave(found.preset, "preset-taken", current=len(found.vms), names=tuple(found.specs))
     return [*replaced(items, changes), *added]
+
+
+def _leave(preset: Entry, work: Work) -> None:
+    """Note why the release refuses a preset that stays, if it does: earlier releases took presets without devices."""
+    for flaw in check(preset.obj, work.release):
+        if flaw.kind != NULL:
+            work.leave(preset, "preset-refused", flaw.path, flaw=flaw, release=work.release)
 
 
 def _taken(preset: Entry, presets: Sequence[Entry], work: Work) -> Taken | None:

@@ -2,7 +2,8 @@
 
 What it finds: when migrating, an object or a field that has no counterpart in the release, or whose counterpart would mean
 something else for a VM of the input: a flavor without memory, a preset that gives what no instancetype and no preference can
-say, a field that is gone without a successor, two objects that would come to share a name.
+say, a field that is gone without a successor, two objects that would come to share a name. A preset that stays and that the
+release refuses, such as one without `domain.devices`, is named as well.
 
 Why it matters: what is named here stays as it was written. Where the release doesn't serve it, the cluster will refuse it.
 
@@ -20,7 +21,9 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.findings import UNSET
 from krm_fn.rules import Hit, path_text, rule, show
+from krm_fn.schema.flaws import ELSEWHERE, MISSING, UNKNOWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,6 +81,18 @@ def _preset_field(left: Leftover, _: dict[str, Any]) -> str:
     return f"the preset stays: no instancetype or preference can say {path_text(left.path[2:])}; write it into the VMs"
 
 
+def _preset_refused(left: Leftover, more: dict[str, Any]) -> str:
+    flaw, name = more["flaw"], left.path[-1]
+    if flaw.kind == MISSING:
+        least = "it" if flaw.proposed is UNSET else f"at least {name}: {show(flaw.proposed)}"
+        why = f"{name} is missing; add {least}"
+    elif flaw.kind in (UNKNOWN, ELSEWHERE):
+        why = f"it has no field {name} in this place; remove it"
+    else:
+        why = f"{name} holds what is not allowed there; `kubevirt-render check` says what is"
+    return f"the preset stays, and KubeVirt {more['release']} refuses it: {why}"
+
+
 WORDINGS: dict[str, Callable[[Leftover, dict[str, Any]], str]] = {
     "running": _running,
     "removed-field": _removed,
@@ -92,6 +107,7 @@ WORDINGS: dict[str, Callable[[Leftover, dict[str, Any]], str]] = {
     "secure-boot": _secure_boot,
     "conflict": _conflict,
     "preset-field": _preset_field,
+    "preset-refused": _preset_refused,
     "preset-topology": _preset("a topology of several sockets, cores and threads has no name; write cpu into the VMs"),
     "preset-without-memory": _preset("an instancetype needs memory; add requests.memory, or write cpu into the VMs"),
     "preset-without-effect": _preset("it gives nothing that would reach a VM; remove it, or write it into the instances"),
