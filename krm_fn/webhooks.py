@@ -49,7 +49,7 @@ def examine(facts: BundleFacts) -> Iterator[AdmissionFacts]:
             admitted.add(id(vm))
     for entry in facts.bundle.entries:
         kind = group_of(entry.obj), kind_of(entry.obj)
-        if kind in KINDS:
+        if kind in KINDS and not (kind == INSTANCE and _lacks_domain(entry.obj)):
             given = presets.get((entry.item, entry.path), entry.obj)
             completed = _completed(given, facts) if kind == INSTANCE else None
             causes = admit_object(entry.obj, completed=completed, cluster=facts.cluster, release=facts.release)
@@ -66,11 +66,16 @@ def _refused(entry: Entry, causes: tuple[Cause, ...], release: Release) -> Admis
     return AdmissionFacts(entry=entry, causes=causes, parts=by_part(causes), release=release)
 
 
+def _lacks_domain(instance: Object) -> bool:
+    """True for an instance that the mutating webhook's schema refuses before anything else is asked."""
+    return not isinstance(get(instance, ("spec", "domain")), dict)
+
+
 def _completed(instance: Object, facts: BundleFacts) -> Object:
     """The instance with the defaults that the mutating webhook sets; as it is where its shape leaves no room for them."""
-    spec = copy(as_map(instance.get("spec")))
-    if not isinstance(get(spec, ("domain",)), dict):
+    if _lacks_domain(instance):
         return instance
+    spec = copy(instance["spec"])
     from krm_fn.instance.defaults import set_webhook_defaults  # only instances are completed
 
     set_webhook_defaults(spec, cluster=facts.cluster, release=facts.release)
