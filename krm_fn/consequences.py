@@ -11,7 +11,7 @@ from krm_fn.paths import get, is_set
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable
+    from collections.abc import Collection, Iterable
 
     from krm_fn.facts import BundleFacts, VmFacts
     from krm_fn.findings import Finding
@@ -29,6 +29,10 @@ PARTS = {"gpus": "devices", "hostDevices": "devices"}
 # Lists that need each other by name: where one isn't found because its key stands in a wrong place, the other lacks it.
 COUNTERPARTS = {"networks": ("interfaces",), "interfaces": ("networks",), "volumes": ("disks", "filesystems")}
 MISPLACED = "unknown-field"
+# What the schema says of a value by its form, and a webhook's check by what it means.
+FORMS = ("value-not-allowed", "value-out-of-range")
+# Of what an owner reference lacks the second says what to do.
+MISSING, METADATA = "missing-field", "invalid-metadata"
 # Of a matcher that is no map the one says more, of a field in it that is no text the other.
 MATCHER, TYPE = "bad-matcher", "wrong-type"
 MATCHERS = frozenset(("instancetype", "preference"))
@@ -68,8 +72,13 @@ def _lacks_counterpart(finding: Finding, lost: Iterable[str]) -> bool:
     return finding.rule.startswith("refused-") and any(step in finding.path for step in lost)
 
 
-def _said_better(finding: Finding, said: Container[tuple[str, Path]]) -> bool:
-    """True where another rule says more of the matcher, or of the field of one, that is of a wrong type."""
+def _said_better(finding: Finding, said: Collection[tuple[str, Path]]) -> bool:
+    """True where another rule says more of the same value, or of the same entries of a list."""
+    if finding.rule in FORMS:
+        entry = finding.path[:-1] if finding.path and isinstance(finding.path[-1], int) else None
+        return any(rule.startswith("refused-") and (path == finding.path or path[:-1] == entry) for rule, path in said)
+    if finding.rule == MISSING:
+        return (METADATA, finding.path) in said
     better = {TYPE: MATCHER, MATCHER: TYPE}.get(finding.rule)
     whole = not MATCHERS.isdisjoint(finding.path[-1:])
     return better is not None and whole == (better == MATCHER) and (better, finding.path) in said

@@ -1,4 +1,4 @@
-"""Which API versions of the kinds that are rendered a release serves, and what stands for the kinds that are gone.
+"""Which API versions of KubeVirt's own kinds a release serves, and what stands for the kinds that are gone.
 
 upstream: pkg/virt-operator/resource/generate/components/crds.go, staging/src/kubevirt.io/api/core/v1/register.go
 """
@@ -40,6 +40,7 @@ KINDS: dict[tuple[str, str], tuple[Served, ...]] = {
     (CORE, "VirtualMachineInstancePreset"): CORE_VERSIONS,
     (CORE, "VirtualMachineInstanceReplicaSet"): CORE_VERSIONS,
     (CORE, "VirtualMachineInstanceMigration"): CORE_VERSIONS,
+    (CORE, "KubeVirt"): CORE_VERSIONS,
     (INSTANCETYPE, "VirtualMachineInstancetype"): INSTANCETYPE_VERSIONS,
     (INSTANCETYPE, "VirtualMachineClusterInstancetype"): INSTANCETYPE_VERSIONS,
     (INSTANCETYPE, "VirtualMachinePreference"): INSTANCETYPE_VERSIONS,
@@ -60,9 +61,8 @@ SUCCESSORS: dict[tuple[str, str], tuple[str, str] | None] = {
     (FLAVOR, "VirtualMachinePreference"): (INSTANCETYPE, "VirtualMachinePreference"),
     (FLAVOR, "VirtualMachineClusterPreference"): (INSTANCETYPE, "VirtualMachineClusterPreference"),
 }
-# The groups whose kinds are all listed here, those among them that nothing is rendered of, and where each kind belongs.
+# The groups whose kinds are all listed here, and where each kind belongs.
 GROUPS = (CORE, INSTANCETYPE, POOL, FLAVOR)
-OTHERS = frozenset(((CORE, "KubeVirt"),))
 HOMES = {kind: group for group, kind in KINDS}
 FIRST_API_VERSION = f"{CORE}/v1alpha1"
 
@@ -80,11 +80,10 @@ def is_first_instance(obj: Object) -> bool:
 
 def is_served(obj: Object, release: Release) -> bool:
     """False where the release refuses the object for its apiVersion or kind; True for kinds that are none of KubeVirt's."""
-    group, _, version = text(obj.get("apiVersion")).partition("/")
-    key = group, kind_of(obj)
+    key = group_of(obj), kind_of(obj)
     if key in SUCCESSORS:
         return False
-    rows = KINDS.get(key)
+    rows, version = KINDS.get(key), text(obj.get("apiVersion")).partition("/")[2]
     return rows is None or any(row.version == version and release.within(since=row.since, until=row.until) for row in rows)
 
 
@@ -94,7 +93,7 @@ def is_stray(obj: Object) -> bool:
     if group not in GROUPS:
         return kind in HOMES
     key = group, kind.removesuffix("List")
-    return not (key in KINDS or key in SUCCESSORS or key in OTHERS)
+    return not (key in KINDS or key in SUCCESSORS)
 
 
 def present_form(obj: Object, release: Release) -> tuple[str, str] | None:

@@ -1,8 +1,9 @@
 """An object's kind is one that KubeVirt has never had in that API group.
 
 What it finds: an object in a group of KubeVirt's (`kubevirt.io`, `instancetype.kubevirt.io`, `pool.kubevirt.io`) with a
-misspelt kind or one of another group, and one of KubeVirt's kinds in the core group, or in a group that is called much like
-one of its own.
+misspelt kind or one of another group, and one of KubeVirt's kinds in the core group or below `kubevirt.io`. In a group that is
+only called much like one of KubeVirt's it is a warning, for that may be another product's. Kinds that a
+CustomResourceDefinition of the bundle defines are passed over.
 
 Why it matters: it is taken for something else, so it is neither rendered nor found by what refers to it, and the cluster
 refuses it.
@@ -21,48 +22,62 @@ from __future__ import annotations
 
 from krm_fn.findings import UNSET
 from krm_fn.likest import nearest
-from krm_fn.paths import brief
-from krm_fn.resource import group_of, kind_of
+from krm_fn.paths import brief, get
+from krm_fn.resource import group_of, kind_of, text
 from krm_fn.rules import Hit, rule
-from krm_fn.served import GROUPS, HOMES, is_stray, present_form
+from krm_fn.served import CORE, GROUPS, HOMES, is_stray, present_form
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.bundle import Entry
+    from krm_fn.bundle import Bundle, Entry
     from krm_fn.facts import BundleFacts
     from krm_fn.releases import Release
 
 
-@rule(severity="warning")
+@rule(severity="error")
 def unknown_kind(facts: BundleFacts) -> Iterator[Hit]:
+    defined = set(_defined(facts.bundle))
     for entry in facts.bundle.entries:
-        if not is_stray(entry.obj):
-            continue
         group, kind = group_of(entry.obj), kind_of(entry.obj)
-        if kind in HOMES:
-            if not group or nearest(group, GROUPS):  # else it is another product's: many have a VirtualMachine
-                yield _misplaced(entry, kind, facts.release)
-        else:
+        if not is_stray(entry.obj) or (group, kind) in defined:
+            continue
+        if kind not in HOMES:
             yield _misspelt(entry, kind)
+        elif not group or group.lower().endswith(CORE) or nearest(group, GROUPS):
+            yield _misplaced(entry, group, kind, facts.release)
 
 
-def _misplaced(entry: Entry, kind: str, release: Release) -> Hit:
+def _defined(bundle: Bundle) -> Iterator[tuple[str, str]]:
+    """The group and kind that each CustomResourceDefinition of the bundle defines."""
+    for entry in bundle.of_kind("CustomResourceDefinition"):
+        yield text(get(entry.obj, ("spec", "group"))), text(get(entry.obj, ("spec", "names", "kind")))
+
+
+def _misplaced(entry: Entry, group: str, kind: str, release: Release) -> Hit:
     given = entry.obj.get("apiVersion")
     form = present_form({"apiVersion": HOMES[kind], "kind": kind}, release)
     proposed = form[0] if form else HOMES[kind]
     fact = f"KubeVirt has no {kind} of {brief(given)}" if given else f"a {kind} needs an apiVersion"
-    return Hit(message=f"{fact}; write {proposed}", path=("apiVersion",), current=given, proposed=proposed, about=entry)
+    return Hit(
+        message=f"{fact}; write {proposed}",
+        path=("apiVersion",),
+        current=given,
+        proposed=proposed,
+        about=entry,
+        severity="" if not group or group.lower().endswith(CORE) else "warning",  # many products have a VirtualMachine
+    )
 
 
 def _misspelt(entry: Entry, kind: str) -> Hit:
     likely = nearest(kind, tuple(HOMES))
     fix = f"did you mean {likely[0]}" if likely else "correct it, or remove the object"
+    given = brief(entry.obj["apiVersion"])
     return Hit(
-        message=f"KubeVirt has no {kind} of {brief(entry.obj['apiVersion'])}; {fix}",
+        message=f"KubeVirt has no {kind} of {given}; {fix}" if kind else f"an object of {given} has no kind; add it",
         path=("kind",),
-        current=kind,
+        current=entry.obj.get("kind"),
         proposed=likely[0] if likely else UNSET,
         about=entry,
     )

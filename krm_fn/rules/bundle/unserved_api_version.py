@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from krm_fn.facts import BundleFacts
 
 
-@rule(severity="warning", upstream="pkg/virt-operator/resource/generate/components/crds.go")
+@rule(severity="error", upstream="pkg/virt-operator/resource/generate/components/crds.go")
 def unserved_api_version(facts: BundleFacts) -> Iterator[Hit]:
     for entry in facts.bundle.entries:
         if not is_served(entry.obj, facts.release):

@@ -44,6 +44,7 @@ NEEDS: dict[str, Callable[[BundleFacts], object]] = {
     "former_name": _always,
     "headless_user_data": _has_machines,
     "invalid_label": _always,
+    "invalid_metadata": _always,
     "invalid_name": _always,
     "missing_object": _always,
     "outdated_revision": _has("ControllerRevision"),

@@ -2,7 +2,9 @@
 
 What it finds: objects of KubeVirt's and CDI's API groups, claims, Secrets and ConfigMaps whose `metadata.name` is no DNS
 subdomain (lower-case letters, digits, `-` and `.`, a letter or digit at both ends), or that have neither a name nor
-`generateName`; and namespaces that are no DNS label. Names with placeholders that a later step fills in are passed over.
+`generateName`; a `generateName` that is no start of such a name, even beside a name; and namespaces that are no DNS label,
+but for kinds that are in no namespace, whose namespace the API server clears. Names with placeholders that a later step fills
+in are passed over.
 
 Why it matters: the API server refuses the object.
 
@@ -21,6 +23,7 @@ Example:
 from __future__ import annotations
 
 from krm_fn.admission.formats import is_label, is_subdomain
+from krm_fn.bundle import CLUSTER_KINDS
 from krm_fn.paths import as_map
 from krm_fn.resource import group_of, kind_of
 from krm_fn.rules import Hit, rule, show
@@ -33,8 +36,11 @@ if TYPE_CHECKING:
     from krm_fn.bundle import Entry
     from krm_fn.facts import BundleFacts
 
+# The kinds of these groups that are in no namespace.
+CLUSTER_WIDE = CLUSTER_KINDS | frozenset(("MigrationPolicy", "Plugin", "CDI", "CDIConfig", "ObjectTransfer", "StorageProfile"))
 CORE_KINDS = frozenset(("PersistentVolumeClaim", "Secret", "ConfigMap"))
 NAME_FORM = "use lower-case letters, digits, '-' and '.', with a letter or digit at both ends"
+PREFIX_FORM = f"{NAME_FORM}; a '-' may be the last"
 NAMESPACE_FORM = "use at most 63 lower-case letters, digits and '-', with a letter or digit at both ends"
 
 
@@ -48,13 +54,30 @@ def invalid_name(facts: BundleFacts) -> Iterator[Hit]:
 
 def _hits(entry: Entry) -> Iterator[Hit]:
     metadata = as_map(entry.obj.get("metadata"))
-    name, namespace = metadata.get("name"), metadata.get("namespace")
-    if name in (None, ""):
-        if metadata.get("generateName") in (None, ""):
-            yield Hit(message="the object has no name; set metadata.name", path=("metadata", "name"), about=entry)
-    elif isinstance(name, str) and not is_subdomain(name) and not is_filled_in(name):
-        message = f"name {show(name)} is malformed; {NAME_FORM}"
-        yield Hit(message=message, path=("metadata", "name"), current=name, about=entry)
-    if isinstance(namespace, str) and namespace and not is_label(namespace) and not is_filled_in(namespace):
-        message = f"namespace {show(namespace)} is malformed; {NAMESPACE_FORM}"
-        yield Hit(message=message, path=("metadata", "namespace"), current=namespace, about=entry)
+    name, prefix, namespace = metadata.get("name"), metadata.get("generateName"), metadata.get("namespace")
+    if name in (None, "") and prefix in (None, ""):
+        yield Hit(message="the object has no name; set metadata.name", path=("metadata", "name"), about=entry)
+    if _is_odd(name) and not is_subdomain(name):
+        yield _hit("name", name, NAME_FORM, entry)
+    if _is_odd(prefix) and not _is_prefix(str(prefix)):
+        yield _hit("generateName", prefix, PREFIX_FORM, entry)
+    if _is_odd(namespace) and not is_label(namespace) and kind_of(entry.obj) not in CLUSTER_WIDE:
+        yield _hit("namespace", namespace, NAMESPACE_FORM, entry)
+
+
+def _is_odd(name: object) -> bool:
+    """True for text that has to have a form."""
+    return isinstance(name, str) and name != "" and not is_filled_in(name)
+
+
+def _is_prefix(name: str) -> bool:
+    """True for the start of a name, which may end with a dash.
+
+    upstream: k8s.io/apimachinery/pkg/api/validation/generic.go:maskTrailingDash, which masks the letter before the dash as well
+    """
+    masked = name.encode(errors="replace")[:-2].decode(errors="replace") + "a"  # two bytes, which may be half a letter
+    return is_subdomain(masked if name.endswith("-") and len(name) > 1 else name)
+
+
+def _hit(field: str, value: object, form: str, entry: Entry) -> Hit:
+    return Hit(message=f"{field} {show(value)} is malformed; {form}", path=("metadata", field), current=value, about=entry)

@@ -1,0 +1,128 @@
+"""An object's metadata has an annotation, a finalizer or an owner reference that Kubernetes refuses.
+
+What it finds: in any object of the bundle
+
+- annotations whose key is no name of at most 63 letters, digits and `-_.` (perhaps after a DNS subdomain and a slash), and
+  annotations that together have more than 262,144 bytes, keys included;
+- finalizers that are no such name, and `orphan` beside `foregroundDeletion`;
+- owner references without `apiVersion`, `kind`, `name` or `uid`, with an `apiVersion` that is neither VERSION nor
+  GROUP/VERSION, of an Event, or with `controller: true` in more than one of them.
+
+Placeholders that a later step fills in are passed over.
+
+Why it matters: the API server refuses the object.
+
+Fix: spell the name with the letters that are allowed; put large data into a ConfigMap. Owner references are seldom right in
+files, since they need the `uid` of a living object: leave them to the controller that writes them.
+
+Example:
+
+    apiVersion: kubevirt.io/v1
+    kind: VirtualMachine
+    metadata: {name: web, annotations: {example.com/a/b: "1"}}
+    spec:
+      runStrategy: Always
+      template: {spec: {domain: {memory: {guest: 1Gi}, devices: {}}}}
+"""
+
+from __future__ import annotations
+
+from krm_fn.admission.formats import is_qualified_name
+from krm_fn.findings import UNSET
+from krm_fn.limits import counted, first
+from krm_fn.paths import as_list, as_map
+from krm_fn.resource import annotations_of, text
+from krm_fn.rules import Hit, rule, show
+from krm_fn.rules.labels import is_filled_in
+from krm_fn.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    from krm_fn.bundle import Entry
+    from krm_fn.facts import BundleFacts
+    from krm_fn.paths import Path
+    from krm_fn.resource import Object
+
+MOST_BYTES = 256 * 1024
+NAME_FORM = "use at most 63 letters, digits and '-_.', perhaps after a DNS subdomain and a slash"
+OPPOSITES = ("orphan", "foregroundDeletion")
+OWNER_FIELDS = ("kind", "name", "uid")
+
+
+class Fault(Value):
+    """What is wrong in the metadata of an object; the path runs from its root."""
+
+    entry: Entry
+    path: Path
+    message: str
+    current: Any = UNSET
+
+
+@rule(severity="error")
+def invalid_metadata(facts: BundleFacts) -> Iterator[Hit]:
+    sound: set[str] = set()  # the same few names stand in most objects
+
+    def is_sound(name: object) -> bool:
+        if name not in sound and (is_filled_in(name) or is_qualified_name(name)):
+            sound.add(name)  # type: ignore[arg-type]  # both are False for what is no text
+        return name in sound
+
+    found = (fault for entry in facts.bundle.entries for fault in _faults(entry, is_sound))
+    for fault, more in first(found, lambda each: id(each.entry)):
+        yield Hit(message=counted(fault.message, more), path=fault.path, current=fault.current, about=fault.entry)
+
+
+def _faults(entry: Entry, is_sound: Callable[[object], bool]) -> Iterator[Fault]:
+    about = as_map(entry.obj.get("metadata"))
+    for path, message, current in (
+        *_of_annotations(annotations_of(entry.obj), is_sound),
+        *_of_finalizers(as_list(about.get("finalizers")), is_sound),
+        *_of_owners(as_list(about.get("ownerReferences"))),
+    ):
+        yield Fault(entry=entry, path=("metadata", *path), message=message, current=current)
+
+
+def _of_annotations(annotations: Object, is_sound: Callable[[object], bool]) -> Iterator[tuple[Path, str, Any]]:
+    """upstream: k8s.io/apimachinery/pkg/api/validation/objectmeta.go:ValidateAnnotations"""
+    size = 0
+    for key, value in annotations.items():
+        if not is_sound(key) and not is_sound(str(key).lower()):
+            yield ("annotations", str(key)), f"annotation key {show(key)} is malformed; {NAME_FORM}", UNSET
+        size += len(str(key).encode(errors="replace")) + len(text(value).encode(errors="replace"))
+    if size > MOST_BYTES:
+        message = f"the annotations have {size:,} bytes together, where {MOST_BYTES:,} are allowed; put the data elsewhere"
+        yield ("annotations",), message, UNSET
+
+
+def _of_finalizers(finalizers: list[Any], is_sound: Callable[[object], bool]) -> Iterator[tuple[Path, str, Any]]:
+    """upstream: k8s.io/apimachinery/pkg/api/validation/objectmeta.go:ValidateFinalizers"""
+    for index, name in enumerate(finalizers):
+        if isinstance(name, str | None) and not is_sound(name):
+            yield ("finalizers", index), f"finalizer {show(name)} is malformed; {NAME_FORM}", name
+    if all(name in finalizers for name in OPPOSITES):
+        yield ("finalizers",), f"finalizers {' and '.join(OPPOSITES)} exclude each other; remove one", UNSET
+
+
+def _of_owners(owners: list[Any]) -> Iterator[tuple[Path, str, Any]]:
+    """upstream: k8s.io/apimachinery/pkg/api/validation/objectmeta.go:ValidateOwnerReferences"""
+    for index, owner in enumerate(owners):
+        if isinstance(owner, dict | None):
+            for field, message in _of_owner(as_map(owner)):
+                yield ("ownerReferences", index, *field), message, UNSET
+    if sum(as_map(owner).get("controller") is True for owner in owners) > 1:
+        yield ("ownerReferences",), "more than one owner reference has controller: true; leave it to one of them", UNSET
+
+
+def _of_owner(owner: Object) -> Iterator[tuple[Path, str]]:
+    version = owner.get("apiVersion")
+    group, slash, name = text(version).partition("/")
+    if version is None or (isinstance(version, str) and (not (name if slash else group) or "/" in name)):
+        yield ("apiVersion",), f"an owner reference has the apiVersion {show(version)}; write VERSION or GROUP/VERSION"
+    for field in OWNER_FIELDS:
+        if owner.get(field) in (None, ""):
+            yield (field,), f"an owner reference has no {field}; add it, or remove the reference"
+    if version == "v1" and owner.get("kind") == "Event":
+        yield (), "an Event can't own an object; remove the owner reference"
