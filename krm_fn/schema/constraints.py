@@ -81,9 +81,14 @@ def counted(number: int, one: str, many: str = "") -> str:
 def one_of(values: Iterable[Any]) -> Judge:
     """Refuses what is none of the values."""
     listed = tuple(values)
+    words = frozenset(value for value in listed if isinstance(value, str))
 
     def judge(value: Any, path: Path) -> Flaw | None:
-        if any(value == each and isinstance(value, bool) == isinstance(each, bool) for each in listed):
+        if type(value) is str:
+            known = value in words
+        else:
+            known = any(value == each and isinstance(value, bool) == isinstance(each, bool) for each in listed)
+        if known:
             return None
         return Flaw(kind=VALUE, path=path, current=value, known=tuple(map(str, listed)))
 

@@ -48,11 +48,11 @@ class Node:
     """What may stand at one place.
 
     `expected` words the type. `plain` are the Python types of which every value is right. Others of `accepts` go to `judge`,
-    which asks what the API server does, and to `hook`, which asks what the webhooks do. A place `of_map` has `fields` (opened
-    when they are first needed), `required` names, and `values` for all other keys; one of `items` is a list. `checks` ask
-    something of a map or list as a whole. `lax` says what the API server passes over: "open" other keys, "free" all that
-    stands in the map. A `nullable` place takes null, unless that is none of the values that it lists; `nonnull` is one whose
-    null webhooks refuse all the same.
+    which asks what the API server asks, and to `hook`, which asks what the webhooks ask; `sure` is True for values of which
+    neither has anything to say. A place `of_map` has `fields` (opened when they are first needed), `required` names, and
+    `values` for all other keys; one of `items` is a list. `checks` ask something of a map or list as a whole. `lax` says what
+    the API server passes over: "open" other keys, "free" all that stands in the map. A `nullable` place takes null, unless
+    that is none of the values that it lists; `nonnull` is one whose null webhooks refuse all the same.
     `spans` tells which releases know a field of that name here, and `schema` whose schema this is.
     """
 
@@ -74,6 +74,7 @@ class Node:
         "required",
         "schema",
         "spans",
+        "sure",
         "values",
     )
 
@@ -85,8 +86,10 @@ class Node:
         accepts: frozenset[type] = NOTHING,
         judge: Judge | None = None,
         hook: Judge | None = None,
+        sure: Callable[[Any], bool] | None = None,
     ) -> None:
         self.expected, self.plain, self.accepts, self.judge, self.hook = expected, plain, accepts, judge, hook
+        self.sure = sure
         self.nullable = self.nonnull = False
         self.listed: tuple[Any, ...] = ()
         self.lax = ""
@@ -163,7 +166,7 @@ def walk(value: Any, node: Node, path: Path, found: Found) -> None:
     elif kind is list and node.items is not None:
         _walk_list(value, node, path, found)
     elif kind in node.accepts:
-        flaw = node.verdict(value, path)
+        flaw = None if node.sure and node.sure(value) else node.verdict(value, path)
         if flaw is not None and found.takes(sort(flaw.kind, path)):
             found.add(flaw.but(schema=node.schema))
     elif kind is float and int in node.accepts and is_whole(value):

@@ -71,11 +71,16 @@ def judge_quantity(value: Any, path: Path) -> Flaw | None:
     return Flaw(kind=kind, path=path, current=value, found="text", expected=QUANTITY, **proposed)
 
 
+def is_plain_quantity(value: Any) -> bool:
+    """True for text of some digits and a suffix, which everybody reads."""
+    if type(value) is not str:
+        return False
+    body = value[:-2] if value[-2:] in BINARY_SUFFIXES else value[:-1] if value[-1:] in DECIMAL_SUFFIXES else value
+    return body.isascii() and body.isdigit() and len(body) < 20
+
+
 def is_quantity(text: str) -> bool:
     """True for text of the form that CustomResourceDefinitions ask of quantities."""
-    body = text[:-2] if text[-2:] in BINARY_SUFFIXES else text[:-1] if text[-1:] in DECIMAL_SUFFIXES else text
-    if body.isascii() and body.isdigit():
-        return True
     import re  # only where there is an odd one
 
     return re.fullmatch(QUANTITY_FORM, text) is not None
@@ -156,7 +161,11 @@ def scalar(word: str, judges: Iterable[Judge | None] = (), webhooks: Iterable[Ju
     else:
         expected, types, first, second = JUDGED[word]
     judge, hook = every((first, *judges)), every((second, *webhooks))
-    return Node(expected, accepts=types, judge=judge, hook=hook) if judge or hook else Node(expected, plain=types)
+    if judge or hook:
+        return Node(
+            expected, accepts=types, judge=judge, hook=hook, sure=is_plain_quantity if judge is judge_quantity else None
+        )
+    return Node(expected, plain=types)
 
 
 def integer(word: str, format: str, low: int | None, high: int | None) -> Node:  # noqa: A002  a definition's own word
@@ -164,10 +173,12 @@ def integer(word: str, format: str, low: int | None, high: int | None) -> Node: 
     least, most = INTEGERS[format or "int64"]
     least, most = least if low is None else low, most if high is None else high
     go_least, go_most = INTEGERS[word]
-    words = f"{max(least, go_least)} to {min(most, go_most)}"
+    lowest, highest = max(least, go_least), min(most, go_most)
+    words = f"{lowest} to {highest}"
     return Node(
         "an integer",
         accepts=WHOLE,
         judge=within(least, most, words=words),
         hook=within(go_least, go_most, words=words),
+        sure=lambda value: lowest <= value <= highest,
     )
