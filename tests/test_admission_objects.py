@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 from admitting import PLAIN
-from functions import run
+from functions import resource_list, run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from krm_fn import releases
+from krm_fn import process, releases
 from krm_fn.admission.objects import KINDS, admit_object
 from krm_fn.cluster import Cluster
 from krm_fn.instance.defaults import set_webhook_defaults
@@ -213,6 +213,12 @@ def test_an_instance_without_its_defaults_is_judged_as_it_stands():
     }
     spec["domain"]["cpu"] = {"features": [{"name": "vmx", "policy": "disable"}]}
     assert ("spec.domain.cpu.features[0].policy", "") in _paths("VirtualMachineInstance", spec)
+
+
+@pytest.mark.parametrize("spec", [{}, {"domain": None}, {"networks": [{"name": "a", "pod": {}}], "architecture": "arm64"}])
+def test_of_an_instance_without_a_domain_only_that_is_told(spec):
+    (found,) = process(resource_list(_object("VirtualMachineInstance", spec), mode="validate", failOn="never"))["results"]
+    assert (found["tags"]["rule"], found["field"]["path"]) == ("missing-field", "spec.domain")
 
 
 SELECTED = "spec.selector.matchLabels.app"

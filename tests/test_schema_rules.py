@@ -237,6 +237,29 @@ def test_a_flaw_reads_so(obj: dict[str, Any], told: tuple[str, ...]) -> None:
     assert (found.rule, found.severity, found.upstream, dotted(found.path), found.message) == told
 
 
+def copied(**source: Any) -> dict[str, Any]:
+    found = vm()
+    volume = {"source": source, "storage": {"resources": {"requests": {"storage": 0.5}}}, "contentType": ""}
+    found["spec"]["dataVolumeTemplates"] = [{"metadata": {"name": "root"}, "spec": volume}]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("obj", "errors"),
+    [
+        (vm(resources={"requests": {"cpu": 0.1}, "limits": {"cpu": 2**64}}), []),
+        (copied(blank={}), []),
+        (vm(rebootPolicy=""), ["rebootPolicy"]),  # Go reads a pointer here, and writes "" again
+        (vm(memory={"guest": "4 Gi"}), ["guest"]),  # Go reads no quantity here
+    ],
+)
+def test_a_definition_sees_what_a_mutating_webhook_wrote(obj: dict[str, Any], errors: list[str]) -> None:
+    assert [found.path[-1] for found in findings(obj) if found.severity == "error"] == errors
+    in_pool = pool()
+    in_pool["spec"]["virtualMachineTemplate"]["spec"] = obj["spec"]
+    assert [found for found in findings(in_pool) if found.severity == "error"] != []
+
+
 def test_a_missing_map_is_proposed() -> None:
     bare = vm()
     del bare["spec"]["template"]["spec"]["domain"]["devices"]

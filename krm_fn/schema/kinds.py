@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krm_fn.resource import group_of, kind_of, text
-from krm_fn.schema.flaws import ELSEWHERE, MISSING, NULL, NUMBER, RANGE, SERVER, TYPE, UNKNOWN, UNQUOTED, WEBHOOKS
+from krm_fn.schema.flaws import ELSEWHERE, MISSING, NULL, NUMBER, RANGE, SERVER, TYPE, UNKNOWN, UNQUOTED, VALUE, WEBHOOKS
 from krm_fn.value import Value
 
 TYPE_CHECKING = False
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 CORE, INSTANCETYPE, POOL = "kubevirt.io", "instancetype.kubevirt.io", "pool.kubevirt.io"
 FILLED = frozenset(("text", "an integer", "a number", "true or false"))
 POOL_TEMPLATE = ("spec", "virtualMachineTemplate")
+# Text of the CustomResourceDefinition's choice that Go leaves out where it is "": elsewhere it writes "", or reads a pointer.
+# upstream: kubevirt.io/containerized-data-importer-api/pkg/apis/core/v1beta1/types.go:DataVolumeSpec
+LEFT_OUT = ("contentType",)
 OBJECT_KEYS = ("apiVersion", "kind", "metadata", "spec", "status")
 
 
@@ -108,13 +111,15 @@ def counts(flaw: Flaw, row: Kind) -> bool:
 
     Of a status that is a subresource the API server minds strange fields only, since it deletes the rest; a mutating webhook
     has seen it before. A number that is no quantity to the CustomResourceDefinition is one to Go, and where a mutating webhook
-    writes the object anew, it writes it as text.
+    writes the object anew, it writes it as text, and leaves out what is empty.
     upstream: pkg/virt-api/webhooks/mutating-webhook/mutators/vm-mutator.go:Mutate, vmi-mutator.go:Mutate
     """
     if row.status and flaw.path[0] == "status" and flaw.kind not in (UNKNOWN, ELSEWHERE):
         return row.mutated and refused(flaw, row)
     if _is_rewritten(flaw, row):
         return isinstance(flaw.current, str)
+    if flaw.kind == VALUE and flaw.current == "" and flaw.path[-1] in LEFT_OUT:
+        return not row.mutated
     if flaw.by == WEBHOOKS and (flaw.kind == NUMBER or flaw.current is None):
         return row.strict  # what is only decoded may hold null anywhere, and numbers as quantities
     return True
