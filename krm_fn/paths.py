@@ -92,26 +92,34 @@ def with_integers(value: Any) -> Any:
 
     So Kubernetes reads numbers: `2.0` is 2. YAML and JSON text is read so at once; this is for data of other programs.
     """
-    below = [value]
-    for each in below:
-        if isinstance(each, dict):
-            below.extend(each.values())
-        elif isinstance(each, list):
-            below.extend(each)
-    return _with_integers(value) if any(is_whole(each) for each in below) else value
+    holders = _holders(value)
+    if not any(is_whole(each) for holder in holders for each in _entries(holder)):
+        return value
+    copies: dict[int, Any] = {id(holder): dict(holder) if isinstance(holder, dict) else list(holder) for holder in holders}
+    for holder in copies.values():
+        for key, each in holder.items() if isinstance(holder, dict) else enumerate(holder):
+            holder[key] = int(each) if is_whole(each) else copies.get(id(each), each)
+    return copies[id(value)]
 
 
-def _with_integers(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _with_integers(below) for key, below in value.items()}
-    if isinstance(value, list):
-        return [_with_integers(below) for below in value]
-    return int(value) if is_whole(value) else value
+def _holders(value: Any) -> list[Any]:
+    """The maps and lists of a value, each once, however deep they are nested."""
+    found = [value] if isinstance(value, (dict, list)) else []
+    seen = {id(value)}
+    for holder in found:
+        below = [each for each in _entries(holder) if isinstance(each, (dict, list)) and id(each) not in seen]
+        seen.update(map(id, below))
+        found += below
+    return found
+
+
+def _entries(holder: Any) -> Any:
+    return holder.values() if isinstance(holder, dict) else holder
 
 
 def is_whole(value: object) -> bool:
     """True for a float that is an integer to Kubernetes."""
-    return value.__class__ is float and value.is_integer() and abs(value) <= MOST_EXACT  # type: ignore[attr-defined]
+    return value.__class__ is float and value.is_integer() and abs(value) <= MOST_EXACT
 
 
 def as_map(value: object) -> dict[str, Any]:

@@ -96,3 +96,29 @@ def test_every_leaf_is_found_again_by_its_path(value):
     for path, leaf in paths.leaves(value):
         assert paths.get(value, path) == leaf
     assert value == before
+
+
+@given(plain)
+def test_whole_numbers_become_integers_and_nothing_else_changes(value):
+    read = paths.with_integers([value, 2.0])
+    assert read == [value, 2]  # 2.0 is equal to 2
+    assert [leaf for _, leaf in paths.leaves(read) if paths.is_whole(leaf)] == []
+    assert isinstance(read[1], int)
+
+
+@pytest.mark.parametrize("value", [{"a": [0.5, {}, "2.0", True, None, 1e300, float("inf")]}, {}, "x", 1])
+def test_what_has_no_whole_floats_is_handed_on_itself(value):
+    assert paths.with_integers(value) is value
+
+
+def test_whole_numbers_are_read_however_they_are_nested():
+    deep = shared = {"a": 2.0}
+    for _ in range(10_000):
+        deep = [deep, shared]
+    read = paths.with_integers(deep)
+    assert read[1] == {"a": 2}
+    assert read[1] is read[0][1]
+    endless = {"a": 2.0}
+    endless["b"] = endless
+    read = paths.with_integers(endless)
+    assert (repr(read["a"]), read["b"] is read) == ("2", True)
