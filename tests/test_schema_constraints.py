@@ -234,6 +234,8 @@ STRING, WORDS = {"type": "string"}, {"type": "array", "items": {"type": "string"
         ({"type": "integer", "minimum": 3, "exclusiveMinimum": True}, 4, 3, RANGE),
         ({"type": "integer", "maximum": 3, "exclusiveMaximum": True}, 2, 3, RANGE),
         ({"type": "integer", "multipleOf": 4}, 8, 6, RANGE),
+        ({"type": "number", "multipleOf": 0.1}, 0.3, 0.35, RANGE),
+        ({"type": "number", "multipleOf": 3}, 10**400, 10, RANGE),
         ({"type": "integer", "enum": [1, 2]}, 1, True, TYPE),
         ({"type": "boolean", "enum": [True]}, True, False, VALUE),
         ({**WORDS, "maxItems": 1}, ["a"], ["a", "b"], COUNT),

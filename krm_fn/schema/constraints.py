@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from krm_fn.schema.node import Judge
 
 NUMBERS = (int, float)
+MOST = 2**64  # of greater numbers nothing is computed
 
 
 def within(low: float | None, high: float | None, *, exclusive: bool = False, words: str = "") -> Judge:
@@ -45,10 +46,15 @@ def _bounds(low: float | None, high: float | None, *, exclusive: bool = False) -
 
 
 def multiple_of(factor: float) -> Judge:
-    """Refuses numbers that are no multiple of the factor."""
+    """Refuses numbers that are no multiple of the factor.
+
+    upstream: k8s.io/kube-openapi/pkg/validation/validate/values.go:MultipleOf
+    """
 
     def judge(value: Any, path: Path) -> Flaw | None:
-        if not isinstance(value, NUMBERS) or isinstance(value, bool) or (value / factor).is_integer():
+        if not isinstance(value, NUMBERS) or isinstance(value, bool):
+            return None
+        if abs(value) > MOST or (value / factor if factor >= 1 else 1 / factor * value).is_integer():
             return None
         return Flaw(kind=RANGE, path=path, current=value, expected=f"a multiple of {factor}")
 
