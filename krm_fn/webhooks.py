@@ -67,7 +67,7 @@ def _refused(entry: Entry, causes: tuple[Cause, ...], release: Release) -> Admis
 
 
 def _lacks_domain(instance: Object) -> bool:
-    """True for an instance that the mutating webhook's schema refuses before anything else is asked."""
+    """True for an instance that the mutating webhook's schema refuses before any other check runs."""
     return not isinstance(get(instance, ("spec", "domain")), dict)
 
 

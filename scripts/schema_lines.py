@@ -47,7 +47,7 @@ SAID: dict[str, Schema] = {
     "int-or-string": {"anyOf": EITHER, "x-kubernetes-int-or-string": True},
     "quantity": {"anyOf": EITHER, "x-kubernetes-int-or-string": True, "pattern": f"^{QUANTITY_FORM}$"},
 }
-# What a CRD says that decides on no object: who owns which part of it, and what is filled in.
+# What refuses no object: who owns which part of it, and what is filled in.
 SILENT = frozenset(("default", "x-kubernetes-map-type", "nullable"))
 # What is written as it is called, and whether it is about a list or about what stands in one.
 OF_LIST = ("maxItems", "minItems")
@@ -97,11 +97,11 @@ class _Release:
         return [word] if "." in word else []
 
     def line(self, owner: str, field: str) -> str:
-        """The type, and what is asked besides: by the CRD, and by KubeVirt's webhooks alone."""
+        """The type, and the constraints: the CRD's, and those of KubeVirt's webhooks only."""
         found = self.types[owner]["fields"][field]
         word, crd = self.word(owner, field), found.get("crd")
         words = [word]
-        words += self.asked(owner, field, word, crd) if crd is not None else ()
+        words += self.constraints(owner, field, word, crd) if crd is not None else ()
         enum = self.enum(found["openapi"])
         words += [f"webhooks:enum={'|'.join(enum)}"] if enum else []
         words += ["webhooks:nonnull"] if "?" in word and not self.is_nullable_to_webhooks(field, found) else []
@@ -159,10 +159,10 @@ class _Release:
             openapi = openapi[below] if isinstance(openapi.get(below), dict) else openapi
         return sorted(openapi.get("enum", ()))
 
-    def asked(self, owner: str, field: str, word: str, crd: Schema) -> list[str]:
-        """What the CRD asks besides the type, as words.
+    def constraints(self, owner: str, field: str, word: str, crd: Schema) -> list[str]:
+        """The constraints of the CRD, as words.
 
-        Raises: ValueError where that can't be told.
+        Raises: ValueError for a constraint without a word.
         """
         word = word.removesuffix("?")
         if word[0] in "[{":
@@ -173,7 +173,7 @@ class _Release:
             rest = {name: value for name, value in rest.items() if not name.startswith("x-kubernetes-list-")}
             if rest != {"type": kind, key: below} or not isinstance(below, dict):
                 raise ValueError(f"{owner}.{field}: {word} is {crd} in the CRD")
-            return words + self.asked(owner, field, word[1:-1], below)
+            return words + self.constraints(owner, field, word[1:-1], below)
         return self.of_value(owner, field, word, crd)
 
     def of_list(self, crd: Schema) -> list[str]:

@@ -46,8 +46,8 @@ NEAR = 2  # steps between the place that the server names and the place that is 
 GO_FIELD = re.compile(r"Go struct field \w+\.([\w.]+)")
 TEMPLATE = ("spec", "virtualMachineTemplate")
 
-# Here KubeVirt's webhooks decide otherwise than the definitions alone: the mutating one writes a VM or an instance anew before
-# the API server holds it against the definition. It reads these numbers and texts as quantities, and leaves out an empty text.
+# Here KubeVirt's webhooks decide otherwise than the definitions alone: the mutating one rewrites a VM or an instance before
+# the API server checks it against the definition. It reads these numbers and texts as quantities, and leaves out an empty text.
 QUANTITIES = ("s1-01350", "s1-01484", "s1-04601", "s2-00751", "s3-00888", "s11-00050", "s11-00055", "s11-00844")
 REWRITTEN = frozenset((*QUANTITIES, "s3-00014"))
 

@@ -1,4 +1,4 @@
-"""What the CustomResourceDefinitions of the releases ask besides types, and how definitions that come with a bundle say it."""
+"""The constraints of the releases' CustomResourceDefinitions, and those of definitions that come with a bundle."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A CustomResourceDefinition that comes with the bundle tells the same as the package's own table.
+"""A CustomResourceDefinition that comes with the bundle leads to the same flaws as the package's own table.
 
-The definitions are written from the table, word by word, so that everything the table can say is said in their keywords too.
+The test writes the definitions from the table, word by word. So every word of the table has its keyword in a definition, too.
 """
 
 from __future__ import annotations
@@ -42,33 +42,33 @@ class Writer:
     def structure(self, name: str) -> dict[str, Any]:
         properties, required = {}, []
         for marked, forms in table.forms(name).items():
-            for first, last, word, asked in forms:
+            for first, last, word, constraints in forms:
                 if table.knows(self.version, first, last):
                     field = marked.removesuffix("!")
-                    properties[field] = self.schema(word, [each for each in asked if not each.startswith("webhooks:")])
+                    properties[field] = self.schema(word, [each for each in constraints if not each.startswith("webhooks:")])
                     required += [field] if field != marked else []
         return {"type": "object", "properties": properties, "required": required}
 
-    def schema(self, word: str, asked: list[str]) -> dict[str, Any]:
+    def schema(self, word: str, constraints: list[str]) -> dict[str, Any]:
         bare = word.removesuffix("?")
-        return {**self.bare(bare, asked), **({"nullable": True} if bare != word else {})}
+        return {**self.bare(bare, constraints), **({"nullable": True} if bare != word else {})}
 
-    def bare(self, word: str, asked: list[str]) -> dict[str, Any]:
+    def bare(self, word: str, constraints: list[str]) -> dict[str, Any]:
         if word[0] == "[":
-            own = [each for each in asked if each.partition("=")[0] in OF_LIST]
-            items = self.schema(word[1:-1], [each for each in asked if each not in own])
-            return {"type": "array", "items": items, **self.asked(own)}
+            own = [each for each in constraints if each.partition("=")[0] in OF_LIST]
+            items = self.schema(word[1:-1], [each for each in constraints if each not in own])
+            return {"type": "array", "items": items, **self.constraints(own)}
         if word[0] == "{":
-            return {"type": "object", "additionalProperties": self.schema(word[1:-1], asked)}
+            return {"type": "object", "additionalProperties": self.schema(word[1:-1], constraints)}
         if "." in word:
-            lax = {"x-kubernetes-preserve-unknown-fields": True} if asked else {}
-            return {**({"type": "object"} if asked == ["free"] or word == "meta.ObjectMeta" else self.structure(word)), **lax}
+            closed = {"type": "object"} if constraints == ["free"] or word == "meta.ObjectMeta" else self.structure(word)
+            return {**closed, "x-kubernetes-preserve-unknown-fields": True} if constraints else closed
         if word in INTEGERS:
-            found = {"type": "integer", "format": FORMATS.get(word, ""), **self.asked(asked)}
+            found = {"type": "integer", "format": FORMATS.get(word, ""), **self.constraints(constraints)}
             return {key: value for key, value in found.items() if value != ""}
-        return {**SAID[word], **self.asked(asked)}
+        return {**SAID[word], **self.constraints(constraints)}
 
-    def asked(self, words: list[str]) -> dict[str, Any]:
+    def constraints(self, words: list[str]) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for word in words:
             key, _, value = word.partition("=")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     Check = Callable[[Any], bool]
 
-# What each rule asks: the check, and its words.
+# The check of each rule, and the words for what it takes.
 RULES: dict[str, tuple[Check, str]] = {
     "self.startsWith('/')": (lambda value: value.startswith("/"), "an absolute path, which starts with '/'"),
     "!self.contains('..')": (lambda value: ".." not in value, "a path without '..'"),

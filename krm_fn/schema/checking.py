@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 def check(obj: Object, release: Release, crds: Crds | None = None) -> Iterator[Flaw]:
     """Every place of an object that is not as the schema of its kind says; nothing for a kind that has none.
 
-    A release's API tells, unless `crds` has a definition of the kind: then that tells what the API server refuses, and the
-    release's API what the webhooks refuse.
+    The release's own API is the schema, unless `crds` has a definition of the kind. Then the definition says what the API
+    server refuses, and the release's API what the webhooks refuse.
     """
     row = kind_known(obj, release)
     own = _of_api(obj, row, release) if row else []
@@ -54,8 +54,8 @@ def _of_definition(obj: Object, release: Release, crds: Crds) -> list[Flaw] | No
 def _joined(found: list[Flaw], own: list[Flaw], row: Kind) -> Iterator[Flaw]:
     """The flaws by a definition, and those by webhooks alone; one of each place.
 
-    What the release's own API says besides is not told, for a definition may be that of a later release; but a status that is
-    deleted before anybody holds it against the definition has been before the mutating webhooks.
+    Other flaws by the release's own API are left out, for a definition may be that of a later release. Those of a status that
+    is a subresource are kept: the mutating webhooks see it before the API server deletes it.
     """
     others = {flaw.path: flaw for flaw in own}
     for flaw in found:

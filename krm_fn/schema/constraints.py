@@ -1,4 +1,4 @@
-"""What a schema asks of a value besides its type: for each keyword of a CustomResourceDefinition the judge that it makes.
+"""The constraints of a schema: for each keyword of a CustomResourceDefinition the judge that checks it.
 
 The table of the releases' own types and CustomResourceDefinitions that come with the bundle are read by the same keywords.
 """
@@ -133,7 +133,7 @@ def _of_go(pattern: str) -> str:
 
 
 def of_form(name: str) -> Judge | None:
-    """Refuses texts that are not of a format; None for one of which nothing is asked."""
+    """Refuses texts that are not of a format; None for a format that is not checked."""
     from krm_fn.schema.formats import FORMATS  # only where a schema has a format
 
     form = FORMATS.get(name.replace("-", ""))

@@ -59,11 +59,11 @@ class Crds:
         return bool(self._found)
 
     def definition(self, group: str, version: str, kind: str) -> Definition | None:
-        """What is said of a kind, None where no definition tells of it."""
+        """The definition of a kind, None where there is none."""
         return self._found.get((group, version, kind))
 
     def node(self, group: str, version: str, kind: str, release: Release) -> Node | None:
-        """The schema of a kind, None where no definition tells one."""
+        """The schema of a kind, None where there is no definition."""
         key = group, version, kind
         if key not in self._found:
             return None

@@ -40,7 +40,7 @@ class Flaw(Value):
     a value that would do. `found` and `expected` are the types in a few words (TYPE, MISSING), or `expected` the bounds or the
     form (RANGE, COUNT, LENGTH, VALUE); `known` the names or values that the schema has in that place; `spans` the releases,
     first and last, that know the field (ELSEWHERE). `by` is who refuses it: SERVER, WEBHOOKS, or "" for both; `taken` is True
-    where nobody does, after all. `schema` names the CustomResourceDefinition that was read, "" where it is the release's own
+    where the object is admitted all the same. `schema` names the CustomResourceDefinition, "" where it is the release's own
     API; `upstream` as in Finding. `more` is how many of its sort were left out after it.
     """
 

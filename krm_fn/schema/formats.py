@@ -1,4 +1,4 @@
-"""Forms of text: those of `format` in a CustomResourceDefinition, and those that Go's decoders ask for.
+"""Forms of text: those of `format` in a CustomResourceDefinition, and those that Go's decoders read.
 
 upstream: k8s.io/kube-openapi/pkg/validation/strfmt, k8s.io/apiextensions-apiserver/pkg/apiserver/validation/formats.go
 """

@@ -27,7 +27,7 @@ class Kind(Value):
     """A kind in the API versions and releases that serve it: its `type` in the table of types.
 
     `strict`: its webhooks hold the spec against KubeVirt's own schema, which takes no unknown field; the others only decode the
-    object. `mutated`: a mutating webhook writes the object anew before the API server holds it against the
+    object. `mutated`: a mutating webhook rewrites the object before the API server checks it against the
     CustomResourceDefinition. `status`: its status is a subresource, so the API server deletes it from what users write.
     `scale`: so are its replicas. `always`: fields of other releases are reported in every mode, for rendering reads the kind.
     upstream: pkg/util/openapi/openapi.go:Validate; it looks for `v1.<Kind>Spec`, and finds none for the other groups' kinds;
@@ -107,11 +107,11 @@ def kind_known(obj: Object, release: Release) -> Kind | None:
 
 
 def counts(flaw: Flaw, row: Kind) -> bool:
-    """False for what is no flaw in an object of the kind, as nobody minds it.
+    """False for what is no flaw in an object of the kind, since neither the API server nor a webhook refuses it.
 
-    Of a status that is a subresource the API server minds strange fields only, since it deletes the rest; a mutating webhook
-    has seen it before. A number that is no quantity to the CustomResourceDefinition is one to Go, and where a mutating webhook
-    writes the object anew, it writes it as text, and leaves out what is empty.
+    In a status that is a subresource the API server refuses only unknown fields, and deletes the rest; a mutating webhook
+    sees it before that. A number that the CustomResourceDefinition does not take as a quantity is one to Go. A mutating webhook
+    writes it as text, and leaves out what is empty.
     upstream: pkg/virt-api/webhooks/mutating-webhook/mutators/vm-mutator.go:Mutate, vmi-mutator.go:Mutate
     """
     if row.status and flaw.path[0] == "status" and flaw.kind not in (UNKNOWN, ELSEWHERE):
@@ -126,10 +126,10 @@ def counts(flaw: Flaw, row: Kind) -> bool:
 
 
 def taken(flaw: Flaw, row: Kind) -> bool:
-    """True for a flaw for which nobody refuses the object after all.
+    """True for a flaw with which the object is admitted all the same.
 
-    These are quantities with blanks around them, which a mutating webhook writes anew, and what only webhooks would refuse
-    that don't look there. The template of a pool counts as refused, for its VMs are.
+    These are quantities with blanks around them, which a mutating webhook rewrites, and what only webhooks would refuse that
+    don't look there. The template of a pool counts as refused, for its VMs are.
     """
     if _is_rewritten(flaw, row):
         return True

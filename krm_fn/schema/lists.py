@@ -1,4 +1,4 @@
-"""What a schema asks of a list as a whole: how many entries it has, and which of them may be there only once.
+"""The checks of a list as a whole: how many entries it has, and which of them may be there only once.
 
 upstream: k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype/validation.go:ValidateListSetsAndMaps
 """
@@ -40,22 +40,22 @@ def keyed(keys: Sequence[str], defaults: dict[str, Any] | None = None) -> Check:
 
     def check(value: Any, path: Path) -> Iterator[Flaw]:
         entries = [{**(defaults or {}), **each} if isinstance(each, dict) else {} for each in value]
-        told = [{key: each[key] for key in keys if key in each} for each in entries]
-        yield from _repeated(told, path, [_frozen(each) for each in told])
+        shown = [{key: each[key] for key in keys if key in each} for each in entries]
+        yield from _repeated(shown, path, [_frozen(each) for each in shown])
 
     return check
 
 
-def _repeated(told: Sequence[Any], path: Path, frozen: Sequence[Any]) -> Iterator[Flaw]:
+def _repeated(shown: Sequence[Any], path: Path, frozen: Sequence[Any]) -> Iterator[Flaw]:
     seen: dict[Any, int] = {}
     for index, each in enumerate(frozen):
         seen[each] = seen.get(each, 0) + 1
         if seen[each] == 2:
-            yield Flaw(kind=DUPLICATE, path=(*path, index), current=told[index])
+            yield Flaw(kind=DUPLICATE, path=(*path, index), current=shown[index])
 
 
 def _frozen(value: Any) -> Any:
-    """What is equal to that of another value where Kubernetes takes the two for the same."""
+    """A hashable form of a value; two forms are equal where Kubernetes takes the values for equal."""
     if isinstance(value, dict):
         return "map", frozenset((key, _frozen(below)) for key, below in value.items())
     if isinstance(value, list):

@@ -47,13 +47,13 @@ WORDS: dict[type, str] = {
 class Node:
     """What may stand at one place.
 
-    `expected` words the type. `plain` are the Python types of which every value is right. Others of `accepts` go to `judge`,
-    which asks what the API server asks, and to `hook`, which asks what the webhooks ask; `sure` is True for values of which
-    neither has anything to say. A place `of_map` has `fields` (opened when they are first needed), `required` names, and
-    `values` for all other keys; one of `items` is a list. `checks` ask something of a map or list as a whole. `lax` says what
-    the API server passes over: "open" other keys, "free" all that stands in the map. A `nullable` place takes null, unless
-    that is none of the values that it lists; `nonnull` is one whose null webhooks refuse all the same.
-    `spans` tells which releases know a field of that name here, and `schema` whose schema this is.
+    `expected` words the type. `plain` are the Python types of which every value is right. Values of the other types in
+    `accepts` go to `judge`, which refuses what the API server refuses, and to `hook`, which refuses what the webhooks refuse;
+    `sure` is True for values that both take. A place `of_map` has `fields` (opened when they are first needed), `required`
+    names, and `values` for all other keys; one of `items` is a list. `checks` look at a map or list as a whole. `lax` names
+    what the API server does not check: "open" other keys, "free" all that is in the map. A `nullable` place takes null, unless
+    the values are `listed` and null is none of them; `nonnull` is True where the webhooks refuse null all the same.
+    `spans` gives the releases that know a field of that name here, and `schema` names the definition this comes from.
     """
 
     __slots__ = (
@@ -147,7 +147,7 @@ def structure(
 
 
 class OfWebhooks:
-    """What is found where the API server passes everything: only webhooks refuse it."""
+    """Collects what only webhooks refuse: the API server does not look at the map."""
 
     __slots__ = ("_found", "takes")
 
@@ -204,7 +204,7 @@ def _walk_map(value: dict[Any, Any], node: Node, path: Path, found: Found) -> No
 
 
 def _check(value: Any, node: Node, path: Path, found: Found) -> None:
-    """Ask what is asked of a map or list as a whole; webhooks ask nothing of that sort."""
+    """Run the checks of a map or list as a whole. Only the API server has such checks."""
     for check in node.checks:
         for flaw in check(value, path):
             if found.takes(sort(flaw.kind, flaw.path)):
@@ -212,7 +212,7 @@ def _check(value: Any, node: Node, path: Path, found: Found) -> None:
 
 
 def _walk_null(place: Node, path: Path, found: Found, *, required: bool) -> None:
-    """The API server keeps null where it may be, and asks whether it is listed like any value; elsewhere it drops it."""
+    """The API server keeps null in a nullable place, and then checks it against an enum; elsewhere it drops null."""
     if place.nullable and place.listed and None not in place.listed and found.takes(sort(VALUE, path)):
         known = tuple(map(str, place.listed))
         found.add(Flaw(kind=VALUE, path=path, current=None, known=known, by=SERVER, schema=place.schema))

@@ -1,4 +1,4 @@
-"""The nodes of scalars, by the words that the table of types uses: what the API server asks of them, and what webhooks ask.
+"""The nodes of scalars, by the words of the table of types: what the API server checks, and what webhooks check.
 
 The API server goes by the CustomResourceDefinition. KubeVirt's webhooks decode the object with Go, whose integers have other
 bounds, and whose durations and times have forms of their own.
@@ -72,7 +72,7 @@ def judge_quantity(value: Any, path: Path) -> Flaw | None:
 
 
 def is_plain_quantity(value: Any) -> bool:
-    """True for text of some digits and a suffix, which everybody reads."""
+    """True for some digits and a suffix, which both the API server and Go read as a quantity."""
     if type(value) is not str:
         return False
     body = value[:-2] if value[-2:] in BINARY_SUFFIXES else value[:-1] if value[-1:] in DECIMAL_SUFFIXES else value
@@ -80,7 +80,7 @@ def is_plain_quantity(value: Any) -> bool:
 
 
 def is_quantity(text: str) -> bool:
-    """True for text of the form that CustomResourceDefinitions ask of quantities."""
+    """True for text that matches the pattern of quantities in CustomResourceDefinitions."""
     import re  # only where there is an odd one
 
     return re.fullmatch(QUANTITY_FORM, text) is not None
@@ -150,7 +150,7 @@ PLAIN = {
 
 
 def scalar(word: str, judges: Iterable[Judge | None] = (), webhooks: Iterable[Judge | None] = ()) -> Node:
-    """The node of a word of the table that is no integer; `judges` look at the values besides, and `webhooks` only in webhooks.
+    """The node of a word of the table that is no integer; `judges` are further ones of the API server, `webhooks` of webhooks.
 
     Raises: KeyError for a word that is none.
     """

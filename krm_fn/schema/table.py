@@ -12,7 +12,7 @@ is a type, a line one form of one of its fields:
     status v1.VirtualMachineStatus?     may be null
     * any                               all other keys
 
-What else the CustomResourceDefinition of the release asks stands behind the type, by the names that it has there:
+Behind the type are the other constraints of the release's CustomResourceDefinition, by the names that they have there:
 
     rebootPolicy string enum=Reboot|Terminate
     users [string] set                  each entry once
@@ -20,11 +20,11 @@ What else the CustomResourceDefinition of the release asks stands behind the typ
     disks [v1.Disk] maxItems=256        about the list; what is not about lists is about what stands in them
     checksum uint32 format=int64        where a number's format is not the one that follows from Go's type; `format=` is none
     path! string rule=self.startsWith('/')                   a CEL rule, without blanks
-    metadata meta.ObjectMeta? free      nobody but the webhooks looks into the map, `open` at other keys in it
-    imagePullPolicy string webhooks:enum=Always|Never        what only the webhooks ask
-    tdx v1.TDXConfiguration? webhooks:nonnull                who don't take null though the API server does
+    metadata meta.ObjectMeta? free      only the webhooks look into the map; `open`: only they refuse other keys in it
+    imagePullPolicy string webhooks:enum=Always|Never        a constraint of the webhooks only
+    tdx v1.TDXConfiguration? webhooks:nonnull                the webhooks refuse null, though the API server takes it
 
-Two words are only for amounts in releases whose webhooks want them as text: `bare-quantity` is one that may be a number there.
+A `bare-quantity` may be a number in all releases; the webhooks of some want other quantities as text.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _FIRST, _LAST = min(NEWEST_PATCH), max(NEWEST_PATCH)
 # upstream: pkg/util/openapi/openapi.go:LoadOpenAPISpec
 EARLIER: dict[str, tuple[str, Version]] = {"quantity": ("quoted-quantity", (1, 5))}
 
-# Before a word that only the webhooks ask.
+# Before a constraint of the webhooks only.
 WEBHOOKS = "webhooks:"
 NONNULL = "webhooks:nonnull"
 
@@ -130,45 +130,45 @@ class Table:
         known = (*found.get(field, ()), *found.get(field + "!", ()))
         return tuple((first, last) for first, last, _, _ in known if not knows(self.version, first, last))
 
-    def _made(self, word: str, asked: Sequence[str], others: Sequence[Form]) -> Node:
-        """The node of a word of which something is asked; `others` are forms that the same place has in other releases."""
-        name, nonnull = word.removesuffix("?"), NONNULL in asked
-        asked = [each for each in asked if each != NONNULL or name[0] in "[{"]
+    def _made(self, word: str, constraints: Sequence[str], others: Sequence[Form]) -> Node:
+        """The node of a word with constraints; `others` are forms that the same place has in other releases."""
+        name, nonnull = word.removesuffix("?"), NONNULL in constraints
+        constraints = [each for each in constraints if each != NONNULL or name[0] in "[{"]
         if name[0] == "[":
-            node = self._list(name[1:-1], asked, others)
+            node = self._list(name[1:-1], constraints, others)
         elif name[0] == "{":
-            node = map_of(self._inner(name[1:-1], asked, ()))
+            node = map_of(self._inner(name[1:-1], constraints, ()))
         elif "." in name:
-            node = self._structure(name, asked, others)
+            node = self._structure(name, constraints, others)
         else:
-            node = self._scalar(name, asked)
+            node = self._scalar(name, constraints)
         node.nullable, node.nonnull = name != word, name != word and nonnull
         return node
 
-    def _inner(self, word: str, asked: Sequence[str], others: Sequence[Form]) -> Node:
-        return self._made(word, asked, others) if asked or others else self.node(word)
+    def _inner(self, word: str, constraints: Sequence[str], others: Sequence[Form]) -> Node:
+        return self._made(word, constraints, others) if constraints or others else self.node(word)
 
-    def _list(self, inner: str, asked: Sequence[str], others: Sequence[Form]) -> Node:
-        checks = [_check(each) for each in asked]
+    def _list(self, inner: str, constraints: Sequence[str], others: Sequence[Form]) -> Node:
+        checks = [_check(each) for each in constraints]
         others = [(first, last, other.strip("[]"), ()) for first, last, other, _ in others]
-        below = [each for each, check in zip(asked, checks, strict=True) if check is None]
+        below = [each for each, check in zip(constraints, checks, strict=True) if check is None]
         return list_of(self._inner(inner, below, others), [check for check in checks if check])
 
-    def _structure(self, name: str, asked: Sequence[str], others: Sequence[Form]) -> Node:
+    def _structure(self, name: str, constraints: Sequence[str], others: Sequence[Form]) -> Node:
         def spans(field: str) -> tuple[Span, ...]:
             beside = tuple(form[:2] for form in others if form[2] in _texts and _has(form[2], field))
             return self.spans(name, field) or beside
 
         node = structure(lambda: self._opened(name), spans=spans)
-        node.lax = asked[0] if asked else ""
+        node.lax = constraints[0] if constraints else ""
         return node
 
-    def _scalar(self, word: str, asked: Sequence[str]) -> Node:
+    def _scalar(self, word: str, constraints: Sequence[str]) -> Node:
         if word in INTEGERS:
-            return _integer(word, dict(each.split("=") for each in asked))
+            return _integer(word, dict(each.split("=") for each in constraints))
         earlier, until = EARLIER.get(word, (word, ()))
-        here = [each for each in asked if not each.startswith(WEBHOOKS)]
-        webhooks = [each.removeprefix(WEBHOOKS) for each in asked if each.startswith(WEBHOOKS)]
+        here = [each for each in constraints if not each.startswith(WEBHOOKS)]
+        webhooks = [each.removeprefix(WEBHOOKS) for each in constraints if each.startswith(WEBHOOKS)]
         node = scalar(earlier if self.version < until else word, map(_judge, here), map(_judge, webhooks))
         node.listed = next((tuple(each[5:].split("|")) for each in here if each.startswith("enum=")), ())
         return node
@@ -177,11 +177,11 @@ class Table:
         fields, required = {}, []
         for marked, known in forms(name).items():
             field = marked.removesuffix("!")
-            for first, last, word, asked in known:
+            for first, last, word, constraints in known:
                 if not knows(self.version, first, last):
                     continue
                 others = [form for form in known if form[2] != word]
-                fields[field] = self._inner(word, asked, others)
+                fields[field] = self._inner(word, constraints, others)
                 if field != marked:
                     required.append(field)
         return fields, tuple(required), fields.pop("*", None)
@@ -192,9 +192,9 @@ def _has(name: str, field: str) -> bool:
     return field in found or field + "!" in found
 
 
-def _check(asked: str) -> Check | None:
-    """What a word asks of a list, None where it asks something of what stands in it."""
-    key, _, value = asked.partition("=")
+def _check(constraint: str) -> Check | None:
+    """The check of a constraint on a list, None where the constraint is on what is in the list."""
+    key, _, value = constraint.partition("=")
     match key:
         case "maxItems":
             return numbered(0, int(value))
@@ -207,14 +207,14 @@ def _check(asked: str) -> Check | None:
     return None
 
 
-def _integer(word: str, asked: dict[str, str]) -> Node:
-    low, high = (int(asked[key]) if key in asked else None for key in ("minimum", "maximum"))
-    return integer(word, asked.get("format", FORMATS.get(word, "")), low, high)
+def _integer(word: str, constraints: dict[str, str]) -> Node:
+    low, high = (int(constraints[key]) if key in constraints else None for key in ("minimum", "maximum"))
+    return integer(word, constraints.get("format", FORMATS.get(word, "")), low, high)
 
 
-def _judge(asked: str) -> Judge | None:
-    """What a word asks of a scalar. Raises: KeyError where it asks nothing."""
-    key, _, value = asked.partition("=")
+def _judge(constraint: str) -> Judge | None:
+    """The judge of a constraint on a scalar. Raises: KeyError for a word that is none."""
+    key, _, value = constraint.partition("=")
     if key in ("pattern", "rule"):
         return JUDGES[key](value)
     return JUDGES[key](value.split("|") if key == "enum" else int(value))

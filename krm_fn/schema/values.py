@@ -1,4 +1,4 @@
-"""What a CustomResourceDefinition asks of a value besides its type and its fields, from the keywords of a schema.
+"""The judges and checks of a CustomResourceDefinition, from the keywords of its schema.
 
 What a definition has wrong itself, such as a text as a bound, is passed over: the API server would not have taken it.
 """
@@ -41,7 +41,7 @@ TYPES: dict[str, tuple[type, ...]] = {
 
 
 def judges(schema: Object) -> Iterator[Judge | None]:
-    """What is asked of a scalar."""
+    """The judges of a scalar."""
     for key, kind in KEYWORDS.items():
         if isinstance(schema.get(key), kind) and schema[key] not in (0, False):
             yield JUDGES[key](schema[key])
@@ -55,7 +55,7 @@ def judges(schema: Object) -> Iterator[Judge | None]:
 
 
 def of_any_type(schema: Object) -> Iterator[Judge | None]:
-    """What is asked by CEL rules, and by schemas that are joined."""
+    """The judges of CEL rules, and of schemas that are joined."""
     for rule in as_list(schema.get("x-kubernetes-validations")):
         yield obeys(as_map(rule).get("rule"))
     for key in JOINED:
@@ -64,7 +64,7 @@ def of_any_type(schema: Object) -> Iterator[Judge | None]:
 
 
 def checks(schema: Object) -> Iterator[Check]:
-    """What is asked of a map or a list as a whole."""
+    """The checks of a map or a list as a whole."""
     for low, high, *words in (("minItems", "maxItems", "entry", "entries"), ("minProperties", "maxProperties", "key", "keys")):
         least, most = schema.get(low), schema.get(high)
         if isinstance(least, int) or isinstance(most, int):

@@ -1,11 +1,11 @@
 """A field holds a value of another type than the API has there.
 
 What it finds: text where an integer belongs, a number where text belongs, a map where a list belongs, null in a list, and
-amounts that are none. Amounts may be written as text or as whole numbers. A fraction such as `0.5` needs quotes, except in
-VirtualMachines and instances: KubeVirt's mutating webhook writes these anew before anybody checks them. For the same reason
-blanks around an amount are a warning there and an error elsewhere. Before 1.5 KubeVirt asked for quotes around whole numbers
-of most amounts, too. Ports and the like take both text and integers. A key with nothing behind it, which is null, is a
-warning where an empty map would say something, as in `rng: {}`; elsewhere it is as if the key weren't there.
+text that is no quantity. A quantity may be written as text or as a whole number. A fraction such as `0.5` needs quotes, except
+in VirtualMachines and instances: KubeVirt's mutating webhook rewrites these before the API server checks them. For the same
+reason blanks around a quantity are a warning there and an error elsewhere. Before 1.5 most whole numbers needed quotes, too.
+Ports and the like take both text and integers. A key without a value, which is null, is a warning where an empty map would say
+something, as in `rng: {}`; elsewhere it is as if the key weren't there.
 
 Why it matters: the API server refuses the object. YAML makes the mistake easy: `8` is a number, and `"8"` is text. Null it
 drops without a word, and the device that was meant is missing.
