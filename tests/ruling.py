@@ -43,12 +43,12 @@ def links_in(text):
 
 
 def unread(links):
-    """What is passed over of a folder with these links, beside which lies a folder `shared` with `vm.yaml`."""
+    """What is passed over of a folder with these links, beside which lies a folder `common` with `vm.yaml`."""
     with tempfile.TemporaryDirectory() as name:
-        folder, shared = Path(name) / "folder", Path(name) / "shared"
+        folder, common = Path(name) / "folder", Path(name) / "common"
         folder.mkdir()
-        shared.mkdir()
-        (shared / "vm.yaml").touch()
+        common.mkdir()
+        (common / "vm.yaml").touch()
         for link, target in links.items():
             (folder / link).symlink_to(target)
         given = Paths([str(folder)])

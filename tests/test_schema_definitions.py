@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import measured
 import pytest
-from test_schema_answers import FILES, cases
+from test_schema_answers import FILES
 
 from krm_fn import releases
 from krm_fn.schema import table
@@ -118,7 +119,7 @@ def test_a_definition_tells_what_the_table_tells(release: str) -> None:
     chosen = releases.parse(release)
     crds, differing, count = definitions(chosen), [], 0
     for file in FILES:
-        for case in list(cases(file))[::EVERY]:
+        for case in measured.cases(file, every=EVERY):
             own, by_definition = told(case["object"], chosen), told(case["object"], chosen, crds)
             # Of a VM's status the one says what the mutating webhook refuses, the other what the API server does not know.
             strange = {

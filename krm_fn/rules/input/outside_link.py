@@ -12,7 +12,7 @@ Example:
 
     # a folder, by its links
     links:
-      vm.yaml: ../shared/vm.yaml
+      vm.yaml: ../common/vm.yaml
 """
 
 from __future__ import annotations
