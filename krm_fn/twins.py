@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import marshal
 
-from krm_fn.admission.formats import base64_length, is_label, is_serial, mac_length
+from krm_fn.admission.formats import bare_mac_length, base64_length, is_label, is_serial, mac_length
 from krm_fn.admission.interfaces import RESERVED_MAC
 from krm_fn.admission.machines import RESERVED_LABELS
 from krm_fn.admission.volumes import LONGEST_CLOUD_INIT
@@ -104,7 +104,7 @@ READINGS: dict[str, Reading] = {
     "label": labels,
     "reference": which,
     "hostname": only(bool, is_label),
-    "mac": only(bool, mac_length, RESERVED_MAC.__eq__),
+    "mac": only(bool, mac_length, bare_mac_length, RESERVED_MAC.__eq__),
     "uuid": nothing,
     "serial": only(bool, is_serial, lambda text: len(text.encode(errors="replace")) > LONGEST_SERIAL),
     "data": only(bool, _is_too_long),

@@ -72,6 +72,25 @@ def test_a_mac_address_has_the_bytes_that_go_counts(text, length):
 
 
 @pytest.mark.parametrize(
+    ("text", "length"),
+    [
+        ("02000000000a", 6),
+        ("02000000000A", 6),
+        ("0200000000000a0b", 8),
+        ("00" * 20, 20),
+        ("02000000000", 0),
+        ("0200000000000a", 0),
+        ("02000000000g", 0),
+        ("02:00:00:00:00:0a", 0),
+        ("", 0),
+        (None, 0),
+    ],
+)
+def test_a_mac_address_without_separators_has_the_bytes_that_go_1_26_counts(text, length):
+    assert formats.bare_mac_length(text) == length
+
+
+@pytest.mark.parametrize(
     ("pattern", "text", "matches"),
     [
         ("q35*", "q35", True),
@@ -110,6 +129,12 @@ def test_machine_types_match_patterns_as_filepath_match_does(pattern, text, matc
         ("aGVsbG9=", (5, True)),
         ("aGVsbG8", (3, False)),
         ("aGVsbG8==", (3, False)),
+        ("AAAA==", (3, False)),
+        ("AAAA====", (3, False)),
+        ("A===", (0, False)),
+        ("====", (0, False)),
+        ("AA==AA==", (0, False)),
+        ("aA\n=\r\n=", (1, True)),
         ("%", (0, False)),
         ("aGVs%bG8=", (3, False)),
     ],

@@ -35,6 +35,14 @@ DIFFERENCES: list[tuple[str, dict[str, Any], dict[str, Any], str, tuple[str, str
     ("port 65536", {"domain.devices.interfaces.0.ports": [{"port": 65536}]}, {}, "1.9", None, (NIC + ".ports[0].port", "")),
     ("an odd service account", {"serviceAccountName": "A"}, {}, "1.9", None, ("serviceAccountName", "")),
     (
+        "a MAC address without separators",  # upstream: net.ParseMAC of Go 1.26
+        {"domain.devices.interfaces.0.macAddress": "02000000000a"},
+        {},
+        "1.9",
+        (NIC + ".macAddress", ""),
+        None,
+    ),
+    (
         "a claim without source",
         {"resourceClaims": [{"name": "a"}]},
         {},

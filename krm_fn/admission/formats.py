@@ -5,7 +5,7 @@ Predicates take any value; what is no string has no form.
 
 from __future__ import annotations
 
-from binascii import Error, a2b_base64
+from krm_fn.encoding import from_base64
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456
 HEX = frozenset("0123456789abcdefABCDEF")
 DIGITS = frozenset("0123456789")
 SPECIAL = frozenset("*?[\\")
+MAC_LENGTHS = (6, 8, 20)
 BASE64 = LETTERS | frozenset("+/")
 
 _NAME = LETTERS | frozenset("-_.")
@@ -82,13 +83,19 @@ def is_pci_address(value: object) -> bool:
 
 
 def mac_length(value: object) -> int:
-    """The address's bytes (6, 8 or 20) where the text is a MAC address as Go parses it, else 0. upstream: net.ParseMAC"""
+    """The bytes (6, 8 or 20) of a MAC address with separators as Go parses it, 0 for anything else. upstream: net.ParseMAC"""
     if not isinstance(value, str) or len(value) < 14:
         return 0
     separator, digits = (value[2], 2) if value[2] in ":-" else (".", 4)
     parts = value.split(separator)
     length = len(parts) * digits // 2
-    return length if length in (6, 8, 20) and {*map(len, parts)} == {digits} and HEX.issuperset("".join(parts)) else 0
+    return length if length in MAC_LENGTHS and {*map(len, parts)} == {digits} and HEX.issuperset("".join(parts)) else 0
+
+
+def bare_mac_length(value: object) -> int:
+    """The same of a MAC address without separators, which Go parses since 1.26."""
+    sound = isinstance(value, str) and len(value) / 2 in MAC_LENGTHS and HEX.issuperset(value)
+    return len(str(value)) // 2 if sound else 0
 
 
 def is_ipv4(value: object) -> bool:
@@ -144,12 +151,12 @@ def base64_length(text: str) -> tuple[int, bool]:
 
     upstream: encoding/base64 StdEncoding.DecodeString, which skips line ends
     """
+    data = from_base64(text)
+    if data is not None:
+        return len(data), True
     packed = text.replace("\r", "").replace("\n", "")
-    try:
-        return len(a2b_base64(packed, strict_mode=True)), True
-    except (Error, ValueError):
-        sound = next((at for at, char in enumerate(packed) if char not in BASE64), len(packed))
-        return sound // 4 * 3, False
+    sound = next((at for at, char in enumerate(packed) if char not in BASE64), len(packed))
+    return sound // 4 * 3, False
 
 
 def is_clean_path(text: str) -> bool:

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from krm_fn.admission.causes import DUPLICATE, NOT_SUPPORTED, REQUIRED, shown
 from krm_fn.admission.checks import EACH, Check, Group, bounded, exactly_one, examine, gated, number, one_of, well_formed
-from krm_fn.admission.formats import is_interface_name, is_ipv4_or_mapped, is_pci_address, is_port_name, mac_length
+from krm_fn.admission.formats import (
+    bare_mac_length,
+    is_interface_name,
+    is_ipv4_or_mapped,
+    is_pci_address,
+    is_port_name,
+    mac_length,
+)
 from krm_fn.admission.networks import INTERFACES, is_default_multus
 from krm_fn.admission.scope import maps, name_of
 from krm_fn.paths import as_list, as_map, is_set
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from krm_fn.admission.causes import Cause
     from krm_fn.admission.scope import Scope
@@ -27,6 +34,7 @@ BINDINGS = ("bridge", "masquerade", "sriov", "passtBinding", "binding")
 MODELS = ("e1000", "e1000e", "igb", "ne2k_pci", "pcnet", "rtl8139", "virtio")
 RESERVED_MAC = "02:00:00:00:00:00"  # that of the bridge inside the pod
 MAC_BYTES = 6
+BARE_MAC_SINCE: Version = (1, 9)  # the first release that is built with Go 1.26
 PORTS = 65536
 MOST_PORT_RANGES = 10
 PORT_NAMED_SINCE: Version = (1, 9)
@@ -36,6 +44,17 @@ DEFAULT_HAS_SOURCE_SINCE: Version = (1, 9)
 
 # Upstream blames the name for what a binding lacks.
 NAME = "domain.devices.interfaces[{0}].name"
+
+
+def _mac_address(*lengths: Callable[[object], int]) -> Check:
+    """The address has six bytes in a form that one of `lengths` measures."""
+    return well_formed(
+        ("macAddress",),
+        lambda value: any(length(value) == MAC_BYTES for length in lengths),
+        "six bytes such as 02:00:00:00:00:01",
+        upstream=FIELDS + "validateMacAddress",
+    )
+
 
 CHECKS = (
     one_of(("state",), ("absent", "down", "up"), since=(1, 5), upstream=STATE),
@@ -78,12 +97,8 @@ CHECKS = (
         upstream=FIELDS + "validateInterfaceNameFormat",
     ),
     one_of(("model",), MODELS, reason=NOT_SUPPORTED, upstream=FIELDS + "validateInterfaceModel"),
-    well_formed(
-        ("macAddress",),
-        lambda value: mac_length(value) == MAC_BYTES,
-        "six bytes such as 02:00:00:00:00:01",
-        upstream=FIELDS + "validateMacAddress",
-    ),
+    _mac_address(mac_length).but(until=BARE_MAC_SINCE),
+    _mac_address(mac_length, bare_mac_length).but(since=BARE_MAC_SINCE),
     well_formed(("pciAddress",), is_pci_address, "a form such as 0000:81:01.0", upstream=FIELDS + "validatePciAddress"),
     gated(("portRanges",), "PortRangesSpec", since=(1, 9), upstream=FIELDS + "validatePortRangesConfiguration", named=NAME),
 )

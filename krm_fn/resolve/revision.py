@@ -94,10 +94,13 @@ def _decode_lone_spec(data: Object, release: Release) -> Payload | str:
 def _parsed(encoded: str) -> Any:
     """The JSON in a base64 text; a word, which fits no table, where it is none."""
     import json  # the form is four years old: nobody else pays for it
-    from binascii import a2b_base64
 
+    from krm_fn.encoding import from_base64
+
+    raw = from_base64(encoded)
+    if raw is None:
+        return UNDECODABLE
     try:
-        raw = a2b_base64(encoded.replace("\n", "").replace("\r", ""), strict_mode=True)
         return json.loads(raw.decode(), object_pairs_hook=_unique, parse_constant=_refuse)
     except (ValueError, RecursionError):
         return UNDECODABLE

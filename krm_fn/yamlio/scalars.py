@@ -172,9 +172,9 @@ def _float_key(value: float) -> str:
 
 
 def _decoded(text: str) -> str:
-    import binascii
+    from krm_fn.encoding import from_base64  # only where a document has binary text
 
-    try:
-        return binascii.a2b_base64("".join(text.split()), strict_mode=True).decode("utf-8", "replace")
-    except (binascii.Error, ValueError):
-        raise ValueError("!!binary holds no base64") from None
+    data = from_base64("".join(text.split()))
+    if data is None:
+        raise ValueError("!!binary holds no base64")
+    return data.decode("utf-8", "replace")
