@@ -20,7 +20,9 @@ NANO = 10**9  # one, in the unit that quantities count in: apimachinery keeps no
 INT64 = 2**63
 INT64_DIGITS = 18  # so many digits always fit into 64 bits
 LARGEST = (INT64 - 1) * NANO  # binary quantities are capped here, decimal ones are not
-DIGITS = 100  # longer numbers and exponents are no quantities for us; nobody means them, and they would cost minutes
+# Longer numbers are no quantities for us: Python refuses to read them. Larger ones count as one of this many digits.
+DIGITS = 4000
+INT32 = 2**31  # Go keeps exponents in 32 bits
 
 _DECIMAL_SUFFIXES = ("n", "u", "m", "", "k", "M", "G", "T", "P", "E")
 _BINARY_SUFFIXES = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
@@ -80,20 +82,23 @@ def parse(value: Any) -> Quantity | None:
 
 
 def _parsed(text: str) -> Quantity | None:
-    """upstream: k8s.io/apimachinery/pkg/api/resource/quantity.go:ParseQuantity"""
+    """A sign, a point or a suffix without any digit is zero, as in Go.
+
+    upstream: k8s.io/apimachinery/pkg/api/resource/quantity.go:ParseQuantity
+    """
     sign, body = (text[0], text[1:]) if text[:1] in ("+", "-") else ("", text)
     end = _span(body, "0123456789.")
     whole, _, fraction = body[:end].partition(".")
-    suffix = _suffix(body[end:])
-    if suffix is None or "." in fraction or not 0 < len(whole) + len(fraction) <= DIGITS:
+    whole, suffix = whole.lstrip("0") or "0", _suffix(body[end:])
+    if not text or suffix is None or "." in fraction or len(whole) + len(fraction) > DIGITS:
         return None
     base, exponent, style = suffix
-    nanos = _nanos(int(whole + fraction), base, exponent, len(fraction))
+    nanos = _nanos(int(whole + fraction), base, min(exponent, DIGITS - len(whole)), len(fraction))
     if style == BINARY_SI:
         nanos = min(nanos, LARGEST)
         if 0 < nanos < NANO:
             style = DECIMAL_SI
-    kept = text if _kept(whole.lstrip("0") or "0", fraction, exponent, style) else ""
+    kept = text if (nanos and exponent > DIGITS) or _kept(whole, fraction, exponent, style) else ""
     return Quantity(nanos=-nanos if sign == "-" else nanos, format=style, text=kept)
 
 
@@ -112,16 +117,24 @@ def _suffix(text: str) -> tuple[int, int, str] | None:
     """Base, exponent and format of a suffix, None where it is none."""
     if text in _SUFFIXES:
         return _SUFFIXES[text]
-    number = text[2:] if text[1:2] in ("+", "-") else text[1:]
-    if text[:1] not in ("e", "E") or not number or _span(number, "0123456789") < len(number) or int(number[-9:]) > DIGITS:
+    exponent = _exponent(text[1:]) if text[:1] in ("e", "E") else None
+    return None if exponent is None else (10, exponent, DECIMAL_EXPONENT)
+
+
+def _exponent(text: str) -> int | None:
+    """The exponent, None for what is no integer of 64 bits. Go keeps the lowest 32 bits of it."""
+    number = text[1:] if text[:1] in ("+", "-") else text
+    digits = number.lstrip("0")
+    if not number or _span(number, "0123456789") < len(number) or len(digits) > len(str(INT64)):
         return None
-    return 10, int(text[1:]), DECIMAL_EXPONENT
+    exponent = -int(digits or "0") if text[0] == "-" else int(digits or "0")
+    return (exponent + INT32) % (2 * INT32) - INT32 if -INT64 <= exponent < INT64 else None
 
 
 def _nanos(digits: int, base: int, exponent: int, places: int) -> int:
-    """digits · base^exponent / 10^places in billionths, rounded up."""
+    """digits · base^exponent / 10^places in billionths, rounded up; however small that is, it is one at least."""
     if base == 10:
-        power = exponent - places + 9
+        power = max(exponent, -DIGITS) - places + 9
         return digits * int(10**power) if power >= 0 else -(-digits // int(10**-power))
     return -(-digits * (NANO << exponent) // int(10**places))
 

@@ -629,6 +629,11 @@ def test_pinned_cpus_of_no_number_are_refused() -> None:
     assert cause.path == ("spec", "domain", "cpu", "dedicatedCpuPlacement")
 
 
+def test_dedicated_cpus_that_64_bits_cannot_hold_are_a_whole_number() -> None:
+    changes = {"domain.cpu.dedicatedCpuPlacement": True, "domain.resources": {"limits": {"cpu": "99999999999999999999"}}}
+    assert errors_of(changes) == [("domain.cpu.dedicatedCpuPlacement", "")]  # upstream's product of 64 bits overflows, too
+
+
 def test_memory_that_may_grow_has_to_be_said() -> None:
     vm = changed({"domain.memory": {"maxGuest": "2Gi"}})
     (cause,) = admission.admit_vm(vm, expanded=vm, cluster=Cluster(), release=releases.NEWEST)

@@ -90,6 +90,8 @@ def test_a_stated_topology_stays() -> None:
         ({"resources": {"requests": {"memory": "1024Mi"}, "limits": {"memory": "2Gi"}}}, "1Gi"),
         ({"resources": {"requests": {"memory": "0"}, "limits": {"memory": "2Gi"}}}, "2Gi"),
         ({"memory": {"hugepages": {"pageSize": "2Mi"}}}, "2Mi"),
+        ({"memory": {"hugepages": {"pageSize": "-"}}}, "0"),
+        ({"memory": {"hugepages": {"pageSize": "Mi"}}}, "0"),
         ({"memory": {"guest": "512Mi"}, "resources": {"requests": {"memory": "1Gi"}}}, "512Mi"),
     ],
 )

@@ -44,7 +44,8 @@ TEMPLATE = ("spec", "virtualMachineTemplate")
 # Here KubeVirt's webhooks decide otherwise than the definitions alone: the mutating one rewrites a VM or an instance before
 # the API server checks it against the definition. It reads these numbers and texts as quantities, and leaves out an empty text.
 QUANTITIES = ("s1-01350", "s1-01484", "s1-04601", "s2-00751", "s3-00888", "s11-00050", "s11-00055", "s11-00844")
-REWRITTEN = frozenset((*QUANTITIES, "s3-00014"))
+POINTS = ("s1-04625", "s11-01255", "s11-01263")  # "." is zero to Go
+REWRITTEN = frozenset((*QUANTITIES, *POINTS, "s3-00014"))
 # The server names a place below a key that is spelled like one of something secret (`somekey`, `httpHeaders`). Here the path
 # ends with that key.
 HIDDEN = frozenset(("s1-01365", "s2-02016", "s2-04194", "s2-04196", "s2-04199", "s3-04111", "s11-03754"))

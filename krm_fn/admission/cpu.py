@@ -7,6 +7,7 @@ from krm_fn.admission.causes import NOT_SUPPORTED, REQUIRED, shown
 from krm_fn.admission.checks import EACH, Check, Group, examine, gated, number, one_of
 from krm_fn.fields.topology import UINT32
 from krm_fn.paths import as_map, is_nonzero
+from krm_fn.quantity import wrapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ def pinned(scope: Scope) -> Iterator[Cause]:
     yield from _pinned_memory(scope)
     for kind, at, amounts in (("limits", LIMIT, scope.limits), ("requests", REQUEST, scope.requests)):
         amount = amounts.get("cpu")
-        if whole(amount) > 0 and whole(amount) * 1000 != thousandths(amount):
+        if whole(amount) > 0 and wrapped(whole(amount) * 1000) != thousandths(amount):  # Go multiplies in 64 bits
             yield scope.cause(at, f"{kind}.cpu {shown(amount)} is no whole number, as dedicated CPUs need; round it")
     yield from _pinned_counts(scope)
     yield from _pinned_threads(scope)
