@@ -59,7 +59,14 @@ def examine(facts: BundleFacts) -> Iterator[AdmissionFacts]:
 
 def _of_vm(vm: VmFacts) -> tuple[Cause, ...]:
     expanded = vm.expansion.vm if vm.expansion else None
-    return admit_vm(vm.resolution.vm, expanded=expanded, cluster=vm.cluster, release=vm.release)
+    found = vm.resolution.instancetype
+    return admit_vm(
+        vm.resolution.vm,
+        expanded=expanded,
+        cluster=vm.cluster,
+        release=vm.release,
+        instancetype=found.spec if found else None,
+    )
 
 
 def _refused(entry: Entry, causes: tuple[Cause, ...], release: Release) -> AdmissionFacts:
@@ -115,7 +122,9 @@ def _of_bare(source: Found, vm: VmFacts) -> tuple[Cause, ...]:
     """Why admission refuses the least VM that uses the instancetype, where it looks at its fields at all."""
     resolution = Resolution(vm=BARE, instancetype=source)
     judged = judge(resolution, namespace="default", bundle=Bundle([]), cluster=vm.cluster, release=vm.release)
-    return admit_vm(BARE, expanded=judged.vm, cluster=vm.cluster, release=vm.release) if judged.vm else ()
+    if judged.vm is None:
+        return ()
+    return admit_vm(BARE, expanded=judged.vm, cluster=vm.cluster, release=vm.release, instancetype=source.spec)
 
 
 def _origin(path: Path, spec: object) -> Path:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from admitting import PLAIN
-from functions import resource_list, run
+from functions import instancetype, resource_list, run, vm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -340,6 +340,31 @@ def test_what_is_empty_is_there_where_no_webhook_rewrites_the_object(kind, chang
 )
 def test_what_is_empty_is_gone_where_a_webhook_has_rewritten_the_object(changes):
     assert _instance({("spec", *words.split(".")): value for words, value in changes.items()}) == []
+
+
+DEVICE_CLAIMS = {"developerConfiguration": {"featureGates": ["HostDevices", "GPUsWithDRA", "HostDevicesWithDRA"]}}
+
+
+@pytest.mark.parametrize("key", ["gpus", "hostDevices"])
+@pytest.mark.parametrize(
+    ("device", "release", "expected"),
+    [
+        # upstream: pkg/dra/admitter/dra_admitter.go: isDRA and validateNonDRADevices ask for a claim, whatever its name
+        ({"name": "a", "claimName": ""}, "1.9.0", ["[0].claimName", "[0].requestName"]),
+        ({"name": "a", "requestName": ""}, "1.9.0", ["[0].claimName", "[0].requestName"]),
+        ({"name": "a", "deviceName": "b", "claimName": ""}, "1.9.0", ["[0]"]),
+        ({"name": "a", "deviceName": "b"}, "1.9.0", []),
+        ({"name": "a"}, "1.9.0", ["[0]"]),
+        ({"name": "a", "claimName": ""}, "1.8.4", ["[0].claimName", "[0].requestName"]),
+    ],
+)
+def test_an_empty_claim_of_an_instancetype_is_one_for_the_vms_that_use_it(key, device, release, expected):
+    small = instancetype()
+    small["spec"][key] = [device]
+    _, results = run(small, vm(instancetype="small"), mode="validate", kubevirtVersion=release, configuration=DEVICE_CLAIMS)
+    place = f"spec.template.spec.domain.devices.{key}"
+    refused = [result for result in results if result["tags"].get("upstream") == "admission"]
+    assert [result["field"]["path"].removeprefix(place) for result in refused] == expected
 
 
 # upstream: pkg/network/vmispec/defaults.go:SetDefaultNetworkInterface

@@ -93,25 +93,31 @@ def _plan(name: str, release: Release) -> Plan:
     return _plans[key]
 
 
-def admit_vm(vm: Object, *, expanded: Object | None, cluster: Cluster, release: Release) -> tuple[Cause, ...]:
+def admit_vm(
+    vm: Object, *, expanded: Object | None, cluster: Cluster, release: Release, instancetype: Object | None = None
+) -> tuple[Cause, ...]:
     """All for which admission refuses a VM; paths run from the VM's root.
 
     `expanded` is the VM with instancetype, preference and defaults applied; None where they can't be, and then only the VM's
-    own fields are looked at. Conflicts and unmet requirements are not repeated here.
+    own fields are looked at. `instancetype` is the spec of the one that was applied, if there was one. Conflicts and unmet
+    requirements are not repeated here.
     upstream: pkg/virt-api/webhooks/validating-webhook/admitters/vms-admitter.go:Admit
     """
     if is_set(get(vm, ("metadata", "deletionTimestamp"))):
         return ()
-    return tuple(_causes(vm, expanded, cluster, release))
+    return tuple(_causes(vm, expanded, cluster, release, instancetype))
 
 
-def _causes(vm: Object, expanded: Object | None, cluster: Cluster, release: Release) -> Iterator[Cause]:
+def _causes(
+    vm: Object, expanded: Object | None, cluster: Cluster, release: Release, instancetype: Object | None
+) -> Iterator[Cause]:
     own = as_map(vm.get("spec"))
     if own.get("template") is None:
         return  # the schema tells of it
     subject = vm if expanded is None else expanded
     spec = as_map(subject.get("spec"))
-    scope = Scope(as_map(get(spec, ("template", "spec"))), path=TEMPLATE_SPEC, cluster=cluster, release=release)
+    template = as_map(get(spec, ("template", "spec")))
+    scope = Scope(template, path=TEMPLATE_SPEC, cluster=cluster, release=release, instancetype=instancetype)
     if own.get("dataVolumeTemplates") is not None:
         yield from templates.foreign_namespaces(vm)
         yield from templates.data_volume_templates(spec, release)

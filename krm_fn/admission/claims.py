@@ -27,7 +27,7 @@ DEVICES = ("domain", "devices")
 
 CLAIMED_NETWORKS_SINCE: Version = (1, 9)
 # Before that the names of claim and request are pointers in Go: empty text is there, and makes the device one by claim. From
-# then on a mutating webhook leaves it out, and only what none rewrites has it still.
+# then on a mutating webhook leaves it out; what none rewrites, as the devices of an instancetype, has it still.
 EMPTY_IS_UNSET_SINCE: Version = (1, 9)
 
 GROUPS = (
@@ -81,16 +81,22 @@ KINDS = (
 )
 
 
-def claims_of(device: Object, scope: Scope) -> bool:
-    """True for a device that comes by claim: it names a claim or a request, and no device."""
-    return not is_set(device.get("deviceName")) and _has_claim(device, scope)
+def _by_claim(device: Object, scope: Scope, key: str) -> bool:
+    """True for a device that comes by claim: it names a claim or a request, and no device. `key` is that of its kind."""
+    return not is_set(device.get("deviceName")) and _has_claim(device, scope, key)
 
 
-def _has_claim(device: Object, scope: Scope) -> bool:
+def _has_claim(device: Object, scope: Scope, key: str) -> bool:
     names = device.get("claimName"), device.get("requestName")
-    if scope.release.within(since=EMPTY_IS_UNSET_SINCE) and not scope.as_written:
+    rewritten = not scope.as_written and not is_set(scope.instancetype.get(key))
+    if rewritten and scope.release.within(since=EMPTY_IS_UNSET_SINCE):
         return any(is_set(name) for name in names)
     return any(name is not None for name in names)
+
+
+def _given(scope: Scope, key: str) -> list[Object]:
+    """The devices of a kind as they were given, with the empty names that are gone in the expanded VM."""
+    return maps(scope.instancetype.get(key)) or maps(scope.devices.get(key))
 
 
 @examine(upstream=DRA + "validateCreationDRA", since=(1, 8))
@@ -112,8 +118,8 @@ def claimed_devices(scope: Scope) -> Iterator[Cause]:
 
 
 def _devices_of_kind(scope: Scope, kind: Kind, owners: dict[tuple[str, str], Path]) -> Iterator[Cause]:
-    devices, at = maps(scope.devices.get(kind.key)), (*DEVICES, kind.key)
-    claims = [claims_of(device, scope) for device in devices]
+    devices, at = _given(scope, kind.key), (*DEVICES, kind.key)
+    claims = [_by_claim(device, scope, kind.key) for device in devices]
     claimed = [index for index, claim in enumerate(claims) if claim]
     named = f"domain.devices.{kind.key}"
     if kind.unmixed and claimed and len(claimed) < len(devices):
@@ -123,7 +129,7 @@ def _devices_of_kind(scope: Scope, kind: Kind, owners: dict[tuple[str, str], Pat
         if not is_set(device.get("deviceName")) and not claims[index]:
             message = "a device comes by name or by claim; set deviceName, or claimName and requestName"
             yield scope.cause((*at, index), message, reason=REQUIRED, named=named)
-        elif not claims[index] and _has_claim(device, scope):
+        elif not claims[index] and _has_claim(device, scope, kind.key):
             yield scope.cause((*at, index), "a device comes by name or by claim; remove one of the two", named=named)
     if claimed and not scope.gate(kind.gate):
         message = f"{kind.key} by claim need the feature gate {kind.gate}, which is not open; list it or use deviceName"
@@ -163,14 +169,14 @@ def _claimed_networks(scope: Scope, owners: dict[tuple[str, str], Path]) -> Iter
 @examine("domain", "devices", "gpus", upstream=DRA + "validateCreationDRA", since=(1, 6), until=(1, 8))
 def claimed_gpus(scope: Scope) -> Iterator[Cause]:
     """GPUs by name or by claim, as the first releases with claims look at them; upstream names `spec` twice."""
-    gpus, named = maps(scope.devices.get("gpus")), "spec.domain.devices.gpus"
+    gpus, named = _given(scope, "gpus"), "spec.domain.devices.gpus"
     at = ("domain", "devices", "gpus")
-    claims = [claims_of(gpu, scope) for gpu in gpus]
+    claims = [_by_claim(gpu, scope, "gpus") for gpu in gpus]
     for index, gpu in enumerate(gpus):
         if not is_set(gpu.get("deviceName")) and not claims[index]:
             yield scope.cause((*at, index), "a GPU has no device; set deviceName", named=named)
             return
-        if is_set(gpu.get("deviceName")) and _has_claim(gpu, scope):
+        if is_set(gpu.get("deviceName")) and _has_claim(gpu, scope, "gpus"):
             yield scope.cause((*at, index), "a GPU comes by name or by claim; remove one of the two", named=named)
     if any(claims) and not scope.gate("GPUsWithDRA"):
         yield scope.cause((*at, claims.index(True)), shut("GPUs by claim", "GPUsWithDRA"), named=named)

@@ -21,8 +21,9 @@ class Scope:
     """One spec, read once. Nobody changes it after it is built; a slotted class, since one is built for every VM.
 
     `path` leads from the object's root to the spec. `as_written`: no mutating webhook has rewritten the object, which would
-    have left out what is empty, so an empty list is there where Go asks for nil. Lists hold maps only: an item of another
-    shape stands as an empty map, so that indexes stay those of the user's list.
+    have left out what is empty, so an empty list is there where Go asks for nil. `instancetype` is the spec of the one that was
+    applied; no webhook rewrites it either. Lists hold maps only: an item of another shape stands as an empty map, so that
+    indexes stay those of the user's list.
     """
 
     __slots__ = (
@@ -34,6 +35,7 @@ class Scope:
         "devices",
         "disks",
         "domain",
+        "instancetype",
         "interfaces",
         "limits",
         "memory",
@@ -45,8 +47,17 @@ class Scope:
         "volumes",
     )
 
-    def __init__(self, spec: Object, *, path: Path, cluster: Cluster, release: Release, as_written: bool = False) -> None:
-        self.spec, self.path, self.as_written = spec, path, as_written
+    def __init__(
+        self,
+        spec: Object,
+        *,
+        path: Path,
+        cluster: Cluster,
+        release: Release,
+        as_written: bool = False,
+        instancetype: Object | None = None,
+    ) -> None:
+        self.spec, self.path, self.as_written, self.instancetype = spec, path, as_written, instancetype or {}
         self.cluster, self.release = cluster, release
         self.domain = as_map(spec.get("domain"))
         self.devices = as_map(self.domain.get("devices"))
