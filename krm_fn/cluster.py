@@ -75,10 +75,14 @@ class Cluster(Value):
 
     def setting(self, *path: str) -> Any:
         """The value at a path of the configuration that is in force; None where nothing is set there."""
+        value = self.pointer(*path)
+        return value if is_set(value) else None
+
+    def pointer(self, *path: str) -> Any:
+        """As `setting`, of a setting that Go has a pointer to: empty text is a value there, and no default replaces it."""
         if "in_force" not in self.__dict__:
             self.__dict__["in_force"] = {} if self.invalid else self.configuration
-        value = get(self.__dict__["in_force"], path)
-        return value if is_set(value) else None
+        return get(self.__dict__["in_force"], path)
 
     @property
     def default_architecture(self) -> str:
@@ -109,7 +113,9 @@ class Cluster(Value):
 
     @property
     def eviction_strategy(self) -> str:
-        return _text(self.setting("evictionStrategy")) or "None"
+        """What VMs that name none get; "" refuses them."""
+        named = self.pointer("evictionStrategy")
+        return named if isinstance(named, str) else "None"
 
     @property
     def default_network_interface(self) -> str:
@@ -126,10 +132,10 @@ class Cluster(Value):
         return _text(self.setting("cpuModel")) or "host-model"
 
     def rollout_strategy(self, release: Release) -> str:
-        """Whether changes reach running instances: LiveUpdate, or Stage."""
+        """Whether changes reach running instances: LiveUpdate; they don't with any other word, such as Stage or ""."""
         row = next(row for row in ROLLOUTS if release.within(since=row.since, until=row.until))
-        named = _text(self.setting("vmRolloutStrategy")) if not row.gate or self.has_gate(row.gate) else ""
-        return named or row.strategy
+        named = self.pointer("vmRolloutStrategy") if not row.gate or self.has_gate(row.gate) else None
+        return named if isinstance(named, str) else row.strategy
 
     @property
     def live_update(self) -> Object:
@@ -144,7 +150,7 @@ class Cluster(Value):
     @property
     def qgs_socket(self) -> str:
         """Where the quote generation service of TDX listens."""
-        path = self.setting("confidentialCompute", "tdx", "attestation", "qgsSocketPath")
+        path = self.pointer("confidentialCompute", "tdx", "attestation", "qgsSocketPath")
         return path if isinstance(path, str) else DEFAULT_QGS_SOCKET
 
     @property

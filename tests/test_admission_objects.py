@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from admitting import PLAIN
+from admitting import PLAIN, errors_of
 from functions import instancetype, resource_list, run, vm
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -340,6 +340,24 @@ def test_what_is_empty_is_there_where_no_webhook_rewrites_the_object(kind, chang
 )
 def test_what_is_empty_is_gone_where_a_webhook_has_rewritten_the_object(changes):
     assert _instance({("spec", *words.split(".")): value for words, value in changes.items()}) == []
+
+
+# upstream: pkg/virt-config/configuration.go:updateConfigFromCR, where empty text is a word that a pointer leads to
+def test_a_cluster_whose_eviction_strategy_is_empty_refuses_all_that_name_none():
+    empty = {"evictionStrategy": ""}
+    assert _instance({}, configuration=empty) == [("spec.evictionStrategy", "")]
+    assert _instance({("spec", "evictionStrategy"): "None"}, configuration=empty) == []
+    assert _paths("VirtualMachineInstanceReplicaSet", REPLICAS, configuration=empty) == [
+        ("spec.template.spec.evictionStrategy", "")
+    ]
+    assert errors_of({}, configuration=empty) == [("evictionStrategy", "")]
+    assert errors_of({"evictionStrategy": "None"}, configuration=empty) == []
+
+
+def test_a_cluster_whose_rollout_strategy_is_empty_does_not_roll_out_live():
+    changes = {"domain.memory": {"guest": "1025Mi", "maxGuest": "2Gi"}}
+    assert errors_of(changes) == [("domain.memory.maxGuest", "domain.memory.guest")]
+    assert errors_of(changes, configuration={"vmRolloutStrategy": ""}) == []
 
 
 DEVICE_CLAIMS = {"developerConfiguration": {"featureGates": ["HostDevices", "GPUsWithDRA", "HostDevicesWithDRA"]}}

@@ -178,6 +178,10 @@ def test_the_clusters_architecture_and_eviction_strategy_are_defaults() -> None:
     ]
 
 
+def test_an_empty_eviction_strategy_of_the_cluster_is_one() -> None:
+    assert defaulted({"networks": [{"name": "n"}]}, evictionStrategy="")["evictionStrategy"] == ""
+
+
 def test_an_empty_eviction_strategy_is_one() -> None:
     assert defaulted({"evictionStrategy": "", "networks": [{"name": "n"}]})["evictionStrategy"] == ""
 

@@ -169,7 +169,7 @@ def _hotplug_size(scope: Scope, guest: int, most: int) -> str:
 
 def rolls_out_live(scope: Scope) -> bool:
     """upstream: pkg/virt-config/virt-config.go:IsVMRolloutStrategyLiveUpdate"""
-    strategy = scope.cluster.setting("vmRolloutStrategy")
+    strategy = scope.cluster.pointer("vmRolloutStrategy")
     if strategy is None:
         return scope.release.within(since=LIVE_BY_DEFAULT_SINCE)
     return strategy == "LiveUpdate" and scope.gate(LIVE_GATE)

@@ -80,7 +80,7 @@ GROUPS = (
 def eviction_strategy(scope: Scope) -> Iterator[Cause]:
     """The VM's eviction strategy, else the cluster's, is a known one."""
     own = scope.spec.get("evictionStrategy")
-    strategy = own if own is not None else scope.cluster.setting("evictionStrategy")
+    strategy = own if own is not None else scope.cluster.pointer("evictionStrategy")
     if strategy is not None and strategy not in EVICTIONS:
         at: Path = ("evictionStrategy",)
         yield scope.cause(at, f"evictionStrategy {shown(strategy)} is not known; {use(EVICTIONS)}")
