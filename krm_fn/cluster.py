@@ -5,6 +5,7 @@ from __future__ import annotations
 from krm_fn.paths import as_list, as_map, get, is_nonzero, is_set
 from krm_fn.quantity import Quantity, parse
 from krm_fn.releases import NEWEST, Release
+from krm_fn.resource import annotations_of
 from krm_fn.value import Value
 
 TYPE_CHECKING = False
@@ -61,9 +62,13 @@ MACHINES = (
 
 
 class Cluster(Value):
-    """A cluster by its `configuration`: the KubeVirtConfiguration under `spec.configuration` of the KubeVirt object."""
+    """A cluster by its `configuration`: the KubeVirtConfiguration under `spec.configuration` of the KubeVirt object.
+
+    `annotations` are those of the KubeVirt object.
+    """
 
     configuration: Object = {}  # noqa: RUF012  nobody writes into a Value
+    annotations: Object = {}  # noqa: RUF012
 
     @property
     def invalid(self) -> Path:
@@ -171,8 +176,10 @@ def kubevirt_of(bundle: Bundle) -> Entry | None:
 def of_bundle(bundle: Bundle, configuration: Object) -> Cluster:
     """The cluster that the bundle's KubeVirt object describes, with `configuration` merged over it."""
     found = kubevirt_of(bundle)
-    own = as_map(get(found.obj, ("spec", "configuration"))) if found else {}
-    return Cluster(configuration=_merged(own, configuration))
+    if found is None:
+        return Cluster(configuration=configuration)
+    own = as_map(get(found.obj, ("spec", "configuration")))
+    return Cluster(configuration=_merged(own, configuration), annotations=annotations_of(found.obj))
 
 
 def _merged(below: Object, above: Object) -> Object:

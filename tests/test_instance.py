@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from functions import run, vm
 
 from krm_fn.cluster import Cluster
 from krm_fn.instance.defaults import set_webhook_defaults
+from krm_fn.paths import put
 from krm_fn.releases import parse
 
 
@@ -68,3 +70,43 @@ def test_until_1_4_live_updates_need_a_gate_and_reach_every_architecture(release
 def test_memory_to_grow_into_is_calculated_in_64_bits() -> None:
     memory = completed({"memory": {"guest": "4Ei"}}, "1.9")["domain"]["memory"]
     assert memory == {"guest": "4Ei"}
+
+
+PARITY = "alpha.kubevirt.io/EmulatorThreadCompleteToEvenParity"
+
+
+def kubevirt(annotations, *gates):
+    return {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "KubeVirt",
+        "metadata": {"name": "kubevirt", "namespace": "kubevirt", "annotations": annotations},
+        "spec": {"configuration": {"developerConfiguration": {"featureGates": list(gates)}}},
+    }
+
+
+# upstream: pkg/virt-api/webhooks/mutating-webhook/mutators/vmi-mutator.go:ApplyNewVMIMutations
+@pytest.mark.parametrize("release", ["1.4.1", "1.9.0"])
+@pytest.mark.parametrize(
+    ("cluster", "isolated", "own", "copied"),
+    [
+        (kubevirt({PARITY: ""}, "AlignCPUs"), True, {}, ""),
+        (kubevirt({PARITY: "any"}, "AlignCPUs"), True, {}, ""),
+        (kubevirt({PARITY: ""}, "AlignCPUs"), True, {PARITY: "own"}, ""),
+        (kubevirt({PARITY: ""}, "AlignCPUs"), False, {}, None),
+        (kubevirt({PARITY: ""}), True, {}, None),
+        (kubevirt({}, "AlignCPUs"), True, {}, None),
+    ],
+)
+def test_an_isolated_emulator_thread_is_completed_to_even_parity_where_the_cluster_says_so(
+    cluster, isolated, own, copied, release
+) -> None:
+    machine = vm()
+    put(machine, ("spec", "template", "metadata", "annotations"), own)
+    put(
+        machine,
+        ("spec", "template", "spec", "domain", "cpu"),
+        {"dedicatedCpuPlacement": True, "isolateEmulatorThread": isolated},
+    )
+    items, _ = run(cluster, machine, instances="include", kubevirtVersion=release)
+    (instance,) = [item for item in items if item["kind"] == "VirtualMachineInstance"]
+    assert instance["metadata"]["annotations"].get(PARITY) == copied

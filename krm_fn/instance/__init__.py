@@ -9,6 +9,7 @@ upstream: pkg/virt-controller/watch/vm/vm.go:startVMI, pkg/virt-api/webhooks/mut
 from __future__ import annotations
 
 from krm_fn import expand
+from krm_fn.admission.gates import enabled
 from krm_fn.expand.admitted import admit
 from krm_fn.expand.pinned import PCI_TOPOLOGY, PCI_TOPOLOGY_VERSION, states_topology
 from krm_fn.fields.verbs import write
@@ -35,6 +36,9 @@ FIRMWARE_NAMESPACE = "6a1a24a1-4061-4607-8bf4-a3963d0c5895"
 
 QGS_SOCKET = "kubevirt.io/qgs-socket-path"
 QGS_SOCKET_SINCE: Version = (1, 9)
+
+# Copied from the KubeVirt object to instances whose emulator thread is isolated, where the gate is open.
+EVEN_PARITY, EVEN_PARITY_GATE = "alpha.kubevirt.io/EmulatorThreadCompleteToEvenParity", "AlignCPUs"
 
 # Until 1.7 all device preferences were applied before devices were added, and once more after.
 ALL_DEVICE_PREFERENCES_UNTIL: Version = (1, 7)
@@ -162,3 +166,6 @@ def _complete(instance: Object, cluster: Cluster, release: Release) -> None:
     instance["metadata"]["annotations"] = {**{key: value for key, value in notes.items() if value}, **given}
     if notes.get(QGS_SOCKET):
         instance["metadata"]["annotations"][QGS_SOCKET] = notes[QGS_SOCKET]
+    isolated = get(spec, ("domain", "cpu", "isolateEmulatorThread")) is True
+    if isolated and EVEN_PARITY in cluster.annotations and enabled(cluster, EVEN_PARITY_GATE, release):
+        instance["metadata"]["annotations"][EVEN_PARITY] = ""
