@@ -7,7 +7,11 @@ import pytest
 from resolving import GROUP, SMALL, cluster_instancetype, reasons, resolve, revision, vm
 
 from krm_fn import releases
+from krm_fn.paths import copy, put
 from krm_fn.resolve import INSTANCETYPE, PREFERENCE, decode
+from krm_fn.resolve.plain import FIELDS, is_plain
+from krm_fn.schema.checking import check
+from krm_fn.schema.flaws import RANGE, TYPE
 
 PINNED = {"name": "small", "revisionName": "vm-small-1"}
 OBJECT_NAME = f"{GROUP}/object-name"
@@ -150,6 +154,57 @@ UNDECODABLE = {
 @pytest.mark.parametrize("what", UNDECODABLE)
 def test_what_is_no_instancetype_is_undecodable(what):
     assert decode(UNDECODABLE[what], releases.parse("1.6")) == "revision-undecodable"
+
+
+# upstream: runtime.Decode with the universal deserializer
+@pytest.mark.parametrize("release", ["1.4.1", "1.6.6", "1.9.0"])
+@pytest.mark.parametrize(
+    ("kind", "spec"),
+    [
+        ("VirtualMachineInstancetype", {"cpu": "two"}),
+        ("VirtualMachineInstancetype", {"cpu": {"guest": "two"}}),
+        ("VirtualMachineInstancetype", {"cpu": {"guest": 2**32}}),
+        ("VirtualMachineClusterInstancetype", {"memory": {"guest": "x"}}),
+        ("VirtualMachineInstancetype", {"gpus": {"name": "a"}}),
+        ("VirtualMachinePreference", {"cpu": {"preferredCPUTopology": 1}}),
+        ("VirtualMachineClusterPreference", {"devices": []}),
+        ("VirtualMachinePreference", {"requirements": {"cpu": {"guest": -1}}}),
+    ],
+)
+def test_what_go_cannot_decode_is_undecodable(kind, spec, release):
+    assert decode(stored("v1beta1", spec, kind), releases.parse(release)) == "revision-undecodable"
+
+
+def places(form, path=()):
+    """The path of each field that a plain revision may have."""
+    for key, below in form.items():
+        yield (*path, key or "any")
+        if isinstance(below, dict):
+            yield from places(below, (*path, key or "any"))
+
+
+@pytest.mark.parametrize("path", list(places(FIELDS)), ids=".".join)
+@pytest.mark.parametrize("kind", [*INSTANCETYPE.kinds, *PREFERENCE.kinds])
+def test_what_is_told_without_the_table_of_types_is_what_the_table_says(kind, path):
+    for value in ("x", "1Gi", True, 1, -1, 2**32, 1.5, [], {}, {"a": "b"}, {"a": 1}, None):
+        data = stored("v1beta1", copy(BIG), kind)
+        put(data, path, value)
+        if is_plain(data) and path[0] not in ("apiVersion", "kind"):
+            flaws = [flaw for flaw in check(data, releases.NEWEST) if flaw.kind in (TYPE, RANGE)]
+            assert flaws == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec"),
+    [
+        ("VirtualMachineInstancetype", {**BIG, "unknown": 1}),
+        ("VirtualMachineInstancetype", {**BIG, "memory": {"guest": 1073741824}}),
+        ("VirtualMachineInstancetype", {**BIG, "gpus": None}),
+        ("VirtualMachinePreference", {"cpu": {"preferredCPUTopology": "any word"}}),
+    ],
+)
+def test_unknown_fields_words_and_nulls_are_decoded(kind, spec):
+    assert decode(stored("v1beta1", spec, kind), releases.NEWEST).spec == spec
 
 
 def test_revisions_of_the_vm_itself_are_no_candidates():

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from krm_fn.paths import as_map, get
 from krm_fn.resolve.matcher import API_VERSION, GROUP, INSTANCETYPE, MATCHERS, PREFERENCE, Matcher
+from krm_fn.resolve.plain import is_plain
 from krm_fn.resource import kind_of, name_of
 from krm_fn.value import Value
 
@@ -69,7 +70,7 @@ def decode(data: Any, release: Release) -> Payload | str:
         return UNDECODABLE
     if not release.within(until=form.until):
         return UNREADABLE_FORM
-    spec = _read_spec(data.get("spec"), form, matcher, release)
+    spec = _read_spec(data, form, matcher, release)
     if spec is None:
         return UNDECODABLE
     return Payload(matcher=matcher, spec=_with_sizes(spec, matcher), kind=kind_of(data), name=name_of(data))
@@ -116,19 +117,32 @@ def _refuse(constant: str) -> Any:
     raise ValueError(f"{constant} is no JSON")
 
 
-def _read_spec(spec: Any, form: Form, matcher: Matcher, release: Release) -> Object | None:
+def _read_spec(data: Object, form: Form, matcher: Matcher, release: Release) -> Object | None:
     """The spec of a full object in v1beta1 form, None where it is not of its version's form."""
+    spec, table = data.get("spec"), dict(form.tables).get(matcher)
     if spec is not None and not isinstance(spec, dict):
         return None
-    table = dict(form.tables).get(matcher)
     if table is None:
-        return as_map(spec)
+        return as_map(spec) if _is_decodable(data, release) else None
     from krm_fn.resolve import alpha
 
     try:
         return _converted(alpha.read(as_map(spec), getattr(alpha, table), release, strict=False), matcher)
     except alpha.Misfit:
         return None
+
+
+def _is_decodable(data: Object, release: Release) -> bool:
+    """True where Go decodes the object: each value has its field's type, and each number fits. Unknown fields are passed over.
+
+    upstream: pkg/instancetype/compatibility/compatibility.go:decodeControllerRevisionObject
+    """
+    if is_plain(data):
+        return True
+    from krm_fn.schema.checking import check  # only where a revision has uncommon fields
+    from krm_fn.schema.flaws import RANGE, TYPE
+
+    return not any(flaw.kind in (TYPE, RANGE) and flaw.upstream for flaw in check(data, release))
 
 
 def _with_sizes(spec: Object, matcher: Matcher) -> Object:
