@@ -23,8 +23,11 @@ LONGEST = 10_000  # characters of a text that results repeat
 
 
 def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Each finding once: errors first, then by file, index, item and path."""
-    unique = {(_key(finding), finding.rule, finding.message): finding for finding in findings}
+    """Each finding once: errors first, then by file, index, item and path.
+
+    Findings about no object, such as unreadable documents, differ by nothing but line and column.
+    """
+    unique = {(_key(each), each.line, each.column, each.rule, each.message): each for each in findings}
     return tuple(unique[key] for key in sorted(unique, key=lambda key: key[0]))
 
 

@@ -3,7 +3,8 @@
 import pytest
 from checking import CONFLICT, SIZE, check, write
 
-from krm_fn.cli.salvage import salvage
+from krm_fn.cli.salvage import Doubts, salvage
+from krm_fn.findings import Finding
 
 TWICE = "kind: ConfigMap\nkind: Secret\n"
 TAB = "kind: ConfigMap\nmetadata:\n\tname: web\n"
@@ -36,6 +37,34 @@ def test_the_same_behind_a_mark(broken, line):
 
 def test_all_documents_that_cannot_be_read_are_told():
     assert [line for line, _ in lines(f"{TWICE}---\n{FINE}---\n{TAB}---\n{OPEN}---\n{FINE}")] == [2, 10, 13]
+
+
+def test_a_document_that_can_be_read_is_kept_whatever_stands_before_and_behind_it():
+    broken = [TWICE, TAB, OPEN, "a: [\n", "a: *b\n"]
+    documents = [broken[number % 5] if number in (0, 3, 4, 9, 17, 18, 30) else FINE for number in range(40)]
+    data, lost = salvage("---\n".join(documents).encode(), "a.yaml")
+    assert data.decode().count("fine") == 33
+    assert [each.error.line for each in lost] == [2, 13, 14, 32, 63, 65, 111]
+
+
+def test_documents_with_the_same_mistake_are_each_told(tmp_path):
+    write(tmp_path, vm=f"{TWICE}---\n{TWICE}---\n{FINE}---\n{TWICE}")
+    told = check(".", cwd=tmp_path)[1].splitlines()
+    assert [line.split(" ")[1] for line in told] == ["vm.yaml:2:1:", "vm.yaml:5:1:", "vm.yaml:12:1:"]
+
+
+def test_an_open_bracket_costs_only_its_own_document():
+    text = f"a: [\n--- # next\n{FINE}"
+    data, (lost,) = salvage(text.encode(), "a.yaml")
+    assert (lost.text, data.decode()) == (b"a: [\n", f"\n--- # next\n{FINE}")
+
+
+def test_a_finding_is_in_doubt_where_a_lost_document_holds_the_name_as_a_word():
+    lost = salvage(b"kind: A\nkind: B\nmetadata: {name: web-1}\n", "a.yaml")[1]
+    missing = Finding(rule="missing-object", severity="warning", message="")
+    names = ("web-1", "shop/web-1", "web", "web-1-root")
+    assert [name for name in names if Doubts(lost).concern(missing.but(current=name))] == ["web-1", "shop/web-1"]
+    assert not Doubts(lost).concern(missing.but(rule="wrong-type", current="web-1"))
 
 
 @pytest.mark.parametrize("data", [b"\xff\xfe\x00", b"{", b"a: b: c", b"--- [", b"%YAML 9\n---\na", b"a: *b", b"\x00"])

@@ -13,7 +13,7 @@ from krm_fn import bundle, core, results, rules
 from krm_fn.cli import baseline, fingerprints, options, progress, replacing
 from krm_fn.cli.formats import FORMATS, Report, Subject, written
 from krm_fn.cli.places import Places
-from krm_fn.cli.salvage import certain, findings, passed_over, salvage
+from krm_fn.cli.salvage import Doubts, findings, passed_over, salvage
 from krm_fn.cli.schemas import read_schemas, schemas_option
 from krm_fn.console import file_name, write_out
 from krm_fn.core import Judging
@@ -145,7 +145,8 @@ def _report(found: Sources, outcome: Outcome, config: Config, lost: list[Lost]) 
         raise lost[0].error
     unread += passed_over(found.unread, config.severity, config.release)
     silent = [each.finding for each in outcome.ignored]
-    told = [finding for finding in outcome.findings if not finding.follows and certain(finding, lost)]
+    doubts = Doubts(lost)
+    told = [finding for finding in outcome.findings if not finding.follows and not doubts.concern(finding)]
     located = [places.located(finding) for finding in (*told, *silent)]
     marked = fingerprints.printed((*unread, *located))
     counted = len(unread) + len(told)

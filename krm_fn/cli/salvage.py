@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from krm_fn import rules
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from krm_fn.releases import Release
 
 MARK = b"---"
+WORD = re.compile(rb"[A-Za-z0-9._-]+")
 # Rules that speak of what isn't there, or of what nothing names: a document that can't be read may hold it.
 UNCERTAIN = frozenset(
     (
@@ -50,19 +52,26 @@ class Lost(Value):
 
 
 def salvage(data: bytes, file: str) -> tuple[bytes, tuple[Lost, ...]]:
-    """The text with all documents emptied that can't be read, each line where it was; and those documents."""
-    lost: dict[int, Lost] = {}
-    while True:
-        try:
-            read_text(data, file)
-        except InputError as error:
-            number = _blamed(data, error.line, lost)
-            if number is None:  # nothing tells which document it is
-                return b"", (*lost.values(), Lost(error=error, text=data))
-            data, text = _without(data, number)
-            lost[number] = Lost(error=error, text=text)
+    """The text with all documents emptied that can't be read, each line where it was; and those documents.
+
+    Documents are read in groups. A group that can be read is followed by one of twice its size, any other by its first document
+    alone, so that the work grows with the text, whatever part of the documents can be read.
+    """
+    lines = data.splitlines(keepends=True)
+    documents = _documents(lines)
+    lost: list[Lost] = []
+    at, size = 0, 1
+    while at < len(documents):
+        group = documents[at : at + size]
+        error = _error(lines, group[0][0], group[-1][1], file)
+        if error is None:
+            at, size = at + len(group), 2 * size
+        elif len(group) > 1:
+            size = 1
         else:
-            return data, tuple(lost.values())
+            lost.append(_emptied(lines, *group[0], error))
+            at += 1
+    return _readable(b"".join(lines), file, lost)
 
 
 def findings(lost: Iterable[Lost], severity: Mapping[str, str], release: Release) -> Iterator[Finding]:
@@ -80,34 +89,54 @@ def passed_over(unread: Iterable[Unread], severity: Mapping[str, str], release: 
             yield finding.but(file=each.file)
 
 
-def certain(finding: Finding, lost: Iterable[Lost]) -> bool:
-    """False where the finding would perhaps not be, could the documents be read: they hold the name that it speaks of."""
-    name = finding.current if isinstance(finding.current, str) else ""
-    name = name.rpartition("/")[2] or dotted(finding.path[-1:])
-    return finding.rule not in UNCERTAIN or not any(name.encode() in each.text for each in lost)
+class Doubts:
+    """What is in doubt since documents could not be read: they may hold what else is missing."""
+
+    def __init__(self, lost: Iterable[Lost]) -> None:
+        self._words = {word for each in lost for word in _words(each.text)}
+
+    def concern(self, finding: Finding) -> bool:
+        """True where the finding would perhaps not be, could the documents be read: they hold the name that it speaks of."""
+        if not self._words or finding.rule not in UNCERTAIN:
+            return False
+        name = finding.current if isinstance(finding.current, str) else ""
+        name = name.rpartition("/")[2] or dotted(finding.path[-1:])
+        return self._words.issuperset(_words(name.encode(errors="replace")))
 
 
-def _blamed(data: bytes, line: int, lost: Mapping[int, Lost]) -> int | None:
-    """The number of the document in which the line is, None where there is none that isn't empty already.
+def _words(text: bytes) -> list[bytes]:
+    return WORD.findall(text)
 
-    A bare mark is no mistake: where it is complained of, something before it has no end.
+
+def _error(lines: list[bytes], start: int, end: int, file: str) -> InputError | None:
+    """Why the lines from `start` to `end`, which are whole documents, can't be read; None where they can.
+
+    The mark of the next document is read with them: without it, what has no end would end with the text.
     """
-    lines = data.splitlines()
-    found = [
-        number
-        for number, (start, _) in enumerate(_documents(lines))
-        if number not in lost and start + (lines[start].partition(b"#")[0].strip() == MARK) < line
-    ]
-    return found[-1] if found and line else None
+    mark = [MARK + b"\n"] if end < len(lines) else []
+    try:
+        read_text(b"".join([*lines[start:end], *mark]), file)
+    except InputError as error:
+        line = error.line + start if error.line else 0
+        return InputError(error.message, file=error.file, line=line, column=error.column)  # without its traceback
+    return None
 
 
-def _without(data: bytes, number: int) -> tuple[bytes, bytes]:
-    """The text with a document emptied, and the document."""
-    lines = data.splitlines(keepends=True)
-    start, end = _documents(lines)[number]
+def _emptied(lines: list[bytes], start: int, end: int, error: InputError) -> Lost:
+    """Empty the document in these lines, but for its mark."""
+    text = b"".join(lines[start:end])
     mark = MARK + b"\n" if lines[start].startswith(MARK) else b"\n"
-    blank = [mark, *[b"\n"] * (end - start - 1)]
-    return b"".join([*lines[:start], *blank, *lines[end:]]), b"".join(lines[start:end])
+    lines[start:end] = [mark, *[b"\n"] * (end - start - 1)]
+    return Lost(error=error, text=text)
+
+
+def _readable(data: bytes, file: str, lost: list[Lost]) -> tuple[bytes, tuple[Lost, ...]]:
+    """The text and what was lost of it; nothing and all of it where the documents can be read one by one, but not together."""
+    try:
+        read_text(data, file)
+    except InputError as error:
+        return b"", (*lost, Lost(error=error, text=data))
+    return data, tuple(lost)
 
 
 def _documents(lines: list[bytes]) -> list[tuple[int, int]]:
