@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from krm_fn.config import Config
     from krm_fn.facts import Expansion, Found, InstanceFacts, Resolution
     from krm_fn.paths import Path
+    from krm_fn.presets.index import Presets
     from krm_fn.releases import Release
     from krm_fn.resource import Object
 
@@ -40,7 +41,7 @@ def gather(bundle: Bundle, settings: Config) -> BundleFacts:
     """What there is to know of a bundle under a config."""
     work = work_on(bundle, settings)
     vms = tuple(work.vms())
-    if not work.has_presets:
+    if not work.presets:
         return work.facts(vms=vms)
     from krm_fn import starting  # few bundles have presets
 
@@ -52,9 +53,16 @@ def work_on(bundle: Bundle, settings: Config) -> Work:
         bundle=bundle,
         settings=settings,
         cluster=of_bundle(bundle, settings.configuration),
-        has_presets=settings.presets != "ignore"
-        and bool(bundle.of_kind("VirtualMachineInstancePreset") or bundle.of_kind("VirtualMachinePreset")),
+        presets=_presets(bundle) if settings.presets != "ignore" else None,
     )
+
+
+def _presets(bundle: Bundle) -> Presets | None:
+    if not (bundle.of_kind("VirtualMachineInstancePreset") or bundle.of_kind("VirtualMachinePreset")):
+        return None
+    from krm_fn.presets.index import Presets  # few bundles have some
+
+    return Presets(bundle)
 
 
 def holds_vm(entry: Entry) -> Path | None:
@@ -66,12 +74,12 @@ def holds_vm(entry: Entry) -> Path | None:
 
 
 class Work(Value):
-    """One bundle on its way to facts."""
+    """One bundle on its way to facts. `presets` are those that count, None where there are none."""
 
     bundle: Bundle
     settings: Config
     cluster: Cluster
-    has_presets: bool
+    presets: Presets | None = None
 
     def vms(self) -> Iterator[VmFacts]:
         """The facts of every VM and of every pool's template, in the bundle's order."""
@@ -89,7 +97,7 @@ class Work(Value):
 
     def _has_twins(self) -> bool:
         """True where the VMs are only judged, so that of those that are alike one stands for all."""
-        started = self.has_presets or self.settings.instances == "include" or self.settings.defaults == "pinned"
+        started = self.presets or self.settings.instances == "include" or self.settings.defaults == "pinned"
         return self.settings.mode == "validate" and not started and len(self.bundle.of_kind(VM)) > 1
 
     def vm(self, entry: Entry, resolver: Resolver) -> VmFacts | None:
@@ -134,7 +142,7 @@ class Work(Value):
             rendered=None if resolution.errors else expansion.vm if expansion else admitted,
             prefix=prefix,
         )
-        if resolution.errors or not (self.has_presets or self.settings.instances == "include"):
+        if resolution.errors or not (self.presets or self.settings.instances == "include"):
             return facts
         from krm_fn import starting
 

@@ -6,6 +6,8 @@ place and to write them all would take minutes.
 
 from __future__ import annotations
 
+from krm_fn.errors import InputError
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -68,6 +70,21 @@ class Limited:
             if self._numbers[sort] > MOST:
                 self._kept[at] = self._kept[at].but(more=self._numbers[sort] - MOST)
         return self._kept
+
+
+class Budget:
+    """How much a run may spend on what grows with the product of two numbers of objects; the message says what to do."""
+
+    __slots__ = ("_left", "_message")
+
+    def __init__(self, most: int, message: str) -> None:
+        self._left, self._message = most, message
+
+    def spend(self, amount: int) -> None:
+        """Raises: InputError where all of it is spent."""
+        self._left -= amount
+        if self._left < 0:
+            raise InputError(self._message)
 
 
 def counted(message: str, more: int, *, at_least: bool = False) -> str:

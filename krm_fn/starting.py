@@ -6,8 +6,9 @@ from krm_fn import expand
 from krm_fn.bundle import effective_namespace
 from krm_fn.facts import InstanceFacts
 from krm_fn.paths import copy
-from krm_fn.presets import PresetFacts, apply_presets, fold_presets, presets_for, template_of
+from krm_fn.presets import Group, PresetFacts, apply_presets, fold_presets, template_of
 from krm_fn.presets.era import release_for
+from krm_fn.presets.index import NONE
 from krm_fn.resource import group_of, kind_of
 from krm_fn.served import is_first_instance
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from krm_fn.paths import Path
     from krm_fn.presets import Applied
     from krm_fn.presets.owners import Owner
+    from krm_fn.resource import Object
 
 TEMPLATE: Path = ("spec", "template")
 
@@ -44,7 +46,7 @@ def stands_for_itself(entry: Entry) -> bool:
 def _instance(work: Work, entry: Entry) -> InstanceFacts:
     given, namespace = entry.obj, effective_namespace(entry.obj)
     release = release_for(given, work.settings.release)
-    here = presets_for(work.bundle, given["apiVersion"], namespace)
+    here = _seen(work, given, namespace)
     applied = apply_presets(given, here, release=work.settings.release, namespace=namespace)
     if work.settings.defaults != "none":
         from krm_fn.presets.defaults_v0 import with_defaults
@@ -57,7 +59,7 @@ def _instance(work: Work, entry: Entry) -> InstanceFacts:
 def _owner(work: Work, entry: Entry, owner: Owner, path: Path) -> InstanceFacts:
     """The facts of an owner of instances that is no VM: its template takes the presets."""
     given, namespace = entry.obj, effective_namespace(entry.obj)
-    here, release = presets_for(work.bundle, given["apiVersion"], namespace), release_for(given, work.settings.release)
+    here, release = _seen(work, given, namespace), release_for(given, work.settings.release)
     applied = fold_presets(given, here, release=release, namespace=namespace, at=path, firmware_too=owner.firmware)
     facts = PresetFacts(entry=entry, applied=applied, release=release, prefix=path)
     return InstanceFacts(entry=entry, presets=facts, rendered=applied.instance)
@@ -65,7 +67,7 @@ def _owner(work: Work, entry: Entry, owner: Owner, path: Path) -> InstanceFacts:
 
 def with_start(work: Work, facts: VmFacts) -> VmFacts:
     """The facts of a VM with what presets do to it, and with the instance that it starts as."""
-    fold = work.has_presets and work.settings.presets == "fold" and facts.rendered is not None
+    fold = work.presets and work.settings.presets == "fold" and facts.rendered is not None
     return _started(work, _folded(work, facts) if fold else facts)
 
 
@@ -103,10 +105,12 @@ def _started(work: Work, facts: VmFacts) -> VmFacts:
     return facts.but(presets=told, instance=started.instance if wanted else None)
 
 
-def _presets(work: Work, facts: VmFacts) -> tuple[Entry, ...]:
-    if not work.has_presets:
-        return ()
-    return presets_for(work.bundle, facts.entry.obj["apiVersion"], effective_namespace(facts.entry.obj))
+def _presets(work: Work, facts: VmFacts) -> Group:
+    return _seen(work, facts.entry.obj, effective_namespace(facts.entry.obj))
+
+
+def _seen(work: Work, obj: Object, namespace: str) -> Group:
+    return work.presets.seen_by(obj["apiVersion"], namespace) if work.presets else NONE
 
 
 def _preset_facts(facts: VmFacts, applied: Applied) -> PresetFacts:

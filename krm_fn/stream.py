@@ -60,7 +60,7 @@ def render(listing: LightList, settings: Config) -> tuple[Finding, ...] | None:
     if holds_lists(listing) or listing.mentions(IGNORE):
         return None
     run = Run(listing, settings)
-    if run.work.has_presets:
+    if run.work.presets:
         return None
     numbers = run.work.bundle.numbers(LOOKED_INTO)
     unlike = run.unlike(numbers)

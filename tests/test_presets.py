@@ -6,9 +6,9 @@ import pytest
 
 from krm_fn.bundle import Bundle, Entry
 from krm_fn.paths import copy
-from krm_fn.presets import PresetFacts, apply_presets, fold_presets, presets_for
+from krm_fn.presets import PresetFacts, Presets, apply_presets, fold_presets
 from krm_fn.presets.facts import Applied
-from krm_fn.presets.selector import matches, problems
+from krm_fn.presets.selector import Selector, problems
 from krm_fn.releases import NEWEST, Release
 from krm_fn.rules import load
 
@@ -248,9 +248,10 @@ def test_the_controllers_marker_is_written_whatever_happened_and_stops_a_second_
 def test_presets_come_from_the_namespace_by_name_and_of_the_kind_of_the_time():
     old = preset("a", {}, api="kubevirt.io/v1alpha1", kind="VirtualMachinePreset")
     bundle = Bundle([preset("c", {}, namespace="default"), preset("b", {}), preset("d", {}, namespace="x"), old])
-    names = [one.obj["metadata"]["name"] for one in presets_for(bundle, "kubevirt.io/v1", "default")]
+    presets = Presets(bundle)
+    names = [one.entry.obj["metadata"]["name"] for one in presets.seen_by("kubevirt.io/v1", "default").presets]
     assert names == ["b", "c"]
-    assert [one.obj for one in presets_for(bundle, "kubevirt.io/v1alpha1", "default")] == [old]
+    assert [one.entry.obj for one in presets.seen_by("kubevirt.io/v1alpha1", "default").presets] == [old]
 
 
 @pytest.mark.parametrize("template", [None, "", "text", 7, True, [], ["x"]])
@@ -326,7 +327,8 @@ def test_data_of_any_shape_makes_no_exception(junk):
     ],
 )
 def test_the_four_operators_take_these_labels(expression, taken):
-    assert [labels for labels in ({}, {"os": "a"}, {"os": "c"}) if matches({"matchExpressions": [expression]}, labels)] == taken
+    selector = Selector({"matchExpressions": [expression]})
+    assert [labels for labels in ({}, {"os": "a"}, {"os": "c"}) if selector.takes(labels)] == taken
 
 
 @pytest.mark.parametrize(

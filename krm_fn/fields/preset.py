@@ -61,6 +61,11 @@ SECTIONS = (
 )
 
 
+_sections: dict[tuple[int, int, int], tuple[Section, ...]] = {}
+
+
 def sections(release: Release) -> tuple[Section, ...]:
     """The rows that hold for a release, in order."""
-    return tuple(row for row in SECTIONS if release.within(since=row.since, until=row.until))
+    if release.version not in _sections:
+        _sections[release.version] = tuple(row for row in SECTIONS if release.within(since=row.since, until=row.until))
+    return _sections[release.version]

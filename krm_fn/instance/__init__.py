@@ -21,12 +21,10 @@ from krm_fn.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from krm_fn.bundle import Bundle, Entry
+    from krm_fn.bundle import Bundle
     from krm_fn.cluster import Cluster
     from krm_fn.facts import Conflict, Resolution
-    from krm_fn.presets import Applied
+    from krm_fn.presets import Applied, Group
     from krm_fn.releases import Release, Version
     from krm_fn.resource import Object
 
@@ -80,7 +78,7 @@ def start(
     bundle: Bundle,
     cluster: Cluster,
     release: Release,
-    presets: Sequence[Entry],
+    presets: Group,
 ) -> Started:
     """The instance of a VM whose references are resolved. `owner` is the VM (or pool) whose name and namespace it bears.
 

@@ -28,7 +28,7 @@ def choose_efi(obj: Object, entry: Entry, work: Work) -> Object:
         return obj
     secure, efi = written.get("preferredUseSecureBoot"), written.get("preferredEfi")
     chooses = written.get("preferredUseEfi") is True
-    unexpressed = is_set(secure) and ((not chooses and not is_set(efi)) or any(_refined(user, entry) for user in work.users))
+    unexpressed = is_set(secure) and ((not chooses and not is_set(efi)) or any(map(_chooses_efi, work.users_of_preference(entry))))
     if unexpressed:
         work.leave(entry, "secure-boot", (*FIRMWARE, "preferredUseSecureBoot"), current=secure)
         return obj
@@ -40,10 +40,7 @@ def choose_efi(obj: Object, entry: Entry, work: Work) -> Object:
     return with_value(obj, FIRMWARE, kept)
 
 
-def _refined(user: User, entry: Entry) -> bool:
-    """True for a VM that has this preference and an EFI of its own, which says nothing of secure boot."""
-    found = user.resolution.preference
-    if found is None or found.entry is not entry:
-        return False
+def _chooses_efi(user: User) -> bool:
+    """True for a VM that has an EFI of its own, which says nothing of secure boot."""
     efi = get(user.entry.obj, (*(template_path(user.entry.obj) or ()), *EFI))
     return isinstance(efi, dict) and not is_set(efi.get("secureBoot"))

@@ -7,7 +7,7 @@ from krm_fn.paths import as_list, copy, get, put
 from krm_fn.presets.era import EXCLUDE, FIRST_EXCLUDE
 from krm_fn.removed import removed_fields, template_path, vm_path
 from krm_fn.resolve.flavors import present_preference
-from krm_fn.resource import kind_of
+from krm_fn.resource import kind_of, text
 from krm_fn.served import FIRST_API_VERSION, present_form
 
 TYPE_CHECKING = False
@@ -72,14 +72,17 @@ def match_disks(obj: Object, _entry: Entry, _work: Work) -> Object:
     path = (*(template_path(obj) or ()), "spec", "domain", "devices", "disks")
     disks = get(obj, path)
     names = [_disk_name(disk) for disk in as_list(disks)]
-    matched = [_matched(disk) if names.count(name) == 1 else disk for disk, name in zip(as_list(disks), names, strict=True)]
+    numbers: dict[str, int] = {}
+    for name in names:
+        numbers[name] = numbers.get(name, 0) + 1
+    matched = [_matched(disk) if numbers[name] == 1 else disk for disk, name in zip(as_list(disks), names, strict=True)]
     changed = any(new is not old for new, old in zip(matched, as_list(disks), strict=True))
     return with_value(obj, path, matched) if changed else obj
 
 
-def _disk_name(disk: Any) -> Any:
-    """The name that a disk has, or would get."""
-    return get(disk, ("volumeName",)) or get(disk, ("name",))
+def _disk_name(disk: Any) -> str:
+    """The name that a disk has, or would get; "" where it is no text."""
+    return text(get(disk, ("volumeName",)) or get(disk, ("name",)))
 
 
 def _matched(disk: Any) -> Any:

@@ -9,7 +9,7 @@ from krm_fn.fields.preset import sections
 from krm_fn.fields.topology import counts
 from krm_fn.findings import UNSET
 from krm_fn.paths import as_map, copy, get, put
-from krm_fn.presets.merge import offered
+from krm_fn.presets.domain import offered
 from krm_fn.value import Value
 
 TYPE_CHECKING = False

@@ -6,16 +6,18 @@ it matches can take them. What a preset gives that nothing can take stays a pres
 
 from __future__ import annotations
 
-from krm_fn.bundle import Bundle, Entry, effective_namespace
+from krm_fn.bundle import effective_namespace
 from krm_fn.expand import apply
 from krm_fn.fields.preset import sections
 from krm_fn.migrate.forms import with_value
 from krm_fn.migrate.preset_fields import translated
 from krm_fn.modes import replaced
 from krm_fn.paths import as_map, copy, get, is_set
+from krm_fn.presets import Presets
+from krm_fn.presets.domain import SELECTOR, domain_of, offers
 from krm_fn.presets.era import EXCLUDE
-from krm_fn.presets.merge import domain_of, offers
-from krm_fn.presets.selector import matches, problems
+from krm_fn.presets.index import KIND
+from krm_fn.presets.selector import problems
 from krm_fn.removed import template_path, vm_path
 from krm_fn.resolve.matcher import API_VERSION
 from krm_fn.resource import annotations_of, labels_of, metadata, name_of
@@ -25,14 +27,17 @@ from krm_fn.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from typing import Any
 
+    from krm_fn.bundle import Bundle, Entry
     from krm_fn.migrate.work import Work
     from krm_fn.paths import Path
+    from krm_fn.presets.domain import Preset
     from krm_fn.resource import Object
 
-GROUP, KIND = "kubevirt.io", "VirtualMachineInstancePreset"
+GROUP = "kubevirt.io"
+API_VERSION_OF_PRESETS = f"{GROUP}/v1"
 KINDS = {"instancetype": "VirtualMachineInstancetype", "preference": "VirtualMachinePreference"}
 
 
@@ -44,26 +49,53 @@ class Taken(Value):
     vms: tuple[Entry, ...]
 
 
+class Matches:
+    """Which VMs, instances and the like take which presets."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        presets = Presets(bundle)
+        self._matched: dict[int, list[Entry]] = {}
+        self._shared: set[int] = set()
+        for entry in bundle.entries:
+            taken = _seen(entry, presets)
+            for preset in taken:
+                self._matched.setdefault(id(preset.entry), []).append(entry)
+            if len(taken) > 1:
+                self._shared.add(id(entry))
+
+    def of(self, preset: Entry) -> list[Entry]:
+        """All that take a preset, or lead to instances that do."""
+        return self._matched.get(id(preset), [])
+
+    def are_several(self, entry: Entry) -> bool:
+        """True where the entry takes several presets."""
+        return id(entry) in self._shared
+
+
 def migrate_presets(items: list[Any], work: Work) -> list[Any]:
-    """The items with the presets that can be taken over as instancetypes and preferences; a second object stands at the end."""
+    """The items with the presets that can be taken over as instancetypes and preferences; a second object stands at the end.
+
+    Raises: InputError where presets match too often.
+    """
     presets = work.bundle.of_kind(KIND, GROUP)
     if not presets:
         return items
+    found = Matches(work.bundle)
     taken = []
     for preset in presets:
-        found = _taken(preset, presets, work)
-        if found:
-            taken.append(found)
+        wanted = _taken(preset, found, work)
+        if wanted:
+            taken.append(wanted)
         else:
             _leave(preset, work)
     changes: list[tuple[Entry, Path, Object]] = []
     added: list[Object] = []
-    for found in taken:
-        first, *more = (_object(found.preset.obj, field, spec) for field, spec in found.specs.items())
-        changes.append((found.preset, (), first))
-        changes += [(vm, (), _referring(vm.obj, found)) for vm in found.vms]
+    for each in taken:
+        first, *more = (_object(each.preset.obj, field, spec) for field, spec in each.specs.items())
+        changes.append((each.preset, (), first))
+        changes += [(vm, (), _referring(vm.obj, each)) for vm in each.vms]
         added += map(_without_host_notes, more)
-        work.leave(found.preset, "preset-taken", current=len(found.vms), names=tuple(found.specs))
+        work.leave(each.preset, "preset-taken", current=len(each.vms), names=tuple(each.specs))
     return [*replaced(items, changes), *added]
 
 
@@ -74,42 +106,49 @@ def _leave(preset: Entry, work: Work) -> None:
             work.leave(preset, "preset-refused", flaw.path, flaw=flaw, release=work.release)
 
 
-def _taken(preset: Entry, presets: Sequence[Entry], work: Work) -> Taken | None:
+def _seen(entry: Entry, presets: Presets) -> list[Preset]:
+    """The presets that an instance takes which the entry is, or leads to."""
+    path = template_path(entry.obj)
+    template = None if path is None else as_map(get(entry.obj, path))
+    if template is None or annotations_of(template).get(EXCLUDE) == "true":
+        return []
+    return presets.seen_by(API_VERSION_OF_PRESETS, effective_namespace(entry.obj)).matching(labels_of(template))
+
+
+def _taken(preset: Entry, found: Matches, work: Work) -> Taken | None:
     """What the preset becomes, None where it stays; then the work knows why."""
     specs, misfits = translated(domain_of(preset.obj), work.release)
     for reason, path, value in misfits:
         work.leave(preset, reason, ("spec", "domain", *path), current=value)
     if misfits:
         return None
-    reasons = [] if specs else [("preset-without-effect", preset)]
-    reasons += [] if name_of(preset.obj) else [("preset-without-name", preset)]
-    selector = get(preset.obj, ("spec", "selector"))
-    if list(problems(selector)):
-        reasons.append(("preset-selector", preset))
-    else:
-        reasons += [("preset-name-taken", preset) for field in specs if _is_named(preset, KINDS[field], work.bundle)]
-        matched = [entry for entry in work.bundle.entries if _matches(preset, entry)]
-        reasons += [(reason, entry) for entry in matched for reason in _obstacles(entry, preset, specs, presets, work)]
-    for reason, other in reasons[:1]:
+    for reason, other in _reasons(preset, specs, found, work):
         work.leave(preset, reason, ("spec", "selector"), other=str(name_of(other.obj)), kind=other.obj["kind"])
-    return None if reasons else Taken(preset=preset, specs=specs, vms=tuple(matched))
+        return None
+    return Taken(preset=preset, specs=specs, vms=tuple(found.of(preset)))
+
+
+def _reasons(preset: Entry, specs: dict[str, Object], found: Matches, work: Work) -> Iterator[tuple[str, Entry]]:
+    """Why the preset stays what it is, and which object is in the way."""
+    if not specs:
+        yield "preset-without-effect", preset
+    if not name_of(preset.obj):
+        yield "preset-without-name", preset
+    if any(problems(get(preset.obj, SELECTOR))):
+        yield "preset-selector", preset
+    for field in specs:
+        if _is_named(preset, KINDS[field], work.bundle):
+            yield "preset-name-taken", preset
+    for entry in found.of(preset):
+        for reason in _obstacles(entry, preset, specs, found, work):
+            yield reason, entry
 
 
 def _is_named(preset: Entry, kind: str, bundle: Bundle) -> bool:
     return bundle.find(kind, effective_namespace(preset.obj), name_of(preset.obj)) is not None
 
 
-def _matches(preset: Entry, entry: Entry) -> bool:
-    """True where an instance that the entry is, or leads to, would take the preset."""
-    path = template_path(entry.obj)
-    if path is None or effective_namespace(entry.obj) != effective_namespace(preset.obj):
-        return False
-    template = as_map(get(entry.obj, path))
-    excluded = annotations_of(template).get(EXCLUDE) == "true"
-    return not excluded and matches(get(preset.obj, ("spec", "selector")), labels_of(template))
-
-
-def _obstacles(entry: Entry, preset: Entry, specs: dict[str, Object], presets: Sequence[Entry], work: Work) -> Iterator[str]:
+def _obstacles(entry: Entry, preset: Entry, specs: dict[str, Object], found: Matches, work: Work) -> Iterator[str]:
     """Why something that the preset matches can't take what becomes of it."""
     at = vm_path(entry.obj)
     if at is None:
@@ -119,8 +158,7 @@ def _obstacles(entry: Entry, preset: Entry, specs: dict[str, Object], presets: S
     spec = as_map(vm.get("spec"))
     if any(spec.get(field) is not None for field in ("instancetype", "preference", "flavor")):
         yield "preset-beside-matchers"
-    others = [one for one in presets if one is not preset and not list(problems(get(one.obj, ("spec", "selector"))))]
-    if any(_matches(one, entry) for one in others):
+    if found.are_several(entry):
         yield "preset-among-several"
     domain = as_map(get(template, ("spec", "domain")))
     given = [row for row in sections(work.release) if offers(domain_of(preset.obj), row) and row.path != ("firmware",)]

@@ -5,9 +5,9 @@ upstream: pkg/instancetype/upgrade, pkg/instancetype/compatibility/compatibility
 
 from __future__ import annotations
 
-from krm_fn.paths import as_map, get
-from krm_fn.resolve import MATCHERS, decode
-from krm_fn.resolve.flavors import FLAVOR, READS_REVISIONS
+from krm_fn.paths import as_map
+from krm_fn.resolve import decode
+from krm_fn.resolve.flavors import READS_REVISIONS
 from krm_fn.resolve.matcher import API_VERSION
 from krm_fn.resource import labels_of, name_of, text
 
@@ -44,12 +44,10 @@ def _stored(data: Object, payload: Payload, kind: str, name: str) -> Object:
 
 def _meant(entry: Entry, payload: Payload, work: Work) -> tuple[str, str]:
     """Kind and name of what a lone spec was stored for, as the first VM says that points to it."""
-    for user in work.users:
-        for matcher in (*MATCHERS, FLAVOR):
-            written = as_map(get(user.vm, ("spec", matcher.field)))
-            alike = (matcher.payload or matcher.field) == payload.matcher.field
-            if alike and written.get("revisionName") == name_of(entry.obj):
-                number = matcher.kinds.index(matcher.kind_named(text(written.get("kind"))) or matcher.cluster_kind)
-                return payload.matcher.kinds[number], text(written.get("name"))
+    pointer = work.pointer(name_of(entry.obj), payload.matcher.field)
+    if pointer:
+        matcher, written = pointer
+        number = matcher.kinds.index(matcher.kind_named(text(written.get("kind"))) or matcher.cluster_kind)
+        return payload.matcher.kinds[number], text(written.get("name"))
     # what upstream's own upgrade calls one that nobody names
     return payload.matcher.cluster_kind, f"old-version-of-{payload.matcher.field}-object"

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from krm_fn.bundle import effective_namespace, is_cluster_kind
 from krm_fn.migrate.facts import Leftover
-from krm_fn.paths import get
+from krm_fn.paths import as_map, get
 from krm_fn.removed import vm_path
-from krm_fn.resolve import Resolver
-from krm_fn.resource import name_of
+from krm_fn.resolve import MATCHERS, Resolver
+from krm_fn.resolve.flavors import FLAVOR
+from krm_fn.resource import name_of, text
 from krm_fn.served import present_form
 from krm_fn.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     from krm_fn.bundle import Bundle, Entry
     from krm_fn.facts import Resolution
     from krm_fn.paths import Path
     from krm_fn.releases import Release
+    from krm_fn.resolve import Matcher
     from krm_fn.resource import Object
 
 
@@ -40,6 +42,10 @@ class Work:
         self.leftovers: list[Leftover] = []
         self._resolver = Resolver(bundle=bundle, release=release, catalogue=None)
         self._users: tuple[User, ...] | None = None
+        self._by_entry: dict[int, User] | None = None
+        self._by_preference: dict[int, list[User]] | None = None
+        self._pointers: dict[tuple[str, str], tuple[Matcher, Object]] | None = None
+        self._named: dict[tuple[str, str], dict[tuple[str, str], list[Entry]]] = {}
 
     def leave(self, entry: Entry, reason: str, path: Path = (), **more: Any) -> None:
         """Note that something stays as it is. `more`: `current`, and whatever the reason needs."""
@@ -55,7 +61,30 @@ class Work:
 
     def user(self, entry: Entry) -> User | None:
         """The VM of an entry, None where it holds none."""
-        return next((user for user in self.users if user.entry is entry), None)
+        if self._by_entry is None:
+            self._by_entry = {id(user.entry): user for user in self.users}
+        return self._by_entry.get(id(entry))
+
+    def users_of_preference(self, entry: Entry) -> Sequence[User]:
+        """The VMs whose preference this one of the bundle is."""
+        if self._by_preference is None:
+            self._by_preference = {}
+            for user in self.users:
+                found = user.resolution.preference
+                if found is not None and found.entry is not None:
+                    self._by_preference.setdefault(id(found.entry), []).append(user)
+        return self._by_preference.get(id(entry), ())
+
+    def pointer(self, revision: str, field: str) -> tuple[Matcher, Object] | None:
+        """The first matcher of a VM that names a revision holding what `field` asks for, as it is written; None without one."""
+        if self._pointers is None:
+            self._pointers = {}
+            for user in self.users:
+                for matcher in (*MATCHERS, FLAVOR):
+                    written = as_map(get(user.vm, ("spec", matcher.field)))
+                    key = text(written.get("revisionName")), matcher.payload or matcher.field
+                    self._pointers.setdefault(key, (matcher, written))
+        return self._pointers.get((revision, field)) if revision else None
 
     def _resolved(self) -> Iterator[User]:
         for entry in self.bundle.entries:
@@ -71,9 +100,13 @@ class Work:
         if form is None or not name_of(entry.obj):  # those whose names the cluster makes up share none
             return False
         group, kind = form[0].partition("/")[0], form[1]
-        return any(
-            other is not entry
-            and name_of(other.obj) == name_of(entry.obj)
-            and (is_cluster_kind(kind) or effective_namespace(other.obj) == effective_namespace(entry.obj))
-            for other in self.bundle.of_kind(kind, group)
-        )
+        if (group, kind) not in self._named:
+            self._named[group, kind] = {}
+            for other in self.bundle.of_kind(kind, group):
+                self._named[group, kind].setdefault(_name(other, kind), []).append(other)
+        return any(other is not entry for other in self._named[group, kind].get(_name(entry, kind), ())[:2])
+
+
+def _name(entry: Entry, kind: str) -> tuple[str, str]:
+    """Namespace and name of an object of that kind; "" is the namespace of cluster kinds."""
+    return "" if is_cluster_kind(kind) else effective_namespace(entry.obj), name_of(entry.obj)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from krm_fn.presets.apply import apply_presets, fold_presets, presets_for
+from krm_fn.presets.apply import apply_presets, fold_presets
 from krm_fn.presets.facts import Applied, PresetFacts
+from krm_fn.presets.index import Group, Presets
 from krm_fn.presets.owners import template_of
 
-__all__ = ["Applied", "PresetFacts", "apply_presets", "fold_presets", "presets_for", "template_of"]
+__all__ = ["Applied", "Group", "PresetFacts", "Presets", "apply_presets", "fold_presets", "template_of"]

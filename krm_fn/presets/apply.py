@@ -9,26 +9,23 @@ from krm_fn.bundle import Entry, effective_namespace
 from krm_fn.fields.preset import sections
 from krm_fn.findings import UNSET
 from krm_fn.paths import as_map, copy, drop, get, is_set, put
+from krm_fn.presets.domain import DOMAIN, Domain, domain_of
 from krm_fn.presets.era import era_of, group_version_of, release_for
-from krm_fn.presets.facts import Applied, Disagreement, InvalidSelector, OrderMatters, PresetConflict
-from krm_fn.presets.merge import DOMAIN, clashes, domain_of, fills_differently, merge, offered, offers
-from krm_fn.presets.selector import MAX_NAME, matches, problems
+from krm_fn.presets.facts import Applied, Disagreement, OrderMatters, PresetConflict
+from krm_fn.presets.index import Group
+from krm_fn.presets.merge import Said, agree, clashes, merge
+from krm_fn.presets.selector import MAX_NAME
 from krm_fn.resource import annotations_of, labels_of, metadata, name_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from krm_fn.bundle import Bundle
     from krm_fn.paths import Path
+    from krm_fn.presets.domain import Preset
     from krm_fn.presets.era import Era
     from krm_fn.releases import Release
     from krm_fn.resource import Object
-
-# The kinds that presets have had; the first stands beside the VirtualMachine that is today's instance.
-FIRST_API_VERSION = "kubevirt.io/v1alpha1"
-FIRST_KIND = "VirtualMachinePreset"
-KIND = "VirtualMachineInstancePreset"
 
 # KubeVirt never renamed the prefix when it renamed the kind.
 APPLIED_PREFIX = "virtualmachinepreset.kubevirt.io/"
@@ -39,22 +36,15 @@ MOST_DISAGREEMENTS = 10
 _DRAWN = "<drawn when the VM is created>"
 
 
-def presets_for(bundle: Bundle, api_version: str, namespace: str) -> tuple[Entry, ...]:
-    """The presets that instances of an API version in a namespace see, by name: KubeVirt takes them in any order."""
-    kind = FIRST_KIND if api_version == FIRST_API_VERSION else KIND
-    here = [entry for entry in bundle.of_kind(kind, "kubevirt.io") if effective_namespace(entry.obj) == namespace]
-    return tuple(bundle.ordered(here))
-
-
 def apply_presets(
-    instance: Object, presets: Sequence[Entry | Object], *, release: Release, namespace: str = "", owned: bool = False
+    instance: Object, presets: Group | Sequence[Entry | Object], *, release: Release, namespace: str = "", owned: bool = False
 ) -> Applied:
     """The instance with the matching presets applied, in the order given, and what came up.
 
-    `instance` has metadata and spec.domain; `namespace` is where it stands, if it does not say so itself. Presets of other
-    namespaces are passed over; a preset may come with its place in the bundle, which findings need, or without. An instance of
-    an API version that the release no longer serves is treated as the last release that did treated it. `owned`: it stands for
-    a template, which never bears the preset controller's marker.
+    `instance` has metadata and spec.domain; `namespace` is where it stands, if it does not say so itself. `presets` are those
+    that it sees; of others, those of other namespaces are passed over. A preset may come with its place in the bundle, which
+    findings need, or without. An instance of an API version that the release no longer serves is treated as the last release
+    that did treated it. `owned`: it stands for a template, which never bears the preset controller's marker.
     """
     release = release_for(instance, release)
     era = era_of(release)
@@ -64,9 +54,8 @@ def apply_presets(
     if era.exclude and notes.get(era.exclude) == "true":
         found = Applied(instance=instance, excluded=True)
     else:
-        where = namespace or effective_namespace(instance)
-        here = [entry for entry in map(_entry, presets) if effective_namespace(entry.obj) == where]
-        found = _matched(instance, here, release=release, era=era)
+        seen = presets if isinstance(presets, Group) else _seen(presets, namespace or effective_namespace(instance))
+        found = _matched(instance, seen, release=release, era=era)
     if owned or not era.marker:
         return found
     return found.but(instance=_annotated(found.instance, {era.marker: group_version_of(release)}))
@@ -74,7 +63,7 @@ def apply_presets(
 
 def fold_presets(
     owner: Object,
-    presets: Sequence[Entry | Object],
+    presets: Group | Sequence[Entry | Object],
     *,
     release: Release,
     namespace: str,
@@ -115,39 +104,40 @@ def _entry(preset: Entry | Object) -> Entry:
     return preset if isinstance(preset, Entry) else Entry(obj=preset, item=-1)
 
 
-def _matched(instance: Object, presets: Sequence[Entry], *, release: Release, era: Era) -> Applied:
+def _seen(presets: Sequence[Entry | Object], namespace: str) -> Group:
+    return Group([entry for entry in map(_entry, presets) if effective_namespace(entry.obj) == namespace])
+
+
+def _matched(instance: Object, presets: Group, *, release: Release, era: Era) -> Applied:
     """The instance after the presets whose selector takes it, unless the era refuses it."""
-    invalid = tuple(_invalid(presets))
+    invalid = presets.invalid
     if invalid and era.refuses_selectors:
         return Applied(instance=instance, invalid=invalid, refused="selector")
-    broken = [fact.preset for fact in invalid]
-    labels = labels_of(instance)
-    matching = [one for one in presets if one not in broken and matches(get(one.obj, ("spec", "selector")), labels)]
+    matching = presets.matching(labels_of(instance))
     disagreements = tuple(_disagreements(matching, release)) if era.compares_presets else ()
     if disagreements:
         return Applied(instance=instance, invalid=invalid, disagreements=disagreements, refused="disagreement")
     return _merged(instance, matching, release=release, era=era).but(invalid=invalid)
 
 
-def _merged(instance: Object, matching: Sequence[Entry], *, release: Release, era: Era) -> Applied:
-    domain = copy(domain_of(instance))
+def _merged(instance: Object, matching: Sequence[Preset], *, release: Release, era: Era) -> Applied:
+    domain = Domain(copy(domain_of(instance)))
     order = tuple(_order(matching, domain, release))
     applied: list[Entry] = []
     conflicts: list[PresetConflict] = []
     idle: list[Entry] = []
-    for entry in matching:
-        preset = domain_of(entry.obj)
+    for preset in matching:
         clashing = tuple(clashes(preset, domain, release))
         credited = merge(preset, domain, release, era)
         if credited:
-            applied.append(entry)
+            applied.append(preset.entry)
         if clashing:
-            conflicts.append(PresetConflict(preset=entry, clashes=clashing, partial=credited))
+            conflicts.append(PresetConflict(preset=preset.entry, clashes=clashing, partial=credited))
         elif not credited and era.reports_idle:
-            idle.append(entry)
+            idle.append(preset.entry)
     names = tuple(name_of(entry.obj) for entry in applied)
     return Applied(
-        instance=_with_presets(instance, domain, names, group_version_of(release)) if names else instance,
+        instance=_with_presets(instance, domain.value, names, group_version_of(release)) if names else instance,
         applied=names,
         conflicts=tuple(conflicts),
         order=order,
@@ -156,48 +146,30 @@ def _merged(instance: Object, matching: Sequence[Entry], *, release: Release, er
     )
 
 
-def _invalid(presets: Sequence[Entry]) -> Iterator[InvalidSelector]:
-    for entry in presets:
-        found = tuple(problems(get(entry.obj, ("spec", "selector"))))
-        if found:
-            yield InvalidSelector(preset=entry, problems=found)
-
-
-def _disagreements(matching: Sequence[Entry], release: Release) -> Iterator[Disagreement]:
+def _disagreements(matching: Sequence[Preset], release: Release) -> Iterator[Disagreement]:
     """The pairs of presets that clash, whether or not the instance sets the part itself; the first of many."""
-    if _agree(matching, release):
-        return
-    told = 0
+    said, told = Said(release), 0
     for number, later in enumerate(matching):
-        for earlier in matching[:number]:
-            clashing = tuple(clashes(domain_of(later.obj), domain_of(earlier.obj), release))
-            if clashing and told < MOST_DISAGREEMENTS:
+        for earlier in matching[:number] if said.otherwise(later) else ():
+            clashing = tuple(clashes(later, earlier.domain, release))
+            if clashing:
                 told += 1
-                yield Disagreement(preset=later, other=earlier, clashes=clashing)
+                yield Disagreement(preset=later.entry, other=earlier.entry, clashes=clashing)
             if told == MOST_DISAGREEMENTS:
                 return
+        said.add(later)
 
 
-def _agree(matching: Sequence[Entry], release: Release) -> bool:
-    """True where no two of the presets clash. One pass is enough: what equals the first equals all that equal it."""
-    first: Object = {}
-    for entry in matching:
-        preset = domain_of(entry.obj)
-        if any(clashes(preset, first, release)):
-            return False
-        for section in sections(release):
-            value, held = offered(preset, section), get(first, section.path)
-            if value is not UNSET and (section.amounts or held is None):
-                put(first, section.path, {**value, **as_map(held)} if section.amounts else value)
-    return True
-
-
-def _order(matching: Sequence[Entry], domain: Object, release: Release) -> Iterator[OrderMatters]:
+def _order(matching: Sequence[Preset], domain: Domain, release: Release) -> Iterator[OrderMatters]:
     """The sections whose outcome hangs on which preset comes first: from 0.4 on that is left to the requests alone."""
+    setting: dict[Path, list[Preset]] = {}
+    for preset in matching:
+        for section, _ in preset.offers(release):
+            setting.setdefault(section.path, []).append(preset)
     for section in sections(release):
-        if fills_differently([domain_of(entry.obj) for entry in matching], domain, section):
-            setting = tuple(entry for entry in matching if offers(domain_of(entry.obj), section))
-            yield OrderMatters(path=(*DOMAIN, *section.path), presets=setting)
+        presets = setting.get(section.path, [])
+        if len(presets) > 1 and domain.is_fillable(section) and not agree(presets, section):
+            yield OrderMatters(path=(*DOMAIN, *section.path), presets=tuple(preset.entry for preset in presets))
 
 
 def _with_presets(instance: Object, domain: Object, names: Sequence[str], group_version: str) -> Object:

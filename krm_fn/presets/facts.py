@@ -50,10 +50,11 @@ class Disagreement(Value):
 
 
 class InvalidSelector(Value):
-    """A preset in the instance's namespace whose selector is invalid, matching or not."""
+    """A preset in the instance's namespace whose selector is invalid, matching or not; the last of several counts `more`."""
 
     preset: Entry
     problems: tuple[Problem, ...]
+    more: int = 0
 
 
 class OrderMatters(Value):

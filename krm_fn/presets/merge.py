@@ -1,101 +1,90 @@
-"""One preset's domain and another domain: where they clash, and what the second becomes.
+"""One preset and a domain: where they clash, and what the domain becomes.
 
 upstream: pkg/virt-api/webhooks/mutating-webhook/mutators/preset.go:checkMergeConflicts, mergeDomainSpec
 """
 
 from __future__ import annotations
 
-from krm_fn.fields.preset import sections
 from krm_fn.fields.verbs import as_written
-from krm_fn.findings import UNSET
-from krm_fn.paths import as_map, drop, get, is_nonzero, is_set, put
+from krm_fn.paths import as_map, drop, get, is_nonzero
 from krm_fn.presets.amounts import alike, same_amount
+from krm_fn.presets.domain import DOMAIN
 from krm_fn.presets.facts import Clash
-from krm_fn.quantity import canonical
+from krm_fn.quantity import canonical, parse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
     from krm_fn.fields.preset import Section
     from krm_fn.paths import Path
+    from krm_fn.presets.domain import Domain, Preset
     from krm_fn.presets.era import Era
     from krm_fn.releases import Release
     from krm_fn.resource import Object
 
-DOMAIN: Path = ("spec", "domain")
 
-
-def domain_of(obj: Object) -> Object:
-    """The domain of a preset or an instance, empty where there is none."""
-    return as_map(get(obj, DOMAIN))
-
-
-def clashes(preset: Object, domain: Object, release: Release) -> Iterator[Clash]:
-    """Where a preset's domain and another one set the same part differently, in KubeVirt's order."""
-    for section in sections(release):
-        value = offered(preset, section)
-        if value is UNSET or not _taken(domain, section):
+def clashes(preset: Preset, domain: Domain, release: Release) -> Iterator[Clash]:
+    """Where a preset and a domain set the same part differently, in KubeVirt's order."""
+    for section, value in preset.offers(release):
+        if not domain.is_taken(section):
             continue
-        current = get(domain, section.path)
         if section.amounts:
-            yield from _amount_clashes(section, value, as_map(current))
-        elif not _equal(section, value, current := _narrowed(section, current)):
-            yield Clash(path=(*DOMAIN, *section.path), upstream=section.upstream, value=value, current=current)
+            yield from _amount_clashes(section, value, as_map(domain.current(section)))
+        elif preset.domain.meaning(section) != domain.meaning(section):
+            path = (*DOMAIN, *section.path)
+            yield Clash(path=path, upstream=section.upstream, value=value, current=domain.current(section))
 
 
-def merge(preset: Object, domain: Object, release: Release, era: Era) -> bool:
+def merge(preset: Preset, domain: Domain, release: Release, era: Era) -> bool:
     """Copy what the domain lacks from a preset's domain; True where the preset counts as applied.
 
-    Changes `domain` in place: the caller owns it. A section the domain has, be it empty, is left alone.
+    Changes `domain` in place. A section the domain has, be it empty, is left alone.
     """
     credited = False
-    for section in sections(release):
-        value = offered(preset, section)
-        if value is UNSET:
-            continue
-        copies = _fillable(domain, section)
+    for section, value in preset.offers(release):
+        copies = domain.is_fillable(section)
         if copies:
-            put(domain, section.path, _written(section, value))
+            domain.fill(section, _written(section, value))
         credited |= copies if era.credits_copies else _held(section, preset, domain, by_value=era.amounts_by_value)
     return credited
 
 
-def fills_differently(presets: list[Object], domain: Object, section: Section) -> bool:
-    """True where the domain lacks a section for which the presets' domains have different values: the first one fills it."""
-    values = [value for value in (offered(preset, section) for preset in presets) if value is not UNSET]
-    return len(values) > 1 and _fillable(domain, section) and not all(_equal(section, values[0], value) for value in values[1:])
+class Said:
+    """What presets, one after another, say of each part: to tell whether a later one says otherwise than one of them."""
+
+    __slots__ = ("_first", "_release", "_various")
+
+    def __init__(self, release: Release) -> None:
+        self._release = release
+        self._first: dict[Path, Any] = {}
+        self._various: set[Path] = set()  # of which several things were said
+
+    def otherwise(self, preset: Preset) -> bool:
+        """True where the preset clashes with one that was added."""
+        return any(
+            path in self._various or (path in self._first and self._first[path] != said) for path, said in self._parts(preset)
+        )
+
+    def add(self, preset: Preset) -> None:
+        for path, said in self._parts(preset):
+            if self._first.setdefault(path, said) != said:
+                self._various.add(path)
+
+    def _parts(self, preset: Preset) -> Iterator[tuple[Path, Any]]:
+        """What a preset says, by section, and by key where a section holds amounts."""
+        for section, value in preset.offers(self._release):
+            if section.amounts:
+                yield from (((*section.path, key), parse(amount) or (amount,)) for key, amount in value.items())
+            else:
+                yield section.path, preset.domain.meaning(section)
 
 
-def offers(preset: Object, section: Section) -> bool:
-    """True where a preset's domain has something to give for a section."""
-    return offered(preset, section) is not UNSET
-
-
-def offered(preset: Object, section: Section) -> Any:
-    """What a preset's domain has to give for a section, UNSET for nothing."""
-    value = get(preset, section.path)
-    if section.scalar:
-        return value if isinstance(value, str) else UNSET
-    if not isinstance(value, dict) or (section.amounts and not value):
-        return UNSET
-    return _narrowed(section, value)
-
-
-def _taken(domain: Object, section: Section) -> bool:
-    """True where the domain has the section; an empty one counts, as in Go, where it is no nil pointer."""
-    return get(domain, section.path) is not None
-
-
-def _fillable(domain: Object, section: Section) -> bool:
-    """True where the domain lacks the section and has room for it: what stands around it is a map or nothing."""
-    around = (get(domain, section.path[:n]) for n in range(1, len(section.path)))
-    return not _taken(domain, section) and all(one is None or isinstance(one, dict) for one in around)
-
-
-def _narrowed(section: Section, value: Any) -> Any:
-    return {key: value[key] for key in section.only if key in value} if section.only and isinstance(value, dict) else value
+def agree(presets: Iterable[Preset], section: Section) -> bool:
+    """True where presets that offer a section say the same there."""
+    first, *others = presets
+    return all(_is_same(section, first.domain, other.domain, whole=False) for other in others)
 
 
 def _written(section: Section, value: Any) -> Any:
@@ -123,27 +112,22 @@ def _amount_clashes(section: Section, value: Object, current: Object) -> Iterato
             )
 
 
-def _held(section: Section, preset: Object, domain: Object, *, by_value: bool) -> bool:
+def _held(section: Section, preset: Preset, domain: Domain, *, by_value: bool) -> bool:
     """True where the domain holds the whole of the preset's section: all of the clock for its offset."""
-    value, current = get(preset, section.path), get(domain, section.path)
-    return _equal(section, value, current, amounts=same_amount if by_value else alike)
+    return _is_same(section, preset.domain, domain, whole=True, amounts=same_amount if by_value else alike)
 
 
-def _equal(section: Section, one: Any, other: Any, *, amounts: Callable[[object, object], bool] = same_amount) -> bool:
-    """True where Go reads the same from both."""
-    if section.amounts and isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(amounts(one[key], other[key]) for key in one)
-    return bool(_meaning(section, one) == _meaning(section, other))
-
-
-def _meaning(section: Section, value: Any, path: Path = ()) -> Any:
-    """The value without what means nothing in Go: unset keys, and zeros of plain scalars."""
-    if isinstance(value, list):
-        return [_meaning(section, item, path) for item in value]
-    if not isinstance(value, dict):
-        return value
-    kept = {key: _meaning(section, item, (*path, key)) for key, item in value.items() if is_set(item)}
-    for plain in section.zero:
-        if plain[:-1] == path and plain[-1] in kept and not is_nonzero(kept[plain[-1]]):
-            del kept[plain[-1]]
-    return kept if path else {**{key: {} for key in section.always}, **kept}
+def _is_same(
+    section: Section,
+    one: Domain,
+    other: Domain,
+    *,
+    whole: bool,
+    amounts: Callable[[object, object], bool] = same_amount,
+) -> bool:
+    """True where Go reads the same from a section of both."""
+    if section.amounts:
+        here, there = one.current(section), other.current(section)
+        if isinstance(here, dict) and isinstance(there, dict):
+            return here.keys() == there.keys() and all(amounts(here[key], there[key]) for key in here)
+    return bool(one.meaning(section, whole=whole) == other.meaning(section, whole=whole))

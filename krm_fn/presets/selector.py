@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from krm_fn.paths import Path
     from krm_fn.resource import Object
 
+    Labels = dict[str, str | None]
+    Values = dict[str, set[str] | None]  # None stands for any value
+
 # How many values each operator takes: True at least one, False none.
 OPERATORS = {"In": True, "NotIn": True, "Exists": False, "DoesNotExist": False}
 
@@ -43,13 +46,54 @@ class Problem(Value):
     current: Any = UNSET
 
 
-def matches(selector: object, labels: Object) -> bool:
-    """True where a valid selector takes these labels; one that is empty or absent takes all."""
-    wanted = as_map(selector)
-    plain = as_map(wanted.get("matchLabels"))
-    return all(labels.get(key) == value for key, value in plain.items()) and all(
-        _holds(as_map(one), labels) for one in as_list(wanted.get("matchExpressions"))
-    )
+class Selector:
+    """A valid selector, by label keys: `wanted` must be there, `unwanted` must not, each with one of some values or with any.
+
+    One that is empty or absent takes all labels.
+    """
+
+    __slots__ = ("unwanted", "wanted")
+
+    def __init__(self, selector: object) -> None:
+        read = as_map(selector)
+        self.wanted: Values = {key: {value} for key, value in as_map(read.get("matchLabels")).items()}
+        self.unwanted: Values = {}
+        for expression in as_list(read.get("matchExpressions")):
+            self._add(expression["key"], expression["operator"], set(as_list(expression.get("values"))))
+
+    def _add(self, key: str, operator: str, values: set[str]) -> None:
+        match operator:
+            case "In":
+                before = self.wanted.get(key)
+                self.wanted[key] = values if before is None else before & values
+            case "Exists":
+                self.wanted.setdefault(key, None)
+            case "NotIn":
+                known = self.unwanted.setdefault(key, set())
+                if known is not None:
+                    known |= values
+            case _:
+                self.unwanted[key] = None
+
+    def takes(self, labels: Labels) -> bool:
+        """True where it matches these labels, as `readable` gives them."""
+        for key, values in self.wanted.items():
+            if key not in labels or not (values is None or labels[key] in values):
+                return False
+        if not self.unwanted:
+            return True
+        return not any(self._refuses(key, value) for key, value in labels.items())
+
+    def _refuses(self, key: str, value: str | None) -> bool:
+        if key not in self.unwanted:
+            return False
+        values = self.unwanted[key]
+        return values is None or value in values
+
+
+def readable(labels: Object) -> Labels:
+    """The labels with null in place of each value that is no text, which no selector names."""
+    return {key: value if isinstance(value, str) else None for key, value in labels.items()}
 
 
 def problems(selector: object) -> Iterator[Problem]:
@@ -75,19 +119,6 @@ def is_label_key(key: object) -> bool:
         return False
     prefix, slash, name = key.rpartition("/")
     return _is_name(name) and (not slash or _is_subdomain(prefix))
-
-
-def _holds(expression: Object, labels: Object) -> bool:
-    key, values = expression.get("key"), as_list(expression.get("values"))
-    match expression.get("operator"):
-        case "In":
-            return key in labels and labels[key] in values
-        case "NotIn":  # an absent label is not in any list
-            return key not in labels or labels[key] not in values
-        case "Exists":
-            return key in labels
-        case _:
-            return key not in labels
 
 
 def _plain_problems(plain: object) -> Iterator[Problem]:

@@ -28,8 +28,10 @@ Example:
 from __future__ import annotations
 
 from krm_fn.bundle import effective_namespace
-from krm_fn.paths import as_list, as_map, get
-from krm_fn.presets.selector import matches, problems
+from krm_fn.paths import as_map, get
+from krm_fn.presets import Presets
+from krm_fn.presets.domain import SELECTOR
+from krm_fn.presets.index import KIND
 from krm_fn.resource import name_of
 from krm_fn.rules import Hit, rule
 from krm_fn.rules.machines import machines
@@ -41,62 +43,79 @@ if TYPE_CHECKING:
 
     from krm_fn.bundle import Entry
     from krm_fn.facts import BundleFacts
-    from krm_fn.presets.facts import PresetFacts
+    from krm_fn.presets import Group, PresetFacts
 
-    LabelSets = dict[str, dict[tuple[tuple[str, Any], ...], bool]]
+    LabelSets = dict[tuple[tuple[str, Any], ...], bool]
 
-KIND = "VirtualMachineInstancePreset"
-SELECTOR = ("spec", "selector")
+API_VERSION = "kubevirt.io/v1"
 
 
 @rule(severity="info")
 def unused_preset(facts: BundleFacts) -> Iterator[Hit]:
-    presets = [entry for entry in facts.bundle.of_kind(KIND, "kubevirt.io") if not any(problems(get(entry.obj, SELECTOR)))]
-    if not presets:
-        return
-    here, applied = _label_sets(facts, presets), _applied(facts)
-    for preset in presets:
-        namespace, selector = effective_namespace(preset.obj), get(preset.obj, SELECTOR)
-        labels = here.get(namespace)
-        if not labels or (namespace, name_of(preset.obj)) in applied:
-            continue
-        matched = [judged for each, judged in labels.items() if matches(selector, dict(each))]
-        if not matched:
-            yield Hit(
-                message="no instance of the bundle has labels that this selector matches; correct it, or delete the preset",
-                path=SELECTOR if selector is not None else ("spec",),
-                current=selector,
-                about=preset,
-            )
-        elif all(matched):
-            yield Hit(
-                message="the preset changes none of the instances that it matches; delete it, or see what is said of them",
-                path=("spec", "domain"),
-                about=preset,
-            )
+    namespaces = dict.fromkeys(effective_namespace(entry.obj) for entry in facts.bundle.of_kind(KIND, "kubevirt.io"))
+    presets = Presets(facts.bundle)
+    groups = {namespace: presets.seen_by(API_VERSION, namespace) for namespace in namespaces}
+    here, applied = _label_sets(facts, groups), _applied(facts)
+    for namespace, labels in here.items():
+        group = groups[namespace]
+        matched, unknown = _matched(group, labels)
+        for number, preset in enumerate(group.presets):
+            if preset.selector and number not in unknown and (namespace, name_of(preset.entry.obj)) not in applied:
+                yield _without_effect(preset.entry) if number in matched else _unmatched(preset.entry)
 
 
-def _label_sets(facts: BundleFacts, presets: list[Entry]) -> LabelSets:
-    """By namespace, the labels of instances, as far as some selector asks for them, so that they are few.
+def _unmatched(preset: Entry) -> Hit:
+    selector = get(preset.obj, SELECTOR)
+    return Hit(
+        message="no instance of the bundle has labels that this selector matches; correct it, or delete the preset",
+        path=SELECTOR if selector is not None else ("spec",),
+        current=selector,
+        about=preset,
+    )
+
+
+def _without_effect(preset: Entry) -> Hit:
+    return Hit(
+        message="the preset changes none of the instances that it matches; delete it, or see what is said of them",
+        path=("spec", "domain"),
+        about=preset,
+    )
+
+
+def _matched(group: Group, labels: LabelSets) -> tuple[set[int], set[int]]:
+    """The numbers of the presets that match some labels, and of those of which it is not known what they do there."""
+    matched: set[int] = set()
+    unknown: set[int] = set()
+    for plain, judged in labels.items():
+        numbers = group.numbers(dict(plain))
+        matched |= numbers
+        if not judged:
+            unknown |= numbers
+    return matched, unknown
+
+
+def _label_sets(facts: BundleFacts, groups: dict[str, Group]) -> dict[str, LabelSets]:
+    """By namespace, the labels of instances, as far as some selector there asks for them, so that they are few.
 
     True where it is known what presets do to all instances that have them.
     """
-    asked = {key for preset in presets for key in _keys(get(preset.obj, SELECTOR))}
+    asked = {namespace: _keys(group) for namespace, group in groups.items()}
     judged = {id(entry.obj) for entry, _ in _told(facts)}
-    found: LabelSets = {}
+    found: dict[str, LabelSets] = {}
     for machine in machines(facts.bundle):
+        if machine.namespace not in groups:
+            continue
         labels = as_map(get(machine.entry.obj, (*machine.path[:-1], "metadata", "labels")))
-        plain = tuple((key, labels[key]) for key in sorted(asked) if isinstance(labels.get(key), str))
+        keys = asked[machine.namespace]
+        plain = tuple(sorted((key, value) for key, value in labels.items() if key in keys and isinstance(value, str)))
         sets = found.setdefault(machine.namespace, {})
         sets[plain] = sets.get(plain, True) and id(machine.entry.obj) in judged
     return found
 
 
-def _keys(selector: object) -> Iterator[str]:
-    """The label keys that a valid selector asks for."""
-    yield from as_map(get(selector, ("matchLabels",)))
-    for expression in as_list(get(selector, ("matchExpressions",))):
-        yield expression["key"]
+def _keys(group: Group) -> set[str]:
+    """The label keys that the valid selectors ask for."""
+    return {key for each in group.presets if each.selector for key in (*each.selector.wanted, *each.selector.unwanted)}
 
 
 def _applied(facts: BundleFacts) -> set[tuple[str, str]]:

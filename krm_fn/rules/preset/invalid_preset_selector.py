@@ -26,6 +26,7 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.limits import counted
 from krm_fn.paths import dotted
 from krm_fn.presets.selector import OPERATORS
 from krm_fn.resource import ref_of
@@ -54,9 +55,10 @@ def invalid_preset_selector(facts: PresetFacts) -> Iterator[Hit]:
     outcome = "KubeVirt refuses every instance in the namespace" if refused else "the preset is passed over"
     for fact in facts.applied.invalid:
         for problem in fact.problems:
+            more = fact.more if problem is fact.problems[-1] else 0
             what = f"{dotted(('spec', 'selector', *problem.path))} {show(problem.current)} {WRONG[problem.reason]}"
             yield Hit(
-                message=f"{ref_of(fact.preset.obj)}: {what}, so {outcome}; correct it",
+                message=counted(f"{ref_of(fact.preset.obj)}: {what}, so {outcome}; correct it", more),
                 upstream="admission" if refused and not facts.prefix else "",
                 severity="" if refused else "warning",
                 related=also(fact.preset, ("spec", "selector", *problem.path)),

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from krm_fn.fields.preset import sections
 from krm_fn.paths import dotted
-from krm_fn.presets.merge import domain_of, offers
+from krm_fn.presets.domain import domain_of, offers
 from krm_fn.resource import ref_of
 from krm_fn.rules import Hit, also, rule
 
