@@ -108,6 +108,7 @@ class Bundle:
 
     def __init__(self, items: Sequence[object], places: Sequence[tuple[str, int]] = (), types: Types | None = None) -> None:
         self._items, self._places = items, places
+        self._place: dict[int, tuple[str, int]] = {}
         self.entries: Sequence[Entry] | Entries
         if types is None:
             self.entries = tuple(entries(items))
@@ -127,7 +128,11 @@ class Bundle:
         """File and index within it of an item; ("", 0) where nobody knows, and for an item that is none (-1)."""
         if item < 0:
             return "", 0
-        return self._places[item] if self._places else place_of(self._items[item])
+        if self._places:
+            return self._places[item]
+        if item not in self._place:
+            self._place[item] = place_of(self._items[item])
+        return self._place[item]
 
     def of_kind(self, kind: str, group: str | None = None) -> Sequence[Entry]:
         """All objects of a kind (and, where given, of an API group), in the bundle's order."""

@@ -64,7 +64,7 @@ def mark(found: Iterable[Finding], facts: BundleFacts) -> list[Finding]:
 
 def _lost(errors: Iterable[Finding]) -> set[str]:
     """The lists that lack what stands in a wrong place in an object with these errors."""
-    names = {str(error.path[-1]) for error in errors if error.rule == MISPLACED}
+    names = {str(error.path[-1]) for error in errors if error.rule == MISPLACED and error.path}
     return {step for name in names for step in COUNTERPARTS.get(name, ())}
 
 

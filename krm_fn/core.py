@@ -7,7 +7,7 @@ from krm_fn.bundle import Bundle
 from krm_fn.errors import InputError
 from krm_fn.findings import Suppressed
 from krm_fn.gather import gather
-from krm_fn.limits import limited
+from krm_fn.limits import InAll, limited
 from krm_fn.paths import with_integers
 from krm_fn.resource import IGNORE, annotations_of
 from krm_fn.value import Value
@@ -80,7 +80,7 @@ def render(
     """
     facts = gather(Bundle(items, places), settings)
     severity = _without_off(settings) if judging.off else settings.severity
-    found = list(_judged(facts, schemas, severity, definitions=judging.definitions))
+    found = list(_found(facts, schemas, severity, definitions=judging.definitions))
     on = [finding for finding in found if not _is_off(finding, settings)]
     told = [results.placed(finding, facts.bundle) for finding in _marked(on, facts)]
     kept, ignored = _silenced(told, facts, heeded=judging.ignores)
@@ -105,32 +105,40 @@ def _marked(found: list[Finding], facts: BundleFacts) -> list[Finding]:
     return consequences.mark(found, facts)
 
 
-def _judged(
+def _found(
     facts: BundleFacts, schemas: Sequence[Object], severity: Mapping[str, str], *, definitions: bool
+) -> Iterator[Finding]:
+    limit = InAll(len(facts.bundle.entries))
+    yield from limit.first(_judged(facts, schemas, severity, limit, definitions=definitions))
+    yield from limit.left_out()
+
+
+def _judged(
+    facts: BundleFacts, schemas: Sequence[Object], severity: Mapping[str, str], limit: InAll, *, definitions: bool
 ) -> Iterator[Finding]:
     whole = facts.config.mode == "validate"
     twins = _twins(facts) if whole else {}
     handed_on = facts.config.mode in modes.HANDING_ON
     asked = {"whole": whole, "handed_on": handed_on, "definitions": definitions}
     for flawed in schema.examine(facts.bundle, facts.release, **asked, schemas=schemas, twins=twins):
-        yield from rules.judge("schema", flawed, severity)  # which counts the flaws itself
-    yield from limited(_judged_by_others(facts, severity))
+        yield from rules.judge("schema", flawed, severity, limit)  # which counts the flaws itself
+    yield from limited(_judged_by_others(facts, severity, limit))
 
 
-def _judged_by_others(facts: BundleFacts, severity: Mapping[str, str]) -> Iterator[Finding]:
+def _judged_by_others(facts: BundleFacts, severity: Mapping[str, str], limit: InAll) -> Iterator[Finding]:
     """The findings of all families but `schema`."""
     for vm in facts.vms:
-        yield from rules.judge("vm", vm, severity)
+        yield from rules.judge("vm", vm, severity, limit)
     for told in (*(vm.presets for vm in facts.vms), *(instance.presets for instance in facts.instances)):
         if told:
-            yield from rules.judge("preset", told, severity)
+            yield from rules.judge("preset", told, severity, limit)
     yield from rules.judge_bundle(facts, severity)
     if facts.config.mode == "validate":
         from krm_fn import webhooks  # a large part of the program, and rendering needs none of it
 
         refusals = tuple(webhooks.examine(facts))
         for refused in refusals:
-            yield from rules.judge("admission", refused, severity)
+            yield from rules.judge("admission", refused, severity, limit)
         facts = facts.but(faults=webhooks.faults(facts, refusals))
         yield from rules.judge_bundle(facts, severity, "lint")
 
@@ -156,7 +164,8 @@ def _silenced(found: list[Finding], facts: BundleFacts, *, heeded: bool) -> tupl
     why = ignores.reasons(told)
     ignored = [finding for finding in found if ignores.key(finding) in why]
     if facts.config.mode == "validate":  # only there are all rules asked
-        told = told.but(unused=tuple(ignores.unused(told, ignored, facts.config)))
+        cut = {finding.rule for finding in found if finding.more}
+        told = told.but(unused=tuple(each for each in ignores.unused(told, ignored, facts.config) if each[1] not in cut))
     judged = rules.judge_bundle(told, facts.config.severity, "ignore")
     kept = [finding for finding in found if not heeded or ignores.key(finding) not in why]
     return (

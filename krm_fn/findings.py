@@ -54,7 +54,8 @@ class Finding(Value):
     the object's item in the bundle, -1 where the finding is about no item; `inside` leads from the item to the object (`()`, or
     `("items", 3)` in a List). `line` and `column` count from 1, 0 where not known: only the command knows the files' texts.
     `fingerprint` is the same wherever the object stands; the command makes it. `related` are other places it speaks of.
-    `follows`: it goes with a mistake that another finding names, so that people need not be told both.
+    `follows`: it goes with a mistake that another finding names, so that people need not be told both. `more`: it stands for
+    so many findings of its rule, on any objects, that are not reported.
     """
 
     rule: str
@@ -76,6 +77,7 @@ class Finding(Value):
     related: tuple[Related, ...] = ()
     fingerprint: str = ""
     follows: bool = False
+    more: int = 0
 
 
 class Suppressed(Value):

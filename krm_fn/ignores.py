@@ -8,6 +8,7 @@ A value of several lines holds one such ignore a line.
 from __future__ import annotations
 
 from krm_fn import rules
+from krm_fn.findings import UNSET
 from krm_fn.resource import IGNORE, annotations_of, text
 from krm_fn.rules import UNSILENCED
 from krm_fn.value import Value
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from krm_fn.releases import Release
 
     Key = tuple[int, Path, str]
+
+
+LONGEST = 1_000  # letters
 
 
 class Ignore(Value):
@@ -66,6 +70,12 @@ def _of_text(entry: Entry, value: str) -> Iterator[Ignore]:
         names, _, reason = line.partition(":")
         if line.strip():
             yield Ignore(entry=entry, rules=tuple(filter(None, map(str.strip, names.split(",")))), reason=reason.strip())
+
+
+def written(entry: Entry) -> Any:
+    """The annotation of an object, as findings repeat it; UNSET where it is long, since there may be hundreds about it."""
+    value = annotations_of(entry.obj)[IGNORE]
+    return value if len(value) <= LONGEST else UNSET
 
 
 def key(finding: Finding) -> Key:

@@ -1,25 +1,28 @@
 """How much is told: of what one rule finds in one object the first thousand, and how many more there are.
 
 An object that a program has spoilt may be wrong in hundreds of thousands of places. Nobody reads them all, and to word, to
-place and to write them all would take minutes.
+place and to write them all would take minutes. The same holds for all objects together: a thousand presets that match a
+thousand instances may clash a million times.
 """
 
 from __future__ import annotations
 
 from krm_fn.errors import InputError
+from krm_fn.findings import Finding
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Any, TypeVar
 
-    from krm_fn.findings import Finding
     from krm_fn.paths import Path
 
     Item = TypeVar("Item")
 
 MOST = 1_000
 COUNTED = 50_000  # where it takes long to count on
+# Findings of one rule and severity over all objects: fewer than two an object are all reported.
+MOST_IN_ALL, MOST_PER_OBJECT = 10_000, 2
 
 
 def first(found: Iterable[Item], key: Callable[[Item], object] = lambda _: None) -> Iterator[tuple[Item, int]]:
@@ -70,6 +73,47 @@ class Limited:
             if self._numbers[sort] > MOST:
                 self._kept[at] = self._kept[at].but(more=self._numbers[sort] - MOST)
         return self._kept
+
+
+class InAll:
+    """The findings of a run, of each rule and severity the first ones; and, when they are through, how many were left out."""
+
+    __slots__ = ("_most", "_numbers", "_passed_over")
+
+    def __init__(self, objects: int) -> None:
+        self._most = max(MOST_IN_ALL, MOST_PER_OBJECT * objects)
+        self._numbers: dict[tuple[str, str], int] = {}
+        self._passed_over: set[tuple[str, str]] = set()
+
+    def first(self, found: Iterable[Finding]) -> Iterator[Finding]:
+        """The findings without those that are too many of their rule and severity."""
+        for finding in found:
+            sort = finding.rule, finding.severity
+            number = self._numbers[sort] = self._numbers.get(sort, 0) + 1
+            if number <= self._most:
+                yield finding
+
+    def is_full(self, rule: str, severity: str) -> bool:
+        """True where so many were left out that the rule need not be asked about the next object: to count takes long, too.
+
+        `severity` is the worst that its findings may have.
+        """
+        full = self._numbers.get((rule, severity), 0) >= 2 * self._most
+        if full:
+            self._passed_over.add((rule, severity))
+        return full
+
+    def left_out(self) -> Iterator[Finding]:
+        """For each rule and severity of which some were left out, a finding that says how many.
+
+        It is about no object, so that no annotation silences it: an error that is not reported still fails the run.
+        """
+        for sort, number in self._numbers.items():
+            more = number - self._most
+            if more > 0:
+                count = f"{'at least ' if sort in self._passed_over else ''}{more:,}"
+                message = f"{count} more findings of this rule are not reported; correct the reported ones first"
+                yield Finding(rule=sort[0], severity=sort[1], message=message, more=more)
 
 
 class Budget:

@@ -270,9 +270,11 @@ class Run:
         if not (self.of_schemas or self.of_vms or any_asked(facts, silent)):
             return ()
         from krm_fn import results, rules
+        from krm_fn.limits import InAll
 
-        found = (*self.of_schemas, *self.of_vms, *rules.judge_bundle(facts, severity, silent=silent))
-        return results.ordered(results.placed(each, bundle) for each in found)
+        limit = InAll(len(self.items))
+        found = [*limit.first((*self.of_schemas, *self.of_vms, *rules.judge_bundle(facts, severity, silent=silent)))]
+        return results.ordered(results.placed(each, bundle) for each in (*found, *limit.left_out()))
 
     def has_namesakes(self) -> bool:
         """True where two objects of one kind have the same name, or none."""

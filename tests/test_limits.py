@@ -2,9 +2,11 @@
 
 import pytest
 
-from krm_fn import config, core, results
+from krm_fn import config, core, releases, results
+from krm_fn.cli import baseline, fingerprints
+from krm_fn.errors import InputError
 from krm_fn.findings import Finding
-from krm_fn.limits import COUNTED, MOST, Limited, counted, first, limited
+from krm_fn.limits import COUNTED, MOST, MOST_IN_ALL, Budget, InAll, Limited, counted, first, limited
 from krm_fn.schema.flaws import Flaw
 
 
@@ -62,6 +64,68 @@ def test_rules_severities_and_objects_are_counted_apart():
         assert len(list(limited(many))) == 2 * MOST
         assert more(limited(many)) == []
         assert more(limited([*many, finding(MOST, **differing)])) == ["1 more of these are not told"]
+
+
+def test_over_all_objects_the_first_findings_of_a_rule_and_severity_are_reported_and_how_many_more_there_are():
+    limit = InAll(3)
+    many = [finding(number, item=number) for number in range(MOST_IN_ALL + 7)]
+    assert list(limit.first(many)) == many[:MOST_IN_ALL]
+    (rest,) = limit.left_out()
+    assert (rest.rule, rest.severity, rest.ref, rest.item, rest.more) == ("a-rule", "error", None, -1, 7)
+    assert rest.message == "7 more findings of this rule are not reported; correct the reported ones first"
+
+
+def test_so_many_as_two_an_object_are_all_reported():
+    many = [finding(number) for number in range(2 * MOST_IN_ALL)]
+    limit = InAll(MOST_IN_ALL)
+    assert (list(limit.first(many)), list(limit.left_out())) == (many, [])
+
+
+def test_over_all_objects_no_error_goes_for_many_warnings():
+    limit = InAll(1)
+    warnings = [finding(number, severity="warning") for number in range(MOST_IN_ALL + 1)]
+    assert list(limit.first([*warnings, finding(0)]))[-1].severity == "error"
+    assert [each.severity for each in limit.left_out()] == ["warning"]
+
+
+def test_a_rule_of_which_far_too_much_was_found_is_not_asked_again_and_the_number_is_the_least():
+    limit = InAll(1)
+    list(limit.first(finding(number) for number in range(2 * MOST_IN_ALL - 1)))
+    assert not limit.is_full("a-rule", "error")
+    list(limit.first([finding(0)]))
+    assert limit.is_full("a-rule", "error")
+    assert not limit.is_full("a-rule", "warning")
+    (rest,) = limit.left_out()
+    assert rest.message.startswith("at least 10,000 more findings")
+
+
+def test_an_error_that_is_not_reported_fails_the_run_whatever_annotations_and_baselines_say():
+    spec = {"firmware": {"bootloader": {"efi": {"x": 1}}}}
+    note = {"kubevirt-render.dev/ignore": "unknown-field: known"}
+    known = [vm(f"known-{number}", spec={f"k{key}": 1 for key in range(MOST)}, annotations=note) for number in range(11)]
+    findings = found(*known, vm("new", spec=spec))
+    assert [(each.rule, each.message) for each in findings] == [
+        ("unknown-field", "1,001 more findings of this rule are not reported; correct the reported ones first")
+    ]
+    assert results.exit_code(findings, "error") == 1
+    printed = fingerprints.printed(findings)
+    entries = tuple(baseline.Known(fingerprint=each.fingerprint, rule=each.rule) for each in printed)
+    held = baseline.Baseline(file="b.yaml", entries=entries)
+    assert baseline.split(printed, held, today="2026-01-01", release=releases.NEWEST).new == tuple(printed)
+    assert baseline.updated(held, printed).entries == ()
+
+
+def test_what_was_left_out_of_the_report_is_not_called_unused():
+    note = {"kubevirt-render.dev/ignore": "unknown-field: known"}
+    many = [vm(f"a-{number}", spec={f"k{key}": 1 for key in range(MOST)}, annotations=note) for number in range(11)]
+    assert told(found(*many), "unused-ignore") == []
+
+
+def test_a_budget_ends_the_run_when_it_is_spent():
+    budget = Budget(3, "too much of it")
+    budget.spend(3)
+    with pytest.raises(InputError, match="too much of it"):
+        budget.spend(1)
 
 
 def test_of_what_is_added_the_last_of_each_sort_says_how_many_were_left_out():

@@ -7,10 +7,11 @@ fixtures/rules/RULE/config.yaml     optional: keys of the config's `spec`, for f
 """
 
 import pytest
-from ruling import FOLDERS, example, judged, told
+from ruling import FOLDERS, example, judged, spec_of, told
 
 from krm_fn import yamlio
 from krm_fn.config_checks import all_rules
+from krm_fn.findings import SEVERITIES
 
 RULES = sorted(all_rules())
 CASES = {kind: sorted(FOLDERS.glob(f"*/{kind}/*.yaml")) for kind in ("bad", "good")}
@@ -49,6 +50,14 @@ def test_a_bad_file_gives_exactly_the_expected_findings(path):
     expected = yamlio.read_value((FOLDERS / rule / "expected.yaml").read_text())
     found = [finding for finding in judged(rule, path.read_text()) if finding.rule == rule]
     assert told(found) == expected.get(path.name)
+
+
+@pytest.mark.parametrize("path", CASES["bad"], ids=named)
+def test_no_finding_is_worse_than_its_rule_says(path):
+    levels = spec_of(path.parts[-3]).get("severity", {})
+    found = [finding for finding in judged(path.parts[-3], path.read_text()) if finding.rule not in levels]
+    worse = [each for each in found if SEVERITIES.index(each.severity) < SEVERITIES.index(all_rules()[each.rule].worst)]
+    assert worse == []
 
 
 @pytest.mark.parametrize("path", CASES["good"], ids=named)

@@ -134,25 +134,28 @@ def day(text: str) -> str | None:
 
 
 def split(findings: Iterable[Finding], baseline: Baseline, *, today: str, release: Release) -> Split:
-    """The findings, which have fingerprints, held against a baseline."""
+    """The findings, which have fingerprints, held against a baseline. What stands for findings not reported is never known."""
     numbered = list(enumerate(baseline.entries))
     by_print = {known.fingerprint: known for _, known in reversed(numbered)}
     found = list(findings)
     met = {finding.fingerprint for finding in found}
+    cut = {finding.rule for finding in found if finding.more}
     valid = {mark: known for mark, known in by_print.items() if not known.expires or known.expires >= today}
     return Split(
-        new=tuple(finding for finding in found if finding.fingerprint not in valid),
+        new=tuple(finding for finding in found if finding.more or finding.fingerprint not in valid),
         known=tuple(
             Suppressed(finding=finding, by="baseline", reason=valid[finding.fingerprint].reason)
             for finding in found
-            if finding.fingerprint in valid
+            if finding.fingerprint in valid and not finding.more
         ),
         facts=BaselineFacts(
             release=release,
             today=today,
             expired=tuple((n, known) for n, known in numbered if known.fingerprint in met and known.fingerprint not in valid),
             unused=tuple(
-                (n, known) for n, known in numbered if known.fingerprint not in met or by_print[known.fingerprint] is not known
+                (n, known)
+                for n, known in numbered
+                if (known.fingerprint not in met and known.rule not in cut) or by_print[known.fingerprint] is not known
             ),
         ),
     )
@@ -166,6 +169,7 @@ def updated(baseline: Baseline, findings: Iterable[Finding]) -> Baseline:
             rule=finding.rule, object=str(finding.ref) if finding.ref else "", path=dotted(finding.path)
         )
         for finding in findings
+        if not finding.more
     ]
     entries.sort(key=lambda known: (known.object, known.path, known.rule, known.fingerprint))
     return Baseline(file=baseline.file, data=_text(baseline.file, entries).encode(), entries=tuple(entries))

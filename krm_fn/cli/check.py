@@ -147,7 +147,7 @@ def _report(found: Sources, outcome: Outcome, config: Config, lost: list[Lost]) 
     silent = [each.finding for each in outcome.ignored]
     doubts = Doubts(lost)
     told = [finding for finding in outcome.findings if not finding.follows and not doubts.concern(finding)]
-    located = [places.located(finding) for finding in (*told, *silent)]
+    located = places.located((*told, *silent))
     marked = fingerprints.printed((*unread, *located))
     counted = len(unread) + len(told)
     return Report(

@@ -51,7 +51,7 @@ def migrate(
     with bar.at("Migrating"):
         items, findings = migration.migrate(found.items, settings.release, places=found.places)
     findings = results.ordered([*passed_over(found.unread, {}, settings.release), *findings])
-    report(map(Places(found).located, findings), sys.stderr)
+    report(Places(found).located(findings), sys.stderr)
     code, outcome = results.exit_code(findings, settings.fail_on), Outcome(items=items, findings=findings)
     if in_place:
         with bar.at("Writing"):

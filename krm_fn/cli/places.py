@@ -12,6 +12,7 @@ from krm_fn import bundle, yamlio
 from krm_fn.errors import InputError
 from krm_fn.files import is_within, read_found, repository
 from krm_fn.findings import Finding
+from krm_fn.paths import get
 from krm_fn.redaction import ROOT, hides_line, hides_text, holds_secret
 from krm_fn.resource import group_of, kind_of, name_of, previous_names
 from krm_fn.yamlio.nodes import MAP, SEQ
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from krm_fn.findings import Related
     from krm_fn.redaction import Place
     from krm_fn.resource import Object
-    from krm_fn.sources import Source, Sources
+    from krm_fn.sources import Sources
     from krm_fn.yamlio import ListText, StreamText
     from krm_fn.yamlio.nodes import Node
 
@@ -47,6 +48,7 @@ class Places:
         own = [source for source in found.sources if not source.folder]
         self._data = {source.file: source.data for source in own}
         self._texts: dict[str, Text | None] = {source.file: source.text for source in own}
+        self._made_of: dict[str, MadeOf | None] = {}
         self._lost: dict[str, bool] = {}
         for each in lost:
             self._lost[each.error.file] = self._lost.get(each.error.file, False) or hides_text(each.text)
@@ -55,11 +57,19 @@ class Places:
         self._folders = {folder for source in found.sources for folder in (os.curdir, source.folder) if folder}
         self._lines: dict[str, list[str]] = {}
 
-    def located(self, finding: Finding) -> Finding:
-        """The finding with line and column of the value it speaks of, or of the nearest value around; so its related places."""
-        line, column = self._place(finding)
-        related = tuple(each.but(line=at[0], column=at[1]) for each in finding.related for at in [self._place(each)])
-        return finding.but(line=line, column=column, related=related)
+    def located(self, findings: Iterable[Finding]) -> list[Finding]:
+        """The findings with line and column of the value that each is about, or of the nearest around; so their related places.
+
+        What stands in one item is looked for in one go: to take a large item apart for each finding would take too long.
+        """
+        found = list(findings)
+        spoken_of: list[Finding | Related] = []
+        for finding in found:
+            spoken_of += (finding, *finding.related)
+        order = sorted(range(len(spoken_of)), key=lambda number: spoken_of[number].item)
+        at = {number: self._place(spoken_of[number]) for number in order}
+        lines = iter([at[number] for number in range(len(spoken_of))])
+        return [_with_lines(finding, lines) for finding in found]
 
     def line(self, file: str, number: int) -> str:
         """A line of a text that was read; "" where there is none, and where it may hold a secret."""
@@ -99,11 +109,18 @@ class Places:
         made_of = self._opened(of.file) if of.file else None
         if made_of is None:
             return 0, 0
-        entry = _origin(_object(source, number, of), of.index, made_of)
-        return made_of.place(entry.item, (*entry.path, *path), key=key) if entry else (0, 0)
+        entry = made_of.origin(get(source.text.items[number], of.inside), of.index)
+        return made_of.text.place(entry.item, (*entry.path, *path), key=key) if entry else (0, 0)
 
-    def _opened(self, file: str) -> Text | None:
-        """The text of a file that annotations name, None where there is none to read. What was read already is not read again.
+    def _opened(self, file: str) -> MadeOf | None:
+        """The file that annotations name, None where there is none to read."""
+        if file not in self._made_of:
+            text = self._text(file)
+            self._made_of[file] = MadeOf(text) if text else None
+        return self._made_of[file]
+
+    def _text(self, file: str) -> Text | None:
+        """The text of a file, None where there is none to read. What was read already is not read again.
 
         Who writes an annotation may name any file of the machine: those of the repository are read.
         """
@@ -144,24 +161,33 @@ def _lines(data: bytes) -> list[str]:
     return LINE_END.split(data.decode("utf-8-sig", errors="replace"))
 
 
-def _object(source: Source, number: int, of: Finding | Related) -> Object:
-    item = source.text.items[number]
-    return next(entry.obj for entry in bundle.entries([item]) if entry.path == of.inside)
+class MadeOf:
+    """The text of a file that built objects were made of, and its objects by kind, name and number of their document."""
+
+    def __init__(self, text: Text) -> None:
+        self.text = text
+        self._entries: dict[tuple[str | int, ...], list[Entry]] = {}
+        for entry in bundle.entries(text.items):
+            kind, name = _kind(entry.obj), name_of(entry.obj)
+            for key in (kind, (*kind, name), (*kind, name, entry.item)):
+                self._entries.setdefault(key, []).append(entry)
+
+    def origin(self, obj: Object, index: int) -> Entry | None:
+        """The object that a built one was made of: by index and name, else the only one that can be meant."""
+        kind, names = _kind(obj), dict.fromkeys((name_of(obj), *previous_names(obj)))
+        for keys in ([(*kind, name, index) for name in names], [(*kind, name) for name in names], [kind]):
+            chosen = [entry for key in keys for entry in self._entries.get(key, ())[:2]]
+            if len(chosen) == 1:
+                return chosen[0]
+        return None
 
 
-def _origin(obj: Object, index: int, made_of: Text) -> Entry | None:
-    """The object in a file that a built one was made of: by index and name, else the only one that can be meant."""
-    alike = [
-        entry
-        for entry in bundle.entries(made_of.items)
-        if (group_of(entry.obj), kind_of(entry.obj)) == (group_of(obj), kind_of(obj))
-    ]
-    names = (name_of(obj), *previous_names(obj))
-    for chosen in (
-        [entry for entry in alike if name_of(entry.obj) in names and entry.item == index],
-        [entry for entry in alike if name_of(entry.obj) in names],
-        alike,
-    ):
-        if len(chosen) == 1:
-            return chosen[0]
-    return None
+def _with_lines(finding: Finding, lines: Iterator[tuple[int, int]]) -> Finding:
+    """The finding with the next line and column, its related places with those that follow."""
+    line, column = next(lines)
+    related = tuple(each.but(line=at[0], column=at[1]) for each in finding.related for at in [next(lines)])
+    return finding.but(line=line, column=column, related=related)
+
+
+def _kind(obj: Object) -> tuple[str, str]:
+    return group_of(obj), kind_of(obj)

@@ -65,7 +65,7 @@ def render(
         outcome = core.render(found.items, config, places=found.places, judging=judging)
     unread = passed_over(found.unread, config.severity, config.release)
     outcome = outcome.but(findings=results.ordered([*unread, *outcome.findings]))
-    report(map(Places(found).located, outcome.findings), sys.stderr)
+    report(Places(found).located(outcome.findings), sys.stderr)
     code = results.exit_code(outcome.findings, config.fail_on)
     if in_place:
         with bar.at("Writing"):

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from krm_fn.cli.salvage import InputFacts
     from krm_fn.facts import AdmissionFacts, BundleFacts, VmFacts
     from krm_fn.ignores import IgnoreFacts
+    from krm_fn.limits import InAll
     from krm_fn.migrate.facts import MigrationFacts
     from krm_fn.paths import Path
     from krm_fn.presets.facts import PresetFacts
@@ -83,12 +84,13 @@ class Hit(Value):
 class Rule(Value):
     """A rule as it was declared: `check` yields Hits from the facts of its family.
 
-    `on_demand`: it is silent where the config gives it no severity.
+    `worst` is the most severe that a Hit of it may be. `on_demand`: it is silent where the config gives it no severity.
     """
 
     id: str
     family: str
     severity: str
+    worst: str
     upstream: str
     since: Version
     until: Version
@@ -103,9 +105,18 @@ class Rule(Value):
 
 
 def rule(
-    *, severity: str, upstream: str = "", since: Version = (), until: Version = (), on_demand: bool = False
+    *,
+    severity: str,
+    worst: str = "",
+    upstream: str = "",
+    since: Version = (),
+    until: Version = (),
+    on_demand: bool = False,
 ) -> Callable[[Callable[[Any], Iterable[Hit]]], Rule]:
-    """Declare the decorated generator a rule; `upstream` is the place in KubeVirt's source that refuses the same."""
+    """Declare the decorated generator a rule; `upstream` is the place in KubeVirt's source that refuses the same.
+
+    `worst` is needed where some of its Hits are more severe than `severity`.
+    """
 
     def declare(check: Callable[[Any], Iterable[Hit]]) -> Rule:
         _, _, family, name = check.__module__.rsplit(".", 3)
@@ -113,6 +124,7 @@ def rule(
             id=name.replace("_", "-"),
             family=family,
             severity=severity,
+            worst=worst or severity,
             upstream=upstream,
             since=since,
             until=until,
@@ -157,11 +169,19 @@ def _declared(module: str, name: str) -> Rule:
 
 
 def judge(
-    family: str, facts: VmFacts | PresetFacts | ObjectFacts | AdmissionFacts, severity: Mapping[str, str]
+    family: str,
+    facts: VmFacts | PresetFacts | ObjectFacts | AdmissionFacts,
+    severity: Mapping[str, str],
+    limit: InAll | None = None,
 ) -> Iterator[Finding]:
-    """The findings of a family about one object. `severity` maps rule ids to severities, or "off"."""
+    """The findings of a family about one object. `severity` maps rule ids to severities, or "off".
+
+    Rules of which `limit` has had too many findings are not asked.
+    """
     if facts.troubled:
         for declared in load(family):
+            if limit and limit.is_full(declared.id, severity.get(declared.id) or declared.worst):
+                continue
             for hit in _hits(declared, facts, facts.release, severity):
                 inside = facts.prefix and hit.path and hit.about is None
                 placed = hit.but(path=(*facts.prefix, *hit.path)) if inside else hit

@@ -166,7 +166,7 @@ ROWS = (
 )
 
 
-@rule(severity="info")
+@rule(severity="info", worst="warning")
 def deprecated_field(facts: BundleFacts) -> Iterator[Hit]:
     for row in ROWS:
         if facts.release.within(since=row.since, until=row.until):

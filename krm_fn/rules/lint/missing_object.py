@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 SEPARATE = ("VirtualMachine", "VirtualMachineInstance", "VirtualMachineSnapshot")
 
 
-@rule(severity="info")
+@rule(severity="info", worst="warning")
 def missing_object(facts: BundleFacts) -> Iterator[Hit]:
     there = stock(facts.bundle)
     for (kind, namespace, name, optional), mentions in missing(facts.bundle).items():

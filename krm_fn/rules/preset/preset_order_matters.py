@@ -38,14 +38,19 @@ if TYPE_CHECKING:
     from krm_fn.presets.facts import PresetFacts
 
 
+# More names and places than these help nobody.
+MOST = 10
+
+
 @rule(severity="warning")
 def preset_order_matters(facts: PresetFacts) -> Iterator[Hit]:
     for fact in facts.applied.order:
         first, *later = fact.presets
-        others = " and ".join(name_of(entry.obj) for entry in later)
+        more = [f"{len(later) - MOST} more"] if len(later) > MOST else []
+        others = " and ".join([*(name_of(entry.obj) for entry in later[:MOST]), *more])
         yield Hit(
             message=f"{ref_of(first.obj)} gives {path_text(fact.path)} here, but KubeVirt goes by no order and may take that "
             f"of {others} instead; put it into one preset",
             path=fact.path,
-            related=tuple(place for entry in fact.presets for place in also(entry, fact.path)),
+            related=tuple(place for entry in fact.presets[: MOST + 1] for place in also(entry, fact.path)),
         )

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from krm_fn.schema.flaws import Flaw
 
 
-@rule(severity="warning", upstream="pkg/util/openapi/openapi.go:Validate")
+@rule(severity="warning", worst="error", upstream="pkg/util/openapi/openapi.go:Validate")
 def field_of_another_release(facts: ObjectFacts) -> Iterator[Hit]:
     for flaw in facts.flaws:
         if flaw.kind == ELSEWHERE:
