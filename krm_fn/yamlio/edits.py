@@ -158,9 +158,7 @@ class Edits:
         compact = bool(text[line_start(text, children[0][0]) : children[0][0]].strip(" "))
         if first and compact:
             self.simple = False
-            after = line_end(text, children[first - 1][1].end)
-            while text[after : after + 1] in BLANKS_AND_BREAKS:
-                after += 1
+            after = skip_blanks(text, line_end(text, children[first - 1][1].end), BLANKS_AND_BREAKS)
             self.edit(children[0][0], after, "")
         for i in sorted(gone):
             if not (compact and i < first):

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 # is made of them know them; `breaks` counts lines as editors do.
 RARE_BREAKS = ("\x85", "\u2028", "\u2029")
 RARE_BREAK_BYTES = tuple(rare.encode() for rare in RARE_BREAKS)
-BLANKS_AND_BREAKS = frozenset((" ", "\t", "\r", "\n", *RARE_BREAKS))
+BLANKS_AND_BREAKS = "".join((" \t\r\n", *RARE_BREAKS))
 BLOCK = 1 << 16  # bytes that are looked at in one go
+STRIDE = 64  # characters
 
 
 class Unspliceable(Exception):  # noqa: N818
@@ -136,32 +137,38 @@ def column_of(text: str, at: int) -> int:
     return at - line_start(text, at)
 
 
-def skip_blanks(text: str, at: int) -> int:
-    """The first index from `at` on that holds no space and no tab."""
-    while text[at : at + 1] in (" ", "\t") and at < len(text):
-        at += 1
+def skip_blanks(text: str, at: int, blanks: str = " \t") -> int:
+    """The first index from `at` on that holds no space and no tab, or none of other `blanks`."""
+    stride = STRIDE
+    while at < len(text):
+        part = text[at : at + stride]
+        rest = len(part.lstrip(blanks))
+        at += len(part) - rest
+        if rest:
+            break
+        stride *= 2  # where there are many
     return at
 
 
 def before(text: str, at: int) -> str:
     """The last character before index `at` that is no space, tab or line break; empty without one."""
-    while at and text[at - 1] in BLANKS_AND_BREAKS:
-        at -= 1
-    return text[at - 1 : at] if at else ""
+    stride = STRIDE
+    while at:
+        part = text[max(at - stride, 0) : at].rstrip(BLANKS_AND_BREAKS)
+        if part:
+            return part[-1]
+        at = max(at - stride, 0)
+        stride *= 2
+    return ""
 
 
 def past_comments(text: str, end: int, column: int) -> int:
     """The end of the comment lines that follow the line ending at `end` and stand at `column` or deeper; `end` without any."""
-    at = end
-    while at < len(text):
-        start = next_line(text, at)
-        at = line_end(text, start)
-        content = skip_blanks(text, start)
-        if start >= len(text) or (content < at and (text[content] != "#" or content - start < column)):
-            break
-        if content < at:
-            end = at
-    return end
+    while True:
+        at = skip_blanks(text, end, BLANKS_AND_BREAKS)
+        if at == len(text) or text[at] != "#" or column_of(text, at) < column:
+            return end
+        end = line_end(text, at)
 
 
 def dash_before(text: str, at: int) -> int:
