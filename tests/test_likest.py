@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from krm_fn.likest import LONGEST, PAIRS, Likest, nearest
+from krm_fn.likest import COMPARED, LONGEST, PAIRS, Likest, nearest
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,9 @@ def test_the_order_of_the_known_names_does_not_matter() -> None:
 def test_nothing_is_like_once_the_budget_is_spent() -> None:
     likest = Likest()
     assert likest.of("web-1", {"web-2", "db"}) == "web-2"
-    assert likest.of("x" * 1000, {"y" * (PAIRS // 1000)}) == ""
+    long = [f"{'x' * 200}-{number}" for number in range(COMPARED)]
+    for _ in range(PAIRS // (200 * 200 * COMPARED) + 1):
+        likest.of("x" * 200, long)
     assert likest.of("web-1", {"web-2", "db"}) == ""
 
 

@@ -5,7 +5,7 @@ An object's form tells its release: up to 0.52 it has `profiles` beside its meta
 
 The reasons of errors that only flavors have, in the way of those of `resolve`:
 
-    unknown-profile     the flavor has no profile of that name; w the flavor; c the names of its profiles
+    unknown-profile     the flavor has no profile of that name; w the flavor; c the names of its profiles; d `near`, the likest
     no-default-profile  the matcher names no profile, and none is the default; w the flavor; c the names of its profiles
 
 upstream: pkg/flavor/flavor.go
@@ -76,8 +76,10 @@ class FlavorFinder:
     """Finds what VMs of one bundle refer to in the group of flavors."""
 
     def __init__(self, bundle: Bundle) -> None:
-        lookup = Lookup(bundle, API_VERSIONS)
-        self._finder = Finder(lookup=lookup, release=READS_REVISIONS, catalogue=None)
+        self._lookup = Lookup(bundle, API_VERSIONS)
+        self._finder = Finder(lookup=self._lookup, release=READS_REVISIONS, catalogue=None)
+        self._specs: dict[int, Object] = {}
+        self._profiles: dict[int, Profiles] = {}
 
     def flavor(self, vm: Object, namespace: str) -> Found | list[ResolutionError]:
         """What `spec.flavor` of the VM leads to, its spec in the form of the table that it names."""
@@ -90,8 +92,32 @@ class FlavorFinder:
             return [found.but(upstream="")]
         if found.origin == "revision" or found.entry is None:
             return found.but(table="flavor")
-        read = read_flavor(found.entry, text(written.get("profile")))
+        read = self._read(found.entry, text(written.get("profile")))
         return [read.but(wanted=found.ref)] if isinstance(read, ResolutionError) else found.but(**read)
+
+    def _read(self, entry: Entry, profile: str) -> Object | ResolutionError:
+        """What a flavor's object is read as, as fields of Found: `spec`, its `table`, and the `root` that the spec comes from."""
+        if "spec" in entry.obj or not isinstance(entry.obj.get("profiles"), list):
+            if id(entry) not in self._specs:
+                self._specs[id(entry)] = read_spec(entry.obj)
+            return self._specs[id(entry)]
+        if id(entry) not in self._profiles:
+            self._profiles[id(entry)] = Profiles(entry.obj)
+        profiles = self._profiles[id(entry)]
+        return profiles.find(profile) or self._no_profile(profiles, profile)
+
+    def _no_profile(self, profiles: Profiles, wanted: str) -> ResolutionError:
+        path: Path = ("spec", "flavor")
+        if not wanted:
+            return ResolutionError(matcher="flavor", reason="no-default-profile", path=path, candidates=profiles.names)
+        return ResolutionError(
+            matcher="flavor",
+            reason="unknown-profile",
+            path=(*path, "profile"),
+            current=wanted,
+            candidates=profiles.names,
+            detail=(("near", self._lookup.nearest(wanted, profiles.names)),),
+        )
 
     def preference(self, vm: Object, namespace: str) -> Found | None:
         """What `spec.preference` of the VM leads to in the group of flavors, None where to nothing."""
@@ -106,11 +132,9 @@ class FlavorFinder:
         return None if found and found.origin == "revision" else found
 
 
-def read_flavor(entry: Entry, profile: str) -> Object | ResolutionError:
-    """What a flavor's object is read as, as fields of Found: `spec`, its `table`, and the `root` that the spec comes from."""
-    if "spec" not in entry.obj and isinstance(entry.obj.get("profiles"), list):
-        return _profile(entry.obj, profile)
-    spec = as_map(entry.obj.get("spec"))
+def read_spec(flavor: Object) -> Object:
+    """What a flavor with a spec is read as."""
+    spec = as_map(flavor.get("spec"))
     if all(get(spec, path) is None for path in LATER_FIELDS):
         return {"spec": spec, "table": "flavor-cpu"}
     if get(spec, ("memory", "guest")) is None:  # then upstream doesn't look at the huge pages either
@@ -118,17 +142,22 @@ def read_flavor(entry: Entry, profile: str) -> Object | ResolutionError:
     return {"spec": spec, "table": "flavor"}
 
 
-def _profile(flavor: Object, wanted: str) -> Object | ResolutionError:
-    """The profile of that name, or the first default one."""
-    profiles = [as_map(profile) for profile in as_list(flavor.get("profiles"))]
-    for number, profile in enumerate(profiles):
-        if profile.get("name") == wanted if wanted else profile.get("default") is True:
-            return {"spec": profile, "table": "flavor-cpu", "root": ("profiles", number)}
-    names = tuple(filter(None, (text(profile.get("name")) for profile in profiles)))
-    if wanted:
-        path: Path = ("spec", "flavor", "profile")
-        return ResolutionError(matcher="flavor", reason="unknown-profile", path=path, current=wanted, candidates=names)
-    return ResolutionError(matcher="flavor", reason="no-default-profile", path=("spec", "flavor"), candidates=names)
+class Profiles:
+    """The profiles of a flavor, by name; of two alike the first counts, and so does the first default one."""
+
+    def __init__(self, flavor: Object) -> None:
+        self._by_name: dict[str, Object] = {}
+        self._default: Object | None = None
+        for number, profile in enumerate(map(as_map, as_list(flavor.get("profiles")))):
+            found = {"spec": profile, "table": "flavor-cpu", "root": ("profiles", number)}
+            self._by_name.setdefault(text(profile.get("name")), found)
+            if profile.get("default") is True and self._default is None:
+                self._default = found
+        self.names = tuple(filter(None, self._by_name))
+
+    def find(self, name: str) -> Object | None:
+        """What the profile of that name is read as, "" being the default one; None where there is none."""
+        return self._by_name.get(name) if name else self._default
 
 
 def present_preference(spec: Object) -> Object:

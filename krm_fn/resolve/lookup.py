@@ -37,7 +37,8 @@ class Lookup:
         self._bundle = bundle
         self.api_versions = api_versions
         self._namesakes: dict[str, dict[tuple[str, str], Entry]] = {}
-        self._places: dict[str, dict[str, list[str]]] = {}
+        self._places: dict[str, dict[str, dict[str, None]]] = {}
+        self._namespaces: dict[tuple[str, str], tuple[str, ...]] = {}
         self._names: dict[tuple[str, str], list[str]] = {}
         self._likest: Likest | None = None
 
@@ -60,8 +61,12 @@ class Lookup:
         if kind not in self._places:
             places = self._places[kind] = {}
             for entry in self._of(kind):
-                places.setdefault(name_of(entry.obj), []).append(effective_namespace(entry.obj))
-        return tuple(sorted(set(self._places[kind].get(name, ()))))
+                places.setdefault(name_of(entry.obj), {})[effective_namespace(entry.obj)] = None
+        if name not in self._places[kind]:
+            return ()
+        if (kind, name) not in self._namespaces:
+            self._namespaces[kind, name] = tuple(sorted(self._places[kind][name]))
+        return self._namespaces[kind, name]
 
     def nearest(self, word: str, known: Sequence[str]) -> tuple[str, ...]:
         """At most three of the known words, the likest first; none where nothing is like, or too much was compared already."""

@@ -40,9 +40,10 @@ LISTS = ("featureGates", "disabledFeatureGates")
 
 @rule(severity="warning")
 def unknown_feature_gate(facts: BundleFacts) -> Iterator[Hit]:
+    known = tuple(name for name in GATES if state(name, facts.release))
     for entry in facts.bundle.of_kind("KubeVirt", "kubevirt.io"):
         for (path, gate), more in first(_unknown(entry, facts.release)):
-            hit = _hit(entry, path, gate, facts.release)
+            hit = _hit(entry, path, gate, facts.release, known)
             yield hit.but(message=counted(hit.message, more))
 
 
@@ -54,8 +55,8 @@ def _unknown(entry: Entry, release: Release) -> Iterator[tuple[Path, str]]:
                 yield (*SETTINGS, key, index), gate
 
 
-def _hit(entry: Entry, path: Path, gate: str, release: Release) -> Hit:
-    likely = nearest(gate, tuple(name for name in GATES if state(name, release)))
+def _hit(entry: Entry, path: Path, gate: str, release: Release, known: tuple[str, ...]) -> Hit:
+    likely = nearest(gate, known)
     if gate in GATES:
         (_, since), *_ = GATES[gate]
         fix = f"remove it, or wait for KubeVirt {'.'.join(map(str, since))}"

@@ -27,9 +27,8 @@ Example:
 from __future__ import annotations
 
 from krm_fn.findings import UNSET
-from krm_fn.likest import nearest
 from krm_fn.rules import Hit, rule
-from krm_fn.rules.references import errors, hit, listed
+from krm_fn.rules.references import detail, errors, hit, listed
 from krm_fn.rules.unresolved import hits
 
 TYPE_CHECKING = False
@@ -47,7 +46,7 @@ def unresolved_flavor(facts: VmFacts) -> Iterator[Hit]:
 
 
 def _likeliest(error: ResolutionError) -> object:
-    near = nearest(error.current, error.candidates) if error.reason == "unknown-profile" else ()
+    near = detail(error, "near")
     return near[0] if near else UNSET
 
 
