@@ -165,7 +165,29 @@ class Cluster(Value):
 
     def has_gate(self, name: str) -> bool:
         """True where the configuration turns the feature gate on; gates that a release made permanent are not looked at."""
-        return name in as_list(self.setting("developerConfiguration", "featureGates"))
+        return name in self._gates("featureGates")
+
+    def lacks_gate(self, name: str) -> bool:
+        """True where the configuration turns the feature gate off."""
+        return name in self._gates("disabledFeatureGates")
+
+    def _gates(self, key: str) -> frozenset[str]:
+        """The gates that a list names, which is asked many times for each VM."""
+        if key not in self.__dict__:
+            listed = as_list(self.setting("developerConfiguration", key))
+            self.__dict__[key] = frozenset(gate for gate in listed if isinstance(gate, str))
+        found: frozenset[str] = self.__dict__[key]
+        return found
+
+    @property
+    def pci_devices(self) -> dict[str, str]:
+        """The PCI devices that VMs may use: the vendor selector by the resource's name."""
+        if "pci_devices" not in self.__dict__:
+            permitted = map(as_map, as_list(self.setting("permittedHostDevices", "pciHostDevices")))
+            named = ((_text(each.get("resourceName")), _text(each.get("pciVendorSelector"))) for each in permitted)
+            self.__dict__["pci_devices"] = {name: selector for name, selector in named if name and selector}
+        found: dict[str, str] = self.__dict__["pci_devices"]
+        return found
 
 
 def kubevirt_of(bundle: Bundle) -> Entry | None:

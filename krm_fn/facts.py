@@ -7,7 +7,8 @@ for the VM template of a pool; the runner puts the pool's prefix before them.
 from __future__ import annotations
 
 from krm_fn.findings import UNSET
-from krm_fn.value import Value
+from krm_fn.paths import number_of_values
+from krm_fn.value import Value, put
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,6 +40,14 @@ class Found(Value):
     revision: Ref | None = None
     table: str = "instancetype"
     root: Path = ("spec",)
+    _number = 0
+
+    @property
+    def values(self) -> int:
+        """How many values its spec has: as many go into each VM that refers to it."""
+        if not self._number:
+            put(self, "_number", number_of_values(self.spec) + 1)
+        return self._number
 
 
 class ResolutionError(Value):

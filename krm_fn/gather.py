@@ -6,6 +6,7 @@ from krm_fn import expand
 from krm_fn.bundle import effective_namespace
 from krm_fn.cluster import of_bundle
 from krm_fn.facts import BundleFacts, VmFacts
+from krm_fn.limits import Budget
 from krm_fn.paths import get, is_set
 from krm_fn.resolve import Resolver
 from krm_fn.resource import group_of, kind_of, name_of
@@ -35,6 +36,10 @@ VM_IN: dict[tuple[str, str], Path] = {
 # Up to 1.4 what KubeVirt's expander gets has passed the mutating webhook whole, defaults and all.
 ADMITTED_UNTIL = (1, 5)
 HALF_JUDGED_SINCE = (1, 6)
+# An instancetype or preference of so many values may be used by as many VMs as there are; the largest that KubeVirt deploys
+# have some fifty. What larger ones give to all VMs is limited: it grows with the product of their size and the number of VMs.
+USUAL_VALUES = 100
+VALUES, VALUES_PER_OBJECT = 300_000, 150
 
 
 def gather(bundle: Bundle, settings: Config) -> BundleFacts:
@@ -53,8 +58,15 @@ def work_on(bundle: Bundle, settings: Config) -> Work:
         bundle=bundle,
         settings=settings,
         cluster=of_bundle(bundle, settings.configuration),
+        given=_given(len(bundle.entries)),
         presets=_presets(bundle) if settings.presets != "ignore" else None,
     )
+
+
+def _given(objects: int) -> Budget:
+    most = VALUES + VALUES_PER_OBJECT * objects
+    fix = "write large ones into the VMs that need them"
+    return Budget(most, f"instancetypes and preferences give VMs more than {most:,} values; {fix}")
 
 
 def _presets(bundle: Bundle) -> Presets | None:
@@ -73,12 +85,22 @@ def holds_vm(entry: Entry) -> Path | None:
     return None if is_first_instance(entry.obj) else prefix
 
 
+def large(resolution: Resolution) -> list[Found]:
+    """What a VM refers to that is larger than usual."""
+    found = (resolution.instancetype, resolution.preference)
+    return [each for each in found if each is not None and each.values > USUAL_VALUES]
+
+
 class Work(Value):
-    """One bundle on its way to facts. `presets` are those that count, None where there are none."""
+    """One bundle on its way to facts. `presets` are those that count, None where there are none.
+
+    From `given` is taken what large instancetypes and preferences give.
+    """
 
     bundle: Bundle
     settings: Config
     cluster: Cluster
+    given: Budget
     presets: Presets | None = None
 
     def vms(self) -> Iterator[VmFacts]:
@@ -128,7 +150,8 @@ class Work(Value):
         )
 
     def of_vm(self, entry: Entry, prefix: Path, vm: Object, resolution: Resolution) -> VmFacts:
-        """The facts of a VM that was resolved; `prefix` leads from the object's root to it."""
+        """The facts of a VM that was resolved; `prefix` leads from the object's root to it. Raises: InputError."""
+        self.spend(resolution)
         admitted = self._admitted(entry, prefix, resolution)
         expansion = self.expansion(admitted, resolution, namespace=effective_namespace(entry.obj))
         facts = VmFacts(
@@ -147,6 +170,11 @@ class Work(Value):
         from krm_fn import starting
 
         return starting.with_start(self, facts)
+
+    def spend(self, resolution: Resolution) -> None:
+        """Note that a VM gets what it refers to. Raises: InputError where VMs get too much."""
+        for found in large(resolution):
+            self.given.spend(found.values)
 
     def _admitted(self, entry: Entry, prefix: Path, resolution: Resolution) -> Object:
         """The VM as it comes to be expanded: not quite as it is written.

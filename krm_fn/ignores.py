@@ -38,6 +38,12 @@ class Ignore(Value):
     rules: tuple[str, ...]
     reason: str
 
+    @property
+    def annotation(self) -> Any:
+        """The annotation as findings repeat it; UNSET where it is long, since there may be hundreds about it."""
+        value = annotations_of(self.entry.obj)[IGNORE]
+        return value if len(value) <= LONGEST else UNSET
+
 
 class IgnoreFacts(Value):
     """All that is known of the ignores of a bundle.
@@ -70,12 +76,6 @@ def _of_text(entry: Entry, value: str) -> Iterator[Ignore]:
         names, _, reason = line.partition(":")
         if line.strip():
             yield Ignore(entry=entry, rules=tuple(filter(None, map(str.strip, names.split(",")))), reason=reason.strip())
-
-
-def written(entry: Entry) -> Any:
-    """The annotation of an object, as findings repeat it; UNSET where it is long, since there may be hundreds about it."""
-    value = annotations_of(entry.obj)[IGNORE]
-    return value if len(value) <= LONGEST else UNSET
 
 
 def key(finding: Finding) -> Key:

@@ -21,6 +21,7 @@ SCALARS = frozenset((str, int, bool, float, type(None)))
 MOST_EXACT = 2**53 - 1
 
 MARKS = frozenset('./[]" ')  # what keys in a path's text are quoted for
+MOST_KEYS = 20  # of a map, in messages
 LONG = 1_000  # letters of a key; from there on each mark is looked for by itself, which takes a fiftieth of the time
 
 
@@ -176,10 +177,22 @@ def canonical(value: object) -> str:
         return repr(whole)
 
 
+def number_of_values(value: Any) -> int:
+    """How many values stand below a value, maps and lists among them."""
+    waiting, number = [value], 0
+    while waiting:
+        below = waiting.pop()
+        inside = below.values() if isinstance(below, dict) else below
+        number += len(inside)
+        waiting += [each for each in inside if isinstance(each, dict | list) and each]
+    return number
+
+
 def brief(value: object) -> str:
     """A value in a few words, for messages: scalars as YAML has them, of maps the keys, of lists the length."""
     if isinstance(value, dict):
-        return f"{{{', '.join(map(str, value))}}}"
+        keys = [str(key) for key, _ in zip(value, range(MOST_KEYS), strict=False)]
+        return f"{{{', '.join(keys)}{', ...' if len(value) > MOST_KEYS else ''}}}"
     if isinstance(value, list):
         return f"a list of {len(value)}"
     if value is None or isinstance(value, bool):

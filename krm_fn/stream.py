@@ -11,7 +11,7 @@ import sys
 from krm_fn import modes, schema
 from krm_fn.asked import any_asked
 from krm_fn.bundle import LIST, Bundle, Entry, is_list
-from krm_fn.gather import Work, work_on
+from krm_fn.gather import Work, large, work_on
 from krm_fn.paths import get, put_in
 from krm_fn.removed import TEMPLATES, VMS, removed_fields
 from krm_fn.resource import IGNORE, annotations_of
@@ -153,7 +153,7 @@ class Run:
             sound = twin is not None and (twin.shape, light.api_version) in self.sound
             facts = self.examine_for_all(number, twin) if twin and sound else None
             facts = facts or self.examine(number, light, keys_known=sound)
-            if facts is None or self.said != said or facts.troubled or facts.resolution.vm is not facts.vm:
+            if facts is None or self.said != said or not _stands_for_others(facts):
                 return
             catalogued = of_catalogue(facts)
         if twin:
@@ -282,6 +282,11 @@ class Run:
         for (_, kind), numbers in self.listing.types.items():
             names.setdefault(kind, []).extend([self.items[number].name(0) for number in numbers])
         return any(len(set(of_kind)) < len(of_kind) for of_kind in names.values())
+
+
+def _stands_for_others(facts: VmFacts) -> bool:
+    """True where VMs that are like this one come to the same; what large instancetypes give is counted for each VM."""
+    return not facts.troubled and facts.resolution.vm is facts.vm and not large(facts.resolution)
 
 
 def of_catalogue(facts: VmFacts) -> VmFacts | None:

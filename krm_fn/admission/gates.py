@@ -5,8 +5,6 @@ upstream: pkg/virt-config/featuregate/{active,inactive,feature-gates}.go
 
 from __future__ import annotations
 
-from krm_fn.paths import as_list
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krm_fn.cluster import Cluster
@@ -129,5 +127,4 @@ def enabled(cluster: Cluster, name: str, release: Release) -> bool:
         return False
     if cluster.has_gate(name):
         return True
-    disabled = as_list(cluster.setting("developerConfiguration", "disabledFeatureGates"))
-    return beta_is_open and known == BETA and name not in disabled
+    return beta_is_open and known == BETA and not cluster.lacks_gate(name)

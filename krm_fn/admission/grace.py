@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from krm_fn.admission.scope import Scope
     from krm_fn.paths import Path
     from krm_fn.releases import Version
-    from krm_fn.resource import Object
 
 SOURCE = "pkg/virt-api/webhooks/validating-webhook/admitters/grace_io_virtualization.go:"
 
@@ -38,8 +37,7 @@ ANNOTATIONS = {
 
 def graces(scope: Scope) -> tuple[list[Path], list[Path]]:
     """The places of devices that are Grace GPUs by the cluster's permitted devices, and of those that may be any NVIDIA one."""
-    permitted = maps(scope.cluster.setting("permittedHostDevices", "pciHostDevices"))
-    selectors = {d.get("resourceName"): d.get("pciVendorSelector") for d in permitted if _complete(d)}
+    selectors = scope.cluster.pci_devices
     sure: list[Path] = []
     unsure: list[Path] = []
     for key in ("gpus", "hostDevices") if selectors else ():
@@ -49,10 +47,6 @@ def graces(scope: Scope) -> tuple[list[Path], list[Path]]:
             if vendor == NVIDIA and (product in GRACE or product == "*"):
                 (unsure if product == "*" else sure).append(("domain", "devices", key, index, "deviceName"))
     return sure, unsure
-
-
-def _complete(device: Object) -> bool:
-    return all(isinstance(device.get(key), str) and device[key] for key in ("resourceName", "pciVendorSelector"))
 
 
 def _ids(selector: object) -> tuple[str, str]:

@@ -28,7 +28,9 @@ def choose_efi(obj: Object, entry: Entry, work: Work) -> Object:
         return obj
     secure, efi = written.get("preferredUseSecureBoot"), written.get("preferredEfi")
     chooses = written.get("preferredUseEfi") is True
-    unexpressed = is_set(secure) and ((not chooses and not is_set(efi)) or any(map(_chooses_efi, work.users_of_preference(entry))))
+    unexpressed = is_set(secure) and (
+        (not chooses and not is_set(efi)) or any(map(_chooses_efi, work.users_of_preference(entry)))
+    )
     if unexpressed:
         work.leave(entry, "secure-boot", (*FIRMWARE, "preferredUseSecureBoot"), current=secure)
         return obj

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from krm_fn.migrate.work import Work
     from krm_fn.paths import Path
     from krm_fn.presets.domain import Preset
+    from krm_fn.releases import Release
     from krm_fn.resource import Object
 
 GROUP = "kubevirt.io"
@@ -52,12 +53,12 @@ class Taken(Value):
 class Matches:
     """Which VMs, instances and the like take which presets."""
 
-    def __init__(self, bundle: Bundle) -> None:
+    def __init__(self, bundle: Bundle, release: Release) -> None:
         presets = Presets(bundle)
         self._matched: dict[int, list[Entry]] = {}
         self._shared: set[int] = set()
         for entry in bundle.entries:
-            taken = _seen(entry, presets)
+            taken = _seen(entry, presets, release)
             for preset in taken:
                 self._matched.setdefault(id(preset.entry), []).append(entry)
             if len(taken) > 1:
@@ -80,7 +81,7 @@ def migrate_presets(items: list[Any], work: Work) -> list[Any]:
     presets = work.bundle.of_kind(KIND, GROUP)
     if not presets:
         return items
-    found = Matches(work.bundle)
+    found = Matches(work.bundle, work.release)
     taken = []
     for preset in presets:
         wanted = _taken(preset, found, work)
@@ -106,13 +107,13 @@ def _leave(preset: Entry, work: Work) -> None:
             work.leave(preset, "preset-refused", flaw.path, flaw=flaw, release=work.release)
 
 
-def _seen(entry: Entry, presets: Presets) -> list[Preset]:
+def _seen(entry: Entry, presets: Presets, release: Release) -> list[Preset]:
     """The presets that an instance takes which the entry is, or leads to."""
     path = template_path(entry.obj)
     template = None if path is None else as_map(get(entry.obj, path))
     if template is None or annotations_of(template).get(EXCLUDE) == "true":
         return []
-    return presets.seen_by(API_VERSION_OF_PRESETS, effective_namespace(entry.obj)).matching(labels_of(template))
+    return presets.seen_by(API_VERSION_OF_PRESETS, effective_namespace(entry.obj)).matching(labels_of(template), release)
 
 
 def _taken(preset: Entry, found: Matches, work: Work) -> Taken | None:

@@ -113,7 +113,7 @@ def _matched(instance: Object, presets: Group, *, release: Release, era: Era) ->
     invalid = presets.invalid
     if invalid and era.refuses_selectors:
         return Applied(instance=instance, invalid=invalid, refused="selector")
-    matching = presets.matching(labels_of(instance))
+    matching = presets.matching(labels_of(instance), release)
     disagreements = tuple(_disagreements(matching, release)) if era.compares_presets else ()
     if disagreements:
         return Applied(instance=instance, invalid=invalid, disagreements=disagreements, refused="disagreement")

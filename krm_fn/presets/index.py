@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from krm_fn.bundle import Bundle, Entry
     from krm_fn.presets.selector import Labels, Selector, Values
+    from krm_fn.releases import Release
     from krm_fn.resource import Object
 
     Place = tuple[str, Any]  # a label's key, and its value or ANY
@@ -25,8 +26,8 @@ FIRST_KIND = "VirtualMachinePreset"
 KIND = "VirtualMachineInstancePreset"
 
 ANY: Any = object()
-# How often presets may match in one run: where all of thousands match thousands of instances, what they write is as much as
-# the product of both. KubeVirt itself takes no more than some thousand presets an instance, as annotations hold 256 KiB.
+# How often presets may match in one run, large ones counted several times: where thousands match thousands of instances, what
+# they write grows with the product of both. A cluster takes some thousand presets an instance: annotations hold 256 KiB.
 MATCHES, MATCHES_PER_OBJECT = 100_000, 8
 # One mistake in one selector stops all instances of a namespace; more than these help nobody.
 MOST_PROBLEMS = 10
@@ -65,12 +66,15 @@ class Group:
     def __len__(self) -> int:
         return len(self.presets)
 
-    def matching(self, labels: Object) -> list[Preset]:
+    def matching(self, labels: Object, release: Release) -> list[Preset]:
         """The presets whose selector is valid and takes these labels, in order. Raises: InputError where too many did."""
-        found = self.numbers(labels)
+        numbers = self.numbers(labels)
         if self._budget:
-            self._budget.spend(len(found))
-        return [self.presets[number] for number in sorted(found)]
+            self._budget.spend(len(numbers))
+        found = [self.presets[number] for number in sorted(numbers)]
+        if self._budget:
+            self._budget.spend(sum(preset.weight(release) - 1 for preset in found))
+        return found
 
     def numbers(self, labels: Object) -> set[int]:
         """The numbers of these presets."""

@@ -96,7 +96,7 @@ class FlavorFinder:
         return [read.but(wanted=found.ref)] if isinstance(read, ResolutionError) else found.but(**read)
 
     def _read(self, entry: Entry, profile: str) -> Object | ResolutionError:
-        """What a flavor's object is read as, as fields of Found: `spec`, its `table`, and the `root` that the spec comes from."""
+        """What a flavor's object is read as, in fields of Found: `spec`, its `table`, and the `root` of the spec."""
         if "spec" in entry.obj or not isinstance(entry.obj.get("profiles"), list):
             if id(entry) not in self._specs:
                 self._specs[id(entry)] = read_spec(entry.obj)

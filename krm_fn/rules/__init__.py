@@ -267,8 +267,18 @@ def path_text(path: Path) -> str:
 
 def show(value: object, path: Path = ()) -> str:
     """The value that stands at `path` as messages show it: short flow text on one line, secrets redacted."""
-    text = _flow(redact(value, path))
+    text = _flow(redact(_beginning(value, iter(range(LONGEST_SHOWN))), path))
     return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 3] + "..."
+
+
+def _beginning(value: Any, left: Iterator[int]) -> Any:
+    """The value without what stands behind as many others as are left; but with its kind, by which secrets are known."""
+    if isinstance(value, dict):
+        kept = {key: _beginning(below, left) for (key, below), _ in zip(value.items(), left, strict=False)}
+        return {**kept, "kind": value["kind"]} if isinstance(value.get("kind"), str) else kept
+    if isinstance(value, list):
+        return [_beginning(below, left) for below, _ in zip(value, left, strict=False)]
+    return value
 
 
 def _flow(value: object) -> str:

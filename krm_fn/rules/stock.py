@@ -108,6 +108,7 @@ class Stock:
         self._former: dict[str, dict[tuple[str, str], str]] = {}
         self._places: dict[str, dict[str, list[str]]] = {}
         self._likest = Likest()
+        self._copiers: set[tuple[str, str]] | None = None
 
     def has(self, kind: str, namespace: str, name: str) -> bool:
         """True where the object is there, or comes with what is there."""
@@ -119,9 +120,10 @@ class Stock:
         """True for a machine that a pool or a replica set of the bundle makes: its name goes on after a dash."""
         if kind not in MACHINES:
             return False
-        copied = (entry.obj for owner, group in COPIERS for entry in self._bundle.of_kind(owner, group))
-        base = name.rpartition("-")[0]
-        return any((effective_namespace(obj), name_of(obj)) == (namespace, base) for obj in copied)
+        if self._copiers is None:
+            copiers = (entry.obj for owner, group in COPIERS for entry in self._bundle.of_kind(owner, group))
+            self._copiers = {(effective_namespace(obj), name_of(obj)) for obj in copiers}
+        return (namespace, name.rpartition("-")[0]) in self._copiers
 
     def any(self, kind: str, namespace: str) -> bool:
         """True where some object of the kind is in the namespace."""

@@ -49,7 +49,8 @@ def duplicate_object(facts: BundleFacts) -> Iterator[Hit]:
     for found in namesakes.values():
         if len(found) > 1:
             first, *others = facts.bundle.ordered(found)
-            yield from (_hit(other, first, facts) for other in others if _own(other.obj) != _own(first.obj))
+            own = _own(first.obj)
+            yield from (_hit(other, first, facts) for other in others if _own(other.obj) != own)
 
 
 def _hit(entry: Entry, first: Entry, facts: BundleFacts) -> Hit:

@@ -23,7 +23,6 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.ignores import written
 from krm_fn.likest import nearest
 from krm_fn.limits import counted, first
 from krm_fn.resource import IGNORE
@@ -44,7 +43,7 @@ def bad_ignore(facts: IgnoreFacts) -> Iterator[Hit]:
         yield Hit(message=f"an ignore is text, not {show(value)}; write RULE: REASON", path=PATH, current=value, about=entry)
     for (ignore, named), more in first(_bad(facts), lambda bad: id(bad[0].entry)):
         message = counted(_problem(ignore, named, facts.families), more)
-        yield Hit(message=message, path=PATH, current=written(ignore.entry), about=ignore.entry)
+        yield Hit(message=message, path=PATH, current=ignore.annotation, about=ignore.entry)
 
 
 def _bad(facts: IgnoreFacts) -> Iterator[tuple[Ignore, str]]:

@@ -23,7 +23,6 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.ignores import written
 from krm_fn.limits import counted, first
 from krm_fn.resource import IGNORE
 from krm_fn.rules import Hit, rule
@@ -41,6 +40,6 @@ def unused_ignore(facts: IgnoreFacts) -> Iterator[Hit]:
         yield Hit(
             message=counted(f"{silenced} finds nothing here; remove it from the annotation", more),
             path=("metadata", "annotations", IGNORE),
-            current=written(ignore.entry),
+            current=ignore.annotation,
             about=ignore.entry,
         )

@@ -37,6 +37,8 @@ Example:
 
 from __future__ import annotations
 
+from itertools import islice
+
 from krm_fn.paths import as_map, get, leaves
 from krm_fn.quantity import canonical
 from krm_fn.rules import Hit, also, path_text, rule, show
@@ -48,24 +50,27 @@ if TYPE_CHECKING:
     from krm_fn.bundle import Entry
     from krm_fn.facts import BundleFacts, Found, VmFacts
     from krm_fn.paths import Path
-    from krm_fn.resource import Object
+
+    Change = tuple[Path, object, object]  # the path, the stored value, the live value
+    Leaves = dict[Path, object]
 
 SHOWN = 3
 
 
 @rule(severity="warning")
 def outdated_revision(facts: BundleFacts) -> Iterator[Hit]:
+    compared = Compared()
     for vm in facts.vms:
         for matcher, found in (("instancetype", vm.resolution.instancetype), ("preference", vm.resolution.preference)):
-            if found is None or not found.revision:
+            live = _live(facts, found) if found is not None and found.revision else None
+            if found is None or live is None:
                 continue
-            live = _live(facts, found)
-            changed = _changed(found.spec, as_map(live.obj.get("spec"))) if live else []
-            if changed:
+            changed, number = compared.changes(found.spec, live.obj.get("spec"))
+            if number:
                 path, name = _place(vm, matcher)
                 older = f"{found.revision} holds an older {found.ref}"
                 yield Hit(
-                    message=f"{older}: {_told(changed)}; drop the revision to take the new one",
+                    message=f"{older}: {_told(changed, number)}; drop the revision to take the new one",
                     path=path,
                     current=name,
                     about=vm.entry,
@@ -78,16 +83,41 @@ def _live(facts: BundleFacts, found: Found) -> Entry | None:
     return facts.bundle.find(found.ref.kind, found.ref.namespace or "", found.ref.name)
 
 
-def _changed(stored: Object, live: Object) -> list[tuple[Path, object, object]]:
-    """The places where two specs differ: path, stored value, live value; one that only spells a quantity otherwise is none."""
-    old, new = dict(leaves(stored)), dict(leaves(live))
-    paths = dict.fromkeys((*old, *new))
-    return [(path, old.get(path), new.get(path)) for path in paths if canonical(old.get(path)) != canonical(new.get(path))]
+class Compared:
+    """Specs that were compared: many VMs refer to the same, and many revisions are older than one."""
+
+    def __init__(self) -> None:
+        self._leaves: dict[int, Leaves] = {}
+        self._changes: dict[tuple[int, int], tuple[list[Change], int]] = {}
+
+    def changes(self, old: object, new: object) -> tuple[list[Change], int]:
+        """The first places where two specs of the bundle differ, and how many there are."""
+        key = id(old), id(new)
+        if key not in self._changes:
+            self._changes[key] = _changed(self._of(old), self._of(new))
+        return self._changes[key]
+
+    def _of(self, spec: object) -> Leaves:
+        if id(spec) not in self._leaves:
+            self._leaves[id(spec)] = {path: value for path, value in leaves(as_map(spec)) if value is not None}
+        return self._leaves[id(spec)]
 
 
-def _told(changed: list[tuple[Path, object, object]]) -> str:
-    told = [f"{path_text(path)} {show(old, path)}, now {show(new, path)}" for path, old, new in changed[:SHOWN]]
-    return ", ".join([*told, *([f"{len(changed) - SHOWN} more"] if len(changed) > SHOWN else [])])
+def _changed(old: Leaves, new: Leaves) -> tuple[list[Change], int]:
+    """Those of the old spec come first; one that only spells a quantity otherwise is none.
+
+    Of the new spec no more is looked at than there is of the old one.
+    """
+    there = sum(path in new for path in old)
+    differing = [path for path, value in old.items() if value != new.get(path) and canonical(value) != canonical(new.get(path))]
+    added = (path for path in new if path not in old)
+    first = [*differing[:SHOWN], *islice(added, max(SHOWN - len(differing), 0))]
+    return [(path, old.get(path), new.get(path)) for path in first], len(differing) + len(new) - there
+
+
+def _told(changed: list[Change], number: int) -> str:
+    told = [f"{path_text(path)} {show(old, path)}, now {show(new, path)}" for path, old, new in changed]
+    return ", ".join([*told, *([f"{number - SHOWN} more"] if number > SHOWN else [])])
 
 
 def _place(vm: VmFacts, matcher: str) -> tuple[Path, object]:
