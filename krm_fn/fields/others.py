@@ -22,8 +22,14 @@ def add_cpu_features(work: Work, value: Any, _: Path) -> None:
     upstream: pkg/instancetype/preference/apply/cpu.go:applyCPUPreferences; it crashes where the VM has no domain.cpu
     """
     features = enter_list(reach(work.spec, ("domain", "cpu")), "features")
-    own = [as_map(feature).get("name") for feature in features]
-    features.extend(as_written(feature) for feature in as_list(value) if as_map(feature).get("name") not in own)
+    own = {_name(feature) for feature in features}
+    features.extend(as_written(feature) for feature in as_list(value) if _name(feature) not in own)
+
+
+def _name(feature: Any) -> Any:
+    """The name of a feature; "" where there is none that Go can read."""
+    name = as_map(feature).get("name")
+    return name if isinstance(name, str) else ""
 
 
 def set_up_firmware(work: Work, value: Any, _: Path) -> None:

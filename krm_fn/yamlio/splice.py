@@ -158,8 +158,10 @@ class Splicer(Edits):
         if gone:
             heads = [child.start if node.flow else self.dash(child) for child in node.nodes]
             self.delete(node, list(zip(heads, node.nodes, strict=True)), gone)
+        number, ahead = -1, sorted(((k, i) for i, k in pairs), reverse=True)
         for j in added:
-            number = max((i for i, k in pairs if k < j), default=-1)
+            while ahead and ahead[-1][0] < j:
+                number = max(number, ahead.pop()[1])
             if number < 0:
                 self.add_first(node, new[j])
             else:

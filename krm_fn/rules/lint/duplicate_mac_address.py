@@ -85,11 +85,11 @@ def duplicate_mac_address(facts: BundleFacts) -> Iterator[Hit]:
 def _interfaces(facts: BundleFacts) -> Iterator[Interface]:
     for machine in machines(facts.bundle):
         given = as_list(get(machine.spec, ("domain", "devices", "interfaces")))
-        networks: dict[str, str] = {}
+        networks: dict[str, str] | None = None
         for index, interface in enumerate(given):
             mac = get(interface, ("macAddress",))
             if isinstance(mac, str) and mac and all(interface.get(key) is None for key in HIDING):
-                networks = networks or _networks(machine)
+                networks = _networks(machine) if networks is None else networks
                 name = get(interface, ("name",))
                 network = networks.get(name, "") if isinstance(name, str) else ""
                 yield Interface(machine=machine, index=index, mac=mac, network=network)
