@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from krm_fn.bundle import Bundle, Entry
     from krm_fn.paths import Path
+    from krm_fn.patterns import Patterns
     from krm_fn.releases import Version
     from krm_fn.resource import Object
 
@@ -177,6 +178,16 @@ class Cluster(Value):
             listed = as_list(self.setting("developerConfiguration", key))
             self.__dict__[key] = frozenset(gate for gate in listed if isinstance(gate, str))
         found: frozenset[str] = self.__dict__[key]
+        return found
+
+    @property
+    def patterns(self) -> Patterns:
+        """What matches the regular expressions of the configuration."""
+        if "patterns" not in self.__dict__:
+            from krm_fn.patterns import Patterns  # rendering matches none
+
+            self.__dict__["patterns"] = Patterns()
+        found: Patterns = self.__dict__["patterns"]
         return found
 
     @property

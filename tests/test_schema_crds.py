@@ -15,7 +15,7 @@ from krm_fn.paths import dotted
 from krm_fn.schema import examine
 from krm_fn.schema.checking import check
 from krm_fn.schema.crds import Crds
-from krm_fn.schema.flaws import MISSING, RANGE, TYPE, UNKNOWN, VALUE
+from krm_fn.schema.flaws import MISSING, RANGE, TYPE, UNKNOWN, VALUE, Flaw
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -207,3 +207,51 @@ def test_a_folder_without_definitions_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "map.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\n")
     with pytest.raises(InputError, match="no CustomResourceDefinition found in"):
         read_schemas((str(tmp_path),))
+
+
+def flaws_of(schema: dict[str, Any], **spec: Any) -> list[Flaw]:
+    whole = {"type": "object", "properties": {"spec": {"type": "object", **schema}}}
+    return list(check(thing(**spec), releases.NEWEST, Crds([definition(whole)])))
+
+
+def test_of_very_many_values_and_names_none_is_proposed() -> None:
+    values = flaws_of({"properties": {"size": {"type": "string", "enum": [f"v{n}" for n in range(1000)]}}}, size="v")
+    assert [(flaw.known, flaw.expected) for flaw in values] == [((), "one of the 1,000 values that the schema lists")]
+    assert flaws_of({"properties": {"size": {"type": "string", "enum": [f"v{n}" for n in range(1000)]}}}, size="v999") == []
+    assert [flaw.known for flaw in flaws_of({"properties": {f"f{n}": {"type": "string"} for n in range(1000)}}, size=1)] == [()]
+
+
+def test_of_very_many_missing_names_the_first_are_reported_and_how_many_more() -> None:
+    names = [f"f{n}" for n in range(50)]
+    lax = {"x-kubernetes-preserve-unknown-fields": True}
+    found = flaws_of({"required": names, **lax}, f0=1, f30=1)
+    assert [flaw.path[-1] for flaw in found] == names[1:11]
+    assert [flaw.more for flaw in found] == [*[0] * 9, 38]
+    assert [flaw.more for flaw in flaws_of({"required": names[:11], **lax}, f0=1)] == [0] * 10
+
+
+def test_a_map_that_would_have_to_hold_much_is_not_proposed() -> None:
+    def holding(count: int) -> dict[str, Any]:
+        return {
+            "type": "object",
+            "required": [f"f{n}" for n in range(count)],
+            "properties": {f"f{n}": {"type": "object"} for n in range(count)},
+        }
+
+    found = [flaws_of({"required": ["a"], "properties": {"size": {}, "a": holding(count)}})[0].proposed for count in (2, 101)]
+    assert found == [{"f0": {}, "f1": {}}, UNSET]
+
+
+def test_a_pattern_that_takes_for_ever_is_given_up_and_only_simple_ones_are_matched_after_it() -> None:
+    kinds = {
+        "size": {},
+        "slow": {"type": "string", "pattern": "^(a|a)+$"},
+        "name": {"type": "string", "pattern": "^[a-z]+$"},
+        "free": {"type": "string", "pattern": "[a-z]+"},
+    }
+    crds = Crds([definition({"type": "object", "properties": {"spec": {"type": "object", "properties": kinds}}})])
+    names = [
+        [flaw.path[-1] for flaw in check(thing(**spec), releases.NEWEST, crds)]
+        for spec in ({"name": "9", "free": "9"}, {"slow": "a" * 99 + "!"}, {"name": "9", "free": "9"})
+    ]
+    assert names == [["name", "free"], [], ["name"]]

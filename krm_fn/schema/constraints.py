@@ -6,7 +6,7 @@ The table of the releases' own types and CustomResourceDefinitions that come wit
 from __future__ import annotations
 
 from krm_fn.schema.cel import known
-from krm_fn.schema.flaws import LENGTH, RANGE, VALUE, Flaw
+from krm_fn.schema.flaws import LENGTH, MOST_KNOWN, RANGE, VALUE, Flaw
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,22 +88,28 @@ def one_of(values: Iterable[Any]) -> Judge:
     """Refuses what is none of the values."""
     listed = tuple(values)
     words = frozenset(value for value in listed if isinstance(value, str))
+    others = [value for value in listed if not isinstance(value, str)]
+    few = len(listed) <= MOST_KNOWN
+    named = tuple(map(str, listed)) if few else ()
+    expected = "" if few else f"one of the {len(listed):,} values that the schema lists"
 
     def judge(value: Any, path: Path) -> Flaw | None:
         if type(value) is str:
             known = value in words
         else:
-            known = any(value == each and isinstance(value, bool) == isinstance(each, bool) for each in listed)
+            known = any(value == each and isinstance(value, bool) == isinstance(each, bool) for each in others)
         if known:
             return None
-        return Flaw(kind=VALUE, path=path, current=value, known=tuple(map(str, listed)))
+        return Flaw(kind=VALUE, path=path, current=value, known=named, expected=expected)
 
     return judge
 
 
 def matches(pattern: str) -> Judge | None:
-    """Refuses texts that the regular expression doesn't find itself in; None for one that is none to Python."""
+    """Refuses texts that the regular expression is not found in; None for one that is none to Python."""
     import re  # only where a schema has a pattern
+
+    from krm_fn.patterns import OF_DEFINITIONS
 
     try:
         found = re.compile(_of_go(pattern), re.ASCII)
@@ -111,7 +117,7 @@ def matches(pattern: str) -> Judge | None:
         return None
 
     def judge(value: Any, path: Path) -> Flaw | None:
-        if not isinstance(value, str) or found.search(value):
+        if not isinstance(value, str) or OF_DEFINITIONS.finds(found, value) is not False:
             return None
         return Flaw(kind=VALUE, path=path, current=value, expected=f"text of the form {pattern}")
 

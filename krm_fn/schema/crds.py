@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from krm_fn.paths import as_list, as_map, get
+from krm_fn.patterns import OF_DEFINITIONS
 from krm_fn.resource import group_of, kind_of, name_of, text
 from krm_fn.schema import table
 from krm_fn.schema.constraints import every, within
@@ -51,6 +52,7 @@ class Crds:
     def __init__(self, objects: Iterable[Object]) -> None:
         self._found: dict[tuple[str, str, str], Definition] = {}
         self._nodes: dict[tuple[str, str, str], Node] = {}
+        OF_DEFINITIONS.renew()
         for obj in objects:
             if kind_of(obj) == KIND and group_of(obj) == GROUP:
                 self._add(obj)

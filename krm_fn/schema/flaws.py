@@ -32,6 +32,10 @@ DUPLICATE = "duplicate"  # an entry of a list that must be there once
 SERVER = "server"
 WEBHOOKS = "webhooks"
 
+# Of more names or values at one place, as a large definition has them, none is named or proposed: as many objects may be wrong
+# there.
+MOST_KNOWN = 200
+
 
 class Flaw(Value):
     """One place that is wrong: `path` from the object's root, `current` the value there, UNSET where there is none.

@@ -5,10 +5,12 @@ A valid object must cost little: the walk looks up each key once, and what a sca
 
 from __future__ import annotations
 
+from itertools import islice
+
 from krm_fn.findings import UNSET
 from krm_fn.limits import Limited
-from krm_fn.paths import is_whole
-from krm_fn.schema.flaws import ELSEWHERE, MISSING, NULL, SERVER, TYPE, UNKNOWN, VALUE, WEBHOOKS, Flaw, sort
+from krm_fn.paths import is_whole, number_of_values
+from krm_fn.schema.flaws import ELSEWHERE, MISSING, MOST_KNOWN, NULL, SERVER, TYPE, UNKNOWN, VALUE, WEBHOOKS, Flaw, sort
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,6 +34,10 @@ if TYPE_CHECKING:
 NOTHING: frozenset[type] = frozenset()
 ALL: frozenset[type] = frozenset((str, int, float, bool, type(None), dict, list))
 TEXT, WHOLE, TRUTH = frozenset((str,)), frozenset((int,)), frozenset((bool,))
+
+# As many objects may lack what a large definition requires: proposals hold so many values, and so many missing names of one
+# map are reported.
+MOST_PROPOSED, MOST_MISSING = 100, 10
 
 WORDS: dict[type, str] = {
     dict: "a map",
@@ -58,6 +64,8 @@ class Node:
 
     __slots__ = (
         "_fields",
+        "_least",
+        "_names",
         "_open",
         "accepts",
         "checks",
@@ -95,12 +103,14 @@ class Node:
         self.lax = ""
         self.checks: tuple[Check, ...] = ()
         self.of_map = False
-        self.required: tuple[str, ...] = ()
+        self.required: dict[str, None] = {}
         self.values: Node | None = None
         self.items: Node | None = None
         self.schema = ""
         self.spans: Callable[[str], tuple[Span, ...]] | None = None
         self._fields: Fields | None = None
+        self._least: Any = None
+        self._names: tuple[str, ...] | None = None
         self._open: Callable[[], tuple[Fields, tuple[str, ...], Node | None]] | None = None
 
     def verdict(self, value: Any, path: Path) -> Flaw | None:
@@ -115,8 +125,27 @@ class Node:
     def fields(self) -> Fields:
         """The places below, by key; asking for them fills in `required` and `values` too."""
         if self._fields is None:
-            self._fields, self.required, self.values = self._open() if self._open else ({}, (), None)
+            self._fields, required, self.values = self._open() if self._open else ({}, (), None)
+            self.required = dict.fromkeys(required)
         return self._fields
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the fields; () where there are too many to tell which one was meant."""
+        if self._names is None:
+            self._names = tuple(self.fields) if len(self.fields) <= MOST_KNOWN else ()
+        return self._names
+
+    @property
+    def least(self) -> Any:
+        """The least map that the place takes; UNSET where it takes no map, or one that has to hold more than maps, or much."""
+        if self._least is None:
+            self._least = UNSET
+            if self.of_map:
+                fields = self.fields
+                least = {name: fields.get(name, ANY).least for name in islice(self.required, MOST_PROPOSED + 1)}
+                self._least = UNSET if UNSET in least.values() or number_of_values(least) > MOST_PROPOSED else least
+        return self._least
 
 
 ANY = Node("any value", plain=ALL)
@@ -196,11 +225,24 @@ def _walk_map(value: dict[Any, Any], node: Node, path: Path, found: Found) -> No
             _walk_null(place, (*path, str(key)), found, required=key in node.required)
         elif type(below) not in place.plain:
             walk(below, place, (*path, str(key)), found)
-    for name in node.required:
-        if value.get(name) is None and not (name in value and fields.get(name, ANY).nullable):
-            _miss(name, node, path, found)
+    _miss_required(value, node, path, found)
     if node.checks:
         _check(value, node, path, found)
+
+
+def _miss_required(value: dict[Any, Any], node: Node, path: Path, found: Found) -> None:
+    """Add which required names a map lacks: the first of them, the last of which says how many more."""
+    missing = (name for name in node.required if not _has(value, name, node))
+    for number, name in enumerate(islice(missing, MOST_MISSING), 1):
+        more = 0
+        if number == MOST_MISSING:
+            given = sum(name in node.required and _has(value, name, node) for name in value)
+            more = len(node.required) - given - MOST_MISSING
+        _miss(name, node, path, found, more)
+
+
+def _has(value: dict[Any, Any], name: str, node: Node) -> bool:
+    return value.get(name) is not None or (name in value and node.fields.get(name, ANY).nullable)
 
 
 def _check(value: Any, node: Node, path: Path, found: Found) -> None:
@@ -214,7 +256,7 @@ def _check(value: Any, node: Node, path: Path, found: Found) -> None:
 def _walk_null(place: Node, path: Path, found: Found, *, required: bool) -> None:
     """The API server keeps null in a nullable place, and then checks it against an enum; elsewhere it drops null."""
     if place.nullable and place.listed and None not in place.listed and found.takes(sort(VALUE, path)):
-        known = tuple(map(str, place.listed))
+        known = tuple(map(str, place.listed[:MOST_KNOWN]))
         found.add(Flaw(kind=VALUE, path=path, current=None, known=known, by=SERVER, schema=place.schema))
     elif place.nullable or isinstance(found, OfWebhooks):
         if (place.nonnull or not place.nullable) and found.takes(sort(TYPE, path)):
@@ -234,11 +276,12 @@ def _may_be_meant(place: Node) -> bool:
     return place.fields is not None and place.values is None and not place.required  # asking for the fields fills in the rest
 
 
-def _miss(name: str, node: Node, path: Path, found: Found) -> None:
+def _miss(name: str, node: Node, path: Path, found: Found, more: int) -> None:
     at = (*path, name)
     if found.takes(sort(MISSING, at)):
         place = node.fields.get(name, ANY)
-        found.add(Flaw(kind=MISSING, path=at, proposed=_least(place), expected=place.expected, schema=node.schema))
+        flaw = Flaw(kind=MISSING, path=at, proposed=place.least, expected=place.expected, schema=node.schema)
+        found.add(flaw.but(more=more) if more else flaw)
 
 
 def _add_unknown(node: Node, path: Path, found: Found) -> None:
@@ -246,16 +289,7 @@ def _add_unknown(node: Node, path: Path, found: Found) -> None:
     kind = ELSEWHERE if spans else UNKNOWN
     if found.takes(sort(kind, path)):
         by = WEBHOOKS if node.lax else ""
-        found.add(Flaw(kind=kind, path=path, known=tuple(node.fields), spans=spans, schema=node.schema, by=by))
-
-
-def _least(node: Node) -> Any:
-    """The least map that the place takes; UNSET where it takes no map, or that would have to hold more than maps."""
-    if not node.of_map:
-        return UNSET
-    fields = node.fields
-    least = {name: _least(fields.get(name, ANY)) for name in node.required}
-    return UNSET if UNSET in least.values() else least
+        found.add(Flaw(kind=kind, path=path, known=node.names, spans=spans, schema=node.schema, by=by))
 
 
 def _wrong_type(value: Any, node: Node, path: Path) -> Flaw:
@@ -275,7 +309,7 @@ def _wrong_type(value: Any, node: Node, path: Path) -> Flaw:
 def _converted(value: Any, node: Node) -> Any:
     """The value as the place would take it, where that is plain to see; else UNSET."""
     if value is None:
-        return [] if node.items is not None else _least(node)
+        return [] if node.items is not None else node.least
     candidates = [[value]] if node.items is not None else _respelled(value)
     return next((each for each in candidates if _fits(each, node)), UNSET)
 

@@ -44,7 +44,7 @@ QUANTITY_FORM = (
 DURATION = "a duration such as 90s or 1h30m"
 TIME = "a time such as 2024-05-01T12:00:00Z"
 # What Go's time.ParseDuration reads.
-DURATION_FORM = r"[-+]?(0|((\d+\.?\d*|\.\d+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h))+)"
+DURATION_FORM = r"[-+]?(0|((\d+(\.\d*)?|\.\d+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h))+)"
 # The blanks that Go cuts off and that JSON writes as they are.
 BLANKS = " \u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from krm_fn.schema.lists import Check
     from krm_fn.schema.node import Judge
 
+    Made = dict[int, list[Judge]]  # by the identity of a schema, which a definition keeps
+
 NUMBERS = (int, float)
 # The type that each keyword has in a sound definition.
 KEYWORDS: dict[str, type | tuple[type, ...]] = {
@@ -92,8 +94,10 @@ def _as_check(judge: Judge) -> Check:
 def _joined(key: str, schema: Object) -> Judge:
     """Refuses what doesn't fit the schemas below `allOf`, `anyOf`, `oneOf` or `not`. A map or list is not shown."""
 
+    made: Made = {}
+
     def judge(value: Any, path: Path) -> Flaw | None:
-        if _joins(key, schema[key], value):
+        if _joins(key, schema[key], value, made):
             return None
         shown = {} if isinstance(value, dict | list) else {"current": value}
         return Flaw(kind=VALUE, path=path, expected=f"a value that fits what the definition has under {key}", **shown)
@@ -101,23 +105,28 @@ def _joined(key: str, schema: Object) -> Judge:
     return judge
 
 
-def _joins(key: str, below: Any, value: Any) -> bool:
+def _joins(key: str, below: Any, value: Any, made: Made) -> bool:
     if key == "not":
-        return not holds(as_map(below), value)
-    fitting = sum(holds(as_map(each), value) for each in as_list(below))
+        return not holds(as_map(below), value, made)
+    fitting = sum(holds(as_map(each), value, made) for each in as_list(below))
     return fitting == 1 if key == "oneOf" else fitting == len(as_list(below)) if key == "allOf" else fitting > 0
 
 
-def holds(schema: Object, value: Any) -> bool:
-    """True where a value is as a schema says that stands below another one. Types, fields and entries count here, too."""
+def holds(schema: Object, value: Any, made: Made) -> bool:
+    """True where a value is as a schema says that stands below another one. Types, fields and entries count here, too.
+
+    `made` keeps the judges of these schemas for other values.
+    """
     if not _is_of_type(schema.get("type"), value):
         return False
-    if any(judge(value, ()) for judge in judges(schema) if judge is not None):
+    if id(schema) not in made:
+        made[id(schema)] = [judge for judge in judges(schema) if judge is not None]
+    if any(judge(value, ()) for judge in made[id(schema)]):
         return False
     if isinstance(value, dict):
-        return _map_holds(schema, value)
+        return _map_holds(schema, value, made)
     if isinstance(value, list):
-        entries = all(holds(as_map(schema.get("items")), each) for each in value)
+        entries = all(holds(as_map(schema.get("items")), each, made) for each in value)
         return entries and not any(True for check in checks(schema) for _ in check(value, ()))
     return True
 
@@ -130,11 +139,11 @@ def _is_of_type(kind: object, value: Any) -> bool:
     return isinstance(value, TYPES.get(kind, (object,))) and (kind == "boolean") == isinstance(value, bool)
 
 
-def _map_holds(schema: Object, value: Object) -> bool:
+def _map_holds(schema: Object, value: Object, made: Made) -> bool:
     properties = as_map(schema.get("properties"))
     if any(value.get(key) is None for key in as_list(schema.get("required")) if isinstance(key, str)):
         return False
-    return all(holds(as_map(properties[key]), below) for key, below in value.items() if key in properties)
+    return all(holds(as_map(properties[key]), below, made) for key, below in value.items() if key in properties)
 
 
 def _number(value: object) -> float | None:
