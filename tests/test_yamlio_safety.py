@@ -6,14 +6,11 @@ is so large that two processes do the work. The same bytes with CRLF are libyaml
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
+from measuring import Run, measure
 
 from krm_fn.limits import MOST
 from krm_fn.stream import SHARED
@@ -21,23 +18,9 @@ from krm_fn.yamlio import read_resource_list
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
 SECONDS, MEGABYTES = 5, 400
-
-# What is measured has a small parent: Linux counts the memory of the one that a process was forked from into its peak. The
-# figures are of the process and those it waited for: their time together, the memory of the largest.
-LAUNCHER = """
-import os, resource, sys
-out, *command = sys.argv[1:]
-pid = os.fork()
-if not pid:
-    resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
-    os.dup2(os.open(out, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 1)
-    os.execv(command[0], command)
-_, status, usage = os.wait4(pid, 0)
-print(os.waitstatus_to_exitcode(status), usage.ru_utime + usage.ru_stime, usage.ru_maxrss)
-"""
 
 HEAD = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n"
 SIZE = """\
@@ -268,12 +251,6 @@ WRONG = {
 }
 
 
-class Ran(NamedTuple):
-    code: int
-    out: bytes
-    err: str
-
-
 def listed(lines: str, holder: str, *, large: bool = False) -> bytes:
     """A ResourceList with these lines, between two VMs that have to be rendered; a large one has many more, no two alike."""
     head = {"vm": VM, "other": OTHER}.get(holder, "").format("hostile")
@@ -283,7 +260,7 @@ def listed(lines: str, holder: str, *, large: bool = False) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def run(data: bytes, folder: Path, *arguments: str) -> Ran:
+def run(data: bytes, folder: Path, *arguments: str) -> Run:
     """As `measured`; if it failed, it said why in one line."""
     ran = measured(data, folder, *arguments)
     if ran.err.startswith("kubevirt-render: error: "):
@@ -291,24 +268,18 @@ def run(data: bytes, folder: Path, *arguments: str) -> Ran:
     return ran
 
 
-def measured(data: bytes, folder: Path, *arguments: str) -> Ran:
+def measured(data: bytes, folder: Path, *arguments: str) -> Run:
     """What a run of the program came to; it kept to the bounds."""
-    program = [sys.executable, "-m", "krm_fn", *arguments]
-    command = [sys.executable, "-I", "-S", "-c", LAUNCHER, str(folder / "out"), *program]
-    done = subprocess.run(
-        command, input=data, capture_output=True, cwd=ROOT, check=True, env={**os.environ, "PYTHONPATH": str(ROOT)}
-    )
-    code, seconds, peak = done.stdout.split()
-    ran = Ran(int(code), (folder / "out").read_bytes(), done.stderr.decode())
+    ran = measure(data, folder, arguments)
     assert ran.code in (0, 1)
-    assert float(seconds) < SECONDS
-    assert int(peak) < MEGABYTES << 10
+    assert ran.seconds < SECONDS
+    assert ran.megabytes < MEGABYTES
     assert "internal error" not in ran.err
     assert "Traceback" not in ran.err
     return ran
 
 
-def hold(ran: Ran, row: Row, text: bytes) -> None:
+def hold(ran: Run, row: Row, text: bytes) -> None:
     """The function said what the row says, or rendered the VMs and left the text as it was."""
     if row.error:
         assert ran.err.endswith(f"{row.error}\n")

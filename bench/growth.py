@@ -1,0 +1,51 @@
+"""How time and memory grow with the input: each shape that may grow faster, at a quarter of a megabyte and at one.
+
+    python bench/growth.py [SHAPE…]
+
+Prints a line for each shape, way through the program and reader: seconds of a processor at both sizes, their ratio, and the
+memory of the larger run. A mark stands behind what is beyond the bounds. Takes half an hour for all shapes.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
+from growing import LINE_ENDS, ROWS, WAYS, run, text_of
+
+SMALL, LARGE = 250_000, 1_000_000  # bytes
+MOST_TIMES, SECONDS, MEGABYTES = 5, 5, 400
+
+
+def line(shape: str, way: str, reader: str) -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        small, large = (
+            run(text_of(shape, WAYS[way], size).replace("\n", LINE_ENDS[reader]), WAYS[way], Path(folder))
+            for size in (SMALL, LARGE)
+        )
+    ratio = large.seconds / small.seconds
+    bounds = {
+        "ratio": ratio <= MOST_TIMES,
+        "time": large.seconds <= SECONDS,
+        "memory": large.megabytes <= MEGABYTES,
+        "error": large.code in (0, 1) and "internal error" not in large.err,
+    }
+    beyond = ", ".join(name for name, kept in bounds.items() if not kept)
+    figures = f"{small.seconds:6.2f} s {large.seconds:6.2f} s {ratio:5.2f} {large.megabytes:4} MB"
+    return f"{shape:28} {way:9} {reader:8} {figures}  {beyond and '! ' + beyond}"
+
+
+def main(shapes: list[str]) -> None:
+    chosen = [(shape, way, reader) for shape, way in ROWS for reader in LINE_ENDS if not shapes or shape in shapes]
+    print(f"{'shape':28} {'way':9} {'reader':8} {'0.25 MB':>8} {'1 MB':>8} ratio  memory")
+    with ThreadPoolExecutor(2) as pool:
+        for told in pool.map(lambda each: line(*each), chosen):
+            print(told, flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

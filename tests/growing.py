@@ -1,0 +1,83 @@
+"""Texts of shapes that grow, and the ways through the program that read them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from measuring import Run, measure
+from shapes import SHAPES
+from shapes.pieces import indented
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from shapes.pieces import Documents
+
+HEAD = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n"
+CONFIG = (
+    "functionConfig:\n  apiVersion: kubevirt-render.dev/v1alpha1\n  kind: RenderVirtualMachines\n  metadata:\n    name: r\n"
+)
+
+# libyaml reads what has these line ends; the plain reader refuses it.
+LINE_ENDS = {"plain": "\n", "libyaml": "\r\n"}
+
+
+class Way(NamedTuple):
+    """A way through the program: the arguments of a command, which a file's name follows; or the spec of a function config."""
+
+    arguments: tuple[str, ...] = ()
+    spec: str = ""
+
+
+WAYS = {
+    "function": Way(),
+    "validate": Way(spec="mode: validate\n"),
+    "annotate": Way(spec="mode: annotate\n"),
+    "snapshot": Way(spec="mode: snapshot\n"),
+    "fold": Way(spec="presets: fold\n"),
+    "include": Way(spec="instances: include\n"),
+    "pinned": Way(spec="defaults: pinned\n"),
+    "check": Way(("check",)),
+    "oldest": Way(("check", "--kubevirt-version", "1.4")),
+    "json": Way(("check", "-o", "json")),
+    "sarif": Way(("check", "-o", "sarif")),
+    "junit": Way(("check", "-o", "junit")),
+    "tap": Way(("check", "-o", "tap")),
+    "github": Way(("check", "-o", "github")),
+    "gitlab": Way(("check", "-o", "gitlab")),
+    "markdown": Way(("check", "-o", "markdown")),
+    "baseline": Way(("check", "--update-baseline", "--baseline", "known.yaml")),
+    "patch": Way(("render", "-o", "patch")),
+    "in-place": Way(("render", "--in-place")),
+    "migrate": Way(("migrate",)),
+}
+ROWS = [(shape, way) for shape, (_, ways) in SHAPES.items() for way in ways.split()]
+
+
+def text_of(shape: str, way: Way, size: int) -> str:
+    """So much of the shape that the text has about `size` bytes."""
+    make = SHAPES[shape][0]
+    few, more = (sum(map(len, make(n))) for n in (100, 200))
+    return _joined(make(max(size * 100 // (more - few), 2)), way)
+
+
+def _joined(given: Documents, way: Way) -> str:
+    if way.arguments:
+        return "---\n".join(given)
+    items = "".join("- " + indented(one, 2)[2:] for one in given)
+    return HEAD + items + CONFIG + ("  spec:\n" + indented(way.spec, 4) if way.spec else "")
+
+
+def prepare(text: str, way: Way, folder: Path) -> tuple[list[str], bytes]:
+    """The arguments of a run whose files are now in the folder, where it has to take place, and its stdin."""
+    if not way.arguments:
+        return [], text.encode()
+    (folder / "bundle.yaml").write_bytes(text.encode())
+    (folder / "known.yaml").unlink(missing_ok=True)
+    return [*way.arguments, "bundle.yaml"], b""
+
+
+def run(text: str, way: Way, folder: Path) -> Run:
+    """A run of the program in a process of its own."""
+    arguments, stdin = prepare(text, way, folder)
+    return measure(stdin, folder, arguments)

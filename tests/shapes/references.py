@@ -1,0 +1,160 @@
+"""Names, references and what they lead to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shapes.pieces import (
+    BUILTIN,
+    GROUP,
+    PREFERENCE,
+    TYPE,
+    claim,
+    crd,
+    custom,
+    data_volume,
+    each,
+    indented,
+    numbered,
+    on_volume,
+    pinned,
+    preference,
+    refers,
+    revision,
+    size,
+    thing,
+    vm,
+    volume,
+)
+
+if TYPE_CHECKING:
+    from shapes.pieces import Documents, Make
+
+
+def slips(n: int) -> Documents:
+    types = each(n, lambda i: size(f"size-{i:05}"))
+    preferences = each(n, lambda i: preference(f"choice-{i:05}"))
+    refer = lambda i: refers(f"sise-{i:05}") + refers(f"choise-{i:05}", PREFERENCE)  # noqa: E731
+    return [*types, *preferences, *each(n, lambda i: vm(f"v{i}", refer(i)))]
+
+
+def types_in_use(n: int) -> Documents:
+    refer = lambda i: refers(f"s{i}") + refers(f"p{i}", PREFERENCE)  # noqa: E731
+    return [
+        *each(n, lambda i: size(f"s{i}")),
+        *each(n, lambda i: preference(f"p{i}")),
+        *each(n, lambda i: vm(f"v{i}", refer(i))),
+    ]
+
+
+def in_other_namespaces(n: int) -> Documents:
+    types = each(n, lambda i: size("small").replace("name: small", f"name: small\n  namespace: ns{i}"))
+    return [*types, *each(n, lambda i: vm(f"v{i}", refers("small"), about=f"namespace: other{i}\n"))]
+
+
+def profiles(n: int) -> Documents:
+    flavor = thing("flavor.kubevirt.io/v1alpha1", "VirtualMachineFlavor", "f", "profiles:\n")
+    flavor += numbered("- name: profile{:05}\n  cpu:\n    sockets: 2\n", n)
+    spec = "flavor:\n  name: f\n  kind: VirtualMachineFlavor\n  profile: prafile{:05}\n"
+    return [flavor, *each(n, lambda i: vm(f"v{i}", spec.format(i)))]
+
+
+def flavors(n: int) -> Documents:
+    body = "spec:\n  cpu:\n    guest: 2\n  memory:\n    guest: 1Gi\n"
+    given = each(n, lambda i: thing("flavor.kubevirt.io/v1alpha1", "VirtualMachineFlavor", f"f{i}", body))
+    spec = "flavor:\n  name: f{}\n  kind: VirtualMachineFlavor\n"
+    return [*given, *each(n, lambda i: size(f"f{i}")), *each(n, lambda i: vm(f"v{i}", spec.format(i)))]
+
+
+def revisions_of_one_vm(n: int) -> Documents:
+    return [size("small"), *each(n, lambda i: revision(f"r{i}")), vm("v", pinned("r0"))]
+
+
+def old_revisions(n: int) -> Documents:
+    """Each VM refers to one that holds a bare spec, as KubeVirt 0.55 stored it."""
+    stored = "data:\n  apiVersion: x/v1alpha1\n  spec: eyJjcHUiOnsiZ3Vlc3QiOjF9LCJtZW1vcnkiOnsiZ3Vlc3QiOiIxR2kifX0=\n"
+    given = each(n, lambda i: thing("apps/v1", "ControllerRevision", f"r{i}", stored))
+    return [*given, *each(n, lambda i: vm(f"v{i}", pinned(f"r{n - 1 - i}")))]
+
+
+def old_preferences(n: int) -> Documents:
+    firmware = "firmware:\n  preferredUseEfi: true\n  preferredUseSecureBoot: true\n"
+    return [*each(n, lambda i: preference(f"p{i}", firmware)), *each(n, lambda i: vm(f"v{i}", refers(f"p{i}", PREFERENCE)))]
+
+
+def missing_revisions(n: int) -> Documents:
+    given = each(n, lambda i: revision(f"stored-{i:05}"))
+    return [size("small"), *given, *each(n, lambda i: vm(f"v{i}", pinned(f"stared-{i:05}")))]
+
+
+def missing_claims(n: int) -> Documents:
+    given = each(n, lambda i: claim(f"claim-{i:05}"))
+    named = lambda i: on_volume(f"v{i}", "persistentVolumeClaim", f"claimName: cleim-{i:05}\n")  # noqa: E731
+    return [*given, *each(n, named)]
+
+
+def data_volumes(n: int) -> Documents:
+    """VMs that infer their instancetype from one each."""
+    labels = f"labels:\n  {GROUP}/default-instancetype: small\n  {GROUP}/default-instancetype-kind: {TYPE}\n"
+    inferring = lambda i: on_volume(f"v{i}", "dataVolume", f"name: dv{i}\n", "instancetype:\n  inferFromVolume: d\n")  # noqa: E731
+    return [size("small"), *each(n, lambda i: data_volume(f"dv{i}", labels)), *each(n, inferring)]
+
+
+def previous_names(n: int) -> Documents:
+    notes = f"annotations:\n  internal.config.kubernetes.io/previousNames: {','.join(f's{i}' for i in range(n))}\n"
+    return [
+        size("now").replace("  name: now\n", "  name: now\n" + indented(notes, 2)),
+        *each(n, lambda i: vm(f"v{i}", refers(f"s{i}"))),
+    ]
+
+
+def exports(n: int) -> Documents:
+    spec = "spec:\n  virtualMachineTemplate:\n    spec:\n      template:\n        spec:\n          domain: {}\n"
+    source = "spec:\n  source:\n    apiGroup: kubevirt.io\n    kind: VirtualMachine\n    name: web{}-0\n"
+    pools = each(n, lambda i: thing("pool.kubevirt.io/v1beta1", "VirtualMachinePool", f"p{i}", spec))
+    return [*pools, *each(n, lambda i: thing("export.kubevirt.io/v1beta1", "VirtualMachineExport", f"e{i}", source.format(i)))]
+
+
+def missing_claims_of_one(n: int) -> Documents:
+    """One VM that refers to many claims, of which none is there but ones that are called almost so."""
+    volumes = "".join(volume(f"d{i}", "persistentVolumeClaim", f"claimName: cleim-{i:05}\n") for i in range(n))
+    return [*each(n, lambda i: claim(f"claim-{i:05}")), vm("v", instance="volumes:\n" + volumes)]
+
+
+def long_names(n: int) -> Documents:
+    long = "a" * 250
+    return [*each(n, lambda i: size(f"{long}{i}")), *each(n, lambda i: vm(f"v{i}", refers(f"{long}x{i}")))]
+
+
+def crds(n: int) -> Documents:
+    given = each(n, lambda i: crd(i, "properties:\n  size:\n    type: string\n"))
+    return [*given, *each(n, lambda i: custom(i, "o", "sise: a\n"))]
+
+
+def namespaces(n: int) -> Documents:
+    return each(n, lambda i: vm("v", refers("none"), about=f"namespace: ns{i}\n"))
+
+
+SHAPES: dict[str, tuple[Make, str]] = {
+    "vms": (
+        lambda n: each(n, lambda i: vm(f"v{i}", BUILTIN)),
+        "function check annotate snapshot include pinned patch in-place migrate",
+    ),
+    "slips": (slips, "function check"),
+    "types-in-use": (types_in_use, "function check snapshot"),
+    "types-in-other-namespaces": (in_other_namespaces, "check"),
+    "profiles": (profiles, "function check migrate"),
+    "flavors": (flavors, "migrate"),
+    "revisions-of-one-vm": (revisions_of_one_vm, "function check"),
+    "old-revisions": (old_revisions, "check migrate"),
+    "old-preferences": (old_preferences, "migrate"),
+    "missing-revisions": (missing_revisions, "function check"),
+    "missing-claims": (missing_claims, "check"),
+    "data-volumes": (data_volumes, "function check snapshot"),
+    "previous-names": (previous_names, "function check"),
+    "exports": (exports, "check"),
+    "missing-claims-of-one": (missing_claims_of_one, "check"),
+    "long-names": (long_names, "function check"),
+    "crds": (crds, "check"),
+    "namespaces": (namespaces, "function check"),
+}

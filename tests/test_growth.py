@@ -1,0 +1,121 @@
+"""Work grows with the input, not with its square: four times as much of one thing takes at most five times as long.
+
+Every row is a shape of `shapes` and a way on which it was, or may become, quadratic. The times are of the processor, and of
+runs in this process. `python bench/growth.py` measures all rows with both readers, with larger texts and the program as it is
+started.
+"""
+
+from __future__ import annotations
+
+import gc
+import io
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from checking import run as run_command
+from growing import LINE_ENDS, WAYS, Way, prepare, run, text_of
+from shapes import SHAPES
+
+from krm_fn.function import run as run_function
+from krm_fn.main import guarded
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MOST_TIMES, TRIES = 5, 4
+SMALL, LARGE = 15_000, 60_000  # bytes
+MEGABYTE, SECONDS, MEGABYTES = 1_000_000, 5, 400
+
+# In these the product of two numbers is limited: up to there work grows so. Beyond, the run ends with an error, nothing more is
+# proposed, or no more patterns are matched.
+LIMITED = (
+    "presets-for-all",
+    "presets-that-clash",
+    "presets-that-disagree",
+    "presets-in-no-order",
+    "presets-that-give-nothing",
+    "large-preset",
+    "large-disagreement",
+    "large-type",
+    "refused-type",
+    "large-sources",
+    "slips",
+    "profiles",
+    "missing-revisions",
+    "missing-claims",
+    "missing-claims-of-one",
+    "permitted-devices",
+    "permitted-names",
+    "presets-with-wrong-selectors",
+    "wrong-for-required",
+    "patterns",
+    "pattern-for-long-text",
+    "machine-expressions",
+    "machine-globs",
+)
+
+# The shapes that were reported to take minutes, and texts of so many bytes.
+REPORTED = {
+    ("presets-for-all", "fold"): MEGABYTE,
+    ("presets-of-one-match", "function"): MEGABYTE,
+    ("presets-and-vms", "migrate"): MEGABYTE,
+    ("preset-with-expressions", "function"): MEGABYTE,
+    ("preset-in-values", "function"): MEGABYTE,
+    ("unreadable", "check"): MEGABYTE,
+    ("blank-lines", "function"): 4 * MEGABYTE,
+}
+# What matches patterns is limited by time.
+PATTERNS = (("pattern-for-long-text", "check"), ("machine-expressions", "oldest"), ("machine-globs", "check"))
+
+ROWS = [(shape, way) for shape, (_, ways) in SHAPES.items() for way in ways.split()[:2] if shape not in LIMITED]
+
+
+def seconds(text: str, way: Way, folder: Path) -> float:
+    """What a run in this process takes, which ends with findings or without."""
+    arguments, stdin = prepare(text, way, folder)
+    gc.collect()
+    gc.disable()  # what other tests left behind would be looked through as well
+    start = time.process_time()
+    if arguments:
+        code, _, err = run_command(*arguments, cwd=folder)
+    else:
+        out, told = io.BytesIO(), io.StringIO()
+        code = guarded(lambda: run_function(stdin, out, told))
+        err = told.getvalue()
+    taken = time.process_time() - start
+    gc.enable()
+    assert code in (0, 1)
+    assert "internal error" not in err
+    return taken
+
+
+@pytest.mark.parametrize(("shape", "way"), ROWS)
+def test_four_times_as_much_takes_at_most_five_times_as_long(shape: str, way: str, tmp_path: Path) -> None:
+    small, large = (text_of(shape, WAYS[way], size) for size in (SMALL, LARGE))
+    seconds(small, WAYS[way], tmp_path)  # loads what it needs
+    tries = ((seconds(small, WAYS[way], tmp_path), seconds(large, WAYS[way], tmp_path)) for _ in range(TRIES))
+    assert any(more <= MOST_TIMES * few for few, more in tries)
+
+
+@pytest.mark.parametrize("reader", LINE_ENDS)
+@pytest.mark.parametrize(("shape", "way"), REPORTED)
+def test_a_large_text_takes_seconds_and_little_memory(shape: str, way: str, reader: str, tmp_path: Path) -> None:
+    hold(text_of(shape, WAYS[way], REPORTED[shape, way]).replace("\n", LINE_ENDS[reader]), WAYS[way], tmp_path)
+
+
+@pytest.mark.parametrize(("shape", "way"), PATTERNS)
+def test_patterns_that_python_takes_for_ever_with_are_given_up(shape: str, way: str, tmp_path: Path) -> None:
+    hold(text_of(shape, WAYS[way], MEGABYTE), WAYS[way], tmp_path)
+
+
+def hold(text: str, way: Way, folder: Path) -> None:
+    """A run in a process of its own ends with findings or without, and keeps to the bounds, at least if nothing disturbs it."""
+    for _ in range(TRIES):
+        ran = run(text, way, folder)
+        assert ran.code in (0, 1)
+        assert "internal error" not in ran.err
+        assert ran.megabytes <= MEGABYTES
+        if ran.seconds <= SECONDS:
+            return
+    pytest.fail(f"every run took more than {SECONDS} s")
