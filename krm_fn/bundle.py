@@ -171,10 +171,13 @@ class Bundle:
             for entry in (alike[key] if len(alike[key]) == 1 else sorted(alike[key], key=self._content))
         ]
 
-    def _content(self, entry: Entry) -> tuple[str, str]:
+    def _content(self, entry: Entry) -> tuple[str, str, str]:
+        """File and content; the annotations count last, so that an ignore does not move a finding to another object."""
         from krm_fn.paths import canonical  # most bundles have no two objects of one name
 
-        return self.place(entry.item)[0], canonical(entry.obj)
+        metadata = {key: value for key, value in entry.obj["metadata"].items() if key != "annotations"}
+        bare = {**entry.obj, "metadata": metadata}
+        return self.place(entry.item)[0], canonical(bare), canonical(entry.obj)
 
     def _index(self, kind: str, namespace: str) -> dict[str, Entry]:
         if kind not in self._names:

@@ -25,19 +25,20 @@ def printed(findings: Iterable[Finding]) -> list[Finding]:
     """The findings with their fingerprints: hexadecimal, and no two alike.
 
     Made of rule, object, field path, value there, and the other objects that the finding speaks of: neither file nor line nor
-    wording counts, but for the file of a finding about no object. Findings that are alike in all of that are told apart by
-    their order.
+    wording counts, but for the file of a finding about no object. Findings that are alike in all of that are numbered by their
+    messages, so that the order of the items does not count, and then by their order.
     """
+    found = list(findings)
+    made = [
+        hashlib.sha256(json.dumps(_parts(each), sort_keys=True, ensure_ascii=False).encode(errors="replace")) for each in found
+    ]
     seen: dict[bytes, int] = {}
-    out = []
-    for finding in findings:
-        text = json.dumps(_parts(finding), sort_keys=True, ensure_ascii=False)
-        made = hashlib.sha256(text.encode(errors="replace"))
-        seen[made.digest()] = times = seen.get(made.digest(), 0) + 1
+    for place in sorted(range(len(found)), key=lambda place: found[place].message):
+        alike = made[place].digest()
+        seen[alike] = times = seen.get(alike, 0) + 1
         if times > 1:
-            made.update(str(times).encode())
-        out.append(finding.but(fingerprint=made.hexdigest()[:LENGTH]))
-    return out
+            made[place].update(str(times).encode())
+    return [each.but(fingerprint=digest.hexdigest()[:LENGTH]) for each, digest in zip(found, made, strict=True)]
 
 
 def _parts(finding: Finding) -> list[Any]:
