@@ -4,7 +4,8 @@ What it finds: an object of KubeVirt's own kinds, of an apiVersion that the rele
 v1alpha1 and v1alpha2 since 1.6, everything of kubevirt.io/v1alpha1 and v1alpha2) or doesn't serve yet (pools of v1beta1
 before 1.7), or of a kind that is gone: flavors, OfflineVirtualMachine, VirtualMachineReplicaSet, VirtualMachinePreset.
 
-Why it matters: such an object is rendered as it was meant, but the cluster refuses it: it knows no such kind.
+Why it matters: the cluster refuses such an object, since it knows no such kind. It is an error in `check`. The other commands
+render it as it was meant, with a warning.
 
 Fix: `kubevirt-render migrate --in-place PATH` rewrites it, and what refers to it.
 
@@ -41,8 +42,10 @@ def unserved_api_version(facts: BundleFacts) -> Iterator[Hit]:
 def _hit(entry: Entry, facts: BundleFacts, form: tuple[str, str] | None) -> Hit:
     given, kind = entry.obj["apiVersion"], kind_of(entry.obj)
     fact = f"KubeVirt {facts.release} serves no {kind} of {given}"
+    severity = "" if facts.config.mode == "validate" else "warning"  # old objects can still be rendered
     if form is None:
-        return Hit(message=f"{fact}, and nothing took its place; remove it", path=("kind",), current=kind, about=entry)
+        message = f"{fact}, and nothing took its place; remove it"
+        return Hit(message=message, path=("kind",), current=kind, about=entry, severity=severity)
     now = form[0] if form[1] == kind else f"{form[1]} of {form[0]}"
     return Hit(
         message=f"{fact}; `kubevirt-render migrate` makes it {now}",
@@ -50,4 +53,5 @@ def _hit(entry: Entry, facts: BundleFacts, form: tuple[str, str] | None) -> Hit:
         current=given,
         proposed=form[0] if form[1] == kind else UNSET,
         about=entry,
+        severity=severity,
     )
