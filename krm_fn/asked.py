@@ -48,6 +48,10 @@ NEEDS: dict[str, Callable[[BundleFacts], object]] = {
     "deprecated_instancetype": uses_catalogue,
     "differing_catalogue_name": _may_differ,
     "duplicate_object": _has_namesakes,
+    "expanding_reference_policy": lambda facts: (
+        facts.config.mode in ("validate", "snapshot") and facts.cluster.expanding_policy(facts.release)
+    ),
+    "failed_snapshot": lambda facts: facts.unstored,
     "ignored_configuration": lambda facts: facts.cluster.invalid,
     "null_item": lambda facts: facts.bundle.nulls,
     "removed_field": lambda facts: facts.config.mode != "validate",  # there `unknown-field` speaks of them

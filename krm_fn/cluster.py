@@ -25,6 +25,11 @@ DEFAULT_MEMORY_OVERCOMMIT = 100
 DEFAULT_HOTPLUG_RATIO = 4
 DEFAULT_QGS_SOCKET = "/var/run/tdx-qgs/qgs.socket"
 
+REFERENCE_POLICY = ("instancetype", "referencePolicy")
+EXPANDING = ("expand", "expandAll")
+# Until this release the policy is in force with the feature gate only.
+POLICY_GATED_UNTIL, POLICY_GATE = (1, 6), "InstancetypeReferencePolicy"
+
 
 class Rollout(Value):
     """The rollout strategy of clusters that name none; without the feature `gate`, of all clusters."""
@@ -158,6 +163,15 @@ class Cluster(Value):
         """Where the quote generation service of TDX listens."""
         path = self.pointer("confidentialCompute", "tdx", "attestation", "qgsSocketPath")
         return path if isinstance(path, str) else DEFAULT_QGS_SOCKET
+
+    def expanding_policy(self, release: Release) -> str:
+        """The reference policy in force where it replaces references by what they mean: expand or expandAll; else "".
+
+        upstream: pkg/virt-config/virt-config.go:GetInstancetypeReferencePolicy
+        """
+        policy = _text(self.setting(*REFERENCE_POLICY))
+        gated = release.within(until=POLICY_GATED_UNTIL) and not self.has_gate(POLICY_GATE)
+        return policy if policy in EXPANDING and not gated else ""
 
     @property
     def deploys_catalogue(self) -> bool:

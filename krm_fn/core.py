@@ -79,6 +79,10 @@ def render(
     are CustomResourceDefinitions that stand beside those of the bundle.
     """
     facts = gather(Bundle(items, places), settings)
+    if settings.mode == "snapshot":
+        from krm_fn import storing  # the other modes store nothing
+
+        facts = storing.plan(facts)
     severity = _without_off(settings) if judging.off else settings.severity
     found = list(_found(facts, schemas, severity, definitions=judging.definitions))
     on = [finding for finding in found if not _is_off(finding, settings)]

@@ -81,7 +81,8 @@ def test_provenance_names_what_a_vm_was_rendered_from():
 
 def test_snapshot_stores_what_is_referred_to_and_points_the_matcher_at_it():
     stored = instancetype(uid="11111111-2222-3333-4444-555555555555", generation=3, namespace="a", labels={"x": "y"})
-    (_, left, revision), _ = run(stored, vm(instancetype="small", namespace="a"), mode="snapshot")
+    given = vm(instancetype="small", namespace="a", uid="66666666-2222-3333-4444-555555555555")
+    (_, left, revision), _ = run(stored, given, mode="snapshot")
     name = "web-small-v1beta1-11111111-2222-3333-4444-555555555555-3"
     assert left["spec"]["instancetype"] == {"kind": "VirtualMachineInstancetype", "name": "small", "revisionName": name}
     assert revision == {

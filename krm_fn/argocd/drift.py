@@ -13,7 +13,6 @@ from krm_fn.gather import gather
 from krm_fn.paths import as_list, copy, get
 from krm_fn.quantity import parse
 from krm_fn.resource import name_of, namespace_of
-from krm_fn.rules.lint import expanding_reference_policy as policy
 from krm_fn.value import Value
 
 if TYPE_CHECKING:
@@ -101,8 +100,7 @@ def differing(each: VmFacts) -> tuple[Path, ...]:
 
 def _expands(each: VmFacts) -> bool:
     """True where the controller expands VMs for good, and takes their references away."""
-    gated = each.release.within(until=policy.GATED_UNTIL) and not each.cluster.has_gate(policy.GATE)
-    return not gated and each.cluster.setting(*policy.PLACE) in policy.EXPANDING
+    return bool(each.cluster.expanding_policy(each.release))
 
 
 def _differences(applied: Any, stored: Any, path: Path, *, listed: bool = False) -> Iterator[Path]:

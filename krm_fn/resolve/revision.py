@@ -5,7 +5,8 @@ upstream: pkg/instancetype/compatibility/compatibility.go
 
 from __future__ import annotations
 
-from krm_fn.paths import as_map, get
+from krm_fn.paths import as_map, copy, get, is_set, put
+from krm_fn.quantity import canonical
 from krm_fn.resolve.matcher import API_VERSION, GROUP, INSTANCETYPE, MATCHERS, PREFERENCE, Matcher
 from krm_fn.resolve.plain import is_plain
 from krm_fn.resource import kind_of, name_of
@@ -47,6 +48,9 @@ class Form(Value):
 # The order of the tables is upstream's: a lone spec that fits a preference is one, so an empty one always is.
 V1ALPHA1 = ((PREFERENCE, "PREFERENCE"), (INSTANCETYPE, "INSTANCETYPE"))
 V1ALPHA2 = ((PREFERENCE, "PREFERENCE_V1ALPHA2"), (INSTANCETYPE, "INSTANCETYPE"))
+# The places of a v1beta1 spec that are quantities, and those that are plain maps, of which an empty one is none.
+QUANTITIES = (("memory", "guest"), ("requirements", "memory", "guest"))
+MAPS = ("annotations", "nodeSelector")
 LONE_SPEC = Form(api_version="", until=(1, 7), tables=V1ALPHA1)
 OBJECTS = (
     Form(api_version=f"{GROUP}/v1alpha1", until=(1, 7), tables=V1ALPHA1),
@@ -74,6 +78,35 @@ def decode(data: Any, release: Release) -> Payload | str:
     if spec is None:
         return UNDECODABLE
     return Payload(matcher=matcher, spec=_with_sizes(spec, matcher), kind=kind_of(data), name=name_of(data))
+
+
+def same_payload(one: Any, other: Any, release: Release) -> bool:
+    """True where the `data` of two ControllerRevisions hold the same spec, as Go compares: `1Gi` is `1024Mi`, empty is unset.
+
+    False where one of them holds none.
+    upstream: pkg/instancetype/revision/compare.go:Compare
+    """
+    first, second = decode(one, release), decode(other, release)
+    if isinstance(first, str) or isinstance(second, str) or first.matcher != second.matcher:
+        return False
+    return bool(_comparable(canonical_spec(first.spec)) == _comparable(canonical_spec(second.spec)))
+
+
+def canonical_spec(spec: Object) -> Object:
+    """A copy of a v1beta1 spec, its quantities as Go writes them."""
+    written: Object = copy(spec)
+    for path in QUANTITIES:
+        if get(written, path) is not None:
+            put(written, path, canonical(get(written, path)))
+    return written
+
+
+def _comparable(value: Any) -> Any:
+    """The value without what is not set. Go doesn't tell an empty map from none, but a structure without fields."""
+    if isinstance(value, dict):
+        below = {key: _comparable(item) for key, item in value.items()}
+        return {key: item for key, item in below.items() if is_set(item) and (item != {} or key not in MAPS)}
+    return [_comparable(item) for item in value] if isinstance(value, list) else value
 
 
 def _decode_lone_spec(data: Object, release: Release) -> Payload | str:

@@ -8,6 +8,8 @@ Why it matters: KubeVirt then writes the expanded VM back and removes the refere
 differ for good: Argo CD and Flux show drift, and applying the reference again clashes with the CPU and memory that the VM has
 by now, so that admission refuses it.
 
+In mode `snapshot` nothing is stored for these VMs, since the cluster would not keep a reference to it.
+
 Fix: commit or apply rendered VMs (mode `expand`), which hold no references, or set the policy to `reference`.
 
 Example:
@@ -28,7 +30,7 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.cluster import kubevirt_of
+from krm_fn.cluster import REFERENCE_POLICY, kubevirt_of
 from krm_fn.paths import get
 from krm_fn.rules import Hit, also, rule
 
@@ -38,17 +40,11 @@ if TYPE_CHECKING:
 
     from krm_fn.facts import BundleFacts
 
-PLACE = ("instancetype", "referencePolicy")
-EXPANDING = ("expand", "expandAll")
-GATE = "InstancetypeReferencePolicy"
-GATED_UNTIL = (1, 6)
-
 
 @rule(severity="warning", upstream="pkg/instancetype/controller/vm/controller.go:Sync")
 def expanding_reference_policy(facts: BundleFacts) -> Iterator[Hit]:
-    policy = facts.cluster.setting(*PLACE)
-    gated = facts.release.within(until=GATED_UNTIL) and not facts.cluster.has_gate(GATE)
-    if policy not in EXPANDING or gated:
+    policy = facts.cluster.expanding_policy(facts.release)
+    if not policy:
         return
     referring = [
         vm for vm in facts.vms if any(isinstance(get(vm.vm, ("spec", name)), dict) for name in ("instancetype", "preference"))
@@ -57,10 +53,12 @@ def expanding_reference_policy(facts: BundleFacts) -> Iterator[Hit]:
         return
     first, number = facts.bundle.ordered(vm.entry for vm in referring)[0], len(referring)
     entry = kubevirt_of(facts.bundle)
-    path = ("spec", "configuration", *PLACE)
+    path = ("spec", "configuration", *REFERENCE_POLICY)
     count = "a VM refers" if number == 1 else f"{number} VMs refer"
+    unstored = ", so that no ControllerRevision is stored" if facts.config.mode == "snapshot" else ""
+    fix = "apply rendered VMs, or set reference"
     yield Hit(
-        message=f"{count} to instancetypes or preferences, which the cluster replaces; apply rendered VMs, or set reference",
+        message=f"{count} to instancetypes or preferences, which the cluster replaces{unstored}; {fix}",
         path=path,
         current=policy,
         proposed="reference",
