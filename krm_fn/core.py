@@ -11,6 +11,7 @@ from krm_fn.limits import InAll, limited
 from krm_fn.paths import with_integers
 from krm_fn.resource import IGNORE, annotations_of
 from krm_fn.value import Value
+from krm_fn.yamlio.order import in_order
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 class Outcome(Value):
     """What a run led to: all items, the untouched ones as the very objects that came, and the findings in order.
 
+    New items stand last. `before` has for each of them the number of the item that it has to precede; it is empty where they
+    may stay there. `in_order` are the items in the order in which they are to be applied.
     `ignored` are the findings that annotations of the objects silence, `off` those of rules that the config turns off, as far
     as they were asked for.
     """
@@ -34,6 +37,11 @@ class Outcome(Value):
     findings: tuple[Finding, ...]
     ignored: tuple[Suppressed, ...] = ()
     off: tuple[Finding, ...] = ()
+    before: tuple[int, ...] = ()
+
+    @property
+    def in_order(self) -> list[Any]:
+        return in_order(self.items, self.before)
 
 
 class Judging(Value):
@@ -61,7 +69,7 @@ def process(resource_list: Object) -> Object:
     outcome = render([with_integers(item) for item in items or []], settings)
     return {
         **resource_list,
-        "items": [item for item in outcome.items if item is not None],
+        "items": [item for item in outcome.in_order if item is not None],
         "results": results.merge(resource_list.get("results"), outcome.findings),
     }
 
@@ -89,7 +97,13 @@ def render(
     told = [results.placed(finding, facts.bundle) for finding in _marked(on, facts)]
     kept, ignored = _silenced(told, facts, heeded=judging.ignores)
     off = [finding for finding in _marked(found, facts) if _is_off(finding, settings)] if len(on) < len(found) else []
-    return Outcome(items=modes.leave(items, facts), findings=results.ordered(kept), ignored=ignored, off=results.ordered(off))
+    return Outcome(
+        items=modes.leave(items, facts),
+        findings=results.ordered(kept),
+        ignored=ignored,
+        off=results.ordered(off),
+        before=tuple(each.vm.entry.item for each in facts.storing for _ in each.revisions),
+    )
 
 
 def _without_off(settings: Config) -> dict[str, str]:

@@ -33,7 +33,7 @@ def run(data: bytes, out: BinaryIO, err: TextIO, read: Callable[[bytes], ListTex
         return error.exit_code
     outcome = core.render(listing.items, settings)
     said = results.merge(earlier, outcome.findings) if outcome.findings else []
-    out.write(listing.write(outcome.items, said))
+    out.write(listing.write(outcome.items, said, outcome.before))
     results.report(outcome.findings, err)
     return results.exit_code(outcome.findings, settings.fail_on)
 

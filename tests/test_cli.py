@@ -291,11 +291,12 @@ def test_in_place_leaves_other_documents_of_the_file_as_they_are(tmp_path):
     assert (tmp_path / "all.yaml").read_text() == text % RENDERED
 
 
-def test_in_place_puts_what_was_added_behind_what_changed(folder):
+def test_in_place_puts_what_was_added_before_what_needs_it(folder):
     assert render("--in-place", "--mode", "snapshot", ".", cwd=folder).returncode == 0
     text = (folder / "vm.yaml").read_text()
     assert "    revisionName: web-small-" in text
-    assert "\n---\napiVersion: apps/v1\nkind: ControllerRevision\n" in text
+    assert text.startswith("apiVersion: apps/v1\nkind: ControllerRevision\n")
+    assert text.partition("---\n")[2].startswith("# the shop's web server\napiVersion: kubevirt.io/v1\n")
     assert (folder / "sizes" / "small.yml").read_text() == SIZE
 
 

@@ -1,11 +1,14 @@
 """Mode `snapshot`: what it stores, under which names, and where it leaves a VM alone."""
 
 import copy
+import io
+import re
 
 import pytest
 from functions import instancetype, resource_list, run, told, vm
 
 import krm_fn
+from krm_fn import function
 
 UID = "11111111-2222-3333-4444-555555555555"
 PREFIX = "instancetype.kubevirt.io"
@@ -342,6 +345,65 @@ def test_a_vm_that_cannot_be_rendered_keeps_what_it_infers_from():
     claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "disk", "labels": labels}, "spec": {}}
     items = [instancetype(), preference(), claim, given]
     assert snapshot(*items)[0] == items
+
+
+# ---- order
+
+
+def test_revisions_stand_before_the_vm_that_needs_them():
+    pinned = vm("web", instancetype="small", preference="fedora")
+    left, _ = snapshot(vm("first"), pinned, instancetype(), preference(), vm("last", instancetype="small"))
+    assert [(item["kind"], item["metadata"]["name"].split("-v1beta1-")[0]) for item in left] == [
+        ("VirtualMachine", "first"),
+        ("ControllerRevision", "web-small"),
+        ("ControllerRevision", "web-fedora"),
+        ("VirtualMachine", "web"),
+        ("VirtualMachineInstancetype", "small"),
+        ("VirtualMachinePreference", "fedora"),
+        ("ControllerRevision", "last-small"),
+        ("VirtualMachine", "last"),
+    ]
+
+
+def test_a_revision_stands_before_the_list_that_holds_the_vm():
+    held = {"apiVersion": "v1", "kind": "List", "items": [vm("web", instancetype="small")]}
+    left, _ = snapshot(instancetype(), held)
+    assert [item["kind"] for item in left] == ["VirtualMachineInstancetype", "ControllerRevision", "List"]
+
+
+LIST = """\
+apiVersion: config.kubernetes.io/v1
+kind: ResourceList
+items:
+- apiVersion: instancetype.kubevirt.io/v1beta1
+  kind: VirtualMachineInstancetype # sizes
+  metadata: {name: small}
+  spec: {cpu: {guest: 2}, memory: {guest: 2Gi}}
+- apiVersion: kubevirt.io/v1
+  kind: VirtualMachine
+  metadata: {name: web}
+  spec:
+    runStrategy: Always # as long as the shop is open
+    instancetype:
+      kind: VirtualMachineInstancetype
+      name: small
+    template: {spec: {domain: {devices: {}}}}
+functionConfig:
+  apiVersion: kubevirt-render.dev/v1alpha1
+  kind: RenderVirtualMachines
+  metadata: {name: render}
+  spec: {mode: snapshot}
+"""
+
+
+def test_the_function_keeps_every_line_and_adds_the_revision_before_the_vm():
+    out = io.BytesIO()
+    assert function.run(LIST.encode(), out, io.StringIO()) == 0
+    written = out.getvalue().decode()
+    before, _, behind = written.partition("- apiVersion: apps/v1\n")
+    machine = behind.index("- apiVersion: kubevirt.io/v1\n")
+    assert before + re.sub(r"      revisionName: web-small-v1beta1-.*\n", "", behind[machine:]) == LIST
+    assert behind[:machine].startswith("  kind: ControllerRevision\n")
 
 
 def test_the_argument_is_left_as_it_was():

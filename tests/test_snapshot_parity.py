@@ -32,7 +32,7 @@ KNOWN = {
     "stored-9002-0170": REPLACED,
     "stored-9002-0149": REPLACED,
     "stored-9001-0240": "the spec and the status name different revisions; the spec wins when the VM is read",
-    "stored-9001-0249": "the status names the kind in other words: KubeVirt stores the object again, reading takes the revision",
+    "stored-9001-0249": "the status names the kind in other words: KubeVirt stores the object again, reading takes the old one",
     "stored-9003-0012": "the instancetype fails, and the preference is stored nonetheless",
 }
 

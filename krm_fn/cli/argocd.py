@@ -26,7 +26,7 @@ from krm_fn.paths import dotted
 from krm_fn.redaction import redact
 from krm_fn.resource import ref_of
 from krm_fn.results import report
-from krm_fn.sources import NothingFoundError, Sources
+from krm_fn.sources import NothingFoundError, Source, Sources
 from krm_fn.yamlio import dump
 
 if TYPE_CHECKING:
@@ -131,17 +131,21 @@ def _generate(found: Sources, config: Config, environment: Mapping[str, str], *,
 
 def printed(found: Sources, outcome: Outcome, *, notes: bool) -> bytes:
     """What leaves, as one YAML stream."""
-    kept, items = [], []
+    kept: list[Source] = []
+    items: list[Any] = []
+    numbers: list[int] = []  # of each object the number that it leaves under
     for source, rendered in outputs.rendered(found, outcome):
         leaving = [
             (number, manifests.leaving(item, notes=notes)) for number, item in zip(source.objects, rendered, strict=True)
         ]
-        leaving = [(number, item) for number, item in leaving if item is not None]
-        kept.append(source.but(objects=tuple(number for number, _ in leaving)))
-        items += [item for _, item in leaving]
-    added = (manifests.leaving(item, notes=notes) for item in outputs.appended(found, outcome))
+        for _, item in leaving:
+            numbers.append(len(items))
+            items += [] if item is None else [item]
+        kept.append(source.but(objects=tuple(number for number, item in leaving if item is not None)))
+    added = [manifests.leaving(item, notes=notes) for item in outputs.appended(found, outcome)]
+    before = [numbers[number] for number, item in zip(outcome.before, added, strict=False) if item is not None]
     items += [item for item in added if item is not None]
-    return outputs.to_yaml(Sources(sources=tuple(kept)), Outcome(items=items, findings=()))
+    return outputs.to_yaml(Sources(sources=tuple(kept)), Outcome(items=items, findings=(), before=tuple(before)))
 
 
 @argocd.command("parameters")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from codecs import BOM_UTF8
 from typing import TYPE_CHECKING
 
-from krm_fn.cli.outputs import appended, rendered, written
+from krm_fn.cli.outputs import inserted, rendered, whole, written
 from krm_fn.cli.replacing import replacing
 from krm_fn.errors import InputError
 from krm_fn.sources import unwatched
@@ -40,10 +40,15 @@ def _texts(found: Sources, outcome: Outcome, watch: Watch) -> list[tuple[Source,
     pairs = list(rendered(found, outcome))
     changed = [number for number, (source, items) in enumerate(pairs) if _differ(source, items)]
     last = (changed or [len(pairs) - 1])[-1]
-    more = {last: added} if (added := appended(found, outcome)) else {}
+    of_sources, added = inserted(found, outcome)
+    more = {last: added} if added else {}
     numbers = sorted({*changed, *more})
     chosen = [pairs[number] for number in numbers]
-    new = written(chosen, lambda place: _text(*chosen[place], more.get(numbers[place], ())), watch)
+
+    def text(place: int) -> bytes:
+        return _text(*chosen[place], of_sources[numbers[place]], more.get(numbers[place], ()))
+
+    new = written(chosen, text, watch)
     return [(source, text) for (source, _), text in zip(chosen, new, strict=True) if text != source.data]
 
 
@@ -51,11 +56,10 @@ def _differ(source: Source, items: Sequence[Any]) -> bool:
     return any(old is not new for old, new in zip(source.items, items, strict=True))
 
 
-def _text(source: Source, items: Sequence[Any], more: Sequence[Any]) -> bytes:
-    everything = list(source.text.items)
-    for number, item in zip(source.objects, items, strict=True):
-        everything[number] = item
-    everything += more
-    results = (source.text.head.get("results") or [],) if isinstance(source.text, ListText) else ()
+def _text(source: Source, items: Sequence[Any], more: dict[int, list[Any]], last: Sequence[Any]) -> bytes:
+    everything, before = whole(source, items, more, source.text.items)
+    everything += last
     mark = BOM_UTF8 if source.data.startswith(BOM_UTF8) else b""  # reading leaves it out
-    return mark + source.text.write(everything, *results)
+    if isinstance(source.text, ListText):
+        return mark + source.text.write(everything, source.text.head.get("results") or [], before)
+    return mark + source.text.write(everything, before)

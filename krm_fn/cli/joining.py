@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from krm_fn import yamlio
+from krm_fn.yamlio.order import in_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -43,11 +44,17 @@ def _closed(chunk: bytes) -> bytes:
     return chunk if chunk.endswith(b"\n") else chunk + b"\n"
 
 
-def text_of(text: StreamText, items: Sequence[Any]) -> bytes:
-    """The documents of a stream with these items; an item of None is left out with its document."""
+def text_of(text: StreamText, items: Sequence[Any], before: Sequence[int] = ()) -> bytes:
+    """The documents of a stream with these items; an item of None is left out with its document.
+
+    More items come where `before` says; see `yamlio.order`.
+    """
     if not any(text.data.startswith(odd) or b"\n" + odd in text.data for odd in ODD):
-        return text.write(items)
-    return b"".join(_plain(text, number, item) for number, item in enumerate(items) if item is not None)
+        return text.write(items, before)
+    kept = len(items) - len(before)
+    documents = [b"" if item is None else _plain(text, number, item) for number, item in enumerate(items[:kept])]
+    documents += [MARK + yamlio.dump(item).encode() for item in items[kept:]]
+    return b"".join(in_order(documents, before, kept))
 
 
 def _plain(text: StreamText, number: int, item: Any) -> bytes:

@@ -9,6 +9,7 @@ from krm_fn import results, sharing, yamlio
 from krm_fn.cli import joining, patch
 from krm_fn.sources import Source, unwatched
 from krm_fn.yamlio import ListText
+from krm_fn.yamlio.order import parted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -35,11 +36,23 @@ def appended(found: Sources, outcome: Outcome) -> Sequence[Any]:
     return outcome.items[len(found.items) :]
 
 
+def inserted(found: Sources, outcome: Outcome) -> tuple[list[dict[int, list[Any]]], list[Any]]:
+    """The objects that rendering added: those of each source by the number of its object that they precede, and the others."""
+    by_number, last = parted(appended(found, outcome), outcome.before, len(found.items))
+    of_sources, start = [], 0
+    for source in found.sources:
+        numbers = range(len(source.objects))
+        of_sources.append({number: by_number[start + number] for number in numbers if start + number in by_number})
+        start += len(source.objects)
+    return of_sources, last
+
+
 def to_yaml(found: Sources, outcome: Outcome, watch: Watch = unwatched) -> bytes:
     """All objects as one stream; a document that nothing touched as it was written."""
     pairs = list(rendered(found, outcome))
-    chunks = [chunk for some in written(pairs, lambda number: _chunks(*pairs[number]), watch) for chunk in some]
-    chunks += [yamlio.dump(item).encode() for item in appended(found, outcome)]
+    more, last = inserted(found, outcome)
+    chunks = [chunk for some in written(pairs, lambda number: _chunks(*pairs[number], more[number]), watch) for chunk in some]
+    chunks += [yamlio.dump(item).encode() for item in last]
     return joining.joined(chunks)
 
 
@@ -58,22 +71,31 @@ def _weight(source: Source, items: Sequence[Any]) -> int:
     return sum(pieces[number].end - pieces[number].start for number in changed)
 
 
-def _chunks(source: Source, items: Sequence[Any]) -> list[bytes]:
+def whole(
+    source: Source, items: Sequence[Any], more: dict[int, list[Any]], others: Sequence[Any]
+) -> tuple[list[Any], list[int]]:
+    """All items of a source's text, those of `others` where no object stands, `more` at the end; and what these precede."""
+    everything = list(others)
+    for number, item in zip(source.objects, items, strict=True):
+        everything[number] = item
+    before = [source.objects[number] for number, added in more.items() for _ in added]
+    return [*everything, *(item for added in more.values() for item in added)], before
+
+
+def _chunks(source: Source, items: Sequence[Any], more: dict[int, list[Any]]) -> list[bytes]:
     if not items:
         return []
     if isinstance(source.text, ListText):
         for number in source.objects:
             source.text.refuse_bloated(number)
-        return [yamlio.dump(item).encode() for item in items]
-    everything: list[Any] = [None] * len(source.text.items)  # what is left alone is left out
-    for number, item in zip(source.objects, items, strict=True):
-        everything[number] = item
-    return [joining.text_of(source.text, everything)]
+        return [yamlio.dump(each).encode() for number, item in enumerate(items) for each in (*more.get(number, ()), item)]
+    others = [None] * len(source.text.items)  # what is left alone is left out
+    return [joining.text_of(source.text, *whole(source, items, more, others))]
 
 
 def to_json(_: Sources, outcome: Outcome, __: Watch = unwatched) -> bytes:
     """A `v1 List`, as `kubectl get -o json` prints several objects."""
-    listing = {"apiVersion": "v1", "kind": "List", "items": outcome.items}
+    listing = {"apiVersion": "v1", "kind": "List", "items": outcome.in_order}
     return (json.dumps(listing, indent=4, ensure_ascii=False) + "\n").encode()
 
 
@@ -82,8 +104,8 @@ def to_resource_list(found: Sources, outcome: Outcome, _: Watch = unwatched) -> 
     said = [results.to_krm(finding) for finding in outcome.findings]
     match found.sources:
         case [Source(text=ListText() as text, objects=objects)] if len(objects) == len(text.items):
-            return text.write(outcome.items, said)
-    listing = {"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "items": outcome.items, "results": said}
+            return text.write(outcome.items, said, outcome.before)
+    listing = {"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "items": outcome.in_order, "results": said}
     return yamlio.dump(listing).encode()
 
 

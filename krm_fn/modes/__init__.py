@@ -1,6 +1,7 @@
 """Modes: what leaves the function, one module each with `leave(items, facts) -> items`.
 
-An item that nothing changes leaves as the very object that came. New items stand at the end.
+An item that nothing changes leaves as the very object that came. New items stand at the end; `core.Outcome` says which of them
+have to precede another.
 """
 
 from __future__ import annotations

@@ -24,12 +24,24 @@ MARKS = frozenset("|>")  # of blocks of text, in which what looks like a comment
 class ListEdit:
     """One `ListText.write`: the items in `gone` go, `changed` ones have new text, `added` ones come last.
 
+    `inserted` ones stand before the item of that number. `items` are those that are to be there at the end, in order.
+
     In block style, the region of each top-level key (its lines up to the next key) and the last item's piece are texts that
     are changed step by step, since several changes meet at their ends.
     """
 
-    def __init__(self, text: ListText, items: list[Any], gone: set[int], changed: dict[int, bytes], added: list[Any]) -> None:
+    def __init__(
+        self,
+        text: ListText,
+        items: list[Any],
+        gone: set[int],
+        changed: dict[int, bytes],
+        added: list[Any],
+        *,
+        inserted: dict[int, list[Any]],
+    ) -> None:
         self.text, self.items, self.gone, self.changed, self.added = text, items, gone, changed, added
+        self.inserted = inserted
         self.top: Top = text.top  # type: ignore[assignment]
         self.edits: list[Edit] = []
         self.newline = text.newline
@@ -46,7 +58,7 @@ class ListEdit:
         else:
             self.finish_block(results)
         out = spliced(self.text.data, self.edits)
-        if self.gone or (results and "results" in self.text.head):
+        if self.gone or self.inserted or (results and "results" in self.text.head):
             self.check(out)
         return out
 
@@ -150,12 +162,19 @@ class ListEdit:
             self.drop_items(first, last)
         if len(self.gone) == len(self.text.pieces):
             raise Unspliceable("no item stays")
+        for number, items in self.inserted.items():
+            start = self.text.pieces[number].start
+            self.edit(start, start, "".join(line + self.newline for line in self.entries(items)))
         if self.added:
             column = self.dash_column()
-            style = self.style_of_items()
-            lines = [line for item in self.added for line in entry(" " * column + "-", item, column, style)]
+            lines = self.entries(self.added)
             # A comment in the column of compact dashes is the next key's
             self.put_behind_items(lines, column + (column == self.top.column))
+
+    def entries(self, items: list[Any]) -> list[str]:
+        """The lines of items in the layout of the others."""
+        column, style = self.dash_column(), self.style_of_items()
+        return [line for item in items for line in entry(" " * column + "-", item, column, style)]
 
     def put_behind_items(self, lines: list[str], column: int) -> None:
         """Put lines behind the last item and what was put there before, past comments at `column` or deeper."""
@@ -222,6 +241,8 @@ class ListEdit:
         for i in sorted(self.gone):
             if i < last:
                 self.edit(pieces[i].start, pieces[i + 1].start, "")
+        for number, items in self.inserted.items():
+            self.insert_in_flow(pieces[number].start, pieces[number].end, items)
         for item in self.added:
             self.add_in_flow(pieces[last].start, pieces[last].end, item, "")
         if last + 1 < len(pieces):
@@ -253,6 +274,13 @@ class ListEdit:
         between = " " if margin is None else self.newline + margin
         pretty = self.text.json or b"\n" in self.text.data[start:end]
         self.edit(end, end, f",{between}{head}{self.flow(value, margin if pretty else None)}")
+
+    def insert_in_flow(self, start: int, end: int, items: list[Any]) -> None:
+        """Put entries before the one that starts and ends there, in its layout."""
+        margin = self.margin(start)
+        between = " " if margin is None else self.newline + margin
+        pretty = self.text.json or b"\n" in self.text.data[start:end]
+        self.edit(start, start, "".join(f"{self.flow(item, margin if pretty else None)},{between}" for item in items))
 
     def margin(self, at: int) -> str | None:
         """The indentation of what starts at this byte; None where something stands before it on its line."""

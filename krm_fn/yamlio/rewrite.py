@@ -12,6 +12,7 @@ from krm_fn.errors import InputError
 from krm_fn.yamlio.compare import same
 from krm_fn.yamlio.emit import Style, dump, entry, flow
 from krm_fn.yamlio.layout import Unspliceable
+from krm_fn.yamlio.order import in_order
 from krm_fn.yamlio.texts import ENTRY
 
 TYPE_CHECKING = False
@@ -25,20 +26,26 @@ HEAD = {"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList"}
 LAST = ("functionConfig", "results")
 
 
-def rewritten(text: ListText, items: Sequence[Any], results: Sequence[Any], changed: Mapping[int, bytes] | None) -> bytes:
+def rewritten(
+    text: ListText,
+    items: Sequence[Any],
+    results: Sequence[Any],
+    changed: Mapping[int, bytes] | None,
+    places: Sequence[int] = (),
+) -> bytes:
     """The list with these items and results, its keys in the input's order.
 
-    `changed` has the new texts of items by number, None where an item has none; then all items get new text.
+    `places` has the numbers of the items that added ones precede, as `before` in `order`; `changed` has the new texts of items by number, None where an item has none; then all items get new text.
     """
     head = {key: value for key, value in (text.head if text.top else HEAD).items() if not (results and key == "results")}
     before = {key: value for key, value in head.items() if key not in LAST}
     after = {key: head[key] for key in LAST if key in head} | ({"results": list(results)} if results else {})
-    wanted = [item for item in items if item is not None]
+    wanted = [item for item in in_order(items, places, len(text.items)) if item is not None]
     if text.json:
         return (flow({**before, "items": wanted, **after}, Style(), "", json=True) + "\n").encode()
     if changed is not None and wanted and has_own_texts(text):
         with suppress(Unspliceable):
-            middle = b"items:" + text.newline.encode() + _own_texts(text, items, changed)
+            middle = b"items:" + text.newline.encode() + _own_texts(text, items, changed, places)
             out = _dumped(text, before) + middle + _dumped(text, after)
             if _reads_as(out, wanted, {**before, **after}):
                 return out
@@ -53,24 +60,27 @@ def has_own_texts(text: ListText) -> bool:
     )
 
 
-def _own_texts(text: ListText, items: Sequence[Any], changed: Mapping[int, bytes]) -> bytes:
+def _own_texts(text: ListText, items: Sequence[Any], changed: Mapping[int, bytes], places: Sequence[int]) -> bytes:
     """The lines of the items, those added in the column of the others; without aliases to anchors around the items.
 
     Raises: Unspliceable.
     """
     count = len(text.items)
     linked = {user for home, user, *_ in text.crossing if home < 0}
-    kept = [number for number in range(min(count, len(items))) if items[number] is not None]
     texts = [
-        text.respelled(number, items[number], expand=True).encode()
+        b""
+        if items[number] is None
+        else text.respelled(number, items[number], expand=True).encode()
         if number in linked
         else changed.get(number) or text.text_of(number).encode()
-        for number in kept
+        for number in range(min(count, len(items)))
     ]
     first = text.text_of(0)
     column = len(first) - len(first.lstrip(" "))
-    added = [text.lines(entry(" " * column + "-", item, column, Style())) for item in items[count:] if item is not None]
-    return b"".join([*texts, *(lines.encode() for lines in added)])
+    added = [
+        b"" if item is None else text.lines(entry(" " * column + "-", item, column, Style())).encode() for item in items[count:]
+    ]
+    return b"".join(in_order([*texts, *added], places, len(texts)))
 
 
 def _dumped(text: ListText, value: dict[str, Any]) -> bytes:

@@ -6,6 +6,7 @@ from krm_fn.value import Value
 from krm_fn.yamlio.compare import same
 from krm_fn.yamlio.emit import Style, block
 from krm_fn.yamlio.layout import Unspliceable, breaks, column_of, line_start, newline_of
+from krm_fn.yamlio.order import in_order, parted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -233,19 +234,39 @@ def _by_start(edit: Edit) -> tuple[int, int]:
 class StreamText(Text):
     """A stream of documents: one item each, None for an empty one."""
 
-    def write(self, items: Sequence[Any]) -> bytes:
-        """The stream with these items. Empty documents stay; another None leaves its document out; more items come last."""
+    def write(self, items: Sequence[Any], before: Sequence[int] = ()) -> bytes:
+        """The stream with these items. Empty documents stay; another None leaves its document out.
+
+        More items come last, or where `before` says; see `order`.
+        """
         edits: list[Edit] = []
+        inserted, last = parted(items[len(self.items) :], before, len(self.items))
         for i, (piece, old, new) in enumerate(zip(self.pieces, self.items, items, strict=False)):
-            if new is old or not _differs(old, new):
+            more = inserted.get(i, [])
+            if not more and (new is old or not _differs(old, new)):
                 continue
-            edits.append((piece.start, piece.end, b"" if new is None else self._document(i, new)))
+            text = b"" if new is None else self.document(i, new)
+            with_more = self._with_documents(more, text, first=i == 0) if more else text
+            last = last if with_more is not None else [*more, *last]
+            edits.append((piece.start, piece.end, text if with_more is None else with_more))
         out = spliced(self.data, edits)
-        added = [item for item in items[len(self.items) :] if item is not None]
-        for item in added:
+        for item in last:
             mark = ["---"] if out.strip() else []
             out += self.lines([*mark, *block(item, 0, Style())]).encode()
         return out
+
+    def _with_documents(self, more: Sequence[Any], text: bytes, *, first: bool) -> bytes | None:
+        """The text of a document with others before it; None where a directive or a mark of another form is in the way."""
+        mark = "---" + self.newline
+        at = head_end(text)
+        if text[at:].startswith(b"---"):
+            tail = ""
+        elif first and not text[at:].startswith((b"%", b"...")):
+            at, tail = 0, mark
+        else:
+            return None
+        new = "".join(mark + self.lines(block(item, 0, Style())) for item in more)
+        return text[:at] + (new.removeprefix(mark) if first and at == 0 else new).encode() + tail.encode() + text[at:]
 
     def document(self, item: int, new: Any) -> bytes:
         """The text of one document with this item, which is not None, and with all that stands around it."""
@@ -301,9 +322,10 @@ class ListText(Text):
                     break
         return 0, 0
 
-    def write(self, items: Sequence[Any], results: Sequence[Any] = ()) -> bytes:
+    def write(self, items: Sequence[Any], results: Sequence[Any] = (), before: Sequence[int] = ()) -> bytes:
         """The list with these items: those that are the ones read leave as they came, changed ones with their changes spliced
-        in, further ones come last; None leaves its item out. `results`, where there are any, replace those of the input.
+        in, further ones come last, or where `before` says (see `order`); None leaves its item out. `results`, where there are
+        any, replace those of the input.
         """
         from krm_fn.yamlio.listedit import ListEdit
         from krm_fn.yamlio.rewrite import has_own_texts, rewritten
@@ -311,11 +333,11 @@ class ListText(Text):
         kept = list(items)
         if self.top is None:
             comments = self.data if self.data.strip() else b""  # blanks would indent the first line
-            return comments + rewritten(self, kept, results, None)
+            return comments + rewritten(self, kept, results, None, before)
         touched = {i for i, old in enumerate(self.items) if _differs(old, kept[i] if i < len(kept) else None)}
-        added = [item for item in kept[len(self.items) :] if item is not None]
+        inserted, added = parted(kept[len(self.items) :], before, len(self.items))
         loose = self.top.form == "loose"
-        if loose and not (touched or added or results):
+        if loose and not (touched or added or inserted or results):
             return self.data
         gone = {i for i in touched if i >= len(kept) or kept[i] is None}
         changed = None
@@ -324,10 +346,11 @@ class ListText(Text):
                 changed, entangled = self._changed(kept, touched - gone, gone)
                 loose = loose or entangled
             if not loose and changed is not None:
-                return ListEdit(self, kept, gone, changed, added).run(list(results))
+                ordered = in_order(kept, before, len(self.items))
+                return ListEdit(self, ordered, gone, changed, added, inserted=inserted).run(list(results))
         except Unspliceable:
             pass
-        return rewritten(self, kept, results, changed)
+        return rewritten(self, kept, results, changed, before)
 
     def _changed(self, items: list[Any], numbers: set[int], gone: set[int]) -> tuple[dict[int, bytes], bool]:
         """The new texts of the items with these numbers, and of those that alias what changes; whether what is no item does.
@@ -373,6 +396,16 @@ class ListText(Text):
         from krm_fn.yamlio.documents import read_piece
 
         return read_piece(text, first_entry=self.pieces[item].form == ENTRY, anchors=self.outer.get(item), memo=self.memo)[1]
+
+
+def head_end(text: bytes) -> int:
+    """Where the comments and empty lines at the start of a text end."""
+    at = 0
+    for line in text.splitlines(keepends=True):
+        if line.lstrip()[:1] not in (b"", b"#"):
+            break
+        at += len(line)
+    return at
 
 
 def _differs(old: Any, new: Any) -> bool:

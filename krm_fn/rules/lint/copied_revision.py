@@ -40,8 +40,9 @@ Example:
 from __future__ import annotations
 
 from krm_fn.paths import as_list, get
-from krm_fn.resource import labels_of, metadata, ref_of
+from krm_fn.resource import metadata, ref_of
 from krm_fn.rules import Hit, also, rule
+from krm_fn.storing import VERSION, VERSION_LABEL, is_current
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,9 +51,6 @@ if TYPE_CHECKING:
     from krm_fn.facts import BundleFacts
     from krm_fn.paths import Path
     from krm_fn.resource import Object
-
-VERSION_LABEL = "instancetype.kubevirt.io/object-version"
-PRESENT_VERSION = "v1beta1"
 
 
 @rule(severity="warning", since=(1, 5), upstream="pkg/instancetype/upgrade/handler.go:Upgrade")
@@ -82,6 +80,6 @@ def _mark(revision: Object) -> tuple[str, Path]:
     owner = next(iter(as_list(metadata(revision).get("ownerReferences"))), None)
     if owner is not None:
         return "is owned by an object of a cluster, and is deleted where that is not", ("metadata", "ownerReferences")
-    if labels_of(revision).get(VERSION_LABEL) != PRESENT_VERSION:
-        return f"lacks the label {VERSION_LABEL}: {PRESENT_VERSION}, so that KubeVirt replaces and deletes it", ("metadata",)
+    if not is_current(revision):
+        return f"lacks the label {VERSION_LABEL}: {VERSION}, so that KubeVirt replaces and deletes it", ("metadata",)
     return "", ()

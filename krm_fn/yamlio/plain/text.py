@@ -83,9 +83,9 @@ class PlainList(ListText):
 
         return super().parse(text, self.pieces[item]) if self.layouts[item] == ODD else tree(text)
 
-    def write(self, items: Sequence[Any], results: Sequence[Any] = ()) -> bytes:
+    def write(self, items: Sequence[Any], results: Sequence[Any] = (), before: Sequence[int] = ()) -> bytes:
         if results or len(items) != len(self.items) or any(item is None for item in items):
-            return super().write(items, results)
+            return super().write(items, results, before)
         edits = []
         for number, (old, new) in enumerate(zip(self.items, items, strict=True)):
             if new is not old and not same(new, old):

@@ -1,0 +1,30 @@
+"""Items that were added to others, and the order in which all of them are to stand.
+
+Added items come last. `before` has for the first of them the numbers of the items that they have to precede; the others stay.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+
+def in_order(items: Sequence[Any], before: Sequence[int], kept: int | None = None) -> list[Any]:
+    """The items with each added one before the item that it has to precede.
+
+    `kept` is the number of those that were not added; without it, `before` is of all that were.
+    """
+    kept = min(len(items), len(items) - len(before) if kept is None else kept)
+    inserted, last = parted(items[kept:], before, kept)
+    return [*(each for number in range(kept) for each in (*inserted.get(number, ()), items[number])), *last]
+
+
+def parted(added: Sequence[Any], before: Sequence[int], kept: int) -> tuple[dict[int, list[Any]], list[Any]]:
+    """The added items by the number of the item that they precede, and those that come last. None is left out."""
+    inserted: dict[int, list[Any]] = {}
+    for item, number in zip(added, before, strict=False):
+        if item is not None:
+            inserted.setdefault(min(number, kept), []).append(item)
+    return inserted, [*inserted.pop(kept, []), *(item for item in added[len(before) :] if item is not None)]
