@@ -37,7 +37,7 @@ METADATA_DROPPED = ("labels", "annotations", "finalizers", "ownerReferences", "m
 # The longest name of an object, and the longest value of a label, that the API server takes.
 LONGEST_NAME, LONGEST_LABEL = 253, 63
 # What becomes of a matcher, in the controller's order: it has a revision; the VM's status keeps its object from being stored;
-# its object is stored; its older revision is stored anew.
+# its object is stored; its older revision is stored again.
 PINNED, STATUS, NEW, OLDER = range(4)
 
 
@@ -59,7 +59,7 @@ class Store:
         self._release = facts.release
         self._present: dict[tuple[str, str], Object] = {}
         self._entries: dict[tuple[str, str], Entry] = {}
-        self._replaced: dict[int, VmFacts] = {}  # by the id of an older revision, the VM that it is stored anew for
+        self._replaced: dict[int, VmFacts] = {}  # by the id of an older revision, the VM that it is stored again for
         self.storing: list[Storing] = []
         self.unstored: list[Unstored] = []
         for entry in facts.bundle.of_kind(KIND, "apps"):
@@ -128,8 +128,8 @@ class Store:
         entry = self._entries[effective_namespace(half.older), name_of(half.older)]
         if isinstance(payload, str):
             return half.unstored("unreadable", name_of(half.older), entry)
-        anew = upgraded(half.older, half.matcher, kind=payload.kind, spec=payload.spec)
-        name = name_of(revision_of(anew, owner=half.vm.entry.obj))
+        again = upgraded(half.older, half.matcher, kind=payload.kind, spec=payload.spec)
+        name = name_of(revision_of(again, owner=half.vm.entry.obj))
         return half.unstored("no-label", name, entry) if name == name_of(half.older) else half.unstored("status")
 
     def _stored(self, half: Half, data: Object) -> Storing | Unstored | None:

@@ -7,10 +7,14 @@ import json
 import pytest
 from functions import instancetype, vm
 
+from krm_fn import core
 from krm_fn.argocd import build, drift, manifests, parameters
+from krm_fn.cli.argocd import printed
 from krm_fn.config import Config
 from krm_fn.errors import ConfigError, InputError
 from krm_fn.releases import parse
+from krm_fn.sources import of_bytes
+from krm_fn.yamlio import read_stream
 
 LOCAL = "config.kubernetes.io/local-config"
 
@@ -286,3 +290,22 @@ def test_a_program_that_is_not_there_is_named(tmp_path, file, told):
     (tmp_path / file).write_text("name: x\n")
     with pytest.raises(InputError, match=told):
         command(tmp_path, PATH="")
+
+
+def test_a_revision_is_generated_before_its_vm_though_what_only_tools_read_stays_here():
+    items = [
+        config_map(**{LOCAL: "true"}),
+        vm("first"),
+        config_map(**{LOCAL: "true"}),
+        instancetype(),
+        vm(instancetype="small"),
+    ]
+    found = of_bytes("".join(f"---\n{json.dumps(item)}\n" for item in items).encode())
+    outcome = core.render(found.items, Config(mode="snapshot", catalogue="none"))
+    written = read_stream(printed(found, outcome, notes=False)).items
+    assert [item["kind"] for item in written] == [
+        "VirtualMachine",
+        "VirtualMachineInstancetype",
+        "ControllerRevision",
+        "VirtualMachine",
+    ]

@@ -158,7 +158,7 @@ ALPHA = {
 
 
 @pytest.mark.parametrize("release", ["1.4", "1.6"])
-def test_an_older_revision_is_stored_anew_and_the_vm_points_there(release):
+def test_an_older_revision_is_stored_again_and_the_vm_points_there(release):
     old = revision("old", ALPHA, version="")
     left, results = snapshot(old, pinned_to("old"), kubevirtVersion=release)
     kept, made = of_kind(left, "ControllerRevision")
@@ -270,7 +270,7 @@ def test_an_older_revision_that_the_status_names_and_kubevirt_cannot_upgrade_is_
     assert told(results) == [("failed-snapshot", "error", "web", "spec.instancetype")]
 
 
-def test_an_older_revision_is_stored_anew_for_one_vm_and_is_missing_for_the_next_as_in_a_cluster():
+def test_an_older_revision_is_stored_again_for_one_vm_and_is_missing_for_the_next_as_in_a_cluster():
     items = [revision("old", ALPHA, version=""), pinned_to("old"), {**pinned_to("old"), "metadata": {"name": "other"}}]
     left, results = snapshot(*items, kubevirtVersion="1.6")
     assert [pins(machine)[0] for machine in of_kind(left, "VirtualMachine")] == ["web-small-v1beta1-u-1-3", "old"]
@@ -369,6 +369,20 @@ def test_a_revision_stands_before_the_list_that_holds_the_vm():
     held = {"apiVersion": "v1", "kind": "List", "items": [vm("web", instancetype="small")]}
     left, _ = snapshot(instancetype(), held)
     assert [item["kind"] for item in left] == ["VirtualMachineInstancetype", "ControllerRevision", "List"]
+
+
+def test_the_template_of_a_pool_is_pinned_to_a_revision_with_the_pools_name():
+    pool = {
+        "apiVersion": "pool.kubevirt.io/v1beta1",
+        "kind": "VirtualMachinePool",
+        "metadata": {"name": "farm", "namespace": "a"},
+        "spec": {"virtualMachineTemplate": {"spec": vm(instancetype="small")["spec"]}},
+    }
+    left, _ = snapshot(instancetype(namespace="a"), pool)
+    _, made, machines = left
+    assert made["metadata"]["name"].startswith("farm-small-v1beta1-")
+    assert made["metadata"]["namespace"] == "a"
+    assert pins(machines["spec"]["virtualMachineTemplate"]) == [made["metadata"]["name"], None]
 
 
 LIST = """\

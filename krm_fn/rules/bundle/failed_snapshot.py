@@ -69,7 +69,7 @@ def _name_taken(each: Unstored) -> str:
 
 def _no_label(each: Unstored) -> str:
     holder = str(ref_of(each.entry.obj)) if each.entry else f"ControllerRevision {each.name}"
-    why = f"lacks the label {VERSION_LABEL}: {VERSION}, and KubeVirt can't store it anew, because the new name is the same"
+    why = f"lacks the label {VERSION_LABEL}: {VERSION}, and KubeVirt can't store it again, because the new name is the same"
     is_current = each.entry is not None and get(each.entry.obj, ("data", "apiVersion")) == API_VERSION
     return f"{holder} {why}; {'add the label' if is_current else 'name a copy of it that has another name'}"
 
@@ -86,7 +86,7 @@ def _label_too_long(each: Unstored) -> str:
 
 def _replaced(each: Unstored) -> str:
     other = str(ref_of(each.other.entry.obj)) if each.other else "another VM"
-    why = f"KubeVirt stores {each.found.revision}, which is of an older form, anew for {other}, and deletes it"
+    why = f"KubeVirt stores {each.found.revision}, which is of an older form, again for {other}, and deletes it"
     return f"{why}, so that this VM would not find it; give this VM a copy of its own"
 
 
