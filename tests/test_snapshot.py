@@ -258,7 +258,8 @@ def test_beside_a_reference_of_the_status_that_leads_nowhere_nothing_is_stored_a
 def test_to_1_4_a_reference_of_the_status_counts_for_nothing():
     given = in_status(vm(instancetype="small"), instancetype="")
     left, results = snapshot(instancetype(), given, kubevirtVersion="1.4")
-    assert (len(of_kind(left, "ControllerRevision")), results) == (1, [])
+    assert len(of_kind(left, "ControllerRevision")) == 1
+    assert "failed-snapshot" not in [result["tags"]["rule"] for result in results]
 
 
 @pytest.mark.parametrize("release", ["1.6", "1.7"])

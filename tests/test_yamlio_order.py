@@ -66,3 +66,16 @@ def test_items_that_change_or_go_take_nothing_along():
     listing = read_resource_list(b"kind: ResourceList\nitems:\n- a: 1 # one\n- null\n- b: 2\n")
     left = listing.write([{"a": 3}, None, {"b": 2}, NEW, {"m": 1}], [{"message": "m"}], (0, 2))
     assert left == b"kind: ResourceList\nitems:\n- new: 1\n- a: 3 # one\n- m: 1\n- b: 2\nresults:\n- message: m\n"
+
+
+def test_a_list_that_is_written_again_as_a_whole_has_the_item_in_its_place():
+    text = b"? kind\n: ResourceList\nitems:\n- a: 1 # one\n- b: 2 # two\n"
+    listing = read_resource_list(text)
+    written = listing.write([*listing.items, NEW], before=(1,))
+    assert read_resource_list(written).items == [{"a": 1}, NEW, {"b": 2}]
+    assert written.index(b"# one") < written.index(b"new: 1") < written.index(b"# two")
+
+
+def test_a_list_behind_a_merge_has_the_item_in_its_place():
+    listing = read_resource_list(b"kind: ResourceList\n<<: {items: [{a: 1}, {b: 2}]}\n")
+    assert read_resource_list(listing.write([*listing.items, NEW], before=(0,))).items == [NEW, {"a": 1}, {"b": 2}]

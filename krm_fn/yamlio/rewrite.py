@@ -35,7 +35,8 @@ def rewritten(
 ) -> bytes:
     """The list with these items and results, its keys in the input's order.
 
-    `places` has the numbers of the items that added ones precede, as `before` in `order`; `changed` has the new texts of items by number, None where an item has none; then all items get new text.
+    `places` has the numbers of the items that added ones precede, as `before` in `order`. `changed` has the new texts of items
+    by number, None where an item has none; then all items get new text.
     """
     head = {key: value for key, value in (text.head if text.top else HEAD).items() if not (results and key == "results")}
     before = {key: value for key, value in head.items() if key not in LAST}
