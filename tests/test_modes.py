@@ -82,7 +82,7 @@ def test_provenance_names_what_a_vm_was_rendered_from():
 def test_snapshot_stores_what_is_referred_to_and_points_the_matcher_at_it():
     stored = instancetype(uid="11111111-2222-3333-4444-555555555555", generation=3, namespace="a", labels={"x": "y"})
     given = vm(instancetype="small", namespace="a", uid="66666666-2222-3333-4444-555555555555")
-    (_, left, revision), _ = run(stored, given, mode="snapshot")
+    (_, revision, left), _ = run(stored, given, mode="snapshot")
     name = "web-small-v1beta1-11111111-2222-3333-4444-555555555555-3"
     assert left["spec"]["instancetype"] == {"kind": "VirtualMachineInstancetype", "name": "small", "revisionName": name}
     assert revision == {
@@ -168,7 +168,7 @@ def test_without_a_uid_the_content_decides_the_name():
     again, _ = run(instancetype(), vm(instancetype="small"), mode="snapshot")
     other, _ = run(instancetype(cpu=4), vm(instancetype="small"), mode="snapshot")
     assert first == again
-    assert first[2]["metadata"]["name"] != other[2]["metadata"]["name"]
+    assert first[1]["metadata"]["name"] != other[1]["metadata"]["name"]
 
 
 def test_a_snapshot_of_a_snapshot_adds_nothing():
@@ -179,14 +179,14 @@ def test_a_snapshot_of_a_snapshot_adds_nothing():
 
 def test_a_snapshotted_vm_renders_as_before_after_the_instancetype_changed_or_went():
     before, _ = run(instancetype(), vm(instancetype="small"))
-    (_, pinned, revision), _ = run(instancetype(), vm(instancetype="small"), mode="snapshot")
+    (_, revision, pinned), _ = run(instancetype(), vm(instancetype="small"), mode="snapshot")
     changed, _ = run(instancetype(cpu=8, memory="32Gi"), pinned, revision)
     gone, _ = run(pinned, revision)
     assert changed[1] == gone[0] == before[1]
 
 
 def test_a_vm_pinned_to_an_older_form_is_told_of_when_validating():
-    (_, pinned, revision), _ = run(instancetype(), vm(instancetype="small"), mode="snapshot")
+    (_, revision, pinned), _ = run(instancetype(), vm(instancetype="small"), mode="snapshot")
     _, results = run(instancetype(cpu=8), pinned, revision, mode="validate")
     assert told(results) == [("outdated-revision", "warning", "web", "spec.instancetype.revisionName")]
 
@@ -197,7 +197,7 @@ def test_no_secret_of_an_older_form_is_told():
         given["spec"]["launchSecurity"] = {"sev": {"session": session}}
         return given
 
-    (_, pinned, revision), _ = run(guarded("older"), vm(instancetype="small"), mode="snapshot")
+    (_, revision, pinned), _ = run(guarded("older"), vm(instancetype="small"), mode="snapshot")
     _, results = run(guarded("newer"), pinned, revision, mode="validate")
     (message,) = [result["message"] for result in results if result["tags"]["rule"] == "outdated-revision"]
     assert "launchSecurity.sev.session (hidden), now (hidden)" in message
@@ -206,7 +206,7 @@ def test_no_secret_of_an_older_form_is_told():
 def test_a_snapshot_takes_the_catalogue_too():
     given = vm()
     given["spec"]["instancetype"] = {"name": "u1.medium"}
-    (left, revision), _ = run(given, mode="snapshot", catalogue="builtin")
+    (revision, left), _ = run(given, mode="snapshot", catalogue="builtin")
     assert left["spec"]["instancetype"]["revisionName"] == revision["metadata"]["name"]
     assert revision["data"]["spec"] == {"cpu": {"guest": 1}, "memory": {"guest": "4Gi"}}
     rendered, _ = run(left, revision)
