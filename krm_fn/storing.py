@@ -46,9 +46,10 @@ def plan(facts: BundleFacts) -> BundleFacts:
     if facts.cluster.expanding_policy(facts.release):
         return facts
     store = Store(facts)
-    for vm in facts.vms:
-        if vm.rendered is not None:  # else rendering it fails, before and after
-            store.take(vm)
+    halves = [store.halves(vm) for vm in facts.vms if vm.rendered is not None]  # else rendering it fails, before and after
+    users = claims([half for both in halves for half in both], facts)
+    for both in halves:
+        store.take(both, users)
     return facts.but(storing=tuple(store.storing), unstored=tuple(store.unstored))
 
 
@@ -59,7 +60,6 @@ class Store:
         self._release = facts.release
         self._present: dict[tuple[str, str], Object] = {}
         self._entries: dict[tuple[str, str], Entry] = {}
-        self._replaced: dict[int, VmFacts] = {}  # by the id of an older revision, the VM that it is stored again for
         self.storing: list[Storing] = []
         self.unstored: list[Unstored] = []
         for entry in facts.bundle.of_kind(KIND, "apps"):
@@ -67,11 +67,18 @@ class Store:
             self._present.setdefault(key, entry.obj)
             self._entries.setdefault(key, entry)
 
-    def take(self, vm: VmFacts) -> None:
-        """Plan for one VM. What is planned before something fails stays planned, as in a cluster."""
-        halves = [half for half in (self._half(vm, matcher) for matcher in MATCHERS) if half]
+    def halves(self, vm: VmFacts) -> list[Half]:
+        """What there is to do for the matchers of a VM."""
+        return [half for half in (self._half(vm, matcher) for matcher in MATCHERS) if half]
+
+    def take(self, halves: list[Half], users: dict[int, VmFacts]) -> None:
+        """Plan for one VM. What is planned before something fails stays planned, as in a cluster.
+
+        `users` has, by the id of each older revision, the VM that it is stored again for.
+        """
         done: list[Storing] = []
-        failed = [self._shared(half) for half in halves if id(half.older) in self._replaced]
+        others = [(half, users[id(half.older)]) for half in halves if half.older]
+        failed = [half.unstored("replaced", other=user) for half, user in others if user is not half.vm]
         for half in () if failed else sorted(halves, key=_stage):
             result = self._done(half)
             if isinstance(result, Unstored):
@@ -82,7 +89,7 @@ class Store:
                 done.append(result)
         self.unstored += failed
         if done:
-            self._keep(vm, done)
+            self._keep(halves[0].vm, done)
 
     def _keep(self, vm: VmFacts, done: list[Storing]) -> None:
         new = tuple(revision for each in done for revision in each.revisions)
@@ -103,9 +110,6 @@ class Store:
         held = self._present.get((effective_namespace(vm.entry.obj), text(get(vm.vm, _named_in_status(matcher)))))
         return half.but(stage=STATUS) if held is None or is_current(held) else half.but(stage=OLDER, older=held)
 
-    def _shared(self, half: Half) -> Unstored:
-        return half.unstored("replaced", other=self._replaced[id(half.older)])
-
     def _done(self, half: Half) -> Storing | Unstored | None:
         """What is to be done for one matcher, or why it can't be; None where nothing is."""
         found, owner = half.found, half.vm.entry.obj
@@ -117,10 +121,7 @@ class Store:
             return self._passed_over(half)
         if half.stage == PINNED:
             return half.pinned(found.revision.name, found.entry)
-        result = self._stored(half, upgraded(half.older, half.matcher, kind=found.ref.kind, spec=found.spec))
-        if isinstance(result, Storing):
-            self._replaced[id(half.older)] = half.vm
-        return result
+        return self._stored(half, upgraded(half.older, half.matcher, kind=found.ref.kind, spec=found.spec))
 
     def _passed_over(self, half: Half) -> Unstored:
         """Why nothing is stored beside an older revision that the VM's status names, though reading passes over it."""
@@ -173,6 +174,27 @@ class Half(Value):
         pins = ((field, name),) if get(self.vm.vm, ("spec", field, "revisionName")) != name else ()
         owned = (entry,) if entry and metadata(entry.obj).get("ownerReferences") else ()
         return Storing(vm=self.vm, pins=pins, owned=owned) if pins or owned else None
+
+
+def claims(halves: list[Half], facts: BundleFacts) -> dict[int, VmFacts]:
+    """By the id of each older revision that VMs name, the VM that it is stored again for. The cluster then deletes it.
+
+    In a cluster that is the VM that comes first. Here it is the one whose name the revision's name starts with, else the first
+    by name, whatever the order of the items is.
+    """
+    sharing: dict[int, list[Half]] = {}
+    for half in halves:
+        if half.older:
+            sharing.setdefault(id(half.older), []).append(half)
+    return {older: _first(users, facts) if len(users) > 1 else users[0].vm for older, users in sharing.items()}
+
+
+def _first(users: list[Half], facts: BundleFacts) -> VmFacts:
+    ordered = facts.bundle.ordered(half.vm.entry for half in users)
+    name = name_of(users[0].older)
+    fitting = [entry for entry in ordered if name.startswith(f"{name_of(entry.obj)}-")]
+    chosen = max(fitting, key=lambda entry: len(name_of(entry.obj))) if fitting else ordered[0]
+    return next(half.vm for half in users if half.vm.entry is chosen)
 
 
 def _stage(half: Half) -> int:

@@ -271,11 +271,19 @@ def test_an_older_revision_that_the_status_names_and_kubevirt_cannot_upgrade_is_
     assert told(results) == [("failed-snapshot", "error", "web", "spec.instancetype")]
 
 
+@pytest.mark.parametrize("turn", [1, -1])
+def test_a_shared_older_revision_is_stored_again_for_the_vm_whose_name_it_bears(turn):
+    name = "web-b-small-u-1-3"
+    machines = [{**pinned_to(name), "metadata": {"name": each}} for each in ("web", "web-b", "a")]
+    _, results = snapshot(*[revision(name, ALPHA, version=""), *machines][::turn], kubevirtVersion="1.6")
+    assert sorted(each["resourceRef"]["name"] for each in results) == ["a", "web"]
+
+
 def test_an_older_revision_is_stored_again_for_one_vm_and_is_missing_for_the_next_as_in_a_cluster():
-    items = [revision("old", ALPHA, version=""), pinned_to("old"), {**pinned_to("old"), "metadata": {"name": "other"}}]
+    items = [revision("old", ALPHA, version=""), pinned_to("old"), {**pinned_to("old"), "metadata": {"name": "xeno"}}]
     left, results = snapshot(*items, kubevirtVersion="1.6")
     assert [pins(machine)[0] for machine in of_kind(left, "VirtualMachine")] == ["web-small-v1beta1-u-1-3", "old"]
-    assert told(results) == [("failed-snapshot", "error", "other", "spec.instancetype")]
+    assert told(results) == [("failed-snapshot", "error", "xeno", "spec.instancetype")]
 
 
 # ---- owners
