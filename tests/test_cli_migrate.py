@@ -6,6 +6,13 @@ import pytest
 
 from krm_fn.cli import run
 
+VM = """\
+apiVersion: kubevirt.io/v1
+kind: VirtualMachine
+spec:
+  running: true
+  template: {spec: {domain: {devices: {}}}}
+"""
 POOL = """\
 # workers
 apiVersion: pool.kubevirt.io/v1alpha1
@@ -47,6 +54,27 @@ def test_in_place_writes_the_changed_files_alone(tmp_path, capfd):
     assert capfd.readouterr() == ("", f"kubevirt-render: note: {tmp_path}/a.yaml: written\n")
     assert (tmp_path / "a.yaml").read_text() == POOL.replace("v1alpha1", "v1beta1")
     assert (tmp_path / "b.yaml").read_text() == TODAY
+
+
+@pytest.mark.parametrize("newline", ["", "\n", "\r\n"])
+@pytest.mark.parametrize("last", ["name: w", "note: |\n    of two\n    lines", "note: >+2\n    folded", "note: {a: b}"])
+def test_a_file_ends_as_it_did(tmp_path, capfd, newline, last):
+    before = f"{VM.rstrip()}\nmetadata:\n  {last}{newline}".replace("\n", newline or "\n")
+    after = before.replace("running: true", "runStrategy: Always")
+    file = tmp_path / "a.yaml"
+    for text in (before, after):
+        file.write_bytes(text.encode())
+        assert run(["migrate", str(file)]) == 0
+        assert capfd.readouterr().out.encode() == after.encode()
+        assert run(["migrate", "--in-place", str(file)]) == 0
+        assert file.read_bytes() == after.encode()
+
+
+def test_a_comment_of_running_stays_with_run_strategy(tmp_path, capfd):
+    file = tmp_path / "a.yaml"
+    file.write_text(VM.replace("true", "true # at night, too"))
+    assert run(["migrate", str(file)]) == 0
+    assert capfd.readouterr().out == VM.replace("running: true", "runStrategy: Always # at night, too")
 
 
 def test_what_is_added_stands_in_the_file_that_changed(tmp_path, capfd):

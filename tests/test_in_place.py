@@ -59,6 +59,14 @@ def test_the_mode_stays(folder, mode):
     assert "sockets" in (folder / "web.yaml").read_text()
 
 
+def test_a_missing_final_newline_stays_missing(folder):
+    (folder / "web.yaml").write_text(VM.rstrip("\n"))
+    assert in_place(folder) == (0, "", "")
+    rendered = (folder / "web.yaml").read_text()
+    assert "sockets" in rendered
+    assert not rendered.endswith("\n")
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
 def test_the_owner_stays(folder):
     os.chown(folder / "web.yaml", 1234, 4321)

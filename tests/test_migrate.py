@@ -12,7 +12,7 @@ import pytest
 from krm_fn import core, releases, results, yamlio
 from krm_fn.bundle import Bundle
 from krm_fn.config import Config
-from krm_fn.migrate import migrate
+from krm_fn.migrate import RENAMED_KEYS, migrate
 from krm_fn.migrate.rewrites import REWRITES
 from krm_fn.paths import put
 from krm_fn.rules.migration.migration_to_review import WORDINGS as TO_REVIEW
@@ -32,6 +32,7 @@ def migrated(data, release):
     """The text and the lines of findings of a migration."""
     text = yamlio.read_stream(data, file="input.yaml")
     places = [("input.yaml", number) for number in range(len(text.items))]
+    text.successors = RENAMED_KEYS
     items, findings = migrate(text.items, release, places=places)
     return text.write(items), [results.line(finding) for finding in findings]
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from krm_fn import paths
-from krm_fn.yamlio import read_resource_list
+from krm_fn.yamlio import read_resource_list, read_stream
 
 CASES = sorted((Path(__file__).resolve().parents[1] / "fixtures/yaml/splice").iterdir())
 
@@ -36,3 +36,42 @@ def test_a_change_leaves_as_its_golden_file_says(case: Path) -> None:
     written = text.write(items, change.get("results", []))
     assert written == (case / "expected").read_bytes()
     assert read_resource_list(written).items == [item for item in items if item is not None]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("a: 1\nold: 2 # why\nb: 3\n", "a: 1\nnew: 2 # why\nb: 3\n"),
+        ("old: 2\nb: 3\n", "new: 2\nb: 3\n"),
+        ("b: 3\n# above\nold: 2", "b: 3\n# above\nnew: 2\n"),
+        ("'old': 2\r\nb: 3\r\n", "new: 2\r\nb: 3\r\n"),
+        ("{b: 3, old: 2}\n", "{b: 3, new: 2}\n"),
+        ('{"old": 2, "b": 3}\n', '{"new": 2, "b": 3}\n'),
+        ("older: 2\nb: 3\n", "new: 2\nb: 3\n"),  # by way of `old`
+        ("&key old: 2\nb: *key\n", "new: 2\nb: old\n"),
+        ("? old\n: 2\nb: 3\n", "? new\n: 2\nb: 3\n"),
+    ],
+)
+def test_a_key_stands_in_the_place_of_the_one_it_succeeds(before: str, after: str) -> None:
+    text = read_stream(before.encode())
+    text.successors = {"older": "old", "old": "new"}
+    (old,) = text.items
+    new = {key: value for key, value in old.items() if key not in ("old", "older")} | {"new": 2}
+    assert text.write([new]).decode() == after
+
+
+@pytest.mark.parametrize(
+    ("before", "new", "after"),
+    [
+        ("a: 1\nold: 2\n", {"a": 1}, "a: 1\n"),  # it goes without a successor
+        ("a: 1\nold: 2\n", {"a": 1, "old": 2, "new": 3}, "a: 1\nold: 2\nnew: 3\n"),  # it stays
+        ("old: 2\nnew: 3\n", {"new": 4}, "new: 4\n"),  # the successor has a place of its own
+        ("old: 2\nolder: 3\nb: 1\n", {"b": 1, "new": 3}, "new: 3\nb: 1\n"),  # the first one gives its place
+        ("old: {c: 1} # c\n", {"new": {"c": 2, "d": 3}}, "new: {c: 2, d: 3} # c\n"),
+        ("old:\n  c: 1 # c\n", {"new": "c"}, "new: c\n"),
+    ],
+)
+def test_only_a_key_that_goes_gives_its_place_to_one_that_is_new(before: str, new: dict[str, Any], after: str) -> None:
+    text = read_stream(before.encode())
+    text.successors = {"older": "old", "old": "new"}
+    assert text.write([new]).decode() == after

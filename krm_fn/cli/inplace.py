@@ -10,6 +10,7 @@ from krm_fn.cli.replacing import replacing
 from krm_fn.errors import InputError
 from krm_fn.sources import unwatched
 from krm_fn.yamlio import ListText
+from krm_fn.yamlio.documents import ended_as
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,5 +62,7 @@ def _text(source: Source, items: Sequence[Any], more: dict[int, list[Any]], last
     everything += last
     mark = BOM_UTF8 if source.data.startswith(BOM_UTF8) else b""  # reading leaves it out
     if isinstance(source.text, ListText):
-        return mark + source.text.write(everything, source.text.head.get("results") or [], before)
-    return mark + source.text.write(everything, before)
+        text = source.text.write(everything, source.text.head.get("results") or [], before)
+    else:
+        text = source.text.write(everything, before)
+    return mark + ended_as(source.data, text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,6 +17,11 @@ from krm_fn.console import file_name, write_out
 from krm_fn.core import Outcome
 from krm_fn.errors import UsageError
 from krm_fn.results import report
+from krm_fn.yamlio import ListText
+from krm_fn.yamlio.documents import ended_as
+
+if TYPE_CHECKING:
+    from krm_fn.sources import Sources
 
 
 @click.command()
@@ -51,6 +57,8 @@ def migrate(
     with bar.at("Migrating"):
         items, findings = migration.migrate(found.items, settings.release, places=found.places)
     findings = results.ordered([*passed_over(found.unread, {}, settings.release), *findings])
+    for source in found.sources:
+        source.text.successors = migration.RENAMED_KEYS
     report(Places(found).located(findings), sys.stderr)
     code, outcome = results.exit_code(findings, settings.fail_on), Outcome(items=items, findings=findings)
     if in_place:
@@ -59,5 +67,13 @@ def migrate(
         for file in files if verbose else ():
             options.note(f"{file_name(file)}: written")
     elif not code:
-        write_out(outputs.to_yaml(found, outcome, bar.watch))
+        write_out(_ended_as_it_came(found, outcome, outputs.to_yaml(found, outcome, bar.watch)))
     return code
+
+
+def _ended_as_it_came(found: Sources, outcome: Outcome, out: bytes) -> bytes:
+    """The output without a final line break where the text that comes last has none."""
+    last = next((source for source in reversed(found.sources) if source.objects), None)
+    if last is None or isinstance(last.text, ListText) or outputs.appended(found, outcome):
+        return out
+    return ended_as(last.data, out)

@@ -2,13 +2,17 @@
 
 Every rewriting is a row of `rewrites.REWRITES`, in the order in which they are carried out on one object; presets, which
 concern several objects at once, come last. What can't be carried over becomes a finding. Migrating twice changes nothing more.
+A text that is written with `RENAMED_KEYS` as its `successors` keeps the lines and comments of keys that are renamed.
 """
 
 from __future__ import annotations
 
 from krm_fn import results, rules
 from krm_fn.bundle import Bundle
+from krm_fn.migrate import forms
 from krm_fn.migrate.facts import MigrationFacts
+from krm_fn.migrate.firmware import CHOICE
+from krm_fn.migrate.flavors import MATCHER
 from krm_fn.migrate.presets import migrate_presets
 from krm_fn.migrate.rewrites import rewritten
 from krm_fn.migrate.work import Work
@@ -22,7 +26,9 @@ if TYPE_CHECKING:
     from krm_fn.findings import Finding
     from krm_fn.releases import Release
 
-__all__ = ["migrate"]
+__all__ = ["RENAMED_KEYS", "migrate"]
+
+RENAMED_KEYS = {**forms.CAPITALS, **forms.RUNNING, **forms.DISKS, **forms.VOLUMES, **forms.EXCLUSION, **MATCHER, **CHOICE}
 
 
 def migrate(

@@ -5,7 +5,7 @@ upstream: pkg/instancetype/preference/apply/firmware.go:applyFirmwarePreferences
 
 from __future__ import annotations
 
-from krm_fn.migrate.forms import with_value
+from krm_fn.migrate.forms import renamed, with_value
 from krm_fn.paths import as_map, get, is_set
 from krm_fn.removed import template_path
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 FIRMWARE: Path = ("spec", "firmware")
 OLD = ("preferredUseEfi", "preferredUseSecureBoot")
+CHOICE = {"preferredUseEfi": "preferredEfi"}
 EFI: Path = ("spec", "domain", "firmware", "bootloader", "efi")
 
 
@@ -34,12 +35,12 @@ def choose_efi(obj: Object, entry: Entry, work: Work) -> Object:
     if unexpressed:
         work.leave(entry, "secure-boot", (*FIRMWARE, "preferredUseSecureBoot"), current=secure)
         return obj
-    kept = {key: value for key, value in written.items() if key not in OLD}
     if is_set(secure):
         work.leave(entry, "secure-boot-chosen", (*FIRMWARE, "preferredUseSecureBoot"), current=secure)
+    new = written
     if chooses and not is_set(efi):
-        kept["preferredEfi"] = {"secureBoot": secure} if is_set(secure) else {}
-    return with_value(obj, FIRMWARE, kept)
+        new = {**renamed(written, CHOICE), "preferredEfi": {"secureBoot": secure} if is_set(secure) else {}}
+    return with_value(obj, FIRMWARE, {key: value for key, value in new.items() if key not in OLD})
 
 
 def _chooses_efi(user: User) -> bool:

@@ -7,7 +7,7 @@ VMs that refer to it.
 from __future__ import annotations
 
 from krm_fn.expand import apply
-from krm_fn.migrate.forms import HELD, with_value
+from krm_fn.migrate.forms import HELD, renamed, with_value
 from krm_fn.paths import as_map, copy, get
 from krm_fn.resolve import INSTANCETYPE
 from krm_fn.resolve.flavors import FLAVOR
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from krm_fn.resource import Object
 
 GUEST = ("memory", "guest")
+MATCHER = {"flavor": "instancetype"}
 
 
 def hold_flavor(obj: Object, entry: Entry, work: Work) -> Object:
@@ -75,7 +76,7 @@ def _referring(spec: Object) -> Object:
     kind = FLAVOR.kind_named(text(flavor.get("kind")))
     named = {**flavor, "kind": dict(zip(FLAVOR.kinds, INSTANCETYPE.kinds, strict=True))[kind]} if "kind" in flavor else flavor
     matcher = {key: value for key, value in named.items() if key != "profile"}
-    return {"instancetype" if key == "flavor" else key: matcher if key == "flavor" else value for key, value in spec.items()}
+    return renamed({**spec, "flavor": matcher}, MATCHER)
 
 
 def _tell_conflicts(obj: Object, user: User, found: Found, work: Work) -> None:

@@ -21,7 +21,12 @@ if TYPE_CHECKING:
 
 HELD: Object = {}  # told apart by identity
 
+# Keys that were renamed: what stands at an old one now stands at the new one.
 CAPITALS = {"Running": "running", "Template": "template"}
+RUNNING = {"running": "runStrategy"}
+DISKS = {"volumeName": "name"}
+VOLUMES = {"registryDisk": "containerDisk"}
+EXCLUSION = {FIRST_EXCLUDE: EXCLUDE}
 TOPOLOGY: Path = ("spec", "cpu", "preferredCPUTopology")
 
 
@@ -63,7 +68,7 @@ def set_run_strategy(obj: Object, entry: Entry, work: Work) -> Object:
     if not isinstance(running, bool) or spec.get("runStrategy") is not None:
         work.leave(entry, "running", (*path, "spec", "running"), current=running, strategy=spec.get("runStrategy"))
         return obj
-    new = renamed({key: value for key, value in spec.items() if key != "runStrategy"}, {"running": "runStrategy"})
+    new = renamed({key: value for key, value in spec.items() if key != "runStrategy"}, RUNNING)
     return with_value(obj, (*path, "spec"), {**new, "runStrategy": "Always" if running else "Halted"})
 
 
@@ -89,13 +94,14 @@ def _matched(disk: Any) -> Any:
     volume = get(disk, ("volumeName",))
     if not volume or not isinstance(volume, str):
         return disk
-    return {"name": volume, **{key: value for key, value in disk.items() if key not in ("name", "volumeName")}}
+    named = {key: value for key, value in disk.items() if key != "volumeName"} if "name" in disk else renamed(disk, DISKS)
+    return {**named, "name": volume}
 
 
 def rename_volumes(obj: Object, _entry: Entry, _work: Work) -> Object:
     path = (*(template_path(obj) or ()), "spec", "volumes")
     volumes = as_list(get(obj, path))
-    new = [renamed(volume, {"registryDisk": "containerDisk"}) if isinstance(volume, dict) else volume for volume in volumes]
+    new = [renamed(volume, VOLUMES) if isinstance(volume, dict) else volume for volume in volumes]
     changed = any(one is not other for one, other in zip(new, volumes, strict=True))
     return with_value(obj, path, new) if changed else obj
 
@@ -106,7 +112,7 @@ def rename_exclusion(obj: Object, _entry: Entry, _work: Work) -> Object:
     notes = get(obj, path)
     if obj.get("apiVersion") != FIRST_API_VERSION or not isinstance(notes, dict):
         return obj
-    return with_value(obj, path, renamed(notes, {FIRST_EXCLUDE: EXCLUDE}))
+    return with_value(obj, path, renamed(notes, EXCLUSION))
 
 
 def unset_idle_preferences(obj: Object, _entry: Entry, _work: Work) -> Object:

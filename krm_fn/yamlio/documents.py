@@ -140,6 +140,20 @@ def closed(data: bytes) -> bytes:
     return "\n".join([text[:at] + kept, *rest]).encode()
 
 
+def ended_as(data: bytes, out: bytes) -> bytes:
+    """`out` without its final line break where the input `data` has none; what `closed` changed for that is as it was.
+
+    A block of text that is new at the end keeps its line break.
+    """
+    if data.endswith((b"\n", b"\r", *RARE_BREAK_BYTES)) or not data.strip():
+        return out
+    bare, made = out.removesuffix(newline_of(data).encode()), closed(data)
+    if made != data:
+        start = next(at for at, byte in enumerate(data) if made[at] != byte)
+        return bare.removesuffix(made[start:]) + data[start:] if bare.endswith(data[start - 1 : start] + made[start:]) else out
+    return bare if closed(bare) == bare else out
+
+
 def read_single(text: str) -> Any:
     """The value of a text's only document, None where there is none.
 

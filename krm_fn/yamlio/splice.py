@@ -10,17 +10,18 @@ from __future__ import annotations
 from krm_fn.errors import InputError
 from krm_fn.yamlio.compare import aligned, changes, same
 from krm_fn.yamlio.edits import DASH, FLOW, KEY, ROOT, Edits, Holder
+from krm_fn.yamlio.emit import scalar_text
 from krm_fn.yamlio.layout import Unspliceable, line_start
 from krm_fn.yamlio.nodes import ALIAS, MAP, SEQ
 from krm_fn.yamlio.styles import has_quoted_keys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from typing import Any
 
     from krm_fn.paths import Path
-    from krm_fn.yamlio.nodes import Node
+    from krm_fn.yamlio.nodes import Entry, Node
 
 BREAKS = ("\n", "\r")
 
@@ -36,11 +37,13 @@ def respell(
     json: bool = False,
     inside: bool = False,
     expand: bool = False,
+    successors: Mapping[str, str] | None = None,
 ) -> str:
     """The text of `old` changed so that it reads as `new`.
 
     `parse` gives the tree of a text, `read` its value or an InputError. `json` is for a text that shows no style of its own,
-    `inside` for one out of brackets; with `expand`, no alias stays.
+    `inside` for one out of brackets; with `expand`, no alias stays. `successors` names keys
+    that take the place, and the comments, of others in the same map.
     Raises: Unspliceable where not even the whole value written anew reads back, which no legal text is known to do.
     """
     root = parse(text)
@@ -48,6 +51,7 @@ def respell(
         if expand and not expanding:
             continue
         splicer = Splicer(text, root, newline, targets, json=json, inside=inside, expand=expanding)
+        splicer.successors = successors or {}
         try:
             edited = splicer.run(old, new)
             if splicer.simple or (_ends_alike(text, edited) and same(read(edited), new)):
@@ -83,6 +87,7 @@ class Splicer(Edits):
     ) -> None:
         super().__init__(text, root, newline, json=json, inside=inside)
         self.targets, self.expand = targets, expand
+        self.successors: Mapping[str, str] = {}
         self.waiting: list[tuple[Node, Holder, Any, Any, Path, bool]] = []
 
     def run(self, old: Any, new: Any) -> str:
@@ -117,7 +122,8 @@ class Splicer(Edits):
                 self.replace(node, holder, new)
 
     def change_map(self, node: Node, holder: Holder, old: dict[str, Any], new: dict[str, Any], path: Path) -> None:
-        gone, entries = old.keys() - new.keys(), node.entries
+        old, entries = self.rename_keys(node, old, new) if self.successors else (old, node.entries)
+        gone = old.keys() - new.keys()
         if not gone <= entries.keys() or (gone and gone >= entries.keys()):
             self.replace(node, holder, new)  # a merge gave a key that goes, or nothing stays
             return
@@ -141,6 +147,30 @@ class Splicer(Edits):
             self.delete(node, children, {i for i, key in enumerate(entries) if key in gone})
         if added:
             self.add_keys(node, added)
+
+    def rename_keys(self, node: Node, old: dict[str, Any], new: dict[str, Any]) -> tuple[dict[str, Any], dict[Any, Entry]]:
+        """The old map and its entries under the names of their successors, where these are new; and the edits of the keys."""
+        names: dict[str, str] = {}
+        for key in old:
+            name = self.successor(key, new)
+            if key in node.entries and key not in new and name not in (*old, *names.values()):
+                names[key] = name
+                start, end, _ = node.entries[key]
+                self.simple = False
+                self.edit(start, end, scalar_text(name, flow=node.flow, json=node.flow and self.json))
+        return (
+            {names.get(key, key): value for key, value in old.items()},
+            {names.get(key, key): entry for key, entry in node.entries.items()},
+        )
+
+    def successor(self, key: str, new: dict[str, Any]) -> str:
+        """The first name in the chain of a key's successors that the new map has; the key itself where there is none."""
+        name = key
+        while name in self.successors:
+            name = self.successors[name]
+            if name in new:
+                return name
+        return key
 
     def change_list(self, node: Node, holder: Holder, old: list[Any], new: list[Any], path: Path) -> None:
         pairs = aligned(old, new)

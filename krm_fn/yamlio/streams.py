@@ -153,7 +153,7 @@ class PlainStream(StreamText):
 
     def respelled(self, item: int, new: Any, *, expand: bool = False) -> str:
         layout = self.layouts[item]
-        if layout and layout != ODD and not expand:
+        if layout and layout != ODD and not (expand or self.successors):
             text, (start, end) = self.text_of(item), self.spans[item]
             said = text[start:end]
             try:

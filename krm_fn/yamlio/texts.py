@@ -10,7 +10,7 @@ from krm_fn.yamlio.order import in_order, parted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from krm_fn.paths import Path
@@ -81,13 +81,15 @@ class LookedAt:
 class Text:
     """What both texts share: the bytes, the values, and the pieces they were read from.
 
-    `outer` holds, by item, the values of anchors that the item aliases but doesn't define.
+    `outer` holds, by item, the values of anchors that the item aliases but doesn't define. `successors`, which who writes may
+    set, names keys that take the place of others: where both are in one map, the line stays and only its key changes.
     """
 
     def __init__(self, data: bytes, file: str, items: list[Any], pieces: Pieces | list[Piece]) -> None:
         self.data, self.file, self.items, self.pieces = data, file, items, pieces
         self.newline = newline_of(data)
         self.outer: dict[int, dict[str, Any]] = {}
+        self.successors: Mapping[str, str] = {}
         self.json = False
         self.memo: Memo | None = None
         self.noted: Spans | None = None  # what the reader of libyaml's events noted
@@ -170,6 +172,7 @@ class Text:
             json=self.json,
             inside=piece.form == EXACT,
             expand=expand,
+            successors=self.successors,
         )
 
     def is_bloated(self, item: int) -> bool:
