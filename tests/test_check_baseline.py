@@ -47,6 +47,15 @@ def test_what_is_known_does_not_count(folder):
     assert checked(folder, "--summary") == (0, f"{figures}\n", "")
 
 
+def test_a_document_that_can_not_be_read_may_be_known(folder):
+    write(folder / "vms", size="a:\n\t- b\n")
+    assert checked(folder, "--update-baseline")[:2] == (0, "")
+    assert checked(folder) == (0, "", "")
+    write(folder / "vms", other="a:\n\t- b\n")
+    code, out, _ = checked(folder)
+    assert (code, out.count("\n"), "vms/other.yaml:2:1: a tab" in out) == (1, 1, True)
+
+
 def test_what_is_new_counts(folder):
     update(folder)
     write(folder / "vms", api=CONFLICT.replace("name: web", "name: api"))

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 # Silent unless it is asked for.
 UNEXPANDED = "unexpanded-vm"
+# Fails the run at any severity, unless the baseline knows it.
+UNREADABLE = "unreadable-document"
 
 
 @click.command()
@@ -123,7 +125,8 @@ def check(
             known = _written(known, report.findings)
         report = _without_known(report, known, config, day)
     _write(targets, report, color)
-    return 1 if lost else results.exit_code(report.findings, config.fail_on)
+    lacks = any(finding.rule == UNREADABLE for finding in report.findings)
+    return 1 if lacks else results.exit_code(report.findings, config.fail_on)
 
 
 def _repair(lost: list[Lost]) -> Repair:
