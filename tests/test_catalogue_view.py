@@ -166,6 +166,12 @@ def failed(capsys, *args):
     return code, err
 
 
+def test_without_a_subcommand_it_prints_its_help():
+    assert run().exit_code == 0
+    assert run().output == run("--help").output
+    assert run().output.startswith("Usage: ")
+
+
 @pytest.mark.parametrize(
     ("args", "message"),
     [

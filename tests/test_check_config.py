@@ -1,7 +1,10 @@
 """The command's own config: `.kubevirt-render.yaml`, in the repository of the paths."""
 
+import os
+import threading
+
 import pytest
-from checking import CONFLICT, SIZE, run, write
+from checking import CONFLICT, SIZE, check, run, write
 
 CONFIG = "apiVersion: kubevirt-render.dev/v1alpha1\nkind: RenderVirtualMachines\nmetadata: {name: render}\nspec: {%s}\n"
 QUIET = CONFIG % "severity: {instancetype-conflict: info}"
@@ -101,6 +104,23 @@ def test_what_is_wrong_in_it_is_named_with_the_file(repository):
     assert run("check", "shop", cwd=repository)[2].startswith(
         "kubevirt-render: error: .kubevirt-render.yaml:4:8: spec.mode: found 'chek'; "
     )
+
+
+@pytest.mark.parametrize("given", ["nosuch.yaml", "../no such/file", "cpuModel"])
+def test_a_configuration_that_is_no_file_and_no_map_is_named_as_a_file(repository, given):
+    code, out, err = check("--configuration", given, ".", cwd=repository)
+    assert (code, out) == (2, "")
+    said = f"there is no file {given}; expected a file, or YAML such as '{{cpuModel: host-model}}'"
+    assert err == f"kubevirt-render: error: --configuration: {said}\n"
+
+
+def test_a_configuration_may_come_through_a_pipe(repository):
+    pipe = repository / "pipe"
+    os.mkfifo(pipe)
+    writing = threading.Thread(target=pipe.write_text, args=("{cpuModle: host-model}",))
+    writing.start()
+    assert "cpuModle" in check("--configuration", str(pipe), ".", cwd=repository)[2]
+    writing.join()
 
 
 def test_one_that_cannot_be_read_is_an_error(repository):

@@ -424,7 +424,7 @@ def test_a_flag_beats_the_config_file(folder):
         (["--severity", "null-item"], "--severity: found 'null-item'; expected RULE=LEVEL such as some-rule=off"),
         (["--severity", "null-item=of"], "--severity null-item: found 'of'; expected one of error, warning, info, off"),
         (["--configuration", "[1]"], "--configuration: found a list; expected a map"),
-        (["--configuration", "absent.yaml"], "--configuration: found 'absent.yaml'; expected a map"),
+        (["--configuration", "absent.yaml"], "--configuration: there is no file absent.yaml; expected a file"),
         (["--config", "absent.yaml"], "absent.yaml: No such file or directory"),
         (["--config", "latin.txt"], "latin.txt:1:4: the byte 0xE9 is no UTF-8"),
         (["--config", "fn.txt"], "fn.txt:3:8: data.mode: found 'x'; expected one of expand, validate, annotate, snapshot"),

@@ -48,9 +48,12 @@ def output_option(default: str) -> Callable[[Any], Any]:
     )
 
 
-@click.group()
-def catalogue() -> None:
-    """The instancetypes and preferences that a KubeVirt release deploys."""
+@click.group(invoke_without_command=True)
+@click.pass_context
+def catalogue(ctx: click.Context) -> None:
+    """Show the instancetypes and preferences that a KubeVirt release deploys."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
 
 
 @catalogue.command("list")

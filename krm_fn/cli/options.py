@@ -220,7 +220,7 @@ def _of_sources(found: Sources) -> Config:
 
 def _configured(base: Config, given: str | None) -> Config:
     """The config with what the flag `--configuration` names laid over it, where that is a file."""
-    if given is None or not os.path.isfile(given):  # noqa: PTH113
+    if given is None or not _names_file(given):
         return base
     text, value = _read(given)
     row, flag = NAMES[CONFIGURATION], flag_of(CONFIGURATION)
@@ -250,9 +250,28 @@ def _texts(flags: Mapping[str, Any]) -> dict[str, str]:
         value = flags[key.field]
         if key.type == "severity":
             texts.update(_level(text) for text in value)
-        elif value is not None and not (key.name == CONFIGURATION and os.path.isfile(value)):  # noqa: PTH113
+        elif value is not None and not (key.name == CONFIGURATION and _names_file(value)):
             texts[key.name] = str(value).lower() if key.type == "switch" else value
     return texts
+
+
+def _names_file(given: str) -> bool:
+    """True where `--configuration` names a file, a pipe included; False for YAML text.
+
+    Raises: ConfigError for a word, which as YAML would be no map: the name of a file that is not there.
+    """
+    if os.path.exists(given):  # noqa: PTH110
+        return True
+    try:
+        word = isinstance(yamlio.read_value(given), str)
+    except InputError:
+        return False
+    if word:
+        raise ConfigError(
+            f"there is no file {file_name(given)}; expected a file, or YAML such as '{{cpuModel: host-model}}'",
+            path="--configuration",
+        )
+    return False
 
 
 def _level(text: str) -> tuple[str, str]:
