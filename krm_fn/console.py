@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO, TextIO
 
 NAME = "kubevirt-render"
+# By this environment variable a shell asks how a line that is being typed may go on.
+COMPLETING = "_KUBEVIRT_RENDER_COMPLETE"
 INTERRUPTED = 128 + 2
 STREAMS = ("stdin", "stdout", "stderr")
 LONGEST_READ = 1 << 20

@@ -12,13 +12,17 @@ import io
 import sys
 
 from krm_fn import compiled
-from krm_fn.console import INTERRUPTED, abandon_stdout, fail, file_name, open_streams, output, read_in, write_out
+from krm_fn.console import COMPLETING, INTERRUPTED, abandon_stdout, fail, file_name, open_streams, output, read_in, write_out
 from krm_fn.errors import RenderError
 
 try:
-    from posix import _exit
+    from posix import _exit, environ
+
+    ASKS = COMPLETING.encode()
 except ImportError:
-    from os import _exit
+    from os import _exit, environ  # type: ignore[assignment]
+
+    ASKS = COMPLETING  # type: ignore[assignment]
 
 # Windows has no SIGHUP.
 ENDING = (_signal.SIGTERM, *([_signal.SIGHUP] if hasattr(_signal, "SIGHUP") else []))
@@ -42,7 +46,11 @@ def main() -> int:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """The exit code of the function, of the plugin, or of the command that the arguments name."""
+    """The exit code of the function, of the plugin, of an answer to a shell, or of the command that the arguments name."""
+    if not arguments and ASKS in environ:
+        from krm_fn.cli.completion import asked
+
+        return asked()
     if not arguments and not _on_terminal():
         return _function()
     if arguments and _called_as_plugin(arguments[0]):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 # The subcommands in the order of the help: module and click command bear the same name, with underscores.
-COMMANDS = ("render", "check", "migrate", "catalogue", "rules", "argocd", "install-plugin", "schema")
+COMMANDS = ("render", "check", "migrate", "catalogue", "rules", "argocd", "install-plugin", "schema", "completion")
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -56,7 +56,7 @@ class Commands(click.Group):
         return found
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
-        if args[0] not in COMMANDS and not args[0].startswith("-"):
+        if args[0] not in COMMANDS and not args[0].startswith("-") and not ctx.resilient_parsing:
             raise UsageError(f"{args[0]!r} is no command; {_fix(args[0])}")
         return super().resolve_command(ctx, args)
 
@@ -77,7 +77,7 @@ def _fix(word: str) -> str:
 
 
 def _print_doc(ctx: click.Context, _: click.Parameter, asked: Any) -> None:
-    if asked:
+    if asked and not ctx.resilient_parsing:  # which a shell that completes asks for
         from krm_fn.cli.about import metadata
 
         click.echo(json.dumps(metadata(), indent=2))

@@ -54,7 +54,8 @@ class Steps(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         own = (*self.commands, *ctx.help_option_names)
-        return super().parse_args(ctx, args if args and args[0] in own else ["generate", *args])
+        known = (args and args[0] in own) or ctx.resilient_parsing  # a shell completes the subcommands, too
+        return super().parse_args(ctx, args if known else ["generate", *args])
 
 
 @click.group(cls=Steps)

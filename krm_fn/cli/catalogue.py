@@ -9,11 +9,13 @@ from typing import Any
 import click
 
 from krm_fn.catalogue import INSTANCETYPE, PREFERENCE, view
+from krm_fn.cli import completion, options
 from krm_fn.releases import NEWEST
 from krm_fn.yamlio.emit import dump
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from krm_fn.cli.completion import Completer
     from krm_fn.resource import Object
 
 KINDS = {word: kind for kind, word in view.WORDS.items()}
@@ -37,8 +39,16 @@ COLUMNS: dict[str, dict[str, Callable[[view.Row], str]]] = {
 }
 
 version_option = click.option(
-    "--kubevirt-version", "version", default=str(NEWEST), show_default=True, metavar="VERSION", help="The KubeVirt release."
+    "--kubevirt-version", "version", default=str(NEWEST), show_default=True, **options.VERSION, help="The KubeVirt release."
 )
+
+
+def _names(*kinds: str) -> Completer:
+    """Completes the names of these kinds, or of both, in the newest release."""
+    wanted = kinds or (INSTANCETYPE, PREFERENCE)
+    return completion.among(lambda: [row.name for kind in wanted for row in view.rows(NEWEST, kind)])
+
+
 kind_option = click.option("--kind", type=click.Choice(tuple(KINDS)), help="Only this kind.")
 
 
@@ -59,7 +69,12 @@ def catalogue(ctx: click.Context) -> None:
 @catalogue.command("list")
 @version_option
 @kind_option
-@click.option("--satisfies", metavar="PREFERENCE", help="Only the instancetypes that meet this preference's requirements.")
+@click.option(
+    "--satisfies",
+    metavar="PREFERENCE",
+    shell_complete=_names(PREFERENCE),
+    help="Only the instancetypes that meet this preference's requirements.",
+)
 @output_option("text")
 def list_entries(version: str, kind: str | None, satisfies: str | None, output: str) -> None:
     """List what a release deploys."""
@@ -79,7 +94,7 @@ def list_entries(version: str, kind: str | None, satisfies: str | None, output: 
 
 
 @catalogue.command("show")
-@click.argument("name")
+@click.argument("name", shell_complete=_names())
 @version_option
 @kind_option
 @output_option("yaml")

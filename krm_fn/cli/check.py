@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from krm_fn import bundle, core, results, rules
-from krm_fn.cli import baseline, fingerprints, options, progress, replacing
+from krm_fn.cli import baseline, completion, fingerprints, options, progress, replacing
 from krm_fn.cli.formats import FORMATS, Report, Subject, written
 from krm_fn.cli.places import Places
 from krm_fn.cli.salvage import Doubts, findings, passed_over, salvage
@@ -47,6 +47,7 @@ UNREADABLE = "unreadable-document"
     default=("text",),
     show_default=True,
     metavar="FORMAT[=FILE]",
+    shell_complete=completion.among(lambda: FORMATS),
     help=f"One of {', '.join(FORMATS)}, to stdout or to a file. Repeatable.",
 )
 @click.option("--expanded", is_flag=True, help="Find every VM that still has a reference: nothing may be left to render.")
@@ -58,7 +59,9 @@ UNREADABLE = "unreadable-document"
     show_default=True,
     help="Colour and quoted lines in text; auto: on a terminal, without colour where NO_COLOR is set.",
 )
-@click.option("--baseline", "baseline_file", metavar="FILE", help="Known findings, which don't count.")
+@click.option(
+    "--baseline", "baseline_file", metavar="FILE", shell_complete=completion.FILE, help="Known findings, which don't count."
+)
 @click.option(
     "--update-baseline", is_flag=True, help="Write the findings of this run into the baseline; keeps reasons and dates."
 )

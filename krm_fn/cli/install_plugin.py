@@ -12,6 +12,7 @@ import click
 import __main__
 import krm_fn
 from krm_fn import programs
+from krm_fn.cli import completion
 from krm_fn.cli.replacing import replacing
 from krm_fn.config_keys import API_VERSION, KIND
 from krm_fn.console import NAME
@@ -28,7 +29,7 @@ sys.exit(main())
 
 
 @click.command("install-plugin")
-@click.argument("folder", required=False, metavar="[DIR]")
+@click.argument("folder", required=False, metavar="[DIR]", shell_complete=completion.FOLDER)
 def install_plugin(folder: str | None) -> None:
     """Put the plugin for `kubectl kustomize --enable-alpha-plugins` into DIR, the plugin home of kustomize.
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @click.command()
 @options.source_options
 @click.option("--in-place", is_flag=True, help="Write the changed files anew, and nothing to stdout.")
-@click.option("--kubevirt-version", metavar="VERSION", help=f"{NAMES['kubevirtVersion'].doc}.")
+@click.option("--kubevirt-version", **options.VERSION, help=f"{NAMES['kubevirtVersion'].doc}.")
 @click.option("--fail-on", type=options.Words(NAMES["failOn"].words), help=f"{NAMES['failOn'].doc}.")
 def migrate(
     paths: tuple[str, ...],

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 import click
 
 from krm_fn import config, sources, yamlio
-from krm_fn.cli import discovery
+from krm_fn.cli import completion, discovery
 from krm_fn.config_checks import CHECKS
 from krm_fn.config_keys import KEYS, NAMES, Config
 from krm_fn.config_places import located, located_in_list
 from krm_fn.console import NAME, file_name, one_line, printable
 from krm_fn.errors import ConfigError, InputError, UsageError
+from krm_fn.releases import NEWEST_PATCH
 from krm_fn.yamlio import ListText
 
 if TYPE_CHECKING:
@@ -32,6 +33,11 @@ else:
 
 
 CONFIGURATION = "configuration"
+# What all flags have that take a KubeVirt release.
+VERSION: dict[str, Any] = {
+    "metavar": "VERSION",
+    "shell_complete": completion.among(lambda: [f"{major}.{minor}" for major, minor in NEWEST_PATCH]),
+}
 
 
 class Words(Choice):
@@ -77,11 +83,11 @@ def _option(key: Key) -> Decorator:
         case "severity":
             return click.option(flag, key.field, multiple=True, metavar="RULE=LEVEL", help=f"{text} Repeatable.")
         case "configuration":
-            return click.option(flag, key.field, metavar="FILE|YAML", help=f"{text} A file, or the YAML itself.")
+            help_text = f"{text} A file, or the YAML itself."
+            return click.option(flag, key.field, metavar="FILE|YAML", help=help_text, shell_complete=completion.FILE)
         case _:
-            shape = Words(key.words) if key.words else click.STRING
-            metavar = None if key.words else "VERSION"
-            return click.option(flag, key.field, type=shape, metavar=metavar, help=f"{text} Default: {key.default}.")
+            more: dict[str, Any] = {"type": Words(key.words)} if key.words else VERSION
+            return click.option(flag, key.field, **more, help=f"{text} Default: {key.default}.")
 
 
 def config_options(command: Any) -> Any:
@@ -97,6 +103,7 @@ def config_options(command: Any) -> Any:
         "--config",
         "config_file",
         metavar="FILE",
+        shell_complete=completion.FILE,
         help="Read the function config from a file; else .kubevirt-render.yaml counts, in the paths' folder or above it in the "
         "repository.",
     )(command)
@@ -122,9 +129,10 @@ def source_options(command: Any) -> Any:
         "kustomizations",
         multiple=True,
         metavar="DIR",
+        shell_complete=completion.FOLDER,
         help="Build this kustomization and read what it gives.",
     )(command)
-    return click.argument("paths", nargs=-1, metavar="[PATH]...")(command)
+    return click.argument("paths", nargs=-1, metavar="[PATH]...", shell_complete=completion.FILE)(command)
 
 
 def read_sources(

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from krm_fn.cli import completion
 from krm_fn.config_checks import all_rules, hint
 from krm_fn.errors import UsageError
+from krm_fn.rules import ids
 
 if TYPE_CHECKING:
     from krm_fn.rules import Rule
@@ -19,7 +21,7 @@ PARTS = ("What it finds", "Why it matters", "Fix", "Example")
 
 
 @click.command()
-@click.argument("rule", required=False, metavar="[ID]")
+@click.argument("rule", required=False, metavar="[ID]", shell_complete=completion.among(ids))
 def rules(rule: str | None) -> None:
     """List the rules, or print one: what it finds, why it matters, the fix."""
     known = all_rules()

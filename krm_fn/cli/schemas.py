@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from krm_fn import sources
+from krm_fn.cli import completion
 from krm_fn.errors import InputError
 from krm_fn.resource import kind_of
 
@@ -25,6 +26,7 @@ def schemas_option(command: Any) -> Any:
         "--schemas",
         multiple=True,
         metavar="DIR",
+        shell_complete=completion.FOLDER,
         help=f"Hold objects against the {KIND}s in this folder, for the kinds they define. Repeatable.",
     )(command)
 
