@@ -41,6 +41,8 @@ QUANTITY = "a quantity such as 4Gi or 500m"
 QUANTITY_FORM = (
     r"(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?"
 )
+# What people write for a quantity of bytes, as in 8GB, 8 GiB or 8g.
+BYTES_FORM = r"(\d+(?:\.\d+)?) ?([kmgtpe])(i?)b?"
 DURATION = "a duration such as 90s or 1h30m"
 TIME = "a time such as 2024-05-01T12:00:00Z"
 # What Go's time.ParseDuration reads.
@@ -65,10 +67,31 @@ def judge_quantity(value: Any, path: Path) -> Flaw | None:
     if is_quantity(bare) and parse(bare) is not None:
         found = "a quantity with blanks around it"
         return Flaw(kind=UNQUOTED, path=path, current=value, proposed=bare, found=found, expected="one without them")
-    squeezed = value.replace(" ", "")
-    proposed = {"proposed": squeezed} if is_quantity(squeezed) else {}
-    kind = TYPE if parse(bare) is None else UNQUOTED
-    return Flaw(kind=kind, path=path, current=value, found="text", expected=QUANTITY, **proposed)
+    return _misspelt(TYPE if parse(bare) is None else UNQUOTED, value, path)
+
+
+def _misspelt(kind: str, value: str, path: Path) -> Flaw:
+    """The flaw of a text that is no quantity, with the one that is meant, or with both that may be."""
+    meant = _meant(value.strip(BLANKS))
+    if len(meant) == 1:
+        return Flaw(kind=kind, path=path, current=value, proposed=meant[0], found="text", expected=QUANTITY)
+    found = repr(value) if meant else "text"  # an amount is no secret
+    return Flaw(kind=kind, path=path, current=value, found=found, expected=" or ".join(meant) or QUANTITY)
+
+
+def _meant(text: str) -> tuple[str, ...]:
+    """The quantities that a text may stand for: `8Gi` for `8 Gi` and `8GiB`, `8G` and `8Gi` for `8GB`; none for other text."""
+    import re
+
+    squeezed = text.replace(" ", "")
+    if is_quantity(squeezed):
+        return (squeezed,)
+    found = re.fullmatch(BYTES_FORM, text, re.ASCII | re.IGNORECASE)
+    if not found:
+        return ()
+    number, letter, binary = found.groups()
+    unit = letter.upper()
+    return (f"{number}{unit}i",) if binary else (f"{number}{unit if unit != 'K' else 'k'}", f"{number}{unit}i")
 
 
 def is_plain_quantity(value: Any) -> bool:
@@ -90,7 +113,7 @@ def judge_for_go(value: Any, path: Path) -> Flaw | None:
     """Refuses text that Go reads no quantity from."""
     if not isinstance(value, str) or parse(value.strip(BLANKS)) is not None:
         return None
-    return Flaw(kind=TYPE, path=path, current=value, found="text", expected=QUANTITY)
+    return _misspelt(TYPE, value, path)
 
 
 def judge_quoted(value: Any, path: Path) -> Flaw | None:
