@@ -64,6 +64,26 @@ SUCCESSORS: dict[tuple[str, str], tuple[str, str] | None] = {
 # The groups whose kinds are all listed here, and where each kind belongs.
 GROUPS = (CORE, INSTANCETYPE, POOL, FLAVOR)
 HOMES = {kind: group for group, kind in KINDS}
+# Groups beside KubeVirt's own, and their kinds. There may be others in later releases.
+NEIGHBOURS = {
+    "cdi.kubevirt.io": (
+        "CDI",
+        "CDIConfig",
+        "DataImportCron",
+        "DataSource",
+        "DataVolume",
+        "ObjectTransfer",
+        "StorageProfile",
+        "VolumeCloneSource",
+        "VolumeImportSource",
+        "VolumeUploadSource",
+    ),
+    "clone.kubevirt.io": ("VirtualMachineClone",),
+    "export.kubevirt.io": ("VirtualMachineExport",),
+    "hco.kubevirt.io": ("HyperConverged",),
+    "migrations.kubevirt.io": ("MigrationPolicy",),
+    "snapshot.kubevirt.io": ("VirtualMachineRestore", "VirtualMachineSnapshot", "VirtualMachineSnapshotContent"),
+}
 FIRST_API_VERSION = f"{CORE}/v1alpha1"
 
 
@@ -88,8 +108,13 @@ def is_served(obj: Object, release: Release) -> bool:
 
 
 def is_stray(obj: Object) -> bool:
-    """True for a kind in a group of KubeVirt's that none of its releases has there, and for one of its kinds elsewhere."""
+    """True for a kind in a group of KubeVirt's that none of its releases has there, and for one of its kinds elsewhere.
+
+    In the groups beside KubeVirt's own, for any kind that is not listed.
+    """
     group, kind = group_of(obj), kind_of(obj)
+    if group in NEIGHBOURS:
+        return kind.removesuffix("List") not in NEIGHBOURS[group]
     if group not in GROUPS:
         return kind in HOMES
     key = group, kind.removesuffix("List")

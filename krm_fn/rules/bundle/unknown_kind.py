@@ -2,7 +2,8 @@
 
 What it finds: an object in a group of KubeVirt's (`kubevirt.io`, `instancetype.kubevirt.io`, `pool.kubevirt.io`) with a
 misspelt kind or one of another group, and one of KubeVirt's kinds in the core group or below `kubevirt.io`. In a group that is
-only called much like one of KubeVirt's it is a warning, for that may be another product's. Kinds that a
+only called much like one of KubeVirt's it is a warning, for that may be another product's. In the groups beside these, such as
+`cdi.kubevirt.io` and `snapshot.kubevirt.io`, it finds kinds that are spelled much like one of the group. Kinds that a
 CustomResourceDefinition of the bundle defines are passed over.
 
 Why it matters: it is taken for something else, so it is neither rendered nor found by what refers to it, and the cluster
@@ -25,7 +26,7 @@ from krm_fn.likest import nearest
 from krm_fn.paths import brief, get
 from krm_fn.resource import group_of, kind_of, text
 from krm_fn.rules import Hit, rule
-from krm_fn.served import CORE, GROUPS, HOMES, is_stray, present_form
+from krm_fn.served import CORE, GROUPS, HOMES, NEIGHBOURS, is_stray, present_form
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,6 +37,10 @@ if TYPE_CHECKING:
     from krm_fn.releases import Release
 
 
+# So many letters may be too many or too few in a slip.
+SLIP = 2
+
+
 @rule(severity="error")
 def unknown_kind(facts: BundleFacts) -> Iterator[Hit]:
     defined = set(_defined(facts.bundle))
@@ -43,7 +48,9 @@ def unknown_kind(facts: BundleFacts) -> Iterator[Hit]:
         group, kind = group_of(entry.obj), kind_of(entry.obj)
         if not is_stray(entry.obj) or (group, kind) in defined:
             continue
-        if kind not in HOMES:
+        if group in NEIGHBOURS and kind not in HOMES:
+            yield from _slip(entry, kind, NEIGHBOURS[group])
+        elif kind not in HOMES:
             yield _misspelt(entry, kind)
         elif not group or group.lower().endswith(CORE) or nearest(group, GROUPS):
             yield _misplaced(entry, group, kind, facts.release)
@@ -70,8 +77,15 @@ def _misplaced(entry: Entry, group: str, kind: str, release: Release) -> Hit:
     )
 
 
-def _misspelt(entry: Entry, kind: str) -> Hit:
-    likely = nearest(kind, tuple(HOMES))
+def _slip(entry: Entry, kind: str, known: tuple[str, ...]) -> Iterator[Hit]:
+    """A hit for a kind that is spelled nearly like a known one; other kinds may have come with a later release."""
+    likely = nearest(kind, known)
+    if likely and abs(len(kind) - len(likely[0])) <= SLIP:
+        yield _misspelt(entry, kind, known)
+
+
+def _misspelt(entry: Entry, kind: str, known: tuple[str, ...] = tuple(HOMES)) -> Hit:
+    likely = nearest(kind, known)
     fix = f"did you mean {likely[0]}" if likely else "correct it, or remove the object"
     given = brief(entry.obj["apiVersion"])
     return Hit(

@@ -1,7 +1,7 @@
 """A KubeVirt object lists a feature gate that the release doesn't know.
 
-What it finds: a name in `featureGates` or `disabledFeatureGates` that is no gate of the release: a slip, or a gate of a later
-release.
+What it finds: a name in `featureGates` or `disabledFeatureGates` that is no gate of the release: a slip, a gate of a later
+release, or one that was retired, such as `DataVolumes`.
 
 Why it matters: KubeVirt passes over a name it doesn't know, without a word. The feature stays as it is by default, and VMs that
 need it are refused.
@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
 SETTINGS: Path = ("spec", "configuration", "developerConfiguration")
 LISTS = ("featureGates", "disabledFeatureGates")
+# Gates of older releases than the table has, and the first release without each. What they opened is always on since.
+# upstream: pkg/virt-config/feature-gates.go of 0.8 to 1.3
+RETIRED = {"DataVolumes": "0.32", "NonRootExperimental": "1.2", "SRIOV": "0.20", "SRIOVGate": "0.32"}
 
 
 @rule(severity="warning")
@@ -56,6 +59,9 @@ def _unknown(entry: Entry, release: Release) -> Iterator[tuple[Path, str]]:
 
 
 def _hit(entry: Entry, path: Path, gate: str, release: Release, known: tuple[str, ...]) -> Hit:
+    if gate in RETIRED:
+        fact = f"KubeVirt retired the feature gate {show(gate)} in {RETIRED[gate]}: what it opened is always on"
+        return Hit(message=f"{fact}; remove it", path=path, current=gate, about=entry)
     likely = nearest(gate, known)
     if gate in GATES:
         (_, since), *_ = GATES[gate]
