@@ -29,6 +29,8 @@ PARTS = {"gpus": "devices", "hostDevices": "devices"}
 # Lists that need each other by name: where one isn't found because its key stands in a wrong place, the other lacks it.
 COUNTERPARTS = {"networks": ("interfaces",), "interfaces": ("networks",), "volumes": ("disks", "filesystems")}
 MISPLACED = "unknown-field"
+# Fields that older releases had, and what is refused for want of their successors: the parts around the field.
+OUTDATED: dict[str, tuple[Path, ...]] = {"volumeName": (("name",),), "registryDisk": ((),)}
 # What the schema says of a value by its form, and a webhook's check by what it means.
 FORMS = ("value-not-allowed", "value-out-of-range")
 # Of what an owner reference lacks the second says what to do.
@@ -36,6 +38,8 @@ MISSING, METADATA = "missing-field", "invalid-metadata"
 # Of a matcher that is no map the one says more, of a field in it that is no text the other.
 MATCHER, TYPE = "bad-matcher", "wrong-type"
 MATCHERS = frozenset(("instancetype", "preference"))
+# Of a template without storage the refusal says whether that is because it holds null.
+CLAIMS, TEMPLATE = ("pvc", "storage"), "refused-data-volume-template"
 
 
 def mark(found: Iterable[Finding], facts: BundleFacts) -> list[Finding]:
@@ -50,11 +54,14 @@ def mark(found: Iterable[Finding], facts: BundleFacts) -> list[Finding]:
     parts = {key: _parts(found) for key, found in errors.items()}
     said = {key: {(error.rule, error.path) for error in found} for key, found in errors.items()}
     marked = []
+    nameless: set[tuple[Key, Path]] = set()
     for finding in findings:
         key = finding.item, finding.inside
         vm = vms.get(key)
         follows = (
-            _lacks_counterpart(finding, lost.get(key, ()))
+            _repeats(finding, (key, finding.path), nameless)
+            or _lacks_counterpart(finding, lost.get(key, ()))
+            or _lacks_successor(finding, said.get(key, ()))
             or _said_better(finding, said.get(key, ()))
             or (vm is not None and _inherited(finding, vm, parts))
         )
@@ -72,13 +79,38 @@ def _lacks_counterpart(finding: Finding, lost: Iterable[str]) -> bool:
     return finding.rule.startswith("refused-") and any(step in finding.path for step in lost)
 
 
+def _repeats(finding: Finding, place: tuple[Key, Path], nameless: set[tuple[Key, Path]]) -> bool:
+    """True for all but the first refusal of an empty name; it is noted in `nameless`."""
+    if not finding.rule.startswith("refused-") or finding.path[-1:] != ("name",) or finding.current != "":
+        return False
+    repeated = place in nameless
+    nameless.add(place)
+    return repeated
+
+
+def _lacks_successor(finding: Finding, said: Collection[tuple[str, Path]]) -> bool:
+    """True where what is refused stands in the old form, which another finding names."""
+    if not finding.rule.startswith("refused-"):
+        return False
+    for old, parts in OUTDATED.items():
+        for part in parts:
+            around = finding.path[: len(finding.path) - len(part)]
+            if around + part == finding.path and (MISPLACED, (*around, old)) in said:
+                return True
+    return False
+
+
 def _said_better(finding: Finding, said: Collection[tuple[str, Path]]) -> bool:
     """True where another rule says more of the same value, or of the same entries of a list."""
     if finding.rule in FORMS:
         entry = finding.path[:-1] if finding.path and isinstance(finding.path[-1], int) else None
         return any(rule.startswith("refused-") and (path == finding.path or path[:-1] == entry) for rule, path in said)
+    if finding.rule.startswith("refused-"):
+        return (MISSING, finding.path) in said  # whatever is refused of what is not there
     if finding.rule == MISSING:
         return (METADATA, finding.path) in said
+    if finding.rule == TYPE and finding.path[-1] in CLAIMS and (TEMPLATE, finding.path[:-1]) in said:
+        return True
     better = {TYPE: MATCHER, MATCHER: TYPE}.get(finding.rule)
     whole = not MATCHERS.isdisjoint(finding.path[-1:])
     return better is not None and whole == (better == MATCHER) and (better, finding.path) in said

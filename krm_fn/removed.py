@@ -52,6 +52,11 @@ class Removed(Value):
     each: Path = ()
     of_vm: bool = False
 
+    @property
+    def fix(self) -> str:
+        """What to do about the field."""
+        return f"write {self.instead}, as `kubevirt-render migrate` does where it can"
+
 
 REMOVED = (
     Removed(field=("spec", "flavor"), gone="0.56", instead="spec.instancetype", of_vm=True),

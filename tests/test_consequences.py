@@ -91,3 +91,38 @@ def test_what_one_rule_alone_says_of_a_matcher_follows_from_nothing() -> None:
     off = SETTINGS.but(severity={"wrong-type": "off"})
     found = list(core.render([vm(instancetype={"name": 5})], off).findings)
     assert [(each.rule, each.follows) for each in found] == [("bad-matcher", False)]
+
+
+DATA = {"name": "data", "emptyDisk": {"capacity": "1Gi"}}
+
+
+def disks(*given: Any, volumes: Any = (DATA,)) -> list[tuple[str, Any]]:
+    """Rule and place of what is told of a VM with these disks and volumes."""
+    found = told(vm(spec={"domain": {"devices": {"disks": list(given)}}, "volumes": list(volumes)}))
+    return [(each.rule, each.path[4:]) for each in found if not each.follows]
+
+
+def test_a_disk_without_a_name_is_told_once() -> None:
+    place = ("devices", "disks", 1, "name")
+    data = {"name": "data", "disk": {}}
+    assert disks(data, {"disk": {}}) == [("missing-field", place)]
+    assert disks(data, {"disk": {}, "name": None}) == [("missing-field", place)]
+    assert disks(data, {"disk": {}, "name": ""}) == [("refused-disk", place)]
+    second = ("devices", "disks", 2, "name")
+    assert disks(data, {"disk": {}}, {"disk": {}}) == [("missing-field", place), ("missing-field", second)]
+
+
+def test_a_disk_or_a_volume_in_an_old_form_is_told_once() -> None:
+    old = {"name": "disk", "disk": {}, "volumeName": "data"}
+    assert disks(old) == [("unknown-field", ("devices", "disks", 0, "volumeName"))]
+    registry = {"name": "root", "registryDisk": {"image": "example.com/fedora"}}
+    found = disks({"name": "root", "disk": {}}, volumes=[registry])
+    assert found == [("unknown-field", (0, "registryDisk"))]
+
+
+def test_a_template_whose_storage_is_null_is_told_once() -> None:
+    spec = {"source": {"blank": {}}, "storage": None}
+    volume = {"name": "data", "dataVolume": {"name": "dv"}}
+    item = vm(spec={"volumes": [volume]}, dataVolumeTemplates=[{"metadata": {"name": "dv"}, "spec": spec}])
+    found = [each for each in core.render([item], SETTINGS).findings if not each.follows]
+    assert [each.message for each in found] == ["storage holds null, so the template asks for no storage; set storage"]

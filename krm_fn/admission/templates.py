@@ -56,8 +56,10 @@ def _fault(template: Object, release: Release) -> Fault | None:
         return ("metadata", "name"), "the template has no name; set metadata.name", REQUIRED, ".name"
     claims = count(spec, ("pvc", "storage"))
     if claims != 1:
+        null = next((key for key in ("storage", "pvc") if key in spec), "")
+        fact = f"{null} holds null, so the template asks for no storage" if null else "the template asks for no storage"
         message = "the template asks for storage in two ways; keep one of pvc and storage" if claims else ""
-        return ("spec",), message or "the template asks for no storage; set storage", INVALID, ".PVC.Storage"
+        return ("spec",), message or f"{fact}; set {null or 'storage'}", INVALID, ".PVC.Storage"
     claim = as_map(spec.get("pvc") if spec.get("pvc") is not None else spec.get("storage"))
     populated, sourced = count(claim, ("dataSource", "dataSourceRef")) > 0, count(spec, ("source", "sourceRef")) > 0
     if populated and sourced:

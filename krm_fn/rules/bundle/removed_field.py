@@ -40,6 +40,5 @@ def removed_field(facts: BundleFacts) -> Iterator[Hit]:
     for entry in facts.bundle.entries:
         found = removed_fields(entry.obj) if is_served(entry.obj, facts.release) else ()
         for (path, value, row), more in first(found):
-            fix = f"write {row.instead}, as `kubevirt-render migrate` does where it can"
-            said = counted(f"{path[-1]} is gone since KubeVirt {row.gone}; {fix}", more)
+            said = counted(f"{path[-1]} is gone since KubeVirt {row.gone}; {row.fix}", more)
             yield Hit(message=said, path=path, current=value, about=entry)

@@ -66,7 +66,9 @@ def _hits(entry: Entry, spec: Object) -> Iterator[Hit]:
     yield from _two(entry, spec, at, FILLERS)
     yield from _two(entry, spec, at, CLAIMS)
     if not _given(spec, CLAIMS):
-        yield Hit(message="the DataVolume asks for no storage; set storage", path=at, about=entry)
+        null = next((key for key in CLAIMS if key in spec), "")
+        fact = f"{null} holds null, so the DataVolume asks for no storage" if null else "the DataVolume asks for no storage"
+        yield Hit(message=f"{fact}; set {null or CLAIMS[0]}", path=(*at, null) if null else at, about=entry)
     sources = _given(spec, FILLERS)
     if not sources and not filled:
         yield Hit(

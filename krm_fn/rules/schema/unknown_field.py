@@ -42,7 +42,7 @@ def unknown_field(facts: ObjectFacts) -> Iterator[Hit]:
             name, row = str(flaw.path[-1]), gone.get(flaw.path)
             fix = advice(name, flaw.known) or "remove it, or move it to where it belongs"
             if row:
-                fix = f"it is gone since KubeVirt {row.gone}: write {row.instead}"
+                fix = f"it is gone since KubeVirt {row.gone}: {row.fix}"
             # What stands under a misspelt key may be a password: the value isn't shown.
             yield Hit(
                 message=counted(f"{the_schema(facts, flaw)} has no field {brief(name)} in this place; {fix}", flaw.more),
