@@ -90,9 +90,10 @@ def _print_doc(ctx: click.Context, _: click.Parameter, asked: Any) -> None:
     "--doc", is_flag=True, is_eager=True, expose_value=False, callback=_print_doc, help="Print the function's metadata as JSON."
 )
 def command() -> None:
-    """Render KubeVirt virtual machines offline: instancetypes and preferences applied as the cluster would.
+    """Render KubeVirt virtual machines offline, with their instancetypes and preferences applied as a cluster would.
 
-    Without arguments, with a ResourceList on stdin: the KRM function, as kustomize and kpt call it.
+    If it is called without arguments and with a ResourceList on stdin, it is a KRM function for kustomize and kpt.
 
-    Exit codes: 0 clean; 1 findings from --fail-on on, or input that can't be read; 2 usage or config.
+    Exit codes: 0 nothing found; 1 a finding at least as severe as --fail-on, or input that can't be read; 2 wrong
+    usage or config.
     """

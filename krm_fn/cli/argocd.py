@@ -60,11 +60,15 @@ class Steps(click.Group):
 
 @click.group(cls=Steps)
 def argocd() -> None:
-    """Argo CD's config management plugin. Without a subcommand: generate."""
+    """The config management plugin for Argo CD. Without a subcommand it runs generate."""
 
 
 @argocd.command()
-@click.option("--allow-empty", is_flag=True, help="Print nothing where there is nothing. Argo CD then deletes all there was.")
+@click.option(
+    "--allow-empty",
+    is_flag=True,
+    help="If there are no objects, print nothing instead of failing. Argo CD then deletes all objects of the application.",
+)
 @click.option(
     "--build-option", "build_options", multiple=True, metavar="FLAG", help="A flag for kustomize or helm. Repeatable."
 )
@@ -75,8 +79,8 @@ def generate(
 ) -> int:
     """Print the objects of the application in the current folder, rendered.
 
-    A kustomization is built with kustomize, a chart with helm; else all YAML and JSON files of the folder are read.
-    The application's parameters lie over its env, that over the flags, those over the config file.
+    A kustomization is built with kustomize, a chart with helm. Otherwise all YAML and JSON files of the folder are
+    read. The application's parameters override its env, which overrides the flags, which override the config file.
     """
     environment = dict(os.environ)
     try:
@@ -159,7 +163,7 @@ def announce(config_file: str | None, **flags: Any) -> None:
 
 @argocd.command()
 def discover() -> None:
-    """Print the first file of the current folder that has to do with KubeVirt, nothing where none has."""
+    """Print the first file of the current folder that has KubeVirt objects, or nothing."""
     here = Paths([os.curdir])
     for file in here.files(os.curdir):
         found = here.read(os.curdir, file)
@@ -183,7 +187,7 @@ def ignore_differences(
 ) -> int:
     """Print the smallest ignoreDifferences for an Application: what the cluster changes and can't be pinned.
 
-    What can be written as the cluster stores it is told on stderr.
+    Differences that can be removed by writing a value as the cluster stores it are listed on stderr.
     """
     found = options.read_sources(paths, kustomizations, verbose=verbose, timeout=timeout, follow_links=follow_links)
     found.refuse_unread()

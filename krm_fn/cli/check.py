@@ -48,22 +48,30 @@ UNREADABLE = "unreadable-document"
     show_default=True,
     metavar="FORMAT[=FILE]",
     shell_complete=completion.among(lambda: FORMATS),
-    help=f"One of {', '.join(FORMATS)}, to stdout or to a file. Repeatable.",
+    help=f"One of {', '.join(FORMATS)}, written to stdout or to a file. Repeatable.",
 )
-@click.option("--expanded", is_flag=True, help="Find every VM that still has a reference: nothing may be left to render.")
-@click.option("--summary", is_flag=True, help="Close with a line of figures (text, github, tap).")
+@click.option(
+    "--expanded",
+    is_flag=True,
+    help="Report VMs that still refer to an instancetype or preference.",
+)
+@click.option("--summary", is_flag=True, help="Print a last line with the number of findings (text, github, tap).")
 @click.option(
     "--color",
     type=click.Choice(("auto", "always", "never")),
     default="auto",
     show_default=True,
-    help="Colour and quoted lines in text; auto: on a terminal, without colour where NO_COLOR is set.",
+    help="Colour and quoted lines in text output. auto: only on a terminal, and without colour if NO_COLOR is set.",
 )
 @click.option(
-    "--baseline", "baseline_file", metavar="FILE", shell_complete=completion.FILE, help="Known findings, which don't count."
+    "--baseline",
+    "baseline_file",
+    metavar="FILE",
+    shell_complete=completion.FILE,
+    help="Known findings, which don't count.",
 )
 @click.option(
-    "--update-baseline", is_flag=True, help="Write the findings of this run into the baseline; keeps reasons and dates."
+    "--update-baseline", is_flag=True, help="Write the findings of this run to the baseline. Reasons and expiry dates are kept."
 )
 @click.option("--today", metavar="YYYY-MM-DD", hidden=True, help="The day on which entries of the baseline expire or not.")
 @schemas_option
@@ -88,9 +96,13 @@ def check(
     no_ignores: bool,
     **flags: Any,
 ) -> int:
-    """Check files, folders, kustomizations (-k DIR) or stdin (-): what render would report, and nothing else.
+    """Check files, folders, kustomizations (-k DIR) or stdin (-), and print what is wrong.
 
-    The exit code is 1 where a finding is as severe as --fail-on or more.
+    check finds what the API server and KubeVirt's webhooks would refuse, and what only shows in the cluster: missing
+    objects, shared disks, equal MAC addresses. render reports only what goes wrong in rendering. check writes no
+    objects, so --mode, --instances and --provenance have no effect on it.
+
+    The exit code is 1 if a finding is at least as severe as --fail-on.
     """
     targets = _targets(outputs)
     if update_baseline and not baseline_file:

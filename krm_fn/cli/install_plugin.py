@@ -31,9 +31,9 @@ sys.exit(main())
 @click.command("install-plugin")
 @click.argument("folder", required=False, metavar="[DIR]", shell_complete=completion.FOLDER)
 def install_plugin(folder: str | None) -> None:
-    """Put the plugin for `kubectl kustomize --enable-alpha-plugins` into DIR, the plugin home of kustomize.
+    """Install the plugin for `kubectl kustomize --enable-alpha-plugins` into DIR, the plugin home of kustomize.
 
-    Without DIR: where kustomize looks by itself.
+    The default is the folder where kustomize looks for plugins.
     """
     home = Path(folder).absolute() if folder else _home()
     place = home / API_VERSION / KIND.lower() / KIND

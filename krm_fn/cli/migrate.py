@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @options.source_options
-@click.option("--in-place", is_flag=True, help="Write the changed files anew, and nothing to stdout.")
+@click.option("--in-place", is_flag=True, help="Write the result back to the files, and nothing to stdout.")
 @click.option("--kubevirt-version", **options.VERSION, help=f"{NAMES['kubevirtVersion'].doc}.")
 @click.option("--fail-on", type=options.Words(NAMES["failOn"].words), help=f"{NAMES['failOn'].doc}.")
 def migrate(
@@ -40,11 +40,13 @@ def migrate(
     kubevirt_version: str | None,
     fail_on: str | None,
 ) -> int:
-    """Rewrite old kinds and forms in files, folders, kustomizations (-k DIR) or stdin (-) to what a release serves.
+    """Rewrite old manifests for a KubeVirt release: files, folders, kustomizations (-k DIR) or stdin (-).
 
-    Flavors become instancetypes, presets instancetypes and preferences, OfflineVirtualMachines VMs; old API versions
-    and fields their successors. What needs no rewriting stays as it is written. Findings, which go to stderr, name what
-    can't be carried over; from --fail-on on the exit code is 1, and stdout stays empty.
+    Old kinds, API versions and fields are replaced by their successors: flavors by instancetypes, presets by
+    instancetypes and preferences, OfflineVirtualMachines by VMs. Everything else stays as it is written.
+
+    Findings on stderr name what can't be migrated. If one is at least as severe as --fail-on, the exit code is 1 and
+    stdout stays empty.
     """
     if in_place and ("-" in paths or kustomizations):
         raise UsageError("--in-place needs files; what comes from stdin or a build has no file to go to")

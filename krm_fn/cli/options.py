@@ -64,7 +64,7 @@ class Seconds(click.types.FloatParamType):
 
 def timeout_option(default: float) -> Decorator:
     """Gives a command `--timeout`, for what it has kustomize or helm build."""
-    text = "How long a build may take."
+    text = "How long kustomize or helm may take."
     return click.option("--timeout", type=Seconds(), default=default, show_default=True, metavar="SECONDS", help=text)
 
 
@@ -97,31 +97,27 @@ def config_options(command: Any) -> Any:
     command = click.option(
         "--isolated",
         is_flag=True,
-        help="Read no config from what is named: neither .kubevirt-render.yaml nor a functionConfig. --config and flags count.",
+        help="Ignore .kubevirt-render.yaml and any functionConfig in the input. --config and flags still apply.",
     )(command)
     return click.option(
         "--config",
         "config_file",
         metavar="FILE",
         shell_complete=completion.FILE,
-        help="Read the function config from a file; else .kubevirt-render.yaml counts, in the paths' folder or above it in the "
-        "repository.",
+        help="Read the function config from this file. Default: .kubevirt-render.yaml in the folder of the paths, or the "
+        "nearest one above it in the repository.",
     )(command)
 
 
 def ignores_option(command: Any) -> Any:
     """Gives a command `--no-ignores`; it reaches it as `no_ignores`."""
-    return click.option("--no-ignores", is_flag=True, help="Heed no annotation by which an object silences a rule.")(command)
+    return click.option("--no-ignores", is_flag=True, help="Ignore the annotations by which objects silence rules.")(command)
 
 
 def source_options(command: Any) -> Any:
     """Gives a command what it reads from: `PATH...`, `-k DIR`, `--timeout`, `--follow-links` and `--verbose`."""
-    command = click.option("--follow-links", is_flag=True, help="Follow links in folders that lead out of the paths, too.")(
-        command
-    )
-    command = click.option("-v", "--verbose", is_flag=True, help="Say on stderr what is left alone, and which config counts.")(
-        command
-    )
+    command = click.option("--follow-links", is_flag=True, help="Also follow links that lead out of the given paths.")(command)
+    command = click.option("-v", "--verbose", is_flag=True, help="Report what is not read, and which config is used.")(command)
     command = timeout_option(sources.TIMEOUT)(command)
     command = click.option(
         "-k",
@@ -130,7 +126,7 @@ def source_options(command: Any) -> Any:
         multiple=True,
         metavar="DIR",
         shell_complete=completion.FOLDER,
-        help="Build this kustomization and read what it gives.",
+        help="Build this kustomization and read the result. Repeatable.",
     )(command)
     return click.argument("paths", nargs=-1, metavar="[PATH]...", shell_complete=completion.FILE)(command)
 

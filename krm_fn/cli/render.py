@@ -26,10 +26,10 @@ from krm_fn.results import report
     type=click.Choice(tuple(outputs.OUTPUTS)),
     default="yaml",
     show_default=True,
-    help="yaml: all documents, untouched ones as they were written; json: a v1 List; resourcelist: with results; "
-    "patch: a JSON patch for each changed object, to stand below patches: in a kustomization.",
+    help="yaml: all documents, unchanged ones as they were written. json: a v1 List. resourcelist: a ResourceList with "
+    "results. patch: a JSON patch for each changed object, for the patches: of a kustomization.",
 )
-@click.option("--in-place", is_flag=True, help="Write the changed files anew, and nothing to stdout.")
+@click.option("--in-place", is_flag=True, help="Write the result back to the files, and nothing to stdout.")
 @options.ignores_option
 @options.config_options
 def render(
@@ -47,9 +47,11 @@ def render(
 ) -> int:
     """Render files, folders, kustomizations (-k DIR) or stdin (-).
 
-    Findings go to stderr. From --fail-on on the exit code is 1 and stdout stays empty, except for -o resourcelist,
-    which carries the findings as results; --in-place still writes what could be rendered. Input that can't be read
-    stops it before anything is written.
+    VMs come out with their instancetype and preference applied; everything else comes out as it was written.
+
+    Findings go to stderr. If one is at least as severe as --fail-on, the exit code is 1 and stdout stays empty. There
+    are two exceptions: -o resourcelist prints the list, with the findings as results, and --in-place still writes what
+    could be rendered. If the input can't be read, nothing is written.
     """
     if in_place and click.get_current_context().get_parameter_source("output") is not ParameterSource.DEFAULT:
         raise UsageError("--in-place keeps each file's own form; drop -o, or drop --in-place")

@@ -23,7 +23,7 @@ PARTS = ("What it finds", "Why it matters", "Fix", "Example")
 @click.command()
 @click.argument("rule", required=False, metavar="[ID]", shell_complete=completion.among(ids))
 def rules(rule: str | None) -> None:
-    """List the rules, or print one: what it finds, why it matters, the fix."""
+    """List the rules, or explain one: what it finds, why it matters, how to fix it."""
     known = all_rules()
     if rule is None:
         width = max(map(len, known), default=0)

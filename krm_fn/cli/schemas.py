@@ -27,7 +27,7 @@ def schemas_option(command: Any) -> Any:
         multiple=True,
         metavar="DIR",
         shell_complete=completion.FOLDER,
-        help=f"Hold objects against the {KIND}s in this folder, for the kinds they define. Repeatable.",
+        help=f"Check objects against the {KIND}s in this folder. Repeatable.",
     )(command)
 
 
