@@ -8,6 +8,7 @@ one value.
 from __future__ import annotations
 
 from krm_fn.paths import get, is_set
+from krm_fn.placeholders import placeholders
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from krm_fn.facts import BundleFacts, VmFacts
     from krm_fn.findings import Finding
     from krm_fn.paths import Path
+    from krm_fn.resource import Object
 
     Key = tuple[int, Path]  # item, and the place of the object in it
     Parts = dict[Key, set[str]]
@@ -31,6 +33,7 @@ COUNTERPARTS = {"networks": ("interfaces",), "interfaces": ("networks",), "volum
 MISPLACED = "unknown-field"
 # Fields that older releases had, and what is refused for want of their successors: the parts around the field.
 OUTDATED: dict[str, tuple[Path, ...]] = {"volumeName": (("name",),), "registryDisk": ((),)}
+PLACEHOLDER = "unfilled-placeholder"
 # What the schema says of a value by its form, and a webhook's check by what it means.
 FORMS = ("value-not-allowed", "value-out-of-range")
 # Of what an owner reference lacks the second says what to do.
@@ -55,11 +58,13 @@ def mark(found: Iterable[Finding], facts: BundleFacts) -> list[Finding]:
     said = {key: {(error.rule, error.path) for error in found} for key, found in errors.items()}
     marked = []
     nameless: set[tuple[Key, Path]] = set()
+    objects = {(entry.item, entry.path): entry.obj for entry in facts.bundle.entries} if findings else {}
     for finding in findings:
         key = finding.item, finding.inside
         vm = vms.get(key)
         follows = (
-            _repeats(finding, (key, finding.path), nameless)
+            _of_placeholder(finding, objects.get(key))
+            or _repeats(finding, (key, finding.path), nameless)
             or _lacks_counterpart(finding, lost.get(key, ()))
             or _lacks_successor(finding, said.get(key, ()))
             or _said_better(finding, said.get(key, ()))
@@ -77,6 +82,11 @@ def _lost(errors: Iterable[Finding]) -> set[str]:
 
 def _lacks_counterpart(finding: Finding, lost: Iterable[str]) -> bool:
     return finding.rule.startswith("refused-") and any(step in finding.path for step in lost)
+
+
+def _of_placeholder(finding: Finding, obj: Object | None) -> bool:
+    """True for what another rule says of a value that is known only when its placeholder is replaced."""
+    return finding.rule != PLACEHOLDER and obj is not None and bool(placeholders(get(obj, finding.path)))
 
 
 def _repeats(finding: Finding, place: tuple[Key, Path], nameless: set[tuple[Key, Path]]) -> bool:

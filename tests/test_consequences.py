@@ -126,3 +126,11 @@ def test_a_template_whose_storage_is_null_is_told_once() -> None:
     item = vm(spec={"volumes": [volume]}, dataVolumeTemplates=[{"metadata": {"name": "dv"}, "spec": spec}])
     found = [each for each in core.render([item], SETTINGS).findings if not each.follows]
     assert [each.message for each in found] == ["storage holds null, so the template asks for no storage; set storage"]
+
+
+def test_a_placeholder_is_told_in_place_of_the_errors_that_its_value_is() -> None:
+    spec = {"domain": {"cpu": {"cores": "${CORES}"}, "devices": {}}}
+    item = vm("${NAME}", spec=spec, instancetype={"name": "<size>"})
+    found = [each for each in core.render([item], SETTINGS).findings if not each.follows]
+    assert {each.rule for each in found} == {"unfilled-placeholder"}
+    assert {each.current: each.severity for each in found} == {"${NAME}": "info", "<size>": "warning", "${CORES}": "info"}

@@ -53,8 +53,3 @@ def defaults(bundle: Bundle) -> Iterator[Default]:
                 if isinstance(name, str):
                     meant = matcher.kind_named(written)
                     yield Default(entry=entry, matcher=matcher, name=name, kind=meant, kind_written=written)
-
-
-def is_filled_in(word: object) -> bool:
-    """True for text with a placeholder that a later step replaces, such as Flux's `${zone}` or Helm's `{{ .Values.zone }}`."""
-    return isinstance(word, str) and any(mark in word for mark in ("${", "$(", "{{"))

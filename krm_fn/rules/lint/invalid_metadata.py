@@ -31,9 +31,9 @@ from krm_fn.admission.formats import is_qualified_name
 from krm_fn.findings import UNSET
 from krm_fn.limits import counted, first
 from krm_fn.paths import as_list, as_map
+from krm_fn.placeholders import is_filled_in
 from krm_fn.resource import annotations_of, text
 from krm_fn.rules import Hit, rule, show
-from krm_fn.rules.labels import is_filled_in
 from krm_fn.value import Value
 
 TYPE_CHECKING = False

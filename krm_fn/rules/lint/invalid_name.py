@@ -25,9 +25,9 @@ from __future__ import annotations
 from krm_fn.admission.formats import is_label, is_subdomain
 from krm_fn.bundle import CLUSTER_KINDS
 from krm_fn.paths import as_map
+from krm_fn.placeholders import is_filled_in
 from krm_fn.resource import group_of, kind_of
 from krm_fn.rules import Hit, rule, show
-from krm_fn.rules.labels import is_filled_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
