@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from admitting import errors_of, gates
+from admitting import causes_of, errors_of, gates
 
 from krm_fn import releases
 
@@ -382,3 +382,14 @@ def test_many_migration_threads_and_gated_updates_pass_in_1_4() -> None:
     }
     configuration = {"vmRolloutStrategy": "LiveUpdate", **gates("VMLiveUpdateFeatures", "VolumesUpdateStrategy")}
     assert errors_of(changes, configuration=configuration, release=releases.parse("1.4")) == []
+
+
+def test_a_refusal_that_is_new_says_since_when() -> None:
+    causes = causes_of({"domain.devices.interfaces.0": {"name": "default"}}, release=releases.parse("1.9"))
+    said = [cause.message for cause in causes if cause.path[-3:] == ("devices", "interfaces", 0)]
+    fix = "set one of bridge, masquerade, sriov, passtBinding and binding"
+    assert said == [f"an interface has exactly one binding; {fix}; KubeVirt checks this since 1.9"]
+    (port,) = causes_of({"domain.devices.interfaces.0.ports": [{"port": 65536}]}, release=releases.parse("1.9"))
+    assert port.message == "port 65536 is out of range; use 1 to 65535; KubeVirt checks this since 1.9"
+    (port,) = causes_of({"domain.devices.interfaces.0.ports": [{"port": 65537}]}, release=releases.parse("1.9"))
+    assert port.message == "port 65537 is out of range; use 1 to 65535"

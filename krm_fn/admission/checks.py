@@ -28,12 +28,18 @@ if TYPE_CHECKING:
 EACH = "[]"
 
 
+def new_since(release: Version, message: str) -> str:
+    """The message about what the releases before `release` took."""
+    return f"{message}; KubeVirt checks this since {'.'.join(map(str, release))}"
+
+
 class Check(Value):
     """One row. `at` is the field below the group's place; `refuses` the test; `message` may hold `{value}`.
 
     `lazy` rows are skipped where the field is absent or null. `named` is upstream's path below the group's spec where it isn't
     the real one, with `{0}`, `{1}` for the indexes on the way; `absolute` the same without the spec's path before it. Where
     several keys `among` these are set, the cause is at the last of them, and upstream's path is that of the map.
+    `told_new` rows refuse what the release before `since` took; their message says so.
     """
 
     at: Path
@@ -45,8 +51,14 @@ class Check(Value):
     among: tuple[str, ...] = ()
     named: str = ""
     absolute: str = ""
+    told_new: bool = False
     since: Version = ()
     until: Version = ()
+
+    @property
+    def said(self) -> str:
+        """The message, with the release that brought the check where it is `told_new`."""
+        return new_since(self.since, self.message) if self.told_new else self.message
 
 
 class Group(Value):

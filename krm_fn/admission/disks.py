@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krm_fn.admission.causes import NOT_SUPPORTED, REQUIRED, shown
-from krm_fn.admission.checks import EACH, Check, Group, count, examine, is_on, number, one_of, well_formed
+from krm_fn.admission.checks import EACH, Check, Group, count, examine, is_on, new_since, number, one_of, well_formed
 from krm_fn.admission.formats import is_label, is_pci_address, is_serial
 from krm_fn.admission.scope import name_of
 from krm_fn.paths import as_map
@@ -178,7 +178,8 @@ def _custom_block_size(scope: Scope, disk: Object, custom: Object, at: Path) -> 
     if logical > physical:
         yield scope.cause((*at, "logical"), f"logical {logical} exceeds physical {physical}; lower it")
     elif newer and bus_of(disk) == "sata" and logical != SMALLEST_BLOCK:
-        yield scope.cause((*at, "logical"), f"logical {logical} is not what the bus sata knows; use {SMALLEST_BLOCK}")
+        message = f"logical {logical} is not what the bus sata knows; use {SMALLEST_BLOCK}"
+        yield scope.cause((*at, "logical"), new_since(BLOCKS_BY_BUS_SINCE, message))
     elif newer and custom.get("discardGranularity") is not None and logical and discard % logical:
         message = f"discardGranularity {discard} is no multiple of logical {logical}; round it"
         yield scope.cause((*at, "discardGranularity"), message)

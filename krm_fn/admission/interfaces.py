@@ -3,7 +3,19 @@
 from __future__ import annotations
 
 from krm_fn.admission.causes import DUPLICATE, NOT_SUPPORTED, REQUIRED, shown
-from krm_fn.admission.checks import EACH, Check, Group, bounded, exactly_one, examine, gated, number, one_of, well_formed
+from krm_fn.admission.checks import (
+    EACH,
+    Check,
+    Group,
+    bounded,
+    exactly_one,
+    examine,
+    gated,
+    new_since,
+    number,
+    one_of,
+    well_formed,
+)
 from krm_fn.admission.formats import (
     bare_mac_length,
     is_interface_name,
@@ -74,6 +86,7 @@ CHECKS = (
         BINDINGS,
         message="an interface has exactly one binding; set one of bridge, masquerade, sriov, passtBinding and binding",
         since=(1, 9),
+        told_new=True,
         upstream=BINDING + "validateInterfaceBindingExists",
     ),
     Check(
@@ -180,7 +193,9 @@ def _port(scope: Scope, port: Object, at: Path, seen: set[str]) -> Iterator[Caus
     if forwarded == 0:
         yield scope.cause((*at, "port"), "port is missing; set it", reason=REQUIRED, named=named)
     elif not 0 < forwarded < PORTS + (not exact):  # upstream let 65536 pass
-        yield scope.cause((*at, "port"), f"port {forwarded} is out of range; use 1 to 65535", named=named)
+        message = f"port {forwarded} is out of range; use 1 to 65535"
+        new = forwarded == PORTS
+        yield scope.cause((*at, "port"), new_since(PORT_NAMED_SINCE, message) if new else message, named=named)
     if port.get("protocol") not in ("TCP", "UDP", "", None):
         yield scope.cause((*at, "protocol"), f"protocol {shown(port['protocol'])} is not known; use TCP or UDP")
 

@@ -132,7 +132,7 @@ def _word(check: Check, at: Path, value: Any, scope: Scope) -> Cause:
     indexes = [step for step in at if isinstance(step, int)]
     cause = scope.cause(
         (*at, *check.at),
-        check.message.replace("{value}", shown(value)) if "{value}" in check.message else check.message,
+        check.said.replace("{value}", shown(value)) if "{value}" in check.message else check.said,
         reason=check.reason,
         named=check.named.format(*indexes) if check.named else "",
         absolute=check.absolute.format(*indexes) if check.absolute else "",
