@@ -150,8 +150,8 @@ class Bundle:
         return self._index(kind, namespace).get(name) or self._previous_index(kind, namespace).get(name)
 
     def names(self, kind: str, namespace: str) -> Sequence[str]:
-        """The names of a kind's objects in a namespace, in order."""
-        return tuple(self._index(kind, namespace))
+        """The names of a kind's objects in a namespace, in order; last those from before kustomize's prefixes and suffixes."""
+        return tuple(dict.fromkeys((*self._index(kind, namespace), *self._previous_index(kind, namespace))))
 
     def namespaces(self, kind: str, name: str) -> Sequence[str]:
         """The namespaces in which an object of that kind and name stands, sorted."""

@@ -32,10 +32,10 @@ def shown(value: object) -> str:
 
 def hint(word: object, known: Sequence[str]) -> str:
     """The end of a message that names the known word nearest to a misspelt one; "" where none is near."""
-    from krm_fn.likest import nearest  # only when something is wrong
+    from krm_fn.likest import meant  # only when something is wrong
 
-    likely = nearest(word, tuple(known)) if isinstance(word, str) else ()
-    return f"; did you mean {likely[0]}" if likely else ""
+    likely = meant(word, tuple(known)) if isinstance(word, str) else ""
+    return f"; did you mean {likely}" if likely else ""
 
 
 def child(path: str, name: object) -> str:

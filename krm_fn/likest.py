@@ -1,4 +1,9 @@
-"""What may have been meant by a word that nobody knows: the likest of those that are known.
+"""The known word that a misspelt one stands for: the one rule for everything that a message proposes in place of a word.
+
+A proposal must be safe to follow without a second look, so only a slip of the pen counts. Words are compared part by part
+(`web-rot` is `web` and `rot`), whatever their case. A part may differ in one letter, from eight letters on in two; swapped
+neighbours count as one. The first letter of a part stays, a part of up to three letters differs by a swap alone, and digits are
+never a slip: `pg-root` and `legacy-root`, `large` and `xlarge`, `disk-1` and `disk-2` are names of different things.
 
 `nearest` is for words of which a few are known, as in a schema. Names of objects are compared by a `Likest`, which has a
 budget, since a bundle may have thousands, and as many references that lead nowhere.
@@ -11,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
 MOST = 3
-LEAST_ALIKE = 0.6  # as difflib counts: twice the letters that both share in order, of the letters of both
 # Of longer words nobody knows what was meant; no name of an object is longer than LONGEST_NAME.
 LONGEST, LONGEST_NAME = 100, 255
 REMEMBERED = 10_000
@@ -20,36 +24,45 @@ PAIRS, PER_NAME = 3_000_000, 5
 COMPARED = 50  # names that a Likest compares a word with letter by letter: those that share the most letters with it
 BUCKETS = 64
 COLLECTIONS = 100  # of known names that a Likest remembers the letters of
+# How long a part is in which one letter may be wrong, and in which two may be; no more may be wrong in a whole word.
+ONE_SLIP, TWO_SLIPS = 4, 8
+SLIPS = 2
 
 _nearest: dict[tuple[str, tuple[str, ...]], tuple[str, ...]] = {}
 _known: dict[tuple[str, ...], Words] = {}
 
 
 class Words:
-    """Known words in small letters, with the letters of each as the bits of a number: the bits that two share are counted fast.
+    """Known words in small letters, by what a slip leaves alone: the first letter and the digits.
 
-    Some letters share their bits with others, so that two words share at most as many letters as bits.
+    The letters of each are the bits of a number, so that those that two share are counted fast. Some letters share their bits
+    with others, so that two words share at most as many letters as bits.
     """
 
-    __slots__ = ("known", "spelt")
+    __slots__ = ("_alike", "spelt")
 
     def __init__(self, known: Collection[str]) -> None:
         self.spelt = {name.lower(): name for name in sorted(known, reverse=True)}
-        self.known = [(_letters(name), len(name), name) for name in self.spelt if len(name) <= LONGEST_NAME]
+        self._alike: dict[tuple[str, str], list[tuple[int, int, str]]] = {}
+        for name in self.spelt:
+            if len(name) <= LONGEST_NAME:
+                joined = "".join(_parts(name))
+                self._alike.setdefault(_kept(joined), []).append((_letters(joined), len(joined), name))
 
-    def likely(self, word: str) -> list[tuple[float, str]]:
-        """The words that may be alike, the likest first; each with how much at most."""
-        letters, length = _letters(word), len(word)
+    def likely(self, word: str) -> list[str]:
+        """The words that may be alike, those first that share the most letters."""
+        joined = "".join(_parts(word))
+        letters, length = _letters(joined), len(joined)
         found = []
-        for others, other_length, name in self.known:
+        for others, other_length, name in self._alike.get(_kept(joined), ()):
             shared = (letters & others).bit_count()
-            if 10 * shared >= 3 * (length + other_length):
-                found.append((_alike(shared, length + other_length), name))
-        return sorted(found, reverse=True)
+            if shared + SLIPS >= max(length, other_length):
+                found.append((-shared, name))
+        return [name for _, name in sorted(found)]
 
 
 def nearest(word: str, known: tuple[str, ...]) -> tuple[str, ...]:
-    """At most three of the known words, whatever their case, the likest first; none where nothing is like.
+    """At most three of the known words that `word` is a misspelling of: those that are equally near, none being nearer.
 
     The same slip, which stands in many objects, is looked at once.
     """
@@ -68,6 +81,11 @@ def nearest(word: str, known: tuple[str, ...]) -> tuple[str, ...]:
     return _nearest[key]
 
 
+def meant(word: str, known: tuple[str, ...]) -> str:
+    """The known word that `word` is a misspelling of; "" where there is none, or where several are equally near."""
+    return _only(nearest(word, known))
+
+
 class Likest:
     """Compares names until its budget is spent, then finds none: suggestions are a courtesy, and must not make a run slow."""
 
@@ -82,7 +100,7 @@ class Likest:
             return ()
         words = self._words(known)
         likely = words.likely(word.lower())[:COMPARED]
-        self._left -= len(word) * sum(len(name) for _, name in likely)
+        self._left -= len(word) * sum(map(len, likely))
         return _compared(word.lower(), likely, words) if self._left > 0 else ()
 
     def _words(self, known: Collection[str]) -> Words:
@@ -93,27 +111,36 @@ class Likest:
         return self._known[id(known)][1]
 
     def of(self, word: str, known: Collection[str]) -> str:
-        """The likest of all, "" where none is like."""
-        return next(iter(self.nearest(word, known)), "")
+        """As `meant`."""
+        return _only(self.nearest(word, known))
 
 
-def _compared(word: str, likely: list[tuple[float, str]], words: Words) -> tuple[str, ...]:
-    """The likest of the likely words."""
-    if not likely:
-        return ()
-    from difflib import SequenceMatcher  # late: this module is loaded where a word might be misspelt
+def distance(one: str, other: str) -> int | None:
+    """How many slips make one word of the other, None where they differ by more than a misspelling."""
+    one, other = one.lower(), other.lower()
+    if one == other:
+        return 0
+    if abs(len(one) - len(other)) > SLIPS:
+        return None
+    ours, theirs = _parts(one), _parts(other)
+    if len(ours) != len(theirs):  # a separator is missing, or there is one too many
+        return abs(len(ours) - len(theirs)) if "".join(ours) == "".join(theirs) else None
+    slips = int("".join(filter(_separates, one)) != "".join(filter(_separates, other)))
+    for mine, yours in zip(ours, theirs, strict=True):
+        here = _slips(mine, yours)
+        if here is None or (slips := slips + here) > SLIPS:
+            return None
+    return slips
 
-    matcher = SequenceMatcher()
-    matcher.set_seq2(word)
-    best: list[tuple[float, str]] = []
-    for most, name in likely:
-        if len(best) == MOST and most < best[-1][0]:
-            break
-        matcher.set_seq1(name)
-        ratio = matcher.ratio()
-        if ratio >= LEAST_ALIKE:
-            best = sorted([*best, (ratio, name)], reverse=True)[:MOST]
-    return tuple(words.spelt[name] for _, name in best)
+
+def _compared(word: str, likely: list[str], words: Words) -> tuple[str, ...]:
+    """The nearest of the likely words."""
+    found: dict[int, list[str]] = {}
+    for name in likely:
+        slips = distance(word, name)
+        if slips is not None:
+            found.setdefault(slips, []).append(words.spelt[name])
+    return tuple(sorted(found[min(found)])[:MOST]) if found else ()
 
 
 def _letters(word: str) -> int:
@@ -127,5 +154,49 @@ def _letters(word: str) -> int:
     return bits
 
 
-def _alike(shared: int, letters: int) -> float:
-    return 2.0 * shared / letters if letters else 1.0
+def _kept(joined: str) -> tuple[str, str]:
+    """What a slip leaves alone in a word, given without its separators."""
+    return joined[:1], _digits(joined)
+
+
+def _only(words: tuple[str, ...]) -> str:
+    return words[0] if len(words) == 1 else ""
+
+
+def _separates(letter: str) -> bool:
+    return not letter.isalnum()
+
+
+def _parts(word: str) -> list[str]:
+    return "".join(" " if _separates(letter) else letter for letter in word).split()
+
+
+def _slips(one: str, other: str) -> int | None:
+    """The distance of two parts, None where it is too large for their length."""
+    if one == other:
+        return 0
+    if one[0] != other[0] or _digits(one) != _digits(other):
+        return None
+    longest = max(len(one), len(other))
+    if longest < ONE_SLIP:
+        return 1 if sorted(one) == sorted(other) else None
+    slips = _edits(one, other)
+    return slips if slips <= (SLIPS if longest >= TWO_SLIPS else 1) else None
+
+
+def _digits(part: str) -> str:
+    return "".join(filter(str.isdigit, part))
+
+
+def _edits(one: str, other: str) -> int:
+    """How many letters are added, left out, replaced, or swapped with their neighbour (optimal string alignment)."""
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for at, letter in enumerate(one, 1):
+        before, above, row = row, before, [at]
+        for to, theirs in enumerate(other, 1):
+            least = min(before[to] + 1, row[to - 1] + 1, before[to - 1] + (letter != theirs))
+            if at > 1 and to > 1 and letter == other[to - 2] and one[at - 2] == theirs:
+                least = min(least, above[to - 2] + 1)
+            row.append(least)
+    return row[-1]

@@ -450,14 +450,14 @@ def test_a_wrong_flag_is_named_and_nothing_is_rendered(tmp_path, arguments, mess
 def test_a_wrong_config_of_a_resource_list_is_named_with_its_place(tmp_path):
     (tmp_path / "list.yaml").write_text(
         "# two\nkind: ResourceList\napiVersion: config.kubernetes.io/v1\nfunctionConfig:\n  apiVersion: v1\n"
-        "  kind: ConfigMap\n  data:\n    severity.null-item: 'of'\n"
+        "  kind: ConfigMap\n  data:\n    severity.null-item: 'eror'\n"
         "items:\n- {apiVersion: v1, kind: Secret, metadata: {name: a}}\n"
     )
     done = run("check", "list.yaml", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        "kubevirt-render: error: list.yaml:8:5: functionConfig data[\"severity.null-item\"]: found 'of'; "
-        "expected one of error, warning, info, off; did you mean off\n"
+        "kubevirt-render: error: list.yaml:8:5: functionConfig data[\"severity.null-item\"]: found 'eror'; "
+        "expected one of error, warning, info, off; did you mean error\n"
     )
 
 

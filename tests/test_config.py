@@ -264,10 +264,10 @@ def test_a_plain_off_which_readers_take_for_false_is_off():
             ),
         ),
         (
-            config_map({"severity.unresolved-instancetype": "of"}),
+            config_map({"severity.unresolved-instancetype": "eror"}),
             (
-                "data[\"severity.unresolved-instancetype\"]: found 'of'; expected one of error, warning, info, off; "
-                "did you mean off"
+                "data[\"severity.unresolved-instancetype\"]: found 'eror'; expected one of error, warning, info, off; "
+                "did you mean error"
             ),
         ),
         (

@@ -2,6 +2,7 @@
 
 import measured
 import pytest
+from functions import run
 from linting import GROUP, about, claim, machine, on_claim, pool, said, thing
 
 from krm_fn.rules.mentions import DATA_VOLUME, EACH, INSTANCE
@@ -72,6 +73,92 @@ def test_others_of_the_kind_make_it_a_warning_with_the_nearest_name():
             "PersistentVolumeClaim default/web-rot is not in the bundle, but web-root is; correct the name, or add the object",
         )
     ]
+
+
+def proposed(*items):
+    """What is proposed for each missing object, and how severe its finding is."""
+    _, results = run(*items, mode="validate")
+    told = [each for each in results if each["tags"]["rule"] == "missing-object"]
+    return [(each["severity"], each["field"].get("proposedValue")) for each in told]
+
+
+def test_another_name_is_proposed_by_its_distance_and_not_by_a_suffix():
+    legacy = machine("legacy", volumes={"a": on_claim("legacy-root")})
+    assert proposed(claim("pg-root"), legacy) == [("info", None)]
+    assert proposed(claim("legcay-root"), legacy) == [("warning", "legcay-root")]
+    assert proposed(claim("legacy-rot"), claim("legacy-roots"), legacy) == [("info", None)]
+
+
+@pytest.mark.parametrize(
+    "user",
+    [
+        machine("pg", volumes={"a": on_claim("pg-root")}),
+        machine("pg", volumes={"a": {"dataVolume": {"name": "pg-root"}}}, strategy="Halted"),
+        machine("pg", volumes={"a": {"ephemeral": on_claim("pg-root")}}),
+        pool(machine(volumes={"a": on_claim("pg-root")})),
+        {**machine("pg"), "spec": {**machine("pg")["spec"], "dataVolumeTemplates": [{"metadata": {"name": "pg-root"}}]}},
+        thing("apps/v1", "StatefulSet", "pg", {"template": {"spec": {"volumes": [{"name": "a", **on_claim("pg-root")}]}}}),
+        thing("v1", "Pod", "pg", {"volumes": [{"name": "a", **on_claim("pg-root")}]}),
+    ],
+)
+def test_a_claim_that_a_machine_or_workload_uses_is_never_proposed(user):
+    assert proposed(claim("pg-root"), user, machine(volumes={"a": on_claim("pg-rooot")})) == [("info", None)]
+    (found,) = said("missing-object", claim("pg-root"), user, machine(volumes={"a": on_claim("pg-rooot")}))
+    assert "pg-root " not in found[3]
+
+
+def test_a_claim_that_the_vm_itself_uses_elsewhere_is_not_proposed():
+    both = machine(volumes={"a": on_claim("web-root"), "b": on_claim("web-rot")})
+    assert proposed(claim("web-root"), both) == [("info", None)]
+
+
+def test_a_user_in_another_namespace_changes_nothing():
+    other = machine("pg", volumes={"a": on_claim("web-root")}, namespace="lab")
+    there = claim("web-root", namespace="lab")
+    assert proposed(there, other, claim("web-root"), machine(volumes={"a": on_claim("web-rot")})) == [("warning", "web-root")]
+
+
+def test_a_secret_that_another_vm_reads_is_not_proposed():
+    other = machine("pg", volumes={"seed": {"secret": {"secretName": "seed-data"}}})
+    assert proposed(secret("seed-data"), other, seeded("sed-data")) == [("info", None)]
+    assert proposed(secret("seed-data"), seeded("seed-dta")) == [("warning", "seed-data")]
+
+
+def test_what_names_an_object_and_what_it_makes_are_not_proposed():
+    clone = {"source": {"kind": "VirtualMachine", "name": "golden"}, "target": {"kind": "VirtualMachine", "name": "goldens"}}
+    copy = thing("clone.kubevirt.io/v1beta1", "VirtualMachineClone", "golden-copy", clone)
+    data_volume = thing("cdi.kubevirt.io/v1beta1", "DataVolume", "images", {"source": {"pvc": {"name": "image"}}})
+    assert proposed(machine("web"), copy) == [("info", None)]
+    assert proposed(data_volume) == [("info", None)]
+
+
+def test_clones_are_no_evidence_that_their_source_was_meant_to_be_here():
+    source = {"source": {"pvc": {"name": "fedora-golden"}}}
+    template = machine()
+    template["spec"]["dataVolumeTemplates"] = [{"metadata": {"name": "web-root"}, "spec": source}]
+    given = thing("cdi.kubevirt.io/v1beta1", "DataVolume", "copy", source)
+    assert proposed(given) == proposed(given, claim("other"), template) == [("info", None)]
+    clone = {"source": {"kind": "VirtualMachine", "name": "golden"}, "target": {"kind": "VirtualMachine", "name": "web"}}
+    assert proposed(thing("clone.kubevirt.io/v1beta1", "VirtualMachineClone", "copy", clone)) == []
+
+
+def test_a_snapshot_of_another_vm_is_not_proposed_for_a_restore():
+    snapshot = thing("snapshot.kubevirt.io/v1beta1", "VirtualMachineSnapshot", "nightly", {"source": {"name": "web"}})
+
+    def restore(target):
+        spec = {"target": {"kind": "VirtualMachine", "name": target}, "virtualMachineSnapshotName": "nigthly"}
+        return thing("snapshot.kubevirt.io/v1beta1", "VirtualMachineRestore", "back", spec)
+
+    assert proposed(machine("web"), snapshot, restore("web")) == [("warning", "nightly")]
+    assert proposed(machine("web"), machine("db"), snapshot, restore("db")) == [("info", None)]
+
+
+def test_the_name_that_is_proposed_is_that_of_the_place_and_has_no_prefix_of_an_overlay():
+    renamed = claim("dev-web-root", annotations={"internal.config.kubernetes.io/previousNames": "web-root"})
+    assert proposed(renamed, machine("dev-web", volumes={"a": on_claim("web-rot")})) == [("warning", "web-root")]
+    assert proposed(renamed, machine("dev-web", volumes={"a": on_claim("dev-web-rot")})) == [("warning", "dev-web-root")]
+    taken = machine("dev-pg", volumes={"a": on_claim("web-root")})
+    assert proposed(renamed, taken, machine("dev-web", volumes={"a": on_claim("dev-web-rot")})) == [("info", None)]
 
 
 def test_others_in_another_namespace_do_not():

@@ -60,9 +60,9 @@ def test_beside_namesakes_of_another_group_present_names_still_go_before_former_
 
 def test_suggestions_end_where_they_would_make_a_run_slow():
     lookup = Lookup(Bundle([]))
-    assert lookup.nearest("name-1", ["name-2"]) == ("name-2",)
-    assert lookup.nearest("name-1", [f"name-{number}" for number in range(400_000)]) == ()
-    assert lookup.nearest("name-1", ["name-2"]) == ()
+    assert lookup.nearest("nmae", ["name"]) == ("name",)
+    assert lookup.nearest("nmae", [f"name-{number}" for number in range(400_000)]) == ()
+    assert lookup.nearest("nmae", ["name"]) == ()
 
 
 def test_a_name_that_kustomize_has_since_prefixed_is_found():
@@ -89,10 +89,18 @@ def test_an_object_in_another_namespace_does_not_count():
     assert (error.reason, error.candidates) == ("wrong-namespace", ("b",))
 
 
-def test_the_likest_names_of_bundle_and_catalogue_are_candidates():
+def test_the_nearest_name_of_bundle_and_catalogue_is_a_candidate():
     shelf = Shelf({(C, "u1.medium"): {}, (C, "cx1.4xlarge1gi"): {}})
-    (error,) = resolve(vm({"name": "u1.medum"}), cluster_instancetype("u1.media"), catalogue=shelf).errors
-    assert (error.reason, error.current, error.candidates) == ("unknown-name", "u1.medum", ("u1.medium", "u1.media"))
+    (error,) = resolve(vm({"name": "u1.medum"}), cluster_instancetype("u1.mediums"), catalogue=shelf).errors
+    assert (error.reason, error.current, error.candidates) == ("unknown-name", "u1.medum", ("u1.medium",))
+
+
+def test_a_candidate_bears_the_name_from_before_an_overlays_prefix_where_the_vm_was_written_with_it():
+    renamed = cluster_instancetype("dev-windows-medium", annotations={PREVIOUS: "windows-medium"})
+    (error,) = resolve(vm({"name": "windows-mediun"}), renamed).errors
+    assert error.candidates == ("windows-medium",)
+    (error,) = resolve(vm({"name": "dev-windows-mediun"}), renamed).errors
+    assert error.candidates == ("dev-windows-medium",)
 
 
 def test_a_forgotten_kind_is_told_from_an_unknown_name():

@@ -37,10 +37,16 @@ def test_a_pinned_revision_goes_before_the_object_whatever_it_was_stored_for():
     assert (found.spec, found.origin, found.ref.name, found.revision.name) == (BIG, "revision", "small", "vm-small-1")
 
 
+def test_a_revision_that_another_vm_is_pinned_to_is_no_candidate():
+    other = {**vm({"name": "small", "revisionName": "vm-smal-1"}), "metadata": {"name": "other"}}
+    (error,) = resolve(vm(PINNED), other, cluster_instancetype(), revision("vm-smal-1", {})).errors
+    assert (error.reason, error.candidates) == ("revision-missing", ())
+
+
 def test_a_pinned_revision_that_is_missing_is_an_error_even_where_the_object_exists():
-    (error,) = resolve(vm(PINNED), cluster_instancetype(), revision("vm-small-2", {})).errors
+    (error,) = resolve(vm(PINNED), cluster_instancetype(), revision("vm-smal-1", {})).errors
     assert (error.reason, error.path) == ("revision-missing", ("spec", "instancetype", "revisionName"))
-    assert error.candidates == ("vm-small-2",)
+    assert error.candidates == ("vm-smal-1",)
 
 
 @pytest.mark.parametrize(

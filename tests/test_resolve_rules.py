@@ -213,7 +213,7 @@ DISK = "PersistentVolumeClaim default/disk, behind volume root, is not in the bu
             "add it to the bundle, or name one that exists",
         ),
         (ON_CLAIM, claim("disk", namespace="images"), f"{DISK} (namespace images has one)", f"add it, or {INSTEAD}"),
-        (ON_CLAIM, claim("disk1"), f"{DISK} (like: disk1)", f"add it, or {INSTEAD}"),
+        (ON_CLAIM, claim("disks"), DISK, f"add it, or {INSTEAD}"),
         (
             ON_DATA_VOLUME,
             data_volume("dv", {"source": {"blank": {}}}),

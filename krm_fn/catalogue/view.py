@@ -8,7 +8,7 @@ from krm_fn import catalogue, quantity
 from krm_fn.catalogue import INSTANCETYPE, KINDS, PREFERENCE
 from krm_fn.errors import ConfigError, RenderError
 from krm_fn.expand.requirements import indivisible_vcpus, unmet_requirements
-from krm_fn.likest import nearest
+from krm_fn.likest import meant
 from krm_fn.paths import as_map, copy, get, is_set
 from krm_fn.releases import Release
 from krm_fn.value import Value
@@ -203,7 +203,7 @@ def _unknown(name: str, release: Release, kinds: Sequence[str]) -> str:
             return f"{fact}; it is in KubeVirt {in_words(elsewhere)}: ask for one of these with --kubevirt-version"
     known = {each: kind for kind in kinds for each in catalogue.names(kind)}
     here = tuple(each for kind in kinds for each in catalogue.of(release).names(kind))
-    alike = nearest(name, here) or nearest(name, tuple(known))
+    alike = meant(name, here) or meant(name, tuple(known))
     if not alike:
         return f"{fact}; `kubevirt-render catalogue list` names all it has"
-    return f"{fact}; did you mean {alike[0]} (in KubeVirt {in_words(catalogue.spans(known[alike[0]], alike[0]))})?"
+    return f"{fact}; did you mean {alike} (in KubeVirt {in_words(catalogue.spans(known[alike], alike))})?"

@@ -68,12 +68,12 @@ def _module(name: str) -> str:
 def _fix(word: str) -> str:
     import os
 
-    from krm_fn.likest import nearest
+    from krm_fn.likest import meant
 
     if os.path.exists(word):  # noqa: PTH110
         return f"to render it: `{NAME} render {word}`"
-    likely = nearest(word, COMMANDS)
-    return f"did you mean {likely[0]}" if likely else f"expected one of {', '.join(COMMANDS)}"
+    likely = meant(word, COMMANDS)
+    return f"did you mean {likely}" if likely else f"expected one of {', '.join(COMMANDS)}"
 
 
 def _print_doc(ctx: click.Context, _: click.Parameter, asked: Any) -> None:

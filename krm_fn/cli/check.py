@@ -19,7 +19,7 @@ from krm_fn.console import file_name, write_out
 from krm_fn.core import Judging
 from krm_fn.errors import UsageError
 from krm_fn.files import leads_out
-from krm_fn.likest import nearest
+from krm_fn.likest import meant
 from krm_fn.resource import ref_of
 
 if TYPE_CHECKING:
@@ -246,8 +246,8 @@ def _targets(outputs: tuple[str, ...]) -> list[tuple[str, str]]:
     for text in outputs:
         name, _, file = text.partition("=")
         if name not in FORMATS:
-            likely = nearest(name, tuple(FORMATS))
-            fix = f"; did you mean {likely[0]}" if likely else ""
+            likely = meant(name, tuple(FORMATS))
+            fix = f"; did you mean {likely}" if likely else ""
             raise UsageError(f"-o: {name!r} is no format; expected one of {', '.join(FORMATS)}{fix}")
         targets.append((name, "" if file == "-" else file))
     if [file for _, file in targets].count("") > 1:

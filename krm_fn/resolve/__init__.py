@@ -14,7 +14,7 @@ Inference (path: inferFromVolume)
     unsupported-source          nothing behind a DataVolume or DataSource can bear labels; w that object; d `holds` or `kind`
     missing-label               the object at the end bears no label with a name; w the object; d `label`
     empty-label                 the label is there, and empty
-    missing-source              an object on the way is not in the bundle; w the object; c names; d `instead_of`, `namespaces`
+    missing-source              an object on the way is not in the bundle; w the object; d `instead_of`, `namespaces`
 Names (path: name or kind; inferFromVolume where the name was inferred, then d has `inferred`)
     unknown-name                no such object; w the object; c names; d `shipped`: releases whose catalogue has it
     wrong-namespace             the object stands in other namespaces only; w the object; c namespaces

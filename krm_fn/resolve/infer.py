@@ -147,7 +147,6 @@ class Chain(Value):
             raise self._failure(
                 "missing-source",
                 wanted=Ref(api_version=API_VERSIONS[kind], kind=kind, name=name, namespace=namespace),
-                candidates=self.lookup.nearest(name, self.lookup.names(kind, namespace)),
                 detail=(("instead_of", instead_of), ("namespaces", self.lookup.namespaces(kind, name))),
             )
         return entry

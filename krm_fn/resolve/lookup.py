@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from krm_fn.bundle import effective_namespace
-from krm_fn.resource import group_of, name_of, previous_names
+from krm_fn.paths import get
+from krm_fn.resource import group_of, name_of, previous_names, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
 
     from krm_fn.bundle import Bundle, Entry
     from krm_fn.likest import Likest
+    from krm_fn.paths import Path
 
 # The kinds that resolving reads. Of the apiVersion only the group counts: every version is read alike.
 API_VERSIONS = {
@@ -25,6 +27,15 @@ API_VERSIONS = {
     "VolumeSnapshot": "snapshot.storage.k8s.io/v1",
 }
 BUNDLE_KINDS = frozenset(API_VERSIONS)
+
+REVISION = "ControllerRevision"
+# Where a VM names the revisions that it is pinned to.
+PINS: tuple[Path, ...] = (
+    ("spec", "instancetype", "revisionName"),
+    ("spec", "preference", "revisionName"),
+    ("status", "instancetypeRef", "controllerRevisionRef", "name"),
+    ("status", "preferenceRef", "controllerRevisionRef", "name"),
+)
 
 # Revisions of a VM's own template, which hold no instancetype, so that nobody can have meant one.
 VM_REVISIONS = "revision-start-vm-"
@@ -52,9 +63,15 @@ class Lookup:
     def names(self, kind: str, namespace: str) -> Sequence[str]:
         """The names that a reference in that namespace could have had, "" being the namespace of cluster kinds."""
         if (kind, namespace) not in self._names:
-            names = [name for name in self._bundle.names(kind, namespace) if not name.startswith(VM_REVISIONS)]
-            self._names[kind, namespace] = [name for name in names if self.find(kind, namespace, name)]
+            names = [name for name in self._bundle.names(kind, namespace) if self.find(kind, namespace, name)]
+            pinned = self._pinned(namespace) if kind == REVISION else ()
+            self._names[kind, namespace] = [name for name in names if not name.startswith(VM_REVISIONS) and name not in pinned]
         return self._names[kind, namespace]
+
+    def _pinned(self, namespace: str) -> set[str]:
+        """The revisions that VMs of the namespace name: they belong to these, and are no advice for another VM."""
+        vms = (entry.obj for entry in self._bundle.of_kind("VirtualMachine") if effective_namespace(entry.obj) == namespace)
+        return {text(get(vm, path)) for vm in vms for path in PINS}
 
     def namespaces(self, kind: str, name: str) -> tuple[str, ...]:
         """The namespaces in which an object of that kind and name stands, sorted."""

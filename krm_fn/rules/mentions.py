@@ -150,7 +150,7 @@ def _missing(bundle: Bundle) -> dict[Wanted, list[Mention]]:
     found: dict[Wanted, list[Mention]] = {}
     for (group, kind), rows in OWNERS.items():
         entries = bundle.of_kind(kind, group)
-        tree = _tree(rows) if entries else {}
+        tree = tree_of(rows) if entries else {}
         for entry in entries:
             _add(entry, tree, there, found)
     return found
@@ -158,17 +158,22 @@ def _missing(bundle: Bundle) -> dict[Wanted, list[Mention]]:
 
 def _add(owner: Entry, tree: Tree, there: Stock, found: dict[Wanted, list[Mention]]) -> None:
     """Add what an owner names and is missing."""
-    places: list[Place] = []
-    _walk(owner.obj, tree, (), places)
     namespace = effective_namespace(owner.obj)
-    for path, row, around in places:
-        wanted = _wanted(row, around, path[-1], namespace)
-        if wanted is None or (wanted not in found and there.has(*wanted[:3])) or _numbered(owner.obj, row.kind):
+    for path, row, around in places_of(owner.obj, tree):
+        named = wanted(row, around, path[-1], namespace)
+        if named is None or (named not in found and there.has(*named[:3])) or _numbered(owner.obj, row.kind):
             continue
-        found.setdefault(wanted, []).append(Mention(owner, path, around))
+        found.setdefault(named, []).append(Mention(owner, path, around))
 
 
-def _wanted(row: Row, around: Any, step: str | int, namespace: str) -> Wanted | None:
+def places_of(obj: Object, tree: Tree) -> list[Place]:
+    """The places of the tree that are in the object, in its own order."""
+    found: list[Place] = []
+    _walk(obj, tree, (), found)
+    return found
+
+
+def wanted(row: Row, around: Any, step: str | int, namespace: str) -> Wanted | None:
     """What is meant by the name in a row's place; names that are no text or empty mean nothing."""
     name = around[step]
     if not isinstance(name, str) or not name:
@@ -188,7 +193,7 @@ def _numbered(obj: Object, kind: str) -> bool:
     return kind in NUMBERED and get(obj, ("spec", "nameGeneration", NUMBERED[kind])) is True
 
 
-def _tree(rows: Rows) -> Tree:
+def tree_of(rows: Rows) -> Tree:
     """The rows as a tree of their places, so that an object is walked once for all of them; a leaf is the row."""
     tree: Tree = {}
     for way, below in rows:

@@ -40,6 +40,11 @@ def hit(error: ResolutionError, message: str, proposed: Any = UNSET) -> Hit:
     )
 
 
+def the_one(candidates: Sequence[str]) -> Any:
+    """The candidate to propose: the only one, else UNSET, since nobody can tell which of several was meant."""
+    return candidates[0] if len(candidates) == 1 else UNSET
+
+
 def detail(error: ResolutionError, name: str) -> Any:
     """What the error carries under that name, None where nothing."""
     return dict(error.detail).get(name)

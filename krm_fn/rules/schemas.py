@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from krm_fn.likest import nearest
+from krm_fn.likest import meant
 from krm_fn.rules import show
 
 TYPE_CHECKING = False
@@ -32,9 +32,9 @@ def shown(flaw: Flaw, value: object) -> str:
 
 def advice(word: str, known: tuple[str, ...]) -> str:
     """`did you mean a`, else `expected one of a, b`; "" where there are too many for that."""
-    likely = nearest(word, known)
+    likely = meant(word, known)
     if likely:
-        return f"did you mean {likely[0]}"
+        return f"did you mean {likely}"
     return f"expected one of {', '.join(known)}" if 0 < len(known) <= MOST_LISTED else ""
 
 

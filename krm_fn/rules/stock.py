@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from krm_fn.bundle import effective_namespace
-from krm_fn.likest import Likest
 from krm_fn.paths import as_list, get
 from krm_fn.resource import name_of, previous_names
 from krm_fn.rules.views import shared
@@ -105,9 +104,10 @@ class Stock:
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
         self._names: dict[str, dict[str, set[str]]] = {}
-        self._former: dict[str, dict[tuple[str, str], str]] = {}
+        self._former: dict[str, dict[str, dict[str, str]]] = {}
+        self._all_names: dict[tuple[str, str], dict[str, tuple[str, ...]]] = {}
+        self._held: dict[str, set[str]] = {}
         self._places: dict[str, dict[str, list[str]]] = {}
-        self._likest = Likest()
         self._copiers: set[tuple[str, str]] | None = None
 
     def has(self, kind: str, namespace: str, name: str) -> bool:
@@ -126,8 +126,12 @@ class Stock:
         return (namespace, name.rpartition("-")[0]) in self._copiers
 
     def any(self, kind: str, namespace: str) -> bool:
-        """True where some object of the kind is in the namespace."""
-        return bool(self._of(kind).get(namespace))
+        """True where the bundle holds an object of the kind in the namespace, and not only what clones and restores make."""
+        if kind not in self._held:
+            makers = [(each.kind, each.group) for each in MAKERS if each.makes == kind and each.names == (NAME,)]
+            held = (entry for owner, group in ((kind, GROUPS[kind]), *makers) for entry in self._bundle.of_kind(owner, group))
+            self._held[kind] = {effective_namespace(entry.obj) for entry in held}
+        return namespace in self._held[kind]
 
     def namespaces(self, kind: str, name: str) -> list[str]:
         """The namespaces that hold an object of that kind and name."""
@@ -142,11 +146,20 @@ class Stock:
     def now(self, kind: str, namespace: str, former: str) -> str:
         """The name that kustomize gave the object in place of `former`, "" where there is none."""
         self._of(kind)
-        return self._former[kind].get((namespace, former), "")
+        return self._former[kind].get(namespace, {}).get(former, "")
 
-    def nearest(self, kind: str, namespace: str, name: str) -> str:
-        """The likest name of that kind there, "" where none is like."""
-        return self._likest.of(name, self._of(kind).get(namespace, set()))
+    def all_names(self, kind: str, namespace: str) -> dict[str, tuple[str, ...]]:
+        """The names of that kind there, those from before kustomize's changes among them, each with all of its object."""
+        if (kind, namespace) not in self._all_names:
+            self._all_names[kind, namespace] = self._with_former(kind, namespace)
+        return self._all_names[kind, namespace]
+
+    def _with_former(self, kind: str, namespace: str) -> dict[str, tuple[str, ...]]:
+        present = self._of(kind).get(namespace, set())
+        formerly: dict[str, tuple[str, ...]] = {}
+        for former, now in self._former[kind].get(namespace, {}).items():
+            formerly[now] = (*formerly.get(now, ()), former)
+        return {each: (name, *formerly.get(name, ())) for name in present for each in (*formerly.get(name, ()), name)}
 
     def _of(self, kind: str) -> dict[str, set[str]]:
         if kind not in self._names:
@@ -164,8 +177,8 @@ class Stock:
         found.setdefault(namespace, set()).add(name)
         for former in (*previous_names(entry.obj), *_unhashed(kind, name)):
             if former != name:
-                known = self._former[kind].setdefault((namespace, former), name)
-                self._former[kind][namespace, former] = min(known, name)
+                there = self._former[kind].setdefault(namespace, {})
+                there[former] = min(there.get(former, name), name)
 
     def _made(self, kind: str) -> Iterator[tuple[str, str]]:
         for maker in MAKERS:

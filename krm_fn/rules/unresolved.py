@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from krm_fn.findings import UNSET
 from krm_fn.rules.builtin import dotted
-from krm_fn.rules.references import detail, errors, hit, listed
+from krm_fn.rules.references import detail, errors, hit, listed, the_one
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,10 +28,10 @@ def _unknown_name(error: ResolutionError) -> tuple[str, Any]:
         spans = ", ".join(dotted(first) if first == last else f"{dotted(first)} to {dotted(last)}" for first, last in shipped)
         fix = f"use {listed(error.candidates)}, or add it" if error.candidates else "add it"
         message = f"{error.wanted} is not in this release's catalogue, only in that of KubeVirt {spans}; {fix} to the bundle"
-        return message, error.candidates[0] if error.candidates else UNSET
+        return message, the_one(error.candidates)
     if not error.candidates:
         return f"{error.wanted} is not found; add it to the bundle, or name one that exists", UNSET
-    return f"{error.wanted} is not found; use {listed(error.candidates)}, or add it to the bundle", error.candidates[0]
+    return f"{error.wanted} is not found; use {listed(error.candidates)}, or add it to the bundle", the_one(error.candidates)
 
 
 def _wrong_namespace(error: ResolutionError) -> tuple[str, Any]:
@@ -53,9 +53,8 @@ def _wrong_kind(error: ResolutionError) -> tuple[str, Any]:
 
 def _unexpected_kind(error: ResolutionError) -> tuple[str, Any]:
     word = error.matcher.capitalize()
-    kinds = error.candidates[:1] or (f"VirtualMachine{word}", f"VirtualMachineCluster{word}")
-    proposed = kinds[0] if error.candidates else UNSET
-    return f"{detail(error, 'kind')} is not a kind of {error.matcher}; use {listed(kinds)}", proposed
+    kinds = error.candidates or (f"VirtualMachine{word}", f"VirtualMachineCluster{word}")
+    return f"{detail(error, 'kind')} is not a kind of {error.matcher}; use {listed(kinds)}", the_one(error.candidates)
 
 
 WORDINGS: dict[str, Callable[[ResolutionError], tuple[str, Any]]] = {

@@ -22,7 +22,7 @@ Example:
 from __future__ import annotations
 
 from krm_fn.findings import UNSET
-from krm_fn.likest import nearest
+from krm_fn.likest import meant, nearest
 from krm_fn.paths import brief, get
 from krm_fn.resource import group_of, kind_of, text
 from krm_fn.rules import Hit, rule
@@ -79,19 +79,19 @@ def _misplaced(entry: Entry, group: str, kind: str, release: Release) -> Hit:
 
 def _slip(entry: Entry, kind: str, known: tuple[str, ...]) -> Iterator[Hit]:
     """A hit for a kind that is spelled nearly like a known one; other kinds may have come with a later release."""
-    likely = nearest(kind, known)
-    if likely and abs(len(kind) - len(likely[0])) <= SLIP:
+    likely = meant(kind, known)
+    if likely and abs(len(kind) - len(likely)) <= SLIP:
         yield _misspelt(entry, kind, known)
 
 
 def _misspelt(entry: Entry, kind: str, known: tuple[str, ...] = tuple(HOMES)) -> Hit:
-    likely = nearest(kind, known)
-    fix = f"did you mean {likely[0]}" if likely else "correct it, or remove the object"
+    likely = meant(kind, known)
+    fix = f"did you mean {likely}" if likely else "correct it, or remove the object"
     given = brief(entry.obj["apiVersion"])
     return Hit(
         message=f"KubeVirt has no {kind} of {given}; {fix}" if kind else f"an object of {given} has no kind; add it",
         path=("kind",),
         current=entry.obj.get("kind"),
-        proposed=likely[0] if likely else UNSET,
+        proposed=likely or UNSET,
         about=entry,
     )

@@ -23,7 +23,7 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.likest import nearest
+from krm_fn.likest import meant
 from krm_fn.limits import counted, first
 from krm_fn.resource import IGNORE
 from krm_fn.rules import UNSILENCED, Hit, rule, show
@@ -60,8 +60,8 @@ def _problem(ignore: Ignore, named: str, families: dict[str, str]) -> str:
     if named in families:
         return f"{named} can't be silenced by an annotation; set its severity in the config"
     if named:
-        likely = nearest(named, tuple(families))
-        return f"{named} is no rule; {f'did you mean {likely[0]}' if likely else '`kubevirt-render rules` lists them'}"
+        likely = meant(named, tuple(families))
+        return f"{named} is no rule; {f'did you mean {likely}' if likely else '`kubevirt-render rules` lists them'}"
     if ignore.rules:
         listed = ", ".join(ignore.rules)
         return f"the ignore of {listed} gives no reason, so it silences nothing; write {listed}: REASON"

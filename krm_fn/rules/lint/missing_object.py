@@ -4,13 +4,14 @@ What it finds: a PersistentVolumeClaim, DataVolume, DataSource, VolumeSnapshot, 
 NetworkAttachmentDefinition or ResourceClaim that a VM, an instance, a pool, a replica set or a DataVolume names, or a VM or its
 snapshot that a snapshot, restore, export, clone or migration names, and that the bundle neither holds nor makes:
 dataVolumeTemplates, DataVolumes, SealedSecrets, ExternalSecrets and the like count for what they make, `optional` sources for
-nothing. Each object is told once, at the first place that names it. Where the bundle holds others of the kind in that
-namespace, so that this one is missed, it is a warning.
+nothing. Each object is told once, at the first place that names it. It is a warning where the name is a misspelling of one in
+the bundle. That name is proposed only if it is safe to write there: no machine or workload uses the object, and it is not the
+object that is being made.
 
 Why it matters: KubeVirt admits the VM and waits: it stays in `Provisioning` or `Scheduling`, or its pod in
 `ContainerCreating`, until the object is there. Often it is only a slip in the name or in the namespace.
 
-Fix: correct the name, or add the object to the bundle. Where it comes from elsewhere, say so with an ignore.
+Fix: correct the name, or add the object to the bundle. Where the object comes from elsewhere, say so with an ignore.
 
 Example:
 
@@ -36,6 +37,7 @@ from krm_fn.findings import UNSET
 from krm_fn.resource import Ref, kind_of
 from krm_fn.rules import Hit, rule
 from krm_fn.rules.mentions import missing
+from krm_fn.rules.proposals import Proposals
 from krm_fn.rules.stock import API_VERSIONS, stock
 
 TYPE_CHECKING = False
@@ -44,7 +46,6 @@ if TYPE_CHECKING:
 
     from krm_fn.facts import BundleFacts
     from krm_fn.rules.mentions import Mention
-    from krm_fn.rules.stock import Stock
 
 # What is often applied long before those that name it: told only where the bundle holds others, or another of that name.
 SEPARATE = ("VirtualMachine", "VirtualMachineInstance", "VirtualMachineSnapshot")
@@ -52,13 +53,16 @@ SEPARATE = ("VirtualMachine", "VirtualMachineInstance", "VirtualMachineSnapshot"
 
 @rule(severity="info", worst="warning")
 def missing_object(facts: BundleFacts) -> Iterator[Hit]:
-    there = stock(facts.bundle)
+    there, proposals = stock(facts.bundle), Proposals(facts.bundle)
     for (kind, namespace, name, optional), mentions in missing(facts.bundle).items():
         if optional or there.now(kind, namespace, name):
             continue  # a name of before kustomize's changes is told by the rule former-name
         if kind not in SEPARATE or there.any(kind, namespace) or there.namespaces(kind, name):
             ref = Ref(api_version=API_VERSIONS[kind], kind=kind, name=name, namespace=namespace)
-            yield _hit(ref, _first(mentions, facts), len(mentions) - 1, there)
+            mention = _first(mentions, facts)
+            elsewhere = there.namespaces(kind, name)
+            near = "" if elsewhere else proposals.name((kind, namespace, name), mention.owner)
+            yield _hit(ref, mention, len(mentions) - 1, near=near, elsewhere=elsewhere[0] if elsewhere else "")
 
 
 def _first(mentions: list[Mention], facts: BundleFacts) -> Mention:
@@ -69,22 +73,21 @@ def _first(mentions: list[Mention], facts: BundleFacts) -> Mention:
     return next(mention for mention in mentions if mention.owner is owner)
 
 
-def _hit(ref: Ref, mention: Mention, others: int, there: Stock) -> Hit:
-    kind, namespace, name = ref.kind, ref.namespace, ref.name
-    elsewhere = there.namespaces(kind, name)
-    near = there.nearest(kind, namespace, name)
+def _hit(ref: Ref, mention: Mention, others: int, *, near: str, elsewhere: str) -> Hit:
+    """`near` is the name that was meant, `elsewhere` a namespace that has such an object; each is "" where there is none."""
     if elsewhere:
-        fact, fix = f"it is in namespace {elsewhere[0]}", f"move one of the two, or add another to namespace {namespace}"
+        fact = f", but it is in namespace {elsewhere}"
+        fix = f"add one to namespace {ref.namespace}, or correct the namespace if it is wrong"
     elif near:
-        fact, fix = f"{near} is", "correct the name, or add the object"
+        fact, fix = f", but {near} is", "correct the name, or add the object"
     else:
         fact, fix = "", "correct the name, or add it, unless the cluster has it from elsewhere"
     too = f" ({others} more places name it)" if others > 1 else " (another place names it too)" if others else ""
     return Hit(
-        message=f"{ref} is not in the bundle{f', but {fact}' if fact else ''}{too}; {fix}",
+        message=f"{ref} is not in the bundle{fact}{too}; {fix}",
         path=mention.path,
         current=mention.written,
-        proposed=mention.written.removesuffix(name) + near if near and not elsewhere else UNSET,
+        proposed=mention.written.removesuffix(ref.name) + near if near else UNSET,
         about=mention.owner,
-        severity="warning" if there.any(kind, namespace) else "",
+        severity="warning" if near else "",
     )

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from krm_fn.bundle import is_cluster_kind
 from krm_fn.findings import UNSET
-from krm_fn.likest import Likest, nearest
+from krm_fn.likest import Likest, meant
 from krm_fn.resource import name_of, previous_names
 from krm_fn.rules import Hit, rule
 from krm_fn.rules.labels import defaults
@@ -67,7 +67,7 @@ class Names:
         return self._names[kind]
 
     def likest(self, kind: str, name: str) -> str:
-        """The likest of them, "" where none is like."""
+        """The one of them that the name is a misspelling of, "" where none is."""
         return self._likest.of(name, self.of(kind))
 
     def _shipped(self, kind: str) -> tuple[str, ...]:
@@ -86,7 +86,7 @@ def _unknown(default: Default, likest: str, known: Names) -> Hit:
 
 def _no_kind(default: Default) -> Hit:
     kinds = default.matcher.kinds
-    likest = next(iter(nearest(default.kind_written, kinds)), "")
+    likest = meant(default.kind_written, kinds)
     message = f"{default.kind_written} is not a kind of {default.matcher.field}; use {likest or ' or '.join(kinds)}"
     return Hit(
         message=message,

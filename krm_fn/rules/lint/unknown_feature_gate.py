@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from krm_fn.admission.gates import GATES, state
 from krm_fn.findings import UNSET
-from krm_fn.likest import nearest
+from krm_fn.likest import meant
 from krm_fn.limits import counted, first
 from krm_fn.paths import as_list, get
 from krm_fn.rules import Hit, rule, show
@@ -62,16 +62,16 @@ def _hit(entry: Entry, path: Path, gate: str, release: Release, known: tuple[str
     if gate in RETIRED:
         fact = f"KubeVirt retired the feature gate {show(gate)} in {RETIRED[gate]}: what it opened is always on"
         return Hit(message=f"{fact}; remove it", path=path, current=gate, about=entry)
-    likely = nearest(gate, known)
+    likely = meant(gate, known)
     if gate in GATES:
         (_, since), *_ = GATES[gate]
         fix = f"remove it, or wait for KubeVirt {'.'.join(map(str, since))}"
     else:
-        fix = f"did you mean {likely[0]}" if likely else "remove it"
+        fix = f"did you mean {likely}" if likely else "remove it"
     return Hit(
         message=f"KubeVirt {release} knows no feature gate {show(gate)}; {fix}",
         path=path,
         current=gate,
-        proposed=likely[0] if likely and gate not in GATES else UNSET,
+        proposed=likely if likely and gate not in GATES else UNSET,
         about=entry,
     )

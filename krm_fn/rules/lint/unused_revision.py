@@ -1,7 +1,8 @@
 """A stored instancetype or preference that no VM uses.
 
 What it finds: a ControllerRevision in the bundle that holds an instancetype or preference and that no VM of its namespace
-refers to. Revisions of other makers, such as `revision-start-vm-*`, are passed over, and what a misspelt reference may mean.
+refers to. Revisions of other makers, such as `revision-start-vm-*`, are passed over, and so is a namespace in
+which a VM names a revision that is not there: it may mean one of these.
 
 Why it matters: it is a left-over of a VM that is gone or takes another one by now, and it misleads whoever reads the folder.
 
@@ -25,6 +26,7 @@ from __future__ import annotations
 from krm_fn.bundle import effective_namespace
 from krm_fn.paths import get
 from krm_fn.resolve import decode
+from krm_fn.resolve.lookup import PINS
 from krm_fn.resource import name_of, text
 from krm_fn.rules import Hit, rule
 
@@ -33,27 +35,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from krm_fn.facts import BundleFacts
-    from krm_fn.paths import Path
     from krm_fn.resource import Object
 
 STARTED = "revision-start-vm-"
-# Where a VM names one: the key at its top, and what leads on from there.
-NAMED: tuple[tuple[str, Path], ...] = (
-    ("spec", ("instancetype", "revisionName")),
-    ("spec", ("preference", "revisionName")),
-    ("status", ("instancetypeRef", "controllerRevisionRef", "name")),
-    ("status", ("preferenceRef", "controllerRevisionRef", "name")),
-)
 
 
 @rule(severity="info")
 def unused_revision(facts: BundleFacts) -> Iterator[Hit]:
     used = {(effective_namespace(vm.entry.obj), name) for vm in facts.vms for name in _named(vm.vm)}
-    used.update(_meant(facts))
+    missed = set(_missed(facts))
     for entry in facts.bundle.of_kind("ControllerRevision", "apps"):
         name = name_of(entry.obj)
         ours = not name.startswith(STARTED) and not isinstance(decode(entry.obj.get("data"), facts.release), str)
-        if ours and (effective_namespace(entry.obj), name) not in used:
+        namespace = effective_namespace(entry.obj)
+        if ours and namespace not in missed and (namespace, name) not in used:
             yield Hit(
                 message="no VM of the bundle refers to this revision; delete it, or point the VM at it that is meant to use it",
                 path=("metadata", "name"),
@@ -64,14 +59,13 @@ def unused_revision(facts: BundleFacts) -> Iterator[Hit]:
 
 def _named(vm: Object) -> Iterator[str]:
     """The revisions that a VM names."""
-    for top, way in NAMED:
+    for top, *way in PINS:
         if top in vm:
-            yield text(get(vm[top], way))
+            yield text(get(vm[top], tuple(way)))
 
 
-def _meant(facts: BundleFacts) -> Iterator[tuple[str, str]]:
-    """Namespace and name of the revisions that are the likest to one that a VM misses: it may be a slip."""
+def _missed(facts: BundleFacts) -> Iterator[str]:
+    """The namespaces in which a VM names a revision that is not there: any unused one may be the one that was meant."""
     for vm in facts.vms:
-        for error in vm.resolution.errors:
-            if error.reason == "revision-missing" and error.candidates:
-                yield effective_namespace(vm.entry.obj), error.candidates[0]
+        if any(error.reason == "revision-missing" for error in vm.resolution.errors):
+            yield effective_namespace(vm.entry.obj)

@@ -22,7 +22,7 @@ Example:
 from __future__ import annotations
 
 from krm_fn.findings import UNSET
-from krm_fn.likest import nearest
+from krm_fn.likest import meant
 from krm_fn.limits import counted
 from krm_fn.rules import Hit, rule
 from krm_fn.rules.schemas import field_of, shown
@@ -40,12 +40,11 @@ if TYPE_CHECKING:
 def value_not_allowed(facts: ObjectFacts) -> Iterator[Hit]:
     for flaw in facts.flaws:
         if flaw.kind in (VALUE, DUPLICATE):
-            likely = nearest(str(flaw.current), flaw.known)
             yield Hit(
                 message=counted(_said(flaw), flaw.more),
                 path=flaw.path,
                 current=flaw.current,
-                proposed=likely[0] if likely else UNSET,
+                proposed=meant(str(flaw.current), flaw.known) or UNSET,
                 upstream=flaw.upstream,
                 severity="warning" if flaw.taken else "",
             )

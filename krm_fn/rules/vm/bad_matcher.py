@@ -24,9 +24,8 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.findings import UNSET
 from krm_fn.rules import Hit, rule
-from krm_fn.rules.references import detail, errors, hit, listed
+from krm_fn.rules.references import detail, errors, hit, listed, the_one
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,8 +37,7 @@ if TYPE_CHECKING:
 @rule(severity="error", upstream="pkg/instancetype/webhooks/vm/mutator.go:validateMatchers")
 def bad_matcher(facts: VmFacts) -> Iterator[Hit]:
     for error in errors(facts, tuple(WORDINGS)):
-        proposed = error.candidates[0] if len(error.candidates) == 1 else UNSET
-        yield hit(error, WORDINGS[error.reason](error), proposed)
+        yield hit(error, WORDINGS[error.reason](error), the_one(error.candidates))
 
 
 def _bad_shape(error: ResolutionError) -> str:

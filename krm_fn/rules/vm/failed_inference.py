@@ -25,15 +25,13 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.findings import UNSET
 from krm_fn.paths import brief
 from krm_fn.rules import Hit, rule
-from krm_fn.rules.references import detail, errors, hit, listed
+from krm_fn.rules.references import detail, errors, hit, listed, the_one
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import Any
 
     from krm_fn.facts import ResolutionError, VmFacts
 
@@ -41,9 +39,7 @@ if TYPE_CHECKING:
 @rule(severity="error", upstream="pkg/instancetype/infer/volume.go:fromVolumes")
 def failed_inference(facts: VmFacts) -> Iterator[Hit]:
     for error in errors(facts, tuple(WORDINGS)):
-        near = detail(error, "near")
-        proposed: Any = near[0] if near else UNSET
-        yield hit(error, WORDINGS[error.reason](error), proposed)
+        yield hit(error, WORDINGS[error.reason](error), the_one(detail(error, "near") or ()))
 
 
 def _instead(error: ResolutionError) -> str:
@@ -85,13 +81,7 @@ def _empty_label(error: ResolutionError) -> str:
 def _missing_source(error: ResolutionError) -> str:
     other, elsewhere = detail(error, "instead_of"), detail(error, "namespaces")
     nor = f", nor a {other} of that name" if other else ""
-    but = (
-        f" (namespace {listed(elsewhere, 'and')} has one)"
-        if elsewhere
-        else f" (like: {listed(error.candidates)})"
-        if error.candidates
-        else ""
-    )
+    but = f" (namespace {listed(elsewhere, 'and')} has one)" if elsewhere else ""
     return f"{error.wanted}, behind volume {error.current}, is not in the bundle{nor}{but}; add it, or {_instead(error)}"
 
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from krm_fn.findings import UNSET
 from krm_fn.rules import Hit, rule
-from krm_fn.rules.references import detail, errors, hit, listed
+from krm_fn.rules.references import detail, errors, hit, listed, the_one
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 @rule(severity="error", upstream="pkg/instancetype/find/revision.go:Find")
 def missing_revision(facts: VmFacts) -> Iterator[Hit]:
     for error in errors(facts, ("revision-missing",)):
-        proposed = error.candidates[0] if error.candidates and error.path[0] == "spec" else UNSET
+        proposed = the_one(error.candidates) if error.path[0] == "spec" else UNSET
         yield hit(error, _message(error), proposed)
 
 

@@ -26,9 +26,8 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.findings import UNSET
 from krm_fn.rules import Hit, rule
-from krm_fn.rules.references import detail, errors, hit, listed
+from krm_fn.rules.references import detail, errors, hit, listed, the_one
 from krm_fn.rules.unresolved import hits
 
 TYPE_CHECKING = False
@@ -46,8 +45,7 @@ def unresolved_flavor(facts: VmFacts) -> Iterator[Hit]:
 
 
 def _likeliest(error: ResolutionError) -> object:
-    near = detail(error, "near")
-    return near[0] if near else UNSET
+    return the_one(detail(error, "near") or ())
 
 
 def _message(error: ResolutionError) -> str:
