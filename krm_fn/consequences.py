@@ -2,7 +2,7 @@
 
 What is wrong with a VM by what its instancetype or preference says, where that is an error of its own; what is wrong with it
 because a reference leads nowhere; what lacks a counterpart that only stands in the wrong place; and what two rules say of
-one value.
+one value. Hosts and the command print none of them.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from krm_fn.placeholders import placeholders
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Mapping
 
-    from krm_fn.facts import BundleFacts, VmFacts
+    from krm_fn.facts import VmFacts
     from krm_fn.findings import Finding
     from krm_fn.paths import Path
     from krm_fn.resource import Object
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     Key = tuple[int, Path]  # item, and the place of the object in it
     Parts = dict[Key, set[str]]
 
+NO_OBJECTS: Mapping[Key, Object] = {}
 DOMAIN: Path = ("spec", "template", "spec", "domain")
 # Rules that measure a VM by both its instancetype and its preference, and the parts of these that they look at.
 MEASURED = ("unmet-requirement", "indivisible-vcpus")
@@ -45,23 +46,26 @@ MATCHERS = frozenset(("instancetype", "preference"))
 CLAIMS, TEMPLATE = ("pvc", "storage"), "refused-data-volume-template"
 
 
-def mark(found: Iterable[Finding], facts: BundleFacts) -> list[Finding]:
-    """The same findings, those marked as `follows` that follow from another one of them."""
-    findings = list(found)
+def roots(findings: list[Finding], vms: Iterable[VmFacts], objects: Mapping[Key, Object] = NO_OBJECTS) -> list[Finding]:
+    """The findings without those that follow from another one of them.
+
+    `vms` are at least those with a MEASURED finding, `objects` those in which PLACEHOLDER was looked for.
+    """
     errors: dict[Key, list[Finding]] = {}
     for finding in findings:
         if finding.severity == "error":
             errors.setdefault((finding.item, finding.inside), []).append(finding)
-    vms = {(vm.entry.item, vm.entry.path): vm for vm in facts.vms}
+    judged = {(vm.entry.item, vm.entry.path): vm for vm in vms}
     lost = {key: _lost(found) for key, found in errors.items()}
     parts = {key: _parts(found) for key, found in errors.items()}
     said = {key: {(error.rule, error.path) for error in found} for key, found in errors.items()}
-    marked = []
+    if not any(finding.rule == PLACEHOLDER for finding in findings):
+        objects = NO_OBJECTS  # nobody is told of placeholders
+    kept = []
     nameless: set[tuple[Key, Path]] = set()
-    objects = {(entry.item, entry.path): entry.obj for entry in facts.bundle.entries} if findings else {}
     for finding in findings:
         key = finding.item, finding.inside
-        vm = vms.get(key)
+        vm = judged.get(key)
         follows = (
             _of_placeholder(finding, objects.get(key))
             or _repeats(finding, (key, finding.path), nameless)
@@ -70,8 +74,9 @@ def mark(found: Iterable[Finding], facts: BundleFacts) -> list[Finding]:
             or _said_better(finding, said.get(key, ()))
             or (vm is not None and _inherited(finding, vm, parts))
         )
-        marked.append(finding.but(follows=True) if follows else finding)
-    return marked
+        if not follows:
+            kept.append(finding)
+    return kept
 
 
 def _lost(errors: Iterable[Finding]) -> set[str]:

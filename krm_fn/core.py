@@ -48,25 +48,29 @@ class Judging(Value):
     """How the items are judged, beside the config.
 
     `ignores`: annotations of the objects silence rules. `definitions`: the CustomResourceDefinitions of the bundle count for
-    kinds of KubeVirt, too. `off`: the outcome has the findings of rules that the config turns off.
+    kinds of KubeVirt, too. `off`: the outcome has the findings of rules that the config turns off. `following`: it has those
+    that only follow from another finding, too.
     """
 
     ignores: bool = True
     definitions: bool = True
     off: bool = False
+    following: bool = False
 
 
 def process(resource_list: Object) -> Object:
     """The ResourceList with its VMs rendered and `results` filled. The argument is left as it was.
 
-    Floats that are whole numbers leave as integers, as Kubernetes reads them.
+    Floats that are whole numbers leave as integers, as Kubernetes reads them. In mode `validate` the results hold all that
+    KubeVirt refuses, also what only follows from another result; hosts and the command leave that out.
     Raises: ConfigError where the functionConfig is wrong, InputError where `items` is no list.
     """
     settings = config.read(resource_list.get("functionConfig"))
     items = resource_list.get("items")
     if items is not None and not isinstance(items, list | tuple):
         raise InputError("items is no list")
-    outcome = render([with_integers(item) for item in items or []], settings)
+    judging = Judging(following=settings.mode == "validate")
+    outcome = render([with_integers(item) for item in items or []], settings, judging=judging)
     return {
         **resource_list,
         "items": [item for item in outcome.in_order if item is not None],
@@ -94,9 +98,9 @@ def render(
     severity = _without_off(settings) if judging.off else settings.severity
     found = list(_found(facts, schemas, severity, definitions=judging.definitions))
     on = [finding for finding in found if not _is_off(finding, settings)]
-    told = [results.placed(finding, facts.bundle) for finding in _marked(on, facts)]
+    told = [results.placed(finding, facts.bundle) for finding in _roots(on, facts, following=judging.following)]
     kept, ignored = _silenced(told, facts, heeded=judging.ignores)
-    off = [finding for finding in _marked(found, facts) if _is_off(finding, settings)] if len(on) < len(found) else []
+    off = [finding for finding in found if _is_off(finding, settings)] if len(on) < len(found) else []
     return Outcome(
         items=modes.leave(items, facts),
         findings=results.ordered(kept),
@@ -115,12 +119,15 @@ def _is_off(finding: Finding, settings: Config) -> bool:
     return settings.severity.get(finding.rule) == "off"
 
 
-def _marked(found: list[Finding], facts: BundleFacts) -> list[Finding]:
-    if facts.config.mode != "validate":
+def _roots(found: list[Finding], facts: BundleFacts, *, following: bool) -> list[Finding]:
+    """The findings without those that follow from others; where these are wanted, all."""
+    if following or len(found) < 2:
         return found
-    from krm_fn import consequences  # rendering needs none of it
+    from krm_fn import consequences  # most runs find nothing
 
-    return consequences.mark(found, facts)
+    whole = facts.config.mode == "validate"
+    objects = {(entry.item, entry.path): entry.obj for entry in facts.bundle.entries} if whole else {}
+    return consequences.roots(found, facts.vms, objects)
 
 
 def _found(

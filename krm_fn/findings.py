@@ -54,8 +54,7 @@ class Finding(Value):
     the object's item in the bundle, -1 where the finding is about no item; `inside` leads from the item to the object (`()`, or
     `("items", 3)` in a List). `line` and `column` count from 1, 0 where not known: only the command knows the files' texts.
     `fingerprint` is the same wherever the object stands; the command makes it. `related` are other places it speaks of.
-    `follows`: it goes with a mistake that another finding names, so that people need not be told both. `more`: it stands for
-    so many findings of its rule, on any objects, that are not reported.
+    `more`: it stands for so many findings of its rule, on any objects, that are not reported.
     """
 
     rule: str
@@ -76,7 +75,6 @@ class Finding(Value):
     column: int = 0
     related: tuple[Related, ...] = ()
     fingerprint: str = ""
-    follows: bool = False
     more: int = 0
 
 

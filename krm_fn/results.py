@@ -98,8 +98,8 @@ def told(finding: Finding, at: str = "") -> str:
 
 
 def report(findings: Iterable[Finding], err: TextIO) -> None:
-    """Write each finding as one line: kustomize shows its users nothing else."""
-    err.writelines(f"{NAME}: {line(finding)}\n" for finding in findings)
+    """Write each finding as one line that ends in its rule: kustomize shows its users nothing else."""
+    err.writelines(f"{NAME}: {line(finding)} ({finding.rule})\n" for finding in findings)
 
 
 def place(of: Finding | Related) -> str:

@@ -109,6 +109,7 @@ class Run:
         self.of_schemas: list[Finding] = []
         self.of_vms: list[Finding] = []
         self.catalogued: list[tuple[int, VmFacts]] = []
+        self.measured: list[VmFacts] = []
         self.removed = False
         self.flawless: set[Twin | None] = set()
         self.sound: set[tuple[Shape, str]] = set()
@@ -215,6 +216,8 @@ class Run:
             from krm_fn import rules
 
             self.of_vms += rules.judge("vm", facts, self.settings.severity)
+            if facts.expansion and facts.expansion.unmet:
+                self.measured.append(without_vm(facts))
         for changed, path, new in self.mode.changes(self.work.facts(vms=(facts,))):
             self.listing.settle(changed.item, put_in(entry.obj, path, new))
         kept = of_catalogue(facts)
@@ -274,6 +277,10 @@ class Run:
 
         limit = InAll(len(self.items))
         found = [*limit.first((*self.of_schemas, *self.of_vms, *rules.judge_bundle(facts, severity, silent=silent)))]
+        if len(found) > 1:
+            from krm_fn import consequences
+
+            found = consequences.roots(found, self.measured)
         return results.ordered(results.placed(each, bundle) for each in (*found, *limit.left_out()))
 
     def has_namesakes(self) -> bool:
@@ -295,6 +302,11 @@ def of_catalogue(facts: VmFacts) -> VmFacts | None:
     instancetype, preference = (each if each and each.origin == "catalogue" else None for each in found)
     if not (instancetype or preference):
         return None
-    resolution = facts.resolution.but(vm=NOTHING, instancetype=instancetype, preference=preference)
-    entry = Entry(obj=NOTHING, item=-1)
+    resolution = facts.resolution.but(instancetype=instancetype, preference=preference)
+    return without_vm(facts.but(entry=facts.entry.but(item=-1), resolution=resolution))
+
+
+def without_vm(facts: VmFacts) -> VmFacts:
+    """What is known of a VM without the VM itself, of which there may be many."""
+    resolution, entry = facts.resolution.but(vm=NOTHING), facts.entry.but(obj=NOTHING)
     return facts.but(entry=entry, vm=NOTHING, resolution=resolution, admitted=NOTHING, expansion=None, rendered=None)

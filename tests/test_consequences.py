@@ -1,12 +1,22 @@
-"""What follows from another finding: KRM results have it, `check` leaves it out."""
+"""What follows from another finding: no host prints it; the library's results in mode `validate` have it, for they hold all."""
 
-from typing import Any
+import json
+import subprocess
+import sysconfig
+from io import BytesIO, StringIO
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from krm_fn import config, core
+import pytest
+import yaml
+
+from krm_fn import config, core, function, process
+from krm_fn.config import Config
 from krm_fn.findings import Finding
 
-SPEC = {"mode": "validate"}
-SETTINGS = config.read({"apiVersion": "kubevirt-render.dev/v1alpha1", "kind": "RenderVirtualMachines", "spec": SPEC})
+COMMAND = f"{sysconfig.get_path('scripts')}/kubevirt-render"
+FUNCTION_CONFIG = {"apiVersion": "kubevirt-render.dev/v1alpha1", "kind": "RenderVirtualMachines"}
+SETTINGS = config.read({**FUNCTION_CONFIG, "spec": {"mode": "validate"}})
 
 
 def vm(name: str = "web", *, spec: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
@@ -28,18 +38,27 @@ def size(**spec: Any) -> dict[str, Any]:
     }
 
 
-def told(*items: Any) -> list[Finding]:
-    return [each for each in core.render(items, SETTINGS).findings if each.severity == "error"]
+class Told(NamedTuple):
+    roots: list[Finding]
+    following: list[Finding]
 
 
-def rules(found: list[Finding], *, follows: bool) -> list[str]:
-    return sorted(each.rule for each in found if each.follows is follows)
+def told(*items: Any, settings: Config = SETTINGS) -> Told:
+    """The errors that hosts print, and those that only follow from them."""
+    roots = core.render(items, settings).findings
+    everything = core.render(items, settings, judging=core.Judging(following=True)).findings
+    errors = [each for each in everything if each.severity == "error"]
+    return Told(roots=[each for each in errors if each in roots], following=[each for each in errors if each not in roots])
+
+
+def rules(found: Told, *, follows: bool) -> list[str]:
+    return sorted(each.rule for each in (found.following if follows else found.roots))
 
 
 def test_what_vms_inherit_follows_from_the_error_in_their_instancetype() -> None:
     found = told(size(), vm("a", instancetype={"name": "own"}), vm("b", instancetype={"name": "own"}))
     assert rules(found, follows=True) == ["refused-memory", "refused-memory"]
-    (root,) = [each for each in found if not each.follows]
+    (root,) = found.roots
     assert (root.rule, root.path) == ("unusable-instancetype", ("spec", "memory", "guest"))
     assert root.message.startswith("VirtualMachine a and 1 more are refused for it: ")
 
@@ -58,6 +77,43 @@ def test_a_requirement_cannot_be_measured_where_the_instancetype_is_not_found() 
     found = told(vm(instancetype={"name": "u1.smalll"}, preference={"name": "windows.11"}))
     assert rules(found, follows=False) == ["unresolved-instancetype"]
     assert set(rules(found, follows=True)) == {"unmet-requirement"}
+
+
+@pytest.mark.parametrize("mode", ["expand", "annotate", "snapshot", "validate"])
+def test_render_and_the_hosts_say_what_check_says_of_a_misspelt_instancetype(mode: str, tmp_path: Path) -> None:
+    items = [vm(instancetype={"name": "u1.meduim"}, preference={"name": "windows.11"})]
+    listing = {
+        "apiVersion": "config.kubernetes.io/v1",
+        "kind": "ResourceList",
+        "items": items,
+        "functionConfig": {**FUNCTION_CONFIG, "spec": {"mode": mode}},
+    }
+    library = {each["tags"]["rule"] for each in process(listing)["results"]}
+    assert library == {"unresolved-instancetype"} | ({"unmet-requirement"} if mode == "validate" else set())
+    out, err = BytesIO(), StringIO()
+    assert function.run(json.dumps(listing).encode(), out, err) == 1
+    assert [line.rpartition(" ")[2] for line in err.getvalue().splitlines()] == ["(unresolved-instancetype)"]
+    assert out.getvalue().count(b"unmet-requirement") == 0
+    (tmp_path / "vm.yaml").write_text(json.dumps(items[0]))
+    rendered, checked = (
+        subprocess.run([COMMAND, command, "vm.yaml"], cwd=tmp_path, capture_output=True, text=True, check=False)
+        for command in ("render", "check")
+    )
+    assert rendered.stderr == f"kubevirt-render: {checked.stdout}"
+
+
+@pytest.mark.parametrize("fleet", [1, 3])
+def test_the_function_says_of_a_preference_with_an_error_what_the_command_says(fleet: int) -> None:
+    kind = {"apiVersion": "instancetype.kubevirt.io/v1beta1", "kind": "VirtualMachineClusterPreference"}
+    requirements = {"cpu": {"guest": 4}, "architecture": "amd64"}  # the latter came with 1.6
+    wants = {**kind, "metadata": {"name": "wants"}, "spec": {"requirements": requirements}}
+    vms = [vm(str(number), instancetype={"name": "u1.small"}, preference={"name": "wants"}) for number in range(fleet)]
+    given = {**FUNCTION_CONFIG, "spec": {"kubevirtVersion": "1.4", "severity": {"field-of-another-release": "error"}}}
+    listing = {"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "items": [wants, *vms], "functionConfig": given}
+    err = StringIO()
+    function.run(yaml.dump(listing).encode(), BytesIO(), err)
+    assert [line.rpartition(" ")[2] for line in err.getvalue().splitlines()] == ["(field-of-another-release)"]
+    assert [each.rule for each in core.render(listing["items"], config.read(given)).findings] == ["field-of-another-release"]
 
 
 def test_an_interface_lacks_a_network_since_networks_is_misplaced() -> None:
@@ -89,8 +145,8 @@ def test_what_one_rule_alone_says_of_a_matcher_follows_from_nothing() -> None:
     found = told(vm(spec={"domain": domain}, instancetype={"inferFromVolume": 5}, preference={}))
     assert rules(found, follows=False) == ["bad-matcher", "wrong-type", "wrong-type"]
     off = SETTINGS.but(severity={"wrong-type": "off"})
-    found = list(core.render([vm(instancetype={"name": 5})], off).findings)
-    assert [(each.rule, each.follows) for each in found] == [("bad-matcher", False)]
+    found = told(vm(instancetype={"name": 5}), settings=off)
+    assert (rules(found, follows=False), rules(found, follows=True)) == (["bad-matcher"], [])
 
 
 DATA = {"name": "data", "emptyDisk": {"capacity": "1Gi"}}
@@ -99,7 +155,7 @@ DATA = {"name": "data", "emptyDisk": {"capacity": "1Gi"}}
 def disks(*given: Any, volumes: Any = (DATA,)) -> list[tuple[str, Any]]:
     """Rule and place of what is told of a VM with these disks and volumes."""
     found = told(vm(spec={"domain": {"devices": {"disks": list(given)}}, "volumes": list(volumes)}))
-    return [(each.rule, each.path[4:]) for each in found if not each.follows]
+    return [(each.rule, each.path[4:]) for each in found.roots]
 
 
 def test_a_disk_without_a_name_is_told_once() -> None:
@@ -124,13 +180,13 @@ def test_a_template_whose_storage_is_null_is_told_once() -> None:
     spec = {"source": {"blank": {}}, "storage": None}
     volume = {"name": "data", "dataVolume": {"name": "dv"}}
     item = vm(spec={"volumes": [volume]}, dataVolumeTemplates=[{"metadata": {"name": "dv"}, "spec": spec}])
-    found = [each for each in core.render([item], SETTINGS).findings if not each.follows]
+    found = list(core.render([item], SETTINGS).findings)
     assert [each.message for each in found] == ["storage holds null, so the template asks for no storage; set storage"]
 
 
 def test_a_placeholder_is_told_in_place_of_the_errors_that_its_value_is() -> None:
     spec = {"domain": {"cpu": {"cores": "${CORES}"}, "devices": {}}}
     item = vm("${NAME}", spec=spec, instancetype={"name": "<size>"})
-    found = [each for each in core.render([item], SETTINGS).findings if not each.follows]
+    found = list(core.render([item], SETTINGS).findings)
     assert {each.rule for each in found} == {"unfilled-placeholder"}
     assert {each.current: each.severity for each in found} == {"${NAME}": "info", "<size>": "warning", "${CORES}": "info"}

@@ -164,7 +164,7 @@ def _report(found: Sources, outcome: Outcome, config: Config, lost: list[Lost]) 
     unread += passed_over(found.unread, config.severity, config.release)
     silent = [each.finding for each in outcome.ignored]
     doubts = Doubts(lost)
-    told = [finding for finding in outcome.findings if not finding.follows and not doubts.concern(finding)]
+    told = [finding for finding in outcome.findings if not doubts.concern(finding)]
     located = places.located((*told, *silent))
     marked = fingerprints.printed((*unread, *located))
     counted = len(unread) + len(told)
