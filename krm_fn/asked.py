@@ -7,7 +7,7 @@ it can have something to say at all; for most bundles none has, and then nothing
 from __future__ import annotations
 
 from krm_fn.builtin import NAMES
-from krm_fn.resource import kind_of, name_of
+from krm_fn.resource import kind_of, name_of, previous_names
 from krm_fn.served import is_served, is_stray
 
 TYPE_CHECKING = False
@@ -44,6 +44,19 @@ def _has_namesakes(facts: BundleFacts) -> bool:
     return False
 
 
+# The kinds that VMs name in fields that kustomize doesn't know.
+NAMED = (
+    *("PersistentVolumeClaim", "DataVolume", "DataSource", "VolumeSnapshot", "Secret", "ConfigMap", "ServiceAccount"),
+    *("NetworkAttachmentDefinition", "ResourceClaim", "ResourceClaimTemplate", "VirtualMachineSnapshot"),
+)
+
+
+def _has_renamed(facts: BundleFacts) -> bool:
+    if facts.config.mode == "validate":
+        return True  # there a generator's hash and the names of VMs and sizes count, too
+    return any(previous_names(each.obj) for kind in NAMED for each in facts.bundle.of_kind(kind))
+
+
 NEEDS: dict[str, Callable[[BundleFacts], object]] = {
     "deprecated_instancetype": uses_catalogue,
     "differing_catalogue_name": _may_differ,
@@ -52,6 +65,7 @@ NEEDS: dict[str, Callable[[BundleFacts], object]] = {
         facts.config.mode in ("validate", "snapshot") and facts.cluster.expanding_policy(facts.release)
     ),
     "failed_snapshot": lambda facts: facts.unstored,
+    "former_name": _has_renamed,
     "ignored_configuration": lambda facts: facts.cluster.invalid,
     "null_item": lambda facts: facts.bundle.nulls,
     "removed_field": lambda facts: facts.config.mode != "validate",  # there `unknown-field` speaks of them

@@ -9,12 +9,12 @@ from __future__ import annotations
 import sys
 
 from krm_fn import modes, schema
-from krm_fn.asked import any_asked
+from krm_fn.asked import NAMED, any_asked
 from krm_fn.bundle import LIST, Bundle, Entry, is_list
 from krm_fn.gather import Work, large, work_on
 from krm_fn.paths import get, put_in
 from krm_fn.removed import TEMPLATES, VMS, removed_fields
-from krm_fn.resource import IGNORE, annotations_of
+from krm_fn.resource import IGNORE, PREVIOUS_NAMES, annotations_of
 from krm_fn.schema import READ, ObjectFacts
 from krm_fn.served import is_served
 from krm_fn.yamlio.plain.light import Unreadable
@@ -45,6 +45,7 @@ SHARED = 600  # VMs to be examined: for fewer another process costs more than it
 LOOKED_INTO = READ | {kind for _, kind in (*TEMPLATES, *VMS)}
 # The rules that look at every object: the run has done so when they are asked.
 REMOVED, NAMESAKES = "removed_field", "duplicate_object"
+FORMER = "former_name"
 
 
 def fits(settings: Config) -> bool:
@@ -57,7 +58,7 @@ def render(listing: LightList, settings: Config) -> tuple[Finding, ...] | None:
 
     Raises: Unreadable.
     """
-    if holds_lists(listing) or listing.mentions(IGNORE):
+    if holds_lists(listing) or listing.mentions(IGNORE) or names_renamed(listing):
         return None
     run = Run(listing, settings)
     if run.work.presets:
@@ -68,6 +69,11 @@ def render(listing: LightList, settings: Config) -> tuple[Finding, ...] | None:
     if not others or not share(run, numbers, others):
         run.pass_all(numbers)
     return run.findings()
+
+
+def names_renamed(listing: LightList) -> bool:
+    """True where kustomize may have renamed an object that VMs name: then each VM has to be looked at for such a name."""
+    return any(kind in NAMED for _, kind in listing.types) and listing.mentions(PREVIOUS_NAMES)
 
 
 def holds_lists(listing: LightList) -> bool:
@@ -270,6 +276,7 @@ class Run:
         bundle, severity = self.work.bundle, self.settings.severity
         facts = self.work.facts(vms=tuple(self.using_catalogue()))
         silent = {rule for rule, speaks in ((REMOVED, self.removed), (NAMESAKES, self.has_namesakes())) if not speaks}
+        silent.add(FORMER)  # lists in which it may speak go the other road
         if not (self.of_schemas or self.of_vms or any_asked(facts, silent)):
             return ()
         from krm_fn import results, rules

@@ -65,7 +65,7 @@ def judged(rule, text):
     found = (
         *salvage.findings(lost, settings.severity, settings.release),
         *salvage.passed_over(unread(links_in(readable.decode())), settings.severity, settings.release),
-        *core.render(items, settings).findings,
+        *core.render(items, settings, judging=core.Judging(following=True)).findings,
     )
     if all_rules()[rule].family == "migration":
         return migrate(items, settings.release)[1]

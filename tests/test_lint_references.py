@@ -1,10 +1,15 @@
 """The rules about objects that VMs name: what is missing, what was renamed, and the table of the places that name them."""
 
+from io import BytesIO, StringIO
+
 import measured
 import pytest
-from functions import run
+import yaml
+from functions import instancetype, resource_list, run, vm
 from linting import GROUP, about, claim, machine, on_claim, pool, said, thing
+from make_name_references import FILE, fields, text
 
+from krm_fn import function
 from krm_fn.rules.mentions import DATA_VOLUME, EACH, INSTANCE
 
 VOLUMES = "spec.template.spec.volumes[0]"
@@ -285,6 +290,36 @@ def test_a_claim_that_kustomize_renamed_is_not_missing_but_misnamed():
             f"{fact}; add a nameReference for PersistentVolumeClaim with {field} to the kustomization",
         )
     ]
+
+
+def through_function(*items, **spec):
+    """As `run`, of the function that reads what kustomize writes."""
+    out = BytesIO()
+    function.run(yaml.dump(resource_list(*items, **spec)).encode(), out, StringIO())
+    return None, yaml.safe_load(out.getvalue())["results"]
+
+
+@pytest.mark.parametrize("mode", ["expand", "annotate", "snapshot"])
+@pytest.mark.parametrize("through", [run, through_function])
+def test_a_renamed_data_volume_is_told_in_every_mode_and_the_new_name_is_not_proposed(mode, through):
+    old = {"internal.config.kubernetes.io/previousNames": "root"}
+    renamed = thing("cdi.kubevirt.io/v1beta1", "DataVolume", "dev-root", {"source": {"blank": {}}}, annotations=old)
+    _, results = through(renamed, machine(volumes={"a": {"dataVolume": {"name": "root"}}}), mode=mode)
+    told = [each for each in results if each["tags"]["rule"] == "former-name"]
+    assert [(each["severity"], each["field"]) for each in told] == [
+        ("warning", {"path": f"{VOLUMES}.dataVolume.name", "currentValue": "root"})
+    ]
+
+
+def test_an_expanded_vm_is_told_nothing_of_a_renamed_size():
+    renamed = instancetype("dev-small", annotations={"internal.config.kubernetes.io/previousNames": "small"})
+    _, results = run(renamed, vm(instancetype="small"))
+    assert results == []
+
+
+def test_the_name_references_to_copy_are_those_of_the_table():
+    assert FILE.read_text() == text()
+    assert ("VirtualMachine", "kubevirt.io", "spec/template/spec/volumes/dataVolume/name") in fields()["DataVolume"]
 
 
 def test_a_present_name_goes_before_a_former_one():

@@ -129,6 +129,38 @@ def test_sizes_marked_local_config_are_used_and_left_out(kustomize: str, tmp_pat
     assert built["VirtualMachine", "web"]["spec"]["template"]["spec"]["domain"]["memory"] == {"guest": "1Gi"}
 
 
+def test_a_renamed_data_volume_is_warned_of_and_the_name_references_of_the_examples_make_kustomize_change_its_references(
+    kustomize: str, tmp_path: Path, environment: dict[str, str]
+) -> None:
+    volumes = "      volumes: [{name: a, dataVolume: {name: root}}, {name: b, persistentVolumeClaim: {claimName: root}}]\n"
+    disk = "apiVersion: cdi.kubevirt.io/v1beta1\nkind: DataVolume\nmetadata: {name: root}\nspec: {source: {blank: {}}}\n"
+    prefixed = "namePrefix: dev-\nresources: [vm.yaml, small.yaml, disk.yaml]\ntransformers: [render.yaml]\n"
+    write(tmp_path, vm=VM + volumes, small=SMALL, disk=disk, render=RENDER, kustomization=prefixed)
+    warned = run(kustomize, *BUILD, cwd=tmp_path, environment=environment)
+    assert "kustomize has renamed this DataVolume to dev-root" in warned.stderr
+    assert volumes_of(passed(warned)) == [
+        {"name": "a", "dataVolume": {"name": "root"}},
+        {"name": "b", "persistentVolumeClaim": {"claimName": "root"}},
+    ]
+    copied = (ROOT / "kustomization-examples/overlays-with-prefix/name-references.yaml").read_text()
+    silenced = f'{RENDER}spec: {{severity: {{former-name: "off"}}}}\n'
+    configured = f"{prefixed}configurations: [name-references.yaml]\n"
+    write(tmp_path, **{"name-references": copied, "render": silenced, "kustomization": configured})
+    built = run(kustomize, *BUILD, cwd=tmp_path, environment=environment)
+    assert volumes_of(passed(built)) == [
+        {"name": "a", "dataVolume": {"name": "dev-root"}},
+        {"name": "b", "persistentVolumeClaim": {"claimName": "dev-root"}},
+    ]
+    assert built.stderr == ""
+
+
+def volumes_of(text: str) -> list[Any]:
+    """The volumes of the VM that was built."""
+    (vm,) = [each for (kind, _), each in objects(text).items() if kind == "VirtualMachine"]
+    volumes: list[Any] = vm["spec"]["template"]["spec"]["volumes"]
+    return volumes
+
+
 def test_a_wrong_config_fails_the_build_and_names_the_nearest_word(
     kustomize: str, tmp_path: Path, environment: dict[str, str]
 ) -> None:

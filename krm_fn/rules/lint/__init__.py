@@ -40,7 +40,6 @@ NEEDS: dict[str, Callable[[BundleFacts], object]] = {
     "duplicate_firmware_serial": _has_machines,
     "duplicate_firmware_uuid": _has_machines,
     "duplicate_mac_address": _has_machines,
-    "former_name": _always,
     "headless_user_data": _has_machines,
     "invalid_label": _always,
     "invalid_metadata": _always,
