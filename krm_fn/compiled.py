@@ -35,7 +35,7 @@ BY_TIME, UNCHECKED = MAGIC_NUMBER + bytes(4), MAGIC_NUMBER + b"\1\0\0\0"
 ROAD = """
     value findings releases config_keys paths config_checks config resource modes schema builtin served asked bundle fields
     facts quantity fields.verbs fields.devices fields.memory fields.others fields.topology fields.instancetype fields.preference
-    expand.apply expand.defaults expand.requirements expand cluster resolve.matcher resolve.plain resolve.revision
+    expand.apply expand.defaults expand.requirements expand cluster limits resolve.matcher resolve.plain resolve.revision
     resolve.lookup resolve.find resolve gather removed yamlio yamlio.plain yamlio.emit yamlio.scalars yamlio.plain.lines
     yamlio.plain.changes yamlio.plain.split yamlio.plain.items fleets yamlio.plain.stencil yamlio.plain.alike
     yamlio.plain.shapes yamlio.plain.light stream unread function modes.expand
