@@ -12,6 +12,7 @@ from krm_fn.value import Value, put
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from krm_fn.admission.causes import Cause
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from krm_fn.presets.facts import PresetFacts
     from krm_fn.releases import Release
     from krm_fn.resource import Object, Ref
+
+NOTHING: Mapping[Any, Any] = {}
 
 
 class Found(Value):
@@ -156,10 +159,19 @@ class InstanceFacts(Value):
     rendered: Object
 
 
+class Origin(Value):
+    """Where a value of an expanded VM comes from: `field` leads to it in the spec of `source`, which `matcher` refers to."""
+
+    source: Found
+    field: Path
+    matcher: str
+
+
 class AdmissionFacts(Value):
     """Why KubeVirt's webhooks refuse an object; the causes' paths run from its root.
 
-    `parts` has the same causes by the part of the object they are in, which names the rule that tells of them.
+    `parts` has the same causes by the part of the object they are in, which names the rule that tells of them. `origins` has,
+    by its path, the origin of each value that the object does not set itself.
     """
 
     entry: Entry
@@ -167,6 +179,7 @@ class AdmissionFacts(Value):
     parts: dict[str, list[Cause]]
     release: Release
     prefix: Path = ()
+    origins: Mapping[Path, Origin] = NOTHING
 
     @property
     def troubled(self) -> bool:

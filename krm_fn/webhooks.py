@@ -11,6 +11,7 @@ from krm_fn.admission.objects import KINDS, admit_object
 from krm_fn.admission.parts import by_part
 from krm_fn.bundle import Bundle
 from krm_fn.facts import AdmissionFacts, Resolution, SourceFault
+from krm_fn.origins import Origins
 from krm_fn.paths import as_map, copy, get, is_set
 from krm_fn.resource import group_of, kind_of, ref_of
 from krm_fn.twins import Twin
@@ -39,12 +40,14 @@ def examine(facts: BundleFacts) -> Iterator[AdmissionFacts]:
     """
     presets = {(each.entry.item, each.entry.path): each.rendered for each in facts.instances}
     admitted: set[int] = set()
+    origins = Origins()
     for vm in facts.vms:
         if vm.prefix or (isinstance(vm, Twin) and id(vm.first) in admitted):
             continue
         causes = _of_vm(vm)
         if causes:
-            yield _refused(vm.entry, causes, vm.release)
+            taken = {cause.path: origin for cause in causes if (origin := origins.of(vm, cause.path))}
+            yield _refused(vm.entry, causes, vm.release).but(origins=taken)
         else:
             admitted.add(id(vm))
     for entry in facts.bundle.entries:

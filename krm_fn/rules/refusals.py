@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from krm_fn.limits import COUNTED, MOST, counted
-from krm_fn.rules import Hit
+from krm_fn.rules import Hit, also, path_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.facts import AdmissionFacts
+    from krm_fn.facts import AdmissionFacts, Origin
+    from krm_fn.paths import Path
 
 
 def hits(facts: AdmissionFacts, part: str) -> Iterator[Hit]:
@@ -19,10 +20,31 @@ def hits(facts: AdmissionFacts, part: str) -> Iterator[Hit]:
     at_least = any(cause.more >= COUNTED - MOST for cause in causes)
     for number, cause in enumerate(causes[:MOST], 1):
         last = number in (MOST, len(causes))
+        origin = facts.origins.get(cause.path)
+        message = f"{cause.message}; {_source(origin)}" if origin else cause.message
         yield Hit(
-            message=counted(cause.message, more if last else 0, at_least=at_least),
+            message=counted(message, more if last else 0, at_least=at_least),
             path=cause.path,
             current=cause.current,
             upstream="admission",
             upstream_path=cause.upstream_path,
+            related=also(origin.source.entry, _place(origin)) if origin else (),
         )
+
+
+def _source(origin: Origin) -> str:
+    """What a value that the object does not set comes from, and where to change it."""
+    found = origin.source
+    fact = f"{path_text(('spec', *origin.field))} of {found.ref} sets it"
+    if origin.matcher == "preference":
+        return (
+            f"{fact}: change it there, or set it here"
+            if found.entry
+            else f"{fact}: set it here, or refer to another preference"
+        )
+    return f"{fact}: change it there" if found.entry else f"{fact}: refer to another instancetype"
+
+
+def _place(origin: Origin) -> Path:
+    """The field in the object of the bundle; a ControllerRevision holds it in a form of its own."""
+    return () if origin.source.revision else (*origin.source.root, *origin.field)
