@@ -33,12 +33,15 @@ class Origins:
         expanded = vm.expansion.vm if vm.expansion else None
         if expanded is None or is_set(get(vm.vm, path)) or not is_set(get(expanded, path)):
             return None
-        found = vm.resolution.instancetype, vm.resolution.preference
         place = tuple(ANY if isinstance(step, int) else step for step in path)
-        key = (*(id(each.spec) if each else 0 for each in found), place)
+        key = _number(vm.resolution.instancetype), _number(vm.resolution.preference), place
         if key not in self._known:
             self._known[key] = _origin(vm, path, get(expanded, path))
         return self._known[key]
+
+
+def _number(source: Found | None) -> int:
+    return id(source.spec) if source else 0
 
 
 def _origin(vm: VmFacts, path: Path, value: Any) -> Origin | None:
