@@ -10,9 +10,11 @@ from krm_fn.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     from krm_fn.bundle import Bundle, Entry
+    from krm_fn.config import Config
     from krm_fn.paths import Path
     from krm_fn.patterns import Patterns
     from krm_fn.releases import Version
@@ -70,11 +72,13 @@ MACHINES = (
 class Cluster(Value):
     """A cluster by its `configuration`: the KubeVirtConfiguration under `spec.configuration` of the KubeVirt object.
 
-    `annotations` are those of the KubeVirt object.
+    `annotations` are those of the KubeVirt object. `known`: somebody states the configuration. Otherwise it is empty, and the real
+    one may open any gate and set any default.
     """
 
     configuration: Object = {}  # noqa: RUF012  nobody writes into a Value
     annotations: Object = {}  # noqa: RUF012
+    known: bool = True
 
     @property
     def invalid(self) -> Path:
@@ -214,19 +218,26 @@ class Cluster(Value):
         found: dict[str, str] = self.__dict__["pci_devices"]
         return found
 
+    def opening(self, gates: Iterable[str]) -> Cluster:
+        """The same cluster with these feature gates listed as well."""
+        place = ("developerConfiguration", "featureGates")
+        listed = [*as_list(self.setting(*place)), *gates]
+        return self.but(configuration=_merged(self.configuration, {place[0]: {place[1]: listed}}))
+
 
 def kubevirt_of(bundle: Bundle) -> Entry | None:
     """The KubeVirt object that describes the cluster, None where the bundle has none."""
     return next(iter(bundle.ordered(bundle.of_kind("KubeVirt", "kubevirt.io"))), None)
 
 
-def of_bundle(bundle: Bundle, configuration: Object) -> Cluster:
-    """The cluster that the bundle's KubeVirt object describes, with `configuration` merged over it."""
+def of_bundle(bundle: Bundle, settings: Config) -> Cluster:
+    """The cluster that the bundle's KubeVirt object describes, with the config's `configuration` merged over it."""
     found = kubevirt_of(bundle)
+    given = settings.configuration or {}
     if found is None:
-        return Cluster(configuration=configuration)
+        return Cluster(configuration=given, known=settings.states_cluster)
     own = as_map(get(found.obj, ("spec", "configuration")))
-    return Cluster(configuration=_merged(own, configuration), annotations=annotations_of(found.obj))
+    return Cluster(configuration=_merged(own, given), annotations=annotations_of(found.obj))
 
 
 def _merged(below: Object, above: Object) -> Object:

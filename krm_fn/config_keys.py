@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 API_VERSION = "kubevirt-render.dev/v1alpha1"
 KIND = "RenderVirtualMachines"
+# The words of `defaults` with which a user says: what nobody states is set in the cluster as KubeVirt sets it by default.
+CLUSTER_DEFAULTS = ("cluster", "pinned")
 LEVELS = (*SEVERITIES, "off")
 
 # How a switch may be spelt where it is text; `yes` and `on` are left out, since readers disagree about them.
@@ -19,18 +21,25 @@ SWITCHES = {"true": True, "True": True, "TRUE": True, "false": False, "False": F
 
 
 class Config(Value):
-    """How to render. `configuration` is a KubeVirtConfiguration, `severity` maps rule ids to a level of LEVELS."""
+    """How to render. `configuration` is a KubeVirtConfiguration, None where none is stated; `severity` maps rule ids to a level
+    of LEVELS.
+    """
 
     mode: str = "expand"
     release: Release = NEWEST
     catalogue: str = "builtin"
-    defaults: str = "cluster"
+    defaults: str = "auto"
     presets: str = "instance"
     instances: str = "omit"
-    configuration: dict[str, Any] = {}  # noqa: RUF012  nobody writes into a Value
+    configuration: dict[str, Any] | None = None
     provenance: bool = False
     fail_on: str = "error"
-    severity: dict[str, str] = {}  # noqa: RUF012
+    severity: dict[str, str] = {}  # noqa: RUF012  nobody writes into a Value
+
+    @property
+    def states_cluster(self) -> bool:
+        """True where the config itself says how the cluster is set: a `configuration`, or defaults that are the cluster's."""
+        return self.configuration is not None or self.defaults in CLUSTER_DEFAULTS
 
 
 class Key(Value):
@@ -44,8 +53,10 @@ class Key(Value):
 
     @property
     def default(self) -> Any:
-        """The value where the key is unset, as users write it."""
+        """The value where the key is unset, as users write it; "" where it then depends on the input."""
         found = getattr(Config, self.field)
+        if found is None:
+            return ""
         return "{}.{}".format(*found.version) if isinstance(found, Release) else found
 
 
@@ -75,8 +86,9 @@ KEYS = (
         name="defaults",
         field="defaults",
         type="word",
-        words=("cluster", "none", "pinned"),
-        doc="cluster: write the defaults that expand-spec writes; none: leave them to the cluster; "
+        words=("auto", "cluster", "none", "pinned"),
+        doc="auto: as cluster where the KubeVirt configuration is known, else without what only it decides; "
+        "cluster: write the defaults that expand-spec writes; none: leave them to the cluster; "
         "pinned: also what admission would add or draw at random",
     ),
     Key(
@@ -98,7 +110,8 @@ KEYS = (
         name="configuration",
         field="configuration",
         type="configuration",
-        doc="a KubeVirtConfiguration, merged over the one of the input's KubeVirt object",
+        doc="a KubeVirtConfiguration, merged over the one of the input's KubeVirt object; {} states that the cluster has "
+        "KubeVirt's default settings",
     ),
     Key(
         name="provenance",

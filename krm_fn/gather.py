@@ -57,7 +57,7 @@ def work_on(bundle: Bundle, settings: Config) -> Work:
     return Work(
         bundle=bundle,
         settings=settings,
-        cluster=of_bundle(bundle, settings.configuration),
+        cluster=of_bundle(bundle, settings),
         given=_given(len(bundle.entries)),
         presets=_presets(bundle) if settings.presets != "ignore" else None,
     )
@@ -184,8 +184,8 @@ class Work(Value):
         preference = resolution.preference.spec if resolution.preference else None
         release, namespace = self.settings.release, effective_namespace(entry.obj)
         pinned = self.settings.defaults == "pinned"
-        whole = pinned or (self.settings.defaults != "none" and release.within(until=ADMITTED_UNTIL))
-        if resolution.errors or not whole:
+        stored = self.settings.defaults != "none" and self.cluster.known and release.within(until=ADMITTED_UNTIL)
+        if resolution.errors or not (pinned or stored):
             if not is_set(get(preference, ("volumes", "preferredStorageClassName"))):
                 return resolution.vm
             from krm_fn.expand.admitted import with_storage_classes  # few preferences name one

@@ -82,7 +82,8 @@ def _folded(work: Work, facts: VmFacts) -> VmFacts:
         return facts.but(presets=_preset_facts(facts, found))
     if facts.expansion and work.settings.defaults != "none":
         folded = copy(folded)
-        expand.set_instance_defaults(folded["spec"]["template"]["spec"], work.cluster, facts.release)
+        spec = folded["spec"]["template"]["spec"]
+        expand.set_instance_defaults(spec, work.cluster, facts.release, certain=not work.cluster.known)
     return facts.but(rendered=folded, presets=_preset_facts(facts, found))
 
 

@@ -22,13 +22,13 @@ CATALOGUE_KEYS = ("image", "description", "tags", "sourceURL", "examplePackageUR
 
 def openapi(row: dict[str, Any]) -> dict[str, Any]:
     """A key's row of our JSON Schema, in the words of OpenAPI v3: no lists of types, no null among the values."""
-    told = {key: row[key] for key in ("description", "default", "pattern") if key in row}
+    told = {key: row[key] for key in ("description", "default", "pattern") if row.get(key, "") != ""}
     values = [value for value in row.get("enum", ()) if value not in ("", None)]
     if isinstance(row["default"], bool):
         return {**told, "type": "boolean", "nullable": True}
     if values:
         return {**told, "type": "string", "enum": ["", *values], "nullable": True}
-    if isinstance(row["default"], dict):
+    if "anyOf" in row:
         return {**told, "type": "object", "x-kubernetes-preserve-unknown-fields": True, "nullable": True}
     return {**told, "type": "string", "nullable": True}
 

@@ -37,10 +37,10 @@ DEFAULTS = Config(
     mode="expand",
     release=Release(version=(1, 9, 0)),
     catalogue="builtin",
-    defaults="cluster",
+    defaults="auto",
     presets="instance",
     instances="omit",
-    configuration={},
+    configuration=None,
     provenance=False,
     fail_on="error",
     severity={},
@@ -64,6 +64,11 @@ DEFAULTS = Config(
 )
 def test_what_is_not_said_is_the_default(absent):
     assert read(absent) == DEFAULTS
+
+
+@pytest.mark.parametrize("given", [own(configuration={}), config_map({"configuration": "{}"})])
+def test_an_empty_configuration_is_stated(given):
+    assert read(given) == DEFAULTS.but(configuration={})
 
 
 def test_every_key_of_the_own_kind_is_read():
@@ -463,7 +468,7 @@ VALID = {
     "mode": st.sampled_from(["expand", "validate", "annotate", "snapshot"]),
     "kubevirtVersion": st.sampled_from(["1.4", "1.6.3", "v1.9"]),
     "catalogue": st.sampled_from(["builtin", "none"]),
-    "defaults": st.sampled_from(["cluster", "none", "pinned"]),
+    "defaults": st.sampled_from(["auto", "cluster", "none", "pinned"]),
     "presets": st.sampled_from(["instance", "fold", "ignore"]),
     "instances": st.sampled_from(["omit", "include"]),
     "configuration": st.one_of(

@@ -7,6 +7,7 @@ import pytest
 from krm_fn import expand
 from krm_fn.bundle import Bundle
 from krm_fn.cluster import Cluster, of_bundle
+from krm_fn.config import Config
 from krm_fn.releases import parse
 
 BARE = {"architecture": "amd64", "evictionStrategy": "None", "networks": [{"name": "n"}]}
@@ -236,9 +237,9 @@ def test_the_bundles_kubevirt_object_stands_below_the_given_configuration() -> N
         "metadata": {"name": "kubevirt"},
         "spec": {"configuration": own},
     }
-    made = of_bundle(Bundle([kubevirt]), {"network": {"defaultNetworkInterface": "masquerade"}})
+    made = of_bundle(Bundle([kubevirt]), Config(configuration={"network": {"defaultNetworkInterface": "masquerade"}}))
     assert made == cluster(
         machineType="a",
         network={"permitBridgeInterfaceOnPodNetwork": False, "defaultNetworkInterface": "masquerade"},
     )
-    assert of_bundle(Bundle([]), {"machineType": "b"}) == cluster(machineType="b")
+    assert of_bundle(Bundle([]), Config(configuration={"machineType": "b"})) == cluster(machineType="b")

@@ -318,7 +318,7 @@ def test_folding_comes_before_the_clusters_defaults():
         "metadata": {"name": "linux"},
         "spec": {"preferredSubdomain": "x"},
     }
-    (_, _, left), _ = run(PRESET, preference, labelled(vm(preference="linux")), presets="fold")
+    (_, _, left), _ = run(PRESET, preference, labelled(vm(preference="linux")), presets="fold", defaults="cluster")
     assert domain(left)["cpu"] == {"cores": 4}
     assert domain(left)["machine"] == {"type": "q35"}
 

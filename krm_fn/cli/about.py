@@ -38,7 +38,7 @@ spec:
 
 def metadata() -> dict[str, Any]:
     """The metadata, with the keys of kpt's function documentation."""
-    keys = "\n".join(f"- {key.name} (default {key.default!r}): {key.doc}" for key in KEYS)
+    keys = "\n".join(f"- {key.name} (default {key.default or 'unset'!r}): {key.doc}" for key in KEYS)
     return {
         "short": SHORT,
         "long": LONG.format(kind=KIND, api_version=API_VERSION, keys=keys),

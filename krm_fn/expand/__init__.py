@@ -59,7 +59,8 @@ def expand(
 ) -> Expansion:
     """The VM with instancetype and preference (their specs, v1beta1) applied and its matchers gone, or why that can't be.
 
-    `defaults` says whether the defaults that KubeVirt's expander writes are written too; `table` names the field table of the
+    `defaults` says whether the defaults that KubeVirt's expander writes are written too; of a cluster whose configuration is not
+    known those that the VM alone decides. `table` names the field table of the
     instancetype, which a flavor may stand in for. The argument is left as it was; the
     result shares with it what lies outside spec.template, and nothing with the specs.
     upstream: pkg/instancetype/expand/expand.go:Expand
@@ -73,9 +74,9 @@ def expand(
     conflicts = apply(template, instancetype=instancetype, preference=preference, release=release, table=table)
     unmet = indivisible_vcpus(instancetype, preference)
     if defaults and not conflicts:
-        refusal = set_instance_defaults(spec, cluster, release) or refusal
+        refusal = set_instance_defaults(spec, cluster, release, certain=not cluster.known) or refusal
     if preference is not None and not conflicts:
-        unmet += _unmet(spec, instancetype, preference, cluster, release, defaulted=defaults)
+        unmet += _unmet(spec, instancetype, preference, cluster, release, defaulted=defaults and cluster.known)
     return Expansion(
         vm=None if conflicts or refusal else _without_matchers(vm, template),
         conflicts=conflicts,
@@ -87,7 +88,7 @@ def expand(
 def _unmet(
     spec: Object, instancetype: Object | None, preference: Object, cluster: Cluster, release: Release, *, defaulted: bool
 ) -> tuple[Unmet, ...]:
-    """The unmet requirements, judged with KubeVirt's defaults whether these are written or not."""
+    """The unmet requirements, judged with all of KubeVirt's defaults whether these are written or not."""
     if not preference.get("requirements"):
         return ()
     if not defaulted:

@@ -30,13 +30,17 @@ SLIRP_REMOVED = "slirp-removed"
 LIMITS = ("domain", "resources", "limits")
 
 
-_steps_of: dict[Version, Sequence[Callable[[Object, Cluster, Release], None]]] = {}
+_steps_of: dict[tuple[Version, bool], Sequence[Callable[[Object, Cluster, Release], None]]] = {}
 
 
 class Step(Value):
-    """One default of an instance, and the releases that write it."""
+    """One default of an instance, and the releases that write it.
+
+    `setting`: the setting of the KubeVirt configuration that decides the value, "" where the VM alone does.
+    """
 
     run: Callable[[Object, Cluster, Release], None]
+    setting: str = ""
     since: Version = ()
     until: Version = ()
 
@@ -75,12 +79,13 @@ def set_default_network(spec: Object, cluster: Cluster) -> str:
     return ""
 
 
-def set_instance_defaults(spec: Object, cluster: Cluster, release: Release) -> str:
+def set_instance_defaults(spec: Object, cluster: Cluster, release: Release, *, certain: bool = False) -> str:
     """Fill in what every instance has. The word for what forbids the default network, "" where all is well.
 
+    `certain`: leave out what a setting of the cluster decides. Disks and network are filled in all the same.
     upstream: pkg/defaults/defaults.go:SetDefaultVirtualMachineInstanceSpec
     """
-    for run in _steps(release):
+    for run in _steps(release, certain=certain):
         run(spec, cluster, release)
     refusal = set_default_network(spec, cluster)
     if not refusal:
@@ -151,16 +156,22 @@ def _set_guest_memory(spec: Object, _: Cluster, __: Release) -> None:
         memory["guest"] = str(size)
 
 
-def _set_cpu_topology(spec: Object, _: Cluster, __: Release) -> None:
-    """As many sockets as CPUs are limited to, else requested, else one, where the VM states no topology."""
-    cpu = reach(spec, CPU)
-    if states_topology(cpu):
+def _set_requested_topology(spec: Object, _: Cluster, __: Release) -> None:
+    """As many sockets as CPUs are limited to, else requested, where the VM states no topology."""
+    stated = next((value for kind in (LIMITS, REQUESTS) if is_set(value := get(spec, (*kind, "cpu")))), None)
+    if stated is None or states_topology(as_map(get(spec, CPU))):
         return
-    stated = next((value for kind in (LIMITS, REQUESTS) if is_set(value := get(spec, (*kind, "cpu")))), 1)
-    count = parse(stated)
+    count, cpu = parse(stated), reach(spec, CPU)
     cpu.update(sockets=count.value() % UINT32 if count else 1, cores=1, threads=1)
     if not cpu["sockets"]:
         del cpu["sockets"]  # Go doesn't write a plain zero
+
+
+def _set_least_topology(spec: Object, _: Cluster, __: Release) -> None:
+    """One CPU, where neither the VM nor the cluster's default request says how many."""
+    cpu = reach(spec, CPU)
+    if not states_topology(cpu):
+        cpu.update(sockets=1, cores=1, threads=1)
 
 
 def _set_pull_policies(spec: Object, _: Cluster, __: Release) -> None:
@@ -182,12 +193,13 @@ def _set_eviction_strategy(spec: Object, cluster: Cluster, _: Release) -> None:
         spec["evictionStrategy"] = cluster.eviction_strategy
 
 
-def _steps(release: Release) -> Sequence[Callable[[Object, Cluster, Release], None]]:
-    """What a release runs, in order."""
-    if release.version not in _steps_of:
-        run = tuple(step.run for step in STEPS if release.within(since=step.since, until=step.until))
-        _steps_of[release.version] = run
-    return _steps_of[release.version]
+def _steps(release: Release, *, certain: bool) -> Sequence[Callable[[Object, Cluster, Release], None]]:
+    """What a release runs, in order; `certain` as in `set_instance_defaults`."""
+    key = release.version, certain
+    if key not in _steps_of:
+        steps = (step for step in STEPS if not (certain and step.setting))
+        _steps_of[key] = tuple(step.run for step in steps if release.within(since=step.since, until=step.until))
+    return _steps_of[key]
 
 
 def _amount(spec: Object, path: tuple[str, ...]) -> Quantity | None:
@@ -201,13 +213,14 @@ def _page_size(spec: Object) -> Quantity | None:
 
 
 STEPS = (
-    Step(run=set_platform),
+    Step(run=set_platform, setting="architectureConfiguration"),
     Step(run=_request_limited_cpu),
     Step(run=_request_limited_memory, until=(1, 6)),
-    Step(run=_request_guest_memory, until=(1, 6)),
-    Step(run=_request_cluster_cpu),
+    Step(run=_request_guest_memory, setting="developerConfiguration.memoryOvercommit", until=(1, 6)),
+    Step(run=_request_cluster_cpu, setting="cpuRequest"),
     Step(run=_set_guest_memory),
-    Step(run=_set_cpu_topology),
+    Step(run=_set_requested_topology),
+    Step(run=_set_least_topology, setting="cpuRequest"),
     Step(run=_set_pull_policies),
-    Step(run=_set_eviction_strategy),
+    Step(run=_set_eviction_strategy, setting="evictionStrategy"),
 )

@@ -62,9 +62,7 @@ def _differing(facts: BundleFacts, own: list[Entry]) -> Iterator[tuple[Entry, li
 
 
 def _deployed(facts: BundleFacts) -> bool:
-    from krm_fn.cluster import of_bundle  # only where there is something to say
-
-    return of_bundle(facts.bundle, facts.config.configuration).deploys_catalogue
+    return facts.cluster.deploys_catalogue
 
 
 def _differences(given: Any, builtin: Any, path: Path) -> Iterator[Path]:
