@@ -164,7 +164,8 @@ def _judged_by_others(facts: BundleFacts, severity: Mapping[str, str], limit: In
         refusals = tuple(webhooks.examine(facts))
         for refused in refusals:
             yield from rules.judge("admission", refused, severity, limit)
-        facts = facts.but(faults=webhooks.faults(facts, refusals))
+        gated = tuple(refused for refused in refusals if refused.gated)
+        facts = facts.but(faults=webhooks.faults(facts, refusals), gated=gated)
         yield from rules.judge_bundle(facts, severity, "lint")
 
 

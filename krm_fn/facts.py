@@ -171,7 +171,8 @@ class AdmissionFacts(Value):
     """Why KubeVirt's webhooks refuse an object; the causes' paths run from its root.
 
     `parts` has the same causes by the part of the object they are in, which names the rule that tells of them. `origins` has,
-    by its path, the origin of each value that the object does not set itself.
+    by its path, the origin of each value that the object does not set itself. `gated` are the causes
+    that some feature gate would remove, where the cluster's configuration is not known; `causes` lacks them.
     """
 
     entry: Entry
@@ -180,6 +181,7 @@ class AdmissionFacts(Value):
     release: Release
     prefix: Path = ()
     origins: Mapping[Path, Origin] = NOTHING
+    gated: tuple[Cause, ...] = ()
 
     @property
     def troubled(self) -> bool:
@@ -231,7 +233,8 @@ class Unstored(Value):
 class BundleFacts(Value):
     """All that is known of the whole bundle.
 
-    `faults` is known in mode `validate` only, `storing` and `unstored` in mode `snapshot`.
+    `faults` and `gated`, the objects that need feature gates of a cluster whose configuration is not known, are known in mode
+    `validate` only, `storing` and `unstored` in mode `snapshot`.
     """
 
     bundle: Bundle
@@ -241,5 +244,6 @@ class BundleFacts(Value):
     vms: tuple[VmFacts, ...] = ()
     instances: tuple[InstanceFacts, ...] = ()
     faults: tuple[SourceFault, ...] = ()
+    gated: tuple[AdmissionFacts, ...] = ()
     storing: tuple[Storing, ...] = ()
     unstored: tuple[Unstored, ...] = ()

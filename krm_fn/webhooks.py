@@ -5,6 +5,8 @@ upstream: pkg/virt-api/webhooks/validating-webhook
 
 from __future__ import annotations
 
+from functools import partial
+
 from krm_fn.admission import admit_vm
 from krm_fn.admission.judged import judge
 from krm_fn.admission.objects import KINDS, admit_object
@@ -18,10 +20,11 @@ from krm_fn.twins import Twin
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from krm_fn.admission import Cause
     from krm_fn.bundle import Entry
+    from krm_fn.cluster import Cluster
     from krm_fn.facts import BundleFacts, Found, VmFacts
     from krm_fn.paths import Path
     from krm_fn.releases import Release
@@ -34,7 +37,7 @@ BARE: Object = {"spec": {"template": {"spec": {"domain": {"devices": {}}}}}}
 
 
 def examine(facts: BundleFacts) -> Iterator[AdmissionFacts]:
-    """What the webhooks refuse of each object; objects with nothing to refuse are left out.
+    """What the webhooks refuse of each object, and what they refuse without a feature gate; other objects are left out.
 
     The facts must be those of mode `validate`: a VM's expansion is then what admission makes of it.
     """
@@ -44,10 +47,10 @@ def examine(facts: BundleFacts) -> Iterator[AdmissionFacts]:
     for vm in facts.vms:
         if vm.prefix or (isinstance(vm, Twin) and id(vm.first) in admitted):
             continue
-        causes = _of_vm(vm)
-        if causes:
-            taken = {cause.path: origin for cause in causes if (origin := origins.of(vm, cause.path))}
-            yield _refused(vm.entry, causes, vm.release).but(origins=taken)
+        refused = _judged(vm.entry, vm, partial(_of_vm, vm))
+        if refused:
+            taken = {cause.path: origin for cause in refused.causes if (origin := origins.of(vm, cause.path))}
+            yield refused.but(origins=taken)
         else:
             admitted.add(id(vm))
     for entry in facts.bundle.entries:
@@ -55,25 +58,44 @@ def examine(facts: BundleFacts) -> Iterator[AdmissionFacts]:
         if kind in KINDS and not (kind == INSTANCE and _lacks_domain(entry.obj)):
             given = presets.get((entry.item, entry.path), entry.obj)
             completed = _completed(given, facts) if kind == INSTANCE else None
-            causes = admit_object(entry.obj, completed=completed, cluster=facts.cluster, release=facts.release)
-            if causes:
-                yield _refused(entry, causes, facts.release)
+            refused = _judged(entry, facts, partial(_of_object, entry, completed, facts))
+            if refused:
+                yield refused
 
 
-def _of_vm(vm: VmFacts) -> tuple[Cause, ...]:
+def _judged(entry: Entry, facts: VmFacts | BundleFacts, admit: Callable[[Cluster], tuple[Cause, ...]]) -> AdmissionFacts | None:
+    """What a cluster refuses of an object; None where it refuses nothing.
+
+    Where the configuration is not known, any gate may be open. So the object is judged as if all gates were open that it needs.
+    """
+    causes = admit(facts.cluster)
+    if not causes:
+        return None
+    gated: dict[str, list[Cause]] = {}
+    while not facts.cluster.known and (shut := [cause for cause in causes if cause.gate and cause.gate not in gated]):
+        for cause in shut:
+            gated.setdefault(cause.gate, []).append(cause)
+        causes = admit(facts.cluster.opening(gated))
+    for cause in causes:
+        gated.pop(cause.gate, None)  # the release knows no such gate, so nothing opens it
+    needed = tuple(cause for found in gated.values() for cause in found)
+    return AdmissionFacts(entry=entry, causes=causes, parts=by_part(causes), release=facts.release, gated=needed)
+
+
+def _of_vm(vm: VmFacts, cluster: Cluster) -> tuple[Cause, ...]:
     expanded = vm.expansion.vm if vm.expansion else None
     found = vm.resolution.instancetype
     return admit_vm(
         vm.resolution.vm,
         expanded=expanded,
-        cluster=vm.cluster,
+        cluster=cluster,
         release=vm.release,
         instancetype=found.spec if found else None,
     )
 
 
-def _refused(entry: Entry, causes: tuple[Cause, ...], release: Release) -> AdmissionFacts:
-    return AdmissionFacts(entry=entry, causes=causes, parts=by_part(causes), release=release)
+def _of_object(entry: Entry, completed: Object | None, facts: BundleFacts, cluster: Cluster) -> tuple[Cause, ...]:
+    return admit_object(entry.obj, completed=completed, cluster=cluster, release=facts.release)
 
 
 def _lacks_domain(instance: Object) -> bool:

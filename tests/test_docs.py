@@ -50,7 +50,7 @@ def config_table() -> dict[str, tuple[set[str], str]]:
 
 
 def test_the_config_page_has_the_schemas_keys_and_defaults() -> None:
-    told = {"true": True, "false": False, "{}": {}}
+    told = {"true": True, "false": False, "{}": {}, "unset": ""}
     properties = schema()["$defs"]["typed"]["properties"]["spec"]["properties"]
     assert {key: told.get(default, default) for key, (_, default) in config_table().items()} == {
         key: row["default"] for key, row in properties.items()

@@ -26,7 +26,7 @@ LONGEST_SHOWN = 60
 class Cause(Value):
     """One refusal. `path` is the real place from the object's root; `upstream_path` the dotted path KubeVirt names
     where it names another; `upstream` the place in its source. `current` is the scalar at `path`, UNSET where there is none.
-    `more` is how many of its check were left out after it.
+    `more` is how many of its check were left out after it. `gate` is the feature gate with which the same would pass.
     """
 
     path: Path
@@ -36,6 +36,7 @@ class Cause(Value):
     upstream: str = ""
     current: Any = UNSET
     more: int = 0
+    gate: str = ""
 
 
 def shown(value: object) -> str:

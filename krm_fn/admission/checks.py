@@ -38,8 +38,8 @@ class Check(Value):
 
     `lazy` rows are skipped where the field is absent or null. `named` is upstream's path below the group's spec where it isn't
     the real one, with `{0}`, `{1}` for the indexes on the way; `absolute` the same without the spec's path before it. Where
-    several keys `among` these are set, the cause is at the last of them, and upstream's path is that of the map.
-    `told_new` rows refuse what the release before `since` took; their message says so.
+    several keys `among` these are set, the cause is at the last of them, and upstream's path is that of the map. `gate` as in
+    Cause. `told_new` rows refuse what the release before `since` took; their message says so.
     """
 
     at: Path
@@ -51,6 +51,7 @@ class Check(Value):
     among: tuple[str, ...] = ()
     named: str = ""
     absolute: str = ""
+    gate: str = ""
     told_new: bool = False
     since: Version = ()
     until: Version = ()
@@ -143,6 +144,7 @@ def gated(at: Path, gate: str, *, upstream: str, **more: Any) -> Check:
         at=at,
         refuses=lambda value, _item, scope: value not in (None, []) and not scope.gate(gate),
         message=shut(".".join(map(str, at)), gate),
+        gate=gate,
         upstream=upstream,
         **more,
     )

@@ -133,7 +133,7 @@ def _devices_of_kind(scope: Scope, kind: Kind, owners: dict[tuple[str, str], Pat
             yield scope.cause((*at, index), "a device comes by name or by claim; remove one of the two", named=named)
     if claimed and not scope.gate(kind.gate):
         message = f"{kind.key} by claim need the feature gate {kind.gate}, which is not open; list it or use deviceName"
-        yield scope.cause((*at, claimed[0]), message, named=named)
+        yield scope.cause((*at, claimed[0]), message, named=named, gate=kind.gate)
         return
     for index in claimed:
         yield from _claim_of_device(scope, devices[index], (*at, index), owners)
@@ -178,8 +178,9 @@ def claimed_gpus(scope: Scope) -> Iterator[Cause]:
             return
         if is_set(gpu.get("deviceName")) and _has_claim(gpu, scope, "gpus"):
             yield scope.cause((*at, index), "a GPU comes by name or by claim; remove one of the two", named=named)
-    if any(claims) and not scope.gate("GPUsWithDRA"):
-        yield scope.cause((*at, claims.index(True)), shut("GPUs by claim", "GPUsWithDRA"), named=named)
+    gate = "GPUsWithDRA"
+    if any(claims) and not scope.gate(gate):
+        yield scope.cause((*at, claims.index(True)), shut("GPUs by claim", gate), named=named, gate=gate)
         return
     known = {name_of(claim) for claim in maps(scope.spec.get("resourceClaims"))}
     used = [gpu.get("claimName") for gpu, claimed in zip(gpus, claims, strict=True) if claimed]

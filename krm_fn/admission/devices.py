@@ -44,6 +44,7 @@ CHECKS = (
         at=("hostDevices",),
         refuses=lambda value, _devices, scope: (value != [] or scope.as_written) and not scope.gate("HostDevices"),
         message=shut("hostDevices", "HostDevices"),
+        gate="HostDevices",
         upstream=VMI + "validateHostDevicesWithPassthroughEnabled",
         named="HostDevices",
     ),
@@ -51,6 +52,7 @@ CHECKS = (
         at=("autoattachVSOCK",),
         refuses=lambda value, _devices, scope: value is True and not scope.gate("VSOCK"),
         message="autoattachVSOCK needs the feature gate VSOCK, which is not open; list it or remove the field",
+        gate="VSOCK",
         upstream=VMI + "validateVSOCK",
     ),
     Check(

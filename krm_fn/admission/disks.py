@@ -34,6 +34,7 @@ SMALLEST_BLOCK, LARGEST_BLOCK = 512, 2**21
 RESERVATION_SETTING_SINCE: Version = (1, 9)
 BLOCKS_BY_BUS_SINCE: Version = (1, 7)
 EMPTY_CDROM_SINCE: Version = (1, 6)
+RESERVATION_GATE, EMPTY_CDROM_GATE = "PersistentReservation", "DeclarativeHotplugVolumes"
 
 
 def target_of(disk: Object) -> str:
@@ -135,6 +136,7 @@ CHECKS = (
         refuses=lambda value, _disk, scope: value is True and not _reservations_open(scope),
         message="persistent reservation is off on the cluster; enable persistentReservationConfiguration, or remove it",
         upstream="pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go:validatePersistentReservation",
+        gate=RESERVATION_GATE,
         named="domain.devices.disks.luns.reservation",
     ),
 )
@@ -146,7 +148,7 @@ def _reservations_open(scope: Scope) -> bool:
     """upstream: pkg/virt-config/virt-config.go:PersistentReservationEnabled"""
     setting = scope.cluster.setting("persistentReservationConfiguration", "enabled")
     own = isinstance(setting, bool) and scope.release.within(since=RESERVATION_SETTING_SINCE)
-    return bool(setting) if own else scope.cluster.has_gate("PersistentReservation")
+    return bool(setting) if own else scope.cluster.has_gate(RESERVATION_GATE)
 
 
 @examine(*PLACE, upstream=DISKS + "validateDiskName")
@@ -206,9 +208,9 @@ def _without_volume(scope: Scope, disk: Object, at: Path) -> Iterator[Cause]:
     if disk.get("cdrom") is None or not scope.release.within(since=EMPTY_CDROM_SINCE):
         message = f"disk {shown(name_of(disk))} has no volume of that name; add it to volumes or remove the disk"
         yield scope.cause((*at, "name"), message)
-    elif not scope.gate("DeclarativeHotplugVolumes"):
-        message = "an empty cdrom needs the feature gate DeclarativeHotplugVolumes, which is not open; add a volume of its name"
-        yield scope.cause((*at, "name"), message)
+    elif not scope.gate(EMPTY_CDROM_GATE):
+        message = f"an empty cdrom needs the feature gate {EMPTY_CDROM_GATE}, which is not open; add a volume of its name"
+        yield scope.cause((*at, "name"), message, gate=EMPTY_CDROM_GATE)
 
 
 def _unfit_volume(scope: Scope, disk: Object, volume: Object, at: Path) -> Iterator[Cause]:

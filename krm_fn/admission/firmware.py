@@ -182,7 +182,7 @@ def sev_security(scope: Scope) -> Iterator[Cause]:
     """The only kind of encryption of its releases, on any architecture."""
     sev = get(scope.domain, ("launchSecurity", "sev")) is not None
     if not scope.gate(SEV_GATE) and (sev or not scope.release.within(since=SEV_ALONE_SINCE)):
-        yield scope.cause(LAUNCH_SECURITY, shut("launchSecurity", SEV_GATE), named="launchSecurity")
+        yield scope.cause(LAUNCH_SECURITY, shut("launchSecurity", SEV_GATE), named="launchSecurity", gate=SEV_GATE)
     elif sev:
         for wrong in _encryption_trouble(scope, "sev"):
             yield scope.cause((*LAUNCH_SECURITY, "sev"), wrong, named="launchSecurity")
@@ -203,8 +203,8 @@ def launch_security(scope: Scope) -> Iterator[Cause]:
     if len(kinds) != 1:
         message = f"launchSecurity holds {len(kinds)} kinds of encryption; set one of sev, snp and tdx"
         yield scope.cause(LAUNCH_SECURITY, message, reason=FORBIDDEN, named="launchSecurity")
-    elif not scope.gate(kinds[0][1]):
-        yield scope.cause(LAUNCH_SECURITY, shut("launchSecurity." + kinds[0][0], kinds[0][1]), named="launchSecurity")
+    elif not scope.gate(gate := kinds[0][1]):
+        yield scope.cause(LAUNCH_SECURITY, shut("launchSecurity." + kinds[0][0], gate), named="launchSecurity", gate=gate)
     else:
         for wrong in _encryption_trouble(scope, kinds[0][0]):
             yield scope.cause((*LAUNCH_SECURITY, kinds[0][0]), wrong, named="launchSecurity")

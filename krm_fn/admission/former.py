@@ -87,6 +87,7 @@ GROUPS = (
                     value is True and devices["tpm"].get("enabled") is not False and not scope.gate("VMPersistentState")
                 ),
                 message=shut("tpm.persistent", "VMPersistentState"),
+                gate="VMPersistentState",
                 until=(1, 6),
                 upstream=VMI + "validatePersistentState",
             ),
@@ -99,6 +100,7 @@ GROUPS = (
                 at=("persistent",),
                 refuses=lambda value, _efi, scope: value is True and not scope.gate("VMPersistentState"),
                 message=shut("efi.persistent", "VMPersistentState"),
+                gate="VMPersistentState",
                 until=(1, 6),
                 upstream=VMI + "validatePersistentState",
             ),
@@ -130,6 +132,7 @@ GROUPS = (
                 at=("architecture",),
                 refuses=lambda value, _spec, scope: value not in ("", CONTROL_PLANE) and not scope.gate("MultiArchitecture"),
                 message=shut("another architecture than the control plane's", "MultiArchitecture"),
+                gate="MultiArchitecture",
                 reason=REQUIRED,
                 until=(1, 8),
                 upstream=VMI + "validateArchitecture",
@@ -183,15 +186,16 @@ def shared_config(scope: Scope) -> Iterator[Cause]:
     open_ = scope.gate("EnableVirtioFsConfigVolumes") or scope.gate("ExperimentalVirtiofsSupport")
     for index, filesystem in enumerate(maps(scope.devices.get("filesystems"))):
         if count(volumes.get(name_of(filesystem), {}), CONFIG_VOLUMES) and not open_:
-            message = shut("virtiofs over a ConfigMap, a Secret and the like", "EnableVirtioFsConfigVolumes")
-            yield scope.cause(("domain", "devices", "filesystems", index), message, named="domain.devices.filesystems")
+            at, gate = ("domain", "devices", "filesystems", index), "EnableVirtioFsConfigVolumes"
+            message = shut("virtiofs over a ConfigMap, a Secret and the like", gate)
+            yield scope.cause(at, message, named="domain.devices.filesystems", gate=gate)
 
 
 @examine("domain", "launchSecurity", upstream=VMI + "validateLaunchSecurity", since=(1, 6), until=(1, 9))
 def secure_execution(scope: Scope) -> Iterator[Cause]:
     if scope.spec.get("architecture") == "s390x" and not scope.gate("SecureExecution"):
         message = shut("launchSecurity on s390x", "SecureExecution")
-        yield scope.cause(("domain", "launchSecurity"), message, named="launchSecurity")
+        yield scope.cause(("domain", "launchSecurity"), message, named="launchSecurity", gate="SecureExecution")
 
 
 @examine("domain", "firmware", "acpi", upstream=VMI + "validateFirmwareACPI", since=(1, 5), until=(1, 6))
@@ -251,4 +255,5 @@ def update_strategy(spec: Object, at: Path, scope: Scope) -> Iterator[Cause]:
                 message=shut("updateVolumesStrategy", gate),
                 upstream_path="updateVolumesStrategy",
                 upstream=VMS + "validateLiveUpdateFeatures",
+                gate=gate,
             )

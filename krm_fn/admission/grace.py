@@ -73,7 +73,8 @@ def grace_devices(scope: Scope) -> Iterator[Cause]:
     sure, unsure = graces(scope)
     if not scope.gate(GATE):
         for at in sure:
-            yield scope.cause(at, f"a Grace GPU needs the feature gate {GATE}, which is not open; list it or use another GPU")
+            message = f"a Grace GPU needs the feature gate {GATE}, which is not open; list it or use another GPU"
+            yield scope.cause(at, message, gate=GATE)
         return
     for at in unsure:
         yield scope.cause(at, "the device may be any of NVIDIA's; name the product in the cluster's pciVendorSelector")
@@ -94,7 +95,8 @@ def _needs(scope: Scope) -> Iterator[Cause]:
         yield scope.cause(at, "a Grace GPU needs dedicated CPUs; set dedicatedCpuPlacement to true", reason=REQUIRED)
     for gate in GATES_BESIDE:
         if not scope.gate(gate):
-            yield scope.cause(("domain", "devices"), f"a Grace GPU needs the feature gate {gate}, which is not open; list it")
+            message = f"a Grace GPU needs the feature gate {gate}, which is not open; list it"
+            yield scope.cause(("domain", "devices"), message, gate=gate)
 
 
 EXAMINATIONS = (grace_devices,)

@@ -71,7 +71,7 @@ def run_strategy(spec: Object, at: Path, scope: Scope) -> Iterator[Cause]:
         yield _cause(place, f"runStrategy {shown(strategy)} is not known; {use(RUN_STRATEGIES)}", strategy)
     elif not scope.gate(RECEIVER_GATE):
         message = f"runStrategy {WAIT_AS_RECEIVER} needs the feature gate {RECEIVER_GATE}, which is not open; use another"
-        yield _cause(place, message, strategy)
+        yield _cause(place, message, strategy).but(gate=RECEIVER_GATE)
 
 
 def _cause(at: Path, message: str, current: object = None, named: str = "") -> Cause:
@@ -93,7 +93,8 @@ def instance_metadata(metadata: Object, at: Path, scope: Scope) -> Iterator[Caus
     for note, gate in GATED_ANNOTATIONS:
         if is_set(notes.get(note)) and not scope.gate(gate):
             path, named = (*at, "annotations", note), dotted((*at, "annotations"))
-            yield Cause(path=path, message=shut(f"annotation {note}", gate), upstream_path=named, upstream=METADATA)
+            message = shut(f"annotation {note}", gate)
+            yield Cause(path=path, message=message, upstream_path=named, upstream=METADATA, gate=gate)
     yield from migration_threads(metadata, at, scope)
     yield from grace_annotations(metadata, at, scope)
 

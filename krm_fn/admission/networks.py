@@ -107,8 +107,9 @@ def claimed_networks(scope: Scope) -> Iterator[Cause]:
     if not claimed:
         return
     first: Path = ("networks", claimed[0][0], "resourceClaim")
-    if not scope.gate("NetworkDevicesWithDRA"):
-        yield scope.cause(first, shut("networks[].resourceClaim", "NetworkDevicesWithDRA"), named="networks")
+    gate = "NetworkDevicesWithDRA"
+    if not scope.gate(gate):
+        yield scope.cause(first, shut("networks[].resourceClaim", gate), named="networks", gate=gate)
     elif any(network.get("multus") is not None for network in scope.networks):
         yield scope.cause(first, "claimed networks do not go with Multus networks; keep one kind", named="networks")
     else:

@@ -136,5 +136,6 @@ def _word(check: Check, at: Path, value: Any, scope: Scope) -> Cause:
         reason=check.reason,
         named=check.named.format(*indexes) if check.named else "",
         absolute=check.absolute.format(*indexes) if check.absolute else "",
+        gate=check.gate,
     )
     return cause.but(upstream=check.upstream)

@@ -85,10 +85,18 @@ class Scope:
         return self._sources[source]
 
     def cause(
-        self, at: Path, message: str, *, reason: str = INVALID, named: str = "", absolute: str = "", secret: bool = False
+        self,
+        at: Path,
+        message: str,
+        *,
+        reason: str = INVALID,
+        named: str = "",
+        absolute: str = "",
+        secret: bool = False,
+        gate: str = "",
     ) -> Cause:
         """A cause at the place `at` below the spec. Upstream's own path, where it isn't that one, is `named` (below the spec)
-        or `absolute`. The value of a `secret` place is left out.
+        or `absolute`. The value of a `secret` place is left out. `gate` as in Cause.
         """
         path, current = (*self.path, *at), UNSET if secret else get(self.spec, at, UNSET)
         upstream_path = absolute or (below(dotted(self.path), named) if named else "")
@@ -98,6 +106,7 @@ class Scope:
             reason=reason,
             upstream_path="" if upstream_path == dotted(path) else upstream_path,
             current=UNSET if isinstance(current, dict | list) else current,
+            gate=gate,
         )
 
 

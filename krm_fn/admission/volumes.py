@@ -199,7 +199,8 @@ def shared_storage(scope: Scope) -> Iterator[Cause]:
         volume = volumes.get(name_of(filesystem), {})
         if count(volume, ("persistentVolumeClaim", "dataVolume")) and not any(scope.gate(gate) for gate in gates):
             message = "virtiofs over a claim needs the feature gate EnableVirtioFsStorageVolumes, which is not open; list it"
-            yield scope.cause(("domain", "devices", "filesystems", index), message, named="domain.devices.filesystems")
+            at: Path = ("domain", "devices", "filesystems", index)
+            yield scope.cause(at, message, named="domain.devices.filesystems", gate=gates[0])
 
 
 EXAMINATIONS = (volume_named_twice, too_many_of_a_kind, cloud_init, two_service_accounts, shared_storage)

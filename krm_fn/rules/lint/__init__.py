@@ -47,6 +47,7 @@ NEEDS: dict[str, Callable[[BundleFacts], object]] = {
     "missing_object": _always,
     "outdated_revision": _has("ControllerRevision"),
     "unfilled_placeholder": _always,
+    "unknown_configuration": lambda facts: facts.gated,
     "unknown_default_label": _has(*(kind for kind, _ in LABELLED)),
     "unknown_feature_gate": _has("KubeVirt"),
     "unpermitted_device": _set("permittedHostDevices"),

@@ -1,0 +1,53 @@
+"""Objects need feature gates, and the cluster's configuration is not known.
+
+What it finds: fields that KubeVirt refuses unless a feature gate is open, where nothing says which gates are: the bundle has no
+KubeVirt object, and the function config has no `configuration`. All gates are named in one warning, at the first object that
+needs one.
+
+Why it matters: a cluster without these gates refuses the objects.
+
+Fix: state the cluster's configuration: add the KubeVirt object, set `configuration` in the function config, or pass
+`--configuration FILE` with what stands below the KubeVirt object's `spec.configuration`. Then every field that needs a closed gate
+is an error, and nothing is said of open gates. `configuration: {}` states that the cluster has KubeVirt's default settings.
+
+Example:
+
+    apiVersion: kubevirt.io/v1
+    kind: VirtualMachineInstance
+    metadata: {name: metered}
+    spec:
+      domain:
+        memory: {guest: 1Gi}
+        devices: {downwardMetrics: {}}
+"""
+
+from __future__ import annotations
+
+from krm_fn.admission.checks import listing
+from krm_fn.rules import Hit, also, rule
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.facts import BundleFacts
+
+ELSEWHERE = 5  # other places that are named
+
+
+@rule(severity="warning", upstream="pkg/virt-config/featuregate/feature-gates.go:IsEnabled")
+def unknown_configuration(facts: BundleFacts) -> Iterator[Hit]:
+    needs = [(refused.entry, cause) for refused in facts.gated for cause in refused.gated]
+    gates = sorted({cause.gate for _, cause in needs})
+    (entry, first), *others = needs
+    named = f"feature gate{'s' * (len(gates) > 1)} {listing(gates)}"
+    count = len({(entry.item, entry.path) for entry, _ in needs})
+    users = "1 object needs" if count == 1 else f"{count} objects need"
+    yield Hit(
+        message=f"{users} the {named}, and the cluster's configuration is not known; add the KubeVirt object to the bundle, or "
+        "set configuration in the config or --configuration FILE",
+        path=first.path,
+        current=first.current,
+        about=entry,
+        related=tuple(place for entry, cause in others[:ELSEWHERE] for place in also(entry, cause.path)),
+    )
