@@ -60,6 +60,7 @@ def _has_renamed(facts: BundleFacts) -> bool:
 NEEDS: dict[str, Callable[[BundleFacts], object]] = {
     "deprecated_instancetype": uses_catalogue,
     "differing_catalogue_name": _may_differ,
+    "differing_release": lambda facts: facts.bundle.of_kind("KubeVirt"),
     "duplicate_object": _has_namesakes,
     "expanding_reference_policy": lambda facts: (
         facts.config.mode in ("validate", "snapshot") and facts.cluster.expanding_policy(facts.release)

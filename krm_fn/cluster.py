@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from krm_fn.paths import as_list, as_map, get, is_nonzero, is_set
 from krm_fn.quantity import Quantity, parse
-from krm_fn.releases import NEWEST, Release
-from krm_fn.resource import annotations_of
+from krm_fn.releases import NEWEST, NEWEST_PATCH, Release
+from krm_fn.resource import text
 from krm_fn.value import Value
 
 TYPE_CHECKING = False
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from krm_fn.releases import Version
     from krm_fn.resource import Object
 
+# The annotation of the KubeVirt object by which isolated emulator threads get an even number of CPUs.
+EVEN_PARITY = "alpha.kubevirt.io/EmulatorThreadCompleteToEvenParity"
 DEFAULT_CPU_REQUEST = Quantity(nanos=100_000_000)  # 100m
 DEFAULT_MEMORY_OVERCOMMIT = 100
 
@@ -69,6 +71,15 @@ MACHINES = (
 )
 
 
+# Where a KubeVirt object names its release: what is wanted first, then what runs.
+NAMED_AT: tuple[Path, ...] = (
+    ("spec", "imageTag"),
+    ("status", "observedKubeVirtVersion"),
+    ("status", "targetKubeVirtVersion"),
+    ("status", "operatorVersion"),
+)
+
+
 class Cluster(Value):
     """A cluster by its `configuration`: the KubeVirtConfiguration under `spec.configuration` of the KubeVirt object.
 
@@ -101,7 +112,7 @@ class Cluster(Value):
 
     @property
     def default_architecture(self) -> str:
-        return _text(self.setting("architectureConfiguration", "defaultArchitecture")) or "amd64"
+        return text(self.setting("architectureConfiguration", "defaultArchitecture")) or "amd64"
 
     def machine_type(self, architecture: str, release: Release = NEWEST) -> str:
         """The machine type that VMs of an architecture get.
@@ -110,8 +121,8 @@ class Cluster(Value):
         """
         for row in MACHINES:
             if row.architecture in ("", architecture) and release.within(since=row.since, until=row.until):
-                own = _text(self.setting("architectureConfiguration", row.key, "machineType")) if row.key else ""
-                return _text(self.setting("machineType")) or own or row.default
+                own = text(self.setting("architectureConfiguration", row.key, "machineType")) if row.key else ""
+                return text(self.setting("machineType")) or own or row.default
         raise AssertionError("the last row stands for every architecture and release")
 
     @property
@@ -135,7 +146,7 @@ class Cluster(Value):
     @property
     def default_network_interface(self) -> str:
         """How VMs that name no network are attached: bridge, masquerade or slirp."""
-        return _text(self.setting("network", "defaultNetworkInterface")) or "bridge"
+        return text(self.setting("network", "defaultNetworkInterface")) or "bridge"
 
     @property
     def permits_bridge_on_pod_network(self) -> bool:
@@ -144,7 +155,7 @@ class Cluster(Value):
     @property
     def cpu_model(self) -> str:
         """The CPU model of VMs that name none."""
-        return _text(self.setting("cpuModel")) or "host-model"
+        return text(self.setting("cpuModel")) or "host-model"
 
     def rollout_strategy(self, release: Release) -> str:
         """Whether changes reach running instances: LiveUpdate; they don't with any other word, such as Stage or ""."""
@@ -213,7 +224,7 @@ class Cluster(Value):
         """The PCI devices that VMs may use: the vendor selector by the resource's name."""
         if "pci_devices" not in self.__dict__:
             permitted = map(as_map, as_list(self.setting("permittedHostDevices", "pciHostDevices")))
-            named = ((_text(each.get("resourceName")), _text(each.get("pciVendorSelector"))) for each in permitted)
+            named = ((text(each.get("resourceName")), text(each.get("pciVendorSelector"))) for each in permitted)
             self.__dict__["pci_devices"] = {name: selector for name, selector in named if name and selector}
         found: dict[str, str] = self.__dict__["pci_devices"]
         return found
@@ -222,7 +233,7 @@ class Cluster(Value):
         """The same cluster with these feature gates listed as well."""
         place = ("developerConfiguration", "featureGates")
         listed = [*as_list(self.setting(*place)), *gates]
-        return self.but(configuration=_merged(self.configuration, {place[0]: {place[1]: listed}}))
+        return self.but(configuration=merged(self.configuration, {place[0]: {place[1]: listed}}))
 
 
 def kubevirt_of(bundle: Bundle) -> Entry | None:
@@ -230,27 +241,58 @@ def kubevirt_of(bundle: Bundle) -> Entry | None:
     return next(iter(bundle.ordered(bundle.of_kind("KubeVirt", "kubevirt.io"))), None)
 
 
-def of_bundle(bundle: Bundle, settings: Config) -> Cluster:
-    """The cluster that the bundle's KubeVirt object describes, with the config's `configuration` merged over it."""
-    found = kubevirt_of(bundle)
-    given = settings.configuration or {}
-    if found is None:
-        return Cluster(configuration=given, known=settings.states_cluster)
-    own = as_map(get(found.obj, ("spec", "configuration")))
-    return Cluster(configuration=_merged(own, given), annotations=annotations_of(found.obj))
+class Named(Value):
+    """The release that an object names at `path`, as it is written there; `release` is None for one that is not known here.
+
+    Of a patch release that is newer than the known ones, `release` is the newest that is known.
+    """
+
+    entry: Entry
+    path: Path
+    written: str
+    release: Release | None = None
 
 
-def _merged(below: Object, above: Object) -> Object:
+def release_of(bundle: Bundle, settings: Config) -> Release:
+    """The release to render for: the config's, else the one that the bundle's KubeVirt object names, else the newest."""
+    if settings.release is not None:
+        return settings.release
+    named = named_release(bundle)
+    return named.release if named and named.release else NEWEST
+
+
+def named_release(bundle: Bundle) -> Named | None:
+    """The release that the bundle's KubeVirt object names; None where it has none, or names none."""
+    entry = kubevirt_of(bundle)
+    for path in NAMED_AT if entry else ():
+        written = text(get(entry.obj, path)) if entry else ""
+        numbers = _numbers(written)
+        if entry and numbers:
+            return Named(entry=entry, path=path, written=written, release=_known(*numbers))
+    return None
+
+
+def _numbers(written: str) -> tuple[int, int, int] | None:
+    """Major, minor and patch that a tag such as `v1.6.3` or `v1.6.3-rc.1` starts with; None of other tags."""
+    head = written.removeprefix("v").partition("-")[0].partition("_")[0].partition("+")[0]
+    parts = head.split(".")
+    if len(parts) != 3 or not all(part.isascii() and part.isdigit() and len(part) < 5 for part in parts):
+        return None
+    return int(parts[0]), int(parts[1]), int(parts[2])
+
+
+def _known(major: int, minor: int, patch: int) -> Release | None:
+    newest = NEWEST_PATCH.get((major, minor))
+    return None if newest is None else Release(version=(major, minor, min(patch, newest)))
+
+
+def merged(below: Object, above: Object) -> Object:
     """`above` over `below`, map by map; a list replaces the whole list. Neither is changed."""
-    merged = {**below}
+    laid = {**below}
     for key, value in above.items():
-        both = isinstance(value, dict) and isinstance(merged.get(key), dict)
-        merged[key] = _merged(merged[key], value) if both else value
-    return merged
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
+        both = isinstance(value, dict) and isinstance(laid.get(key), dict)
+        laid[key] = merged(laid[key], value) if both else value
+    return laid
 
 
 def _not_positive(value: object) -> bool:

@@ -33,7 +33,7 @@ BY_TIME, UNCHECKED = MAGIC_NUMBER + bytes(4), MAGIC_NUMBER + b"\1\0\0\0"
 
 # What rendering loads, each behind what it needs itself. Made by scripts/make_road.py.
 ROAD = """
-    value findings releases config_keys paths config_checks config resource modes schema builtin served asked bundle fields
+    value findings config_keys paths releases config_checks config resource modes schema builtin served asked bundle fields
     facts quantity fields.verbs fields.devices fields.memory fields.others fields.topology fields.instancetype fields.preference
     expand.apply expand.defaults expand.requirements expand cluster limits resolve.matcher resolve.plain resolve.revision
     resolve.lookup resolve.find resolve gather removed yamlio yamlio.plain yamlio.emit yamlio.scalars yamlio.plain.lines

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from krm_fn.findings import SEVERITIES
-from krm_fn.releases import NEWEST, Release
 from krm_fn.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from krm_fn.releases import Release
 
 API_VERSION = "kubevirt-render.dev/v1alpha1"
 KIND = "RenderVirtualMachines"
@@ -21,12 +22,13 @@ SWITCHES = {"true": True, "True": True, "TRUE": True, "false": False, "False": F
 
 
 class Config(Value):
-    """How to render. `configuration` is a KubeVirtConfiguration, None where none is stated; `severity` maps rule ids to a level
-    of LEVELS.
+    """How to render. `release` and `configuration`, a KubeVirtConfiguration, are None where they are not stated.
+
+    `severity` maps rule ids to a level of LEVELS.
     """
 
     mode: str = "expand"
-    release: Release = NEWEST
+    release: Release | None = None
     catalogue: str = "builtin"
     defaults: str = "auto"
     presets: str = "instance"
@@ -55,9 +57,7 @@ class Key(Value):
     def default(self) -> Any:
         """The value where the key is unset, as users write it; "" where it then depends on the input."""
         found = getattr(Config, self.field)
-        if found is None:
-            return ""
-        return "{}.{}".format(*found.version) if isinstance(found, Release) else found
+        return "" if found is None else found
 
 
 KEYS = (
@@ -73,7 +73,8 @@ KEYS = (
         name="kubevirtVersion",
         field="release",
         type="version",
-        doc="KubeVirt release whose behaviour and catalogue are used: 1.4 to 1.9, or a patch release such as 1.6.3",
+        doc="KubeVirt release whose behaviour and catalogue are used: 1.4 to 1.9, or a patch release such as 1.6.3; "
+        "default: what the input's KubeVirt object names, else 1.9",
     ),
     Key(
         name="catalogue",

@@ -9,6 +9,7 @@ from krm_fn.findings import Suppressed
 from krm_fn.gather import gather
 from krm_fn.limits import InAll, limited
 from krm_fn.paths import with_integers
+from krm_fn.releases import NEWEST
 from krm_fn.resource import IGNORE, annotations_of
 from krm_fn.value import Value
 from krm_fn.yamlio.order import in_order
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from krm_fn.config import Config
     from krm_fn.facts import BundleFacts
     from krm_fn.findings import Finding
+    from krm_fn.releases import Release
     from krm_fn.resource import Object
 
 
@@ -28,13 +30,14 @@ class Outcome(Value):
     """What a run led to: all items, the untouched ones as the very objects that came, and the findings in order.
 
     New items stand last. `before` has for each of them the number of the item that it has to precede; it is empty where they
-    may stay there. `in_order` are the items in the order in which they are to be applied.
-    `ignored` are the findings that annotations of the objects silence, `off` those of rules that the config turns off, as far
-    as they were asked for.
+    may stay there. `in_order` are the items in the order in which they are to be applied. `release` is the one that was rendered
+    for. `ignored` are the findings that annotations of the objects silence, `off` those of rules that the config turns off, as
+    far as they were asked for.
     """
 
     items: list[Any]
     findings: tuple[Finding, ...]
+    release: Release = NEWEST
     ignored: tuple[Suppressed, ...] = ()
     off: tuple[Finding, ...] = ()
     before: tuple[int, ...] = ()
@@ -104,6 +107,7 @@ def render(
     return Outcome(
         items=modes.leave(items, facts),
         findings=results.ordered(kept),
+        release=facts.release,
         ignored=ignored,
         off=results.ordered(off),
         before=tuple(each.vm.entry.item for each in facts.storing for _ in each.revisions),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from krm_fn import expand
 from krm_fn.bundle import effective_namespace
-from krm_fn.cluster import of_bundle
+from krm_fn.cluster import Cluster, kubevirt_of, merged, release_of
 from krm_fn.facts import BundleFacts, VmFacts
 from krm_fn.limits import Budget
-from krm_fn.paths import get, is_set
+from krm_fn.paths import as_map, get, is_set
 from krm_fn.resolve import Resolver
-from krm_fn.resource import group_of, kind_of, name_of
+from krm_fn.resource import annotations_of, group_of, kind_of, name_of
 from krm_fn.served import is_first_instance
 from krm_fn.value import Value
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krm_fn.bundle import Bundle, Entry
-    from krm_fn.cluster import Cluster
     from krm_fn.config import Config
     from krm_fn.facts import Expansion, Found, InstanceFacts, Resolution
     from krm_fn.paths import Path
@@ -53,11 +52,31 @@ def gather(bundle: Bundle, settings: Config) -> BundleFacts:
     return work.facts(vms=vms, instances=tuple(starting.instances(work)))
 
 
+def cluster_of(bundle: Bundle, settings: Config, release: Release) -> Cluster:
+    """The cluster that the bundle's KubeVirt object describes, else its HyperConverged object.
+
+    The config's `configuration` is merged over what that object says.
+    """
+    given, found = settings.configuration or {}, kubevirt_of(bundle)
+    if found:
+        own = as_map(get(found.obj, ("spec", "configuration")))
+        return Cluster(configuration=merged(own, given), annotations=annotations_of(found.obj))
+    operators = bundle.ordered(bundle.of_kind("HyperConverged", "hco.kubevirt.io"))
+    if not operators:
+        return Cluster(configuration=given, known=settings.states_cluster)
+    from krm_fn.hyperconverged import configuration_of, kubevirt_annotations  # few bundles have one
+
+    obj = operators[0].obj
+    return Cluster(configuration=merged(configuration_of(obj, release), given), annotations=kubevirt_annotations(obj))
+
+
 def work_on(bundle: Bundle, settings: Config) -> Work:
+    release = release_of(bundle, settings)
     return Work(
         bundle=bundle,
         settings=settings,
-        cluster=of_bundle(bundle, settings),
+        release=release,
+        cluster=cluster_of(bundle, settings, release),
         given=_given(len(bundle.entries)),
         presets=_presets(bundle) if settings.presets != "ignore" else None,
     )
@@ -99,6 +118,7 @@ class Work(Value):
 
     bundle: Bundle
     settings: Config
+    release: Release
     cluster: Cluster
     given: Budget
     presets: Presets | None = None
@@ -136,7 +156,7 @@ class Work(Value):
         return prefix, vm, resolver.resolve(vm, namespace=effective_namespace(entry.obj))
 
     def resolver(self) -> Resolver:
-        return Resolver(bundle=self.bundle, release=self.settings.release, catalogue=self._catalogue())
+        return Resolver(bundle=self.bundle, release=self.release, catalogue=self._catalogue())
 
     def facts(self, *, vms: tuple[VmFacts, ...], instances: tuple[InstanceFacts, ...] = ()) -> BundleFacts:
         """What is known of the bundle when these are known."""
@@ -144,7 +164,7 @@ class Work(Value):
             bundle=self.bundle,
             config=self.settings,
             cluster=self.cluster,
-            release=self.settings.release,
+            release=self.release,
             vms=vms,
             instances=instances,
         )
@@ -157,7 +177,7 @@ class Work(Value):
         facts = VmFacts(
             entry=entry,
             vm=vm,
-            release=self.settings.release,
+            release=self.release,
             cluster=self.cluster,
             resolution=resolution,
             admitted=admitted,
@@ -182,7 +202,7 @@ class Work(Value):
         The preferred storage class goes into DataVolume templates at admission, and the preference is gone after rendering.
         """
         preference = resolution.preference.spec if resolution.preference else None
-        release, namespace = self.settings.release, effective_namespace(entry.obj)
+        release, namespace = self.release, effective_namespace(entry.obj)
         pinned = self.settings.defaults == "pinned"
         stored = self.settings.defaults != "none" and self.cluster.known and release.within(until=ADMITTED_UNTIL)
         if resolution.errors or not (pinned or stored):
@@ -211,7 +231,7 @@ class Work(Value):
         """What admission makes of the VM before it checks the fields."""
         from krm_fn.admission.judged import judge
 
-        return judge(resolution, namespace=namespace, bundle=self.bundle, cluster=self.cluster, release=self.settings.release)
+        return judge(resolution, namespace=namespace, bundle=self.bundle, cluster=self.cluster, release=self.release)
 
     def expansion(
         self, vm: Object, resolution: Resolution, *, namespace: str, defaults: bool | None = None
@@ -222,7 +242,7 @@ class Work(Value):
         """
         if self.settings.mode == "validate":
             return self._judged(resolution, namespace)
-        judged = not resolution.errors or self.settings.release.within(since=HALF_JUDGED_SINCE)
+        judged = not resolution.errors or self.release.within(since=HALF_JUDGED_SINCE)
         if not judged or not (resolution.instancetype or resolution.preference):
             return None
         found = self._expanded(vm, resolution, defaults=self.settings.defaults != "none" if defaults is None else defaults)
@@ -235,7 +255,7 @@ class Work(Value):
             instancetype=found.spec if found else None,
             preference=resolution.preference.spec if resolution.preference else None,
             cluster=self.cluster,
-            release=self.settings.release,
+            release=self.release,
             defaults=defaults,
             table=found.table if found else "instancetype",
         )
@@ -245,7 +265,7 @@ class Work(Value):
     def _catalogue(self) -> Any:
         if self.settings.catalogue == "none" or not self.cluster.deploys_catalogue:
             return None
-        return LateCatalogue(self.settings.release)
+        return LateCatalogue(self.release)
 
 
 class LateCatalogue:

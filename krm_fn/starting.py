@@ -45,9 +45,9 @@ def stands_for_itself(entry: Entry) -> bool:
 
 def _instance(work: Work, entry: Entry) -> InstanceFacts:
     given, namespace = entry.obj, effective_namespace(entry.obj)
-    release = release_for(given, work.settings.release)
+    release = release_for(given, work.release)
     here = _seen(work, given, namespace)
-    applied = apply_presets(given, here, release=work.settings.release, namespace=namespace)
+    applied = apply_presets(given, here, release=work.release, namespace=namespace)
     if work.settings.defaults != "none":
         from krm_fn.presets.defaults_v0 import with_defaults
 
@@ -59,7 +59,7 @@ def _instance(work: Work, entry: Entry) -> InstanceFacts:
 def _owner(work: Work, entry: Entry, owner: Owner, path: Path) -> InstanceFacts:
     """The facts of an owner of instances that is no VM: its template takes the presets."""
     given, namespace = entry.obj, effective_namespace(entry.obj)
-    here, release = _seen(work, given, namespace), release_for(given, work.settings.release)
+    here, release = _seen(work, given, namespace), release_for(given, work.release)
     applied = fold_presets(given, here, release=release, namespace=namespace, at=path, firmware_too=owner.firmware)
     facts = PresetFacts(entry=entry, applied=applied, release=release, prefix=path)
     return InstanceFacts(entry=entry, presets=facts, rendered=applied.instance)

@@ -196,7 +196,7 @@ class Run:
 
     def look_at_keys(self, entry: Entry) -> None:
         """Say what there is to of the keys of one object, which is the same for all of a shape and an apiVersion."""
-        release, severity = self.settings.release, self.settings.severity
+        release, severity = self.work.release, self.settings.severity
         flaws = schema.flaws_of_read(entry, release, handed_on=self.settings.mode in modes.HANDING_ON)
         if flaws:
             from krm_fn import rules  # most runs have nothing to say

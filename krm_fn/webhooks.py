@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import partial
 
 from krm_fn.admission import admit_vm
+from krm_fn.admission.gates import DISCONTINUED, state
 from krm_fn.admission.judged import judge
 from krm_fn.admission.objects import KINDS, admit_object
 from krm_fn.admission.parts import by_part
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from krm_fn.cluster import Cluster
     from krm_fn.facts import BundleFacts, Found, VmFacts
     from krm_fn.paths import Path
-    from krm_fn.releases import Release
     from krm_fn.resource import Object
 
 INSTANCE = ("kubevirt.io", "VirtualMachineInstance")
@@ -76,9 +76,9 @@ def _judged(entry: Entry, facts: VmFacts | BundleFacts, admit: Callable[[Cluster
         for cause in shut:
             gated.setdefault(cause.gate, []).append(cause)
         causes = admit(facts.cluster.opening(gated))
-    for cause in causes:
-        gated.pop(cause.gate, None)  # the release knows no such gate, so nothing opens it
-    needed = tuple(cause for found in gated.values() for cause in found)
+    # a gate that still is asked for is unknown to the release, and one that was discontinued opens nothing
+    useless = {cause.gate for cause in causes} | {gate for gate in gated if state(gate, facts.release) == DISCONTINUED}
+    needed = tuple(cause for gate, found in gated.items() if gate not in useless for cause in found)
     return AdmissionFacts(entry=entry, causes=causes, parts=by_part(causes), release=facts.release, gated=needed)
 
 

@@ -62,17 +62,19 @@ def judged(rule, text):
     items, known = documents(readable.decode())
     spec = {"apiVersion": "kubevirt-render.dev/v1alpha1", "kind": "RenderVirtualMachines", "spec": spec_of(rule)}
     settings = config.read(spec)
+    outcome = core.render(items, settings, judging=core.Judging(following=True))
+    release = outcome.release
     found = (
-        *salvage.findings(lost, settings.severity, settings.release),
-        *salvage.passed_over(unread(links_in(readable.decode())), settings.severity, settings.release),
-        *core.render(items, settings, judging=core.Judging(following=True)).findings,
+        *salvage.findings(lost, settings.severity, release),
+        *salvage.passed_over(unread(links_in(readable.decode())), settings.severity, release),
+        *outcome.findings,
     )
     if all_rules()[rule].family == "migration":
-        return migrate(items, settings.release)[1]
+        return migrate(items, release)[1]
     if known is None:
         return found
     before = baseline.Baseline(file="baseline.yaml", entries=baseline.entries(known))
-    split = baseline.split(fingerprints.printed(found), before, today=TODAY, release=settings.release)
+    split = baseline.split(fingerprints.printed(found), before, today=TODAY, release=release)
     return [*split.new, *rules.judge_bundle(split.facts, settings.severity, "baseline")]
 
 

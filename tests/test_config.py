@@ -35,7 +35,7 @@ def config_map(data):
 
 DEFAULTS = Config(
     mode="expand",
-    release=Release(version=(1, 9, 0)),
+    release=None,
     catalogue="builtin",
     defaults="auto",
     presets="instance",

@@ -6,9 +6,10 @@ import pytest
 
 from krm_fn import expand
 from krm_fn.bundle import Bundle
-from krm_fn.cluster import Cluster, of_bundle
+from krm_fn.cluster import Cluster
 from krm_fn.config import Config
-from krm_fn.releases import parse
+from krm_fn.gather import cluster_of
+from krm_fn.releases import NEWEST, parse
 
 BARE = {"architecture": "amd64", "evictionStrategy": "None", "networks": [{"name": "n"}]}
 
@@ -237,9 +238,9 @@ def test_the_bundles_kubevirt_object_stands_below_the_given_configuration() -> N
         "metadata": {"name": "kubevirt"},
         "spec": {"configuration": own},
     }
-    made = of_bundle(Bundle([kubevirt]), Config(configuration={"network": {"defaultNetworkInterface": "masquerade"}}))
+    made = cluster_of(Bundle([kubevirt]), Config(configuration={"network": {"defaultNetworkInterface": "masquerade"}}), NEWEST)
     assert made == cluster(
         machineType="a",
         network={"permitBridgeInterfaceOnPodNetwork": False, "defaultNetworkInterface": "masquerade"},
     )
-    assert of_bundle(Bundle([]), Config(configuration={"machineType": "b"})) == cluster(machineType="b")
+    assert cluster_of(Bundle([]), Config(configuration={"machineType": "b"}), NEWEST) == cluster(machineType="b")

@@ -69,6 +69,9 @@ ODD = {
     + SPEC,
     "an ignore": (VM + SPEC).replace("name: odd", "name: odd\n    annotations:\n      kubevirt-render.dev/ignore: 'a: b'"),
     "a preset": "- apiVersion: kubevirt.io/v1\n  kind: VirtualMachineInstancePreset\n  metadata:\n    name: p\n",
+    "a KubeVirt object": "- apiVersion: kubevirt.io/v1\n  kind: KubeVirt\n  metadata:\n    name: k\n  spec:\n"
+    "    imageTag: v1.5.0\n",
+    "a HyperConverged object": "- apiVersion: hco.kubevirt.io/v1beta1\n  kind: HyperConverged\n  metadata:\n    name: h\n",
     "a pool": VM.replace("VirtualMachine", "VirtualMachinePool").replace("kubevirt.io/v1", "pool.kubevirt.io/v1beta1")
     + "  spec:\n    virtualMachineTemplate:\n  "
     + SPEC.replace("\n", "\n    ").rstrip()
@@ -81,6 +84,8 @@ CONFIGS = {
     "an old release": "  spec:\n    kubevirtVersion: '1.4'\n",
     "provenance": "  spec:\n    provenance: true\n",
     "no defaults": "  spec:\n    defaults: none\n",
+    "the cluster's defaults": "  spec:\n    defaults: cluster\n",
+    "a configuration": "  spec:\n    configuration:\n      evictionStrategy: LiveMigrate\n",
     "pinned defaults": "  spec:\n    defaults: pinned\n",
     "a silent rule": "  spec:\n    severity:\n      unresolved-instancetype: 'off'\n",
     "wrong": "  spec:\n    mode: none\n",

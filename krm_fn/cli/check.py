@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from krm_fn.config import Config
     from krm_fn.core import Outcome
     from krm_fn.findings import Finding
+    from krm_fn.releases import Release
     from krm_fn.sources import Repair, Sources
 
 # Silent unless it is asked for.
@@ -135,10 +136,12 @@ def check(
             files=tuple(dict.fromkeys(file for file, _ in places)),
             off=_off(outcome, levels),
         )
+    if verbose:
+        options.note(f"judged as KubeVirt {outcome.release} would")
     if known is not None:
         if update_baseline:
             known = _written(known, report.findings)
-        report = _without_known(report, known, config, day)
+        report = _without_known(report, known, config, day, outcome.release)
     _write(targets, report, color)
     lacks = any(finding.rule == UNREADABLE for finding in report.findings)
     return 1 if lacks else results.exit_code(report.findings, config.fail_on)
@@ -158,10 +161,10 @@ def _repair(lost: list[Lost]) -> Repair:
 def _report(found: Sources, outcome: Outcome, config: Config, lost: list[Lost]) -> Report:
     """Raises: InputError for a document that can't be read where the config forbids to tell of it."""
     places = Places(found, lost)
-    unread = list(findings(lost, config.severity, config.release))
+    unread = list(findings(lost, config.severity, outcome.release))
     if lost and not unread:
         raise lost[0].error
-    unread += passed_over(found.unread, config.severity, config.release)
+    unread += passed_over(found.unread, config.severity, outcome.release)
     silent = [each.finding for each in outcome.ignored]
     doubts = Doubts(lost)
     told = [finding for finding in outcome.findings if not doubts.concern(finding)]
@@ -172,6 +175,7 @@ def _report(found: Sources, outcome: Outcome, config: Config, lost: list[Lost]) 
         findings=results.ordered(marked[:counted]) if unread else tuple(marked[:counted]),
         suppressed=tuple(each.but(finding=finding) for finding, each in zip(marked[counted:], outcome.ignored, strict=True)),
         fail_on=config.fail_on,
+        release=outcome.release,
         line=places.line,
     )
 
@@ -196,9 +200,9 @@ def _written(known: baseline.Baseline, findings: Iterable[Finding]) -> baseline.
     return new
 
 
-def _without_known(report: Report, known: baseline.Baseline, config: Config, today: str) -> Report:
+def _without_known(report: Report, known: baseline.Baseline, config: Config, today: str, release: Release) -> Report:
     """The report without what the baseline knows, and with what is to say of the baseline."""
-    parted = baseline.split(report.findings, known, today=today, release=config.release)
+    parted = baseline.split(report.findings, known, today=today, release=release)
     told = (
         finding.but(file=known.file, line=line, column=column)
         for finding in rules.judge_bundle(parted.facts, config.severity, "baseline")

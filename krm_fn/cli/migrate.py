@@ -9,9 +9,11 @@ import click
 
 from krm_fn import config, results
 from krm_fn import migrate as migration
+from krm_fn.bundle import Bundle
 from krm_fn.cli import inplace, options, outputs, progress
 from krm_fn.cli.places import Places
 from krm_fn.cli.salvage import passed_over
+from krm_fn.cluster import release_of
 from krm_fn.config_keys import NAMES, Config
 from krm_fn.console import file_name, write_out
 from krm_fn.core import Outcome
@@ -57,8 +59,9 @@ def migrate(
     given = {"kubevirtVersion": kubevirt_version, "failOn": fail_on}
     settings = config.with_texts(Config(), given, place=options.flag_of)
     with bar.at("Migrating"):
-        items, findings = migration.migrate(found.items, settings.release, places=found.places)
-    findings = results.ordered([*passed_over(found.unread, {}, settings.release), *findings])
+        release = release_of(Bundle(found.items), settings)
+        items, findings = migration.migrate(found.items, release, places=found.places)
+    findings = results.ordered([*passed_over(found.unread, {}, release), *findings])
     for source in found.sources:
         source.text.successors = migration.RENAMED_KEYS
     report(Places(found).located(findings), sys.stderr)

@@ -87,7 +87,8 @@ def _option(key: Key) -> Decorator:
             return click.option(flag, key.field, metavar="FILE|YAML", help=help_text, shell_complete=completion.FILE)
         case _:
             more: dict[str, Any] = {"type": Words(key.words)} if key.words else VERSION
-            return click.option(flag, key.field, **more, help=f"{text} Default: {key.default}.")
+            default = f" Default: {key.default}." if key.default else ""
+            return click.option(flag, key.field, **more, help=text + default)
 
 
 def config_options(command: Any) -> Any:

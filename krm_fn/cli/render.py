@@ -65,7 +65,9 @@ def render(
     with bar.at("Rendering"):
         judging = Judging(ignores=not no_ignores)
         outcome = core.render(found.items, config, places=found.places, judging=judging)
-    unread = passed_over(found.unread, config.severity, config.release)
+    unread = passed_over(found.unread, config.severity, outcome.release)
+    if verbose:
+        options.note(f"rendered as KubeVirt {outcome.release} would")
     outcome = outcome.but(findings=results.ordered([*unread, *outcome.findings]))
     report(Places(found).located(outcome.findings), sys.stderr)
     code = results.exit_code(outcome.findings, config.fail_on)

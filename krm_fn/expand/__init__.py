@@ -59,10 +59,10 @@ def expand(
 ) -> Expansion:
     """The VM with instancetype and preference (their specs, v1beta1) applied and its matchers gone, or why that can't be.
 
-    `defaults` says whether the defaults that KubeVirt's expander writes are written too; of a cluster whose configuration is not
-    known those that the VM alone decides. `table` names the field table of the
-    instancetype, which a flavor may stand in for. The argument is left as it was; the
-    result shares with it what lies outside spec.template, and nothing with the specs.
+    `defaults` says whether the defaults that KubeVirt's expander writes are written too; where the cluster's configuration is
+    not known, these are the ones that the VM alone decides. `table` names the field table of the instancetype, which a flavor
+    may stand in for. The argument is left as it was; the result shares with it what lies outside spec.template, and nothing
+    with the specs.
     upstream: pkg/instancetype/expand/expand.go:Expand
     """
     template = copy(get(vm, ("spec", "template")))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from krm_fn import expand
 from krm_fn.admission.gates import enabled
+from krm_fn.cluster import EVEN_PARITY
 from krm_fn.expand.admitted import admit
 from krm_fn.expand.pinned import PCI_TOPOLOGY, PCI_TOPOLOGY_VERSION, states_topology
 from krm_fn.fields.verbs import write
@@ -36,7 +37,7 @@ QGS_SOCKET = "kubevirt.io/qgs-socket-path"
 QGS_SOCKET_SINCE: Version = (1, 9)
 
 # Copied from the KubeVirt object to instances whose emulator thread is isolated, where the gate is open.
-EVEN_PARITY, EVEN_PARITY_GATE = "alpha.kubevirt.io/EmulatorThreadCompleteToEvenParity", "AlignCPUs"
+EVEN_PARITY_GATE = "AlignCPUs"
 
 # Until 1.7 all device preferences were applied before devices were added, and once more after.
 ALL_DEVICE_PREFERENCES_UNTIL: Version = (1, 7)

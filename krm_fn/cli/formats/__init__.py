@@ -15,6 +15,7 @@ from krm_fn import results
 from krm_fn.console import file_name, one_line, printable
 from krm_fn.findings import SEVERITIES, Finding, Suppressed
 from krm_fn.paths import dotted
+from krm_fn.releases import NEWEST, Release
 from krm_fn.resource import Ref
 from krm_fn.value import Value
 
@@ -54,6 +55,7 @@ class Report(Value):
     suppressed: tuple[Suppressed, ...] = ()
     off: dict[str, int] = {}  # noqa: RUF012  nobody writes into a Value
     fail_on: str = "error"
+    release: Release = NEWEST
     summary: bool = False
     rich: bool = False
     color: bool = False
@@ -72,12 +74,12 @@ class Report(Value):
 
     @property
     def figures(self) -> str:
-        """`1 error, 0 warnings, 2 info in 3 objects of 2 files, 1 suppressed (1 by an ignore)`."""
+        """`1 error, 0 warnings, 2 info in 3 objects of 2 files, KubeVirt 1.9.0, 1 suppressed (1 by an ignore)`."""
         counts = ", ".join(_counted(number, severity) for severity, number in results.count(self.findings).items())
         where = f" of {_counted(len(self.files), 'file')}" if any(self.files) else ""
         causes = ", ".join(f"{number} by {CAUSES[cause]}" for cause, number in self.silenced.items() if number)
         silent = f", {sum(self.silenced.values())} suppressed ({causes})" if causes else ""
-        return f"{counts} in {_counted(len(self.subjects), 'object')}{where}{silent}"
+        return f"{counts} in {_counted(len(self.subjects), 'object')}{where}, KubeVirt {self.release}{silent}"
 
 
 def _counted(number: int, word: str) -> str:

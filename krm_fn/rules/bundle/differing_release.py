@@ -1,0 +1,55 @@
+"""The KubeVirt object names another release than the one that counts.
+
+What it finds: a KubeVirt object whose `spec.imageTag` or status names another release than the config's `kubevirtVersion`.
+Where the config names a minor release, its patch releases agree with it. Where the config names none: a release that is not
+known here.
+
+Why it matters: releases differ in what they render, refuse and deploy. What holds for one release may be wrong for the cluster.
+
+Fix: remove `kubevirtVersion` from the config, so that the object's release counts; or write the cluster's release there.
+
+Example:
+
+    apiVersion: kubevirt.io/v1
+    kind: KubeVirt
+    metadata: {name: kubevirt, namespace: kubevirt}
+    spec: {imageTag: v0.58.0}
+"""
+
+from __future__ import annotations
+
+from krm_fn.cluster import named_release
+from krm_fn.releases import NEWEST_PATCH
+from krm_fn.rules import Hit, rule, show
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.cluster import Named
+    from krm_fn.facts import BundleFacts
+
+
+@rule(severity="warning")
+def differing_release(facts: BundleFacts) -> Iterator[Hit]:
+    named = named_release(facts.bundle)
+    if named is None or _agree(facts, named):
+        return
+    if facts.config.release is None:
+        fact = f"the release {show(named.written)} is not known, so KubeVirt {facts.release} counts"
+        fix = "set kubevirtVersion to the nearest known release"
+    else:
+        fact = (
+            f"the object names the release {show(named.written)}, but the config names KubeVirt {facts.release}, which counts"
+        )
+        fix = "correct kubevirtVersion or remove it"
+    yield Hit(message=f"{fact}; {fix}", path=named.path, current=named.written, about=named.entry)
+
+
+def _agree(facts: BundleFacts, named: Named) -> bool:
+    """True where both name one release. The newest patch of the config may stand for all of a minor release, as in `1.6`."""
+    if named.release is None:
+        return False
+    minor = facts.release.version[:2]
+    whole = facts.release.version[2] == NEWEST_PATCH[minor]
+    return named.release == facts.release or (whole and named.release.version[:2] == minor)
