@@ -162,8 +162,8 @@ def test_the_config_outdoes_the_object_which_is_told() -> None:
     assert left[0]["metadata"]["annotations"]["kubevirt-render.dev/kubevirt-version"] == "1.8.4"
     assert [each["message"] for each in found] == [
         (
-            "the object names the release 'v1.6.3', but the config names KubeVirt 1.8.4, which counts; correct kubevirtVersion or "
-            "remove it"
+            "the object names the release 'v1.6.3', but the config names KubeVirt 1.8.4, which counts; correct kubevirtVersion "
+            "or remove it"
         )
     ]
 

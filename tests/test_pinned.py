@@ -101,7 +101,7 @@ def test_one_of_the_two_firmware_values_may_be_missing():
 def test_an_expanded_vm_has_all_of_cluster_and_the_pinned_values():
     size = instancetype("small")
     rendered = pinned(vm(instancetype="small"), size)
-    plain = run(vm(instancetype="small"), size)[0][0]
+    plain = run(vm(instancetype="small"), size, defaults="cluster")[0][0]
     for path in (FIRMWARE, NOTES):
         drop(rendered, path)
         drop(plain, path)
