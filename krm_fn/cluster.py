@@ -83,8 +83,8 @@ NAMED_AT: tuple[Path, ...] = (
 class Cluster(Value):
     """A cluster by its `configuration`: the KubeVirtConfiguration under `spec.configuration` of the KubeVirt object.
 
-    `annotations` are those of the KubeVirt object. `known`: somebody states the configuration. Otherwise it is empty, and the real
-    one may open any gate and set any default.
+    `annotations` are those of the KubeVirt object. `known`: somebody states the configuration. Otherwise it is empty, and the
+    real one may open any gate and set any default.
     """
 
     configuration: Object = {}  # noqa: RUF012  nobody writes into a Value

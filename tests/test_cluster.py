@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import krm_fn
-from krm_fn.hyperconverged import configuration_of
+from krm_fn.hyperconverged import configuration_of, kubevirt_annotations
 from krm_fn.releases import parse
 
 PREFERENCE = {
@@ -160,12 +160,10 @@ def test_the_kubevirt_object_decides_the_release(spec: Any, status: Any, release
 def test_the_config_outdoes_the_object_which_is_told() -> None:
     left, found = run(vm(), PREFERENCE, kubevirt(imageTag="v1.6.3"), provenance=True, kubevirtVersion="1.8")
     assert left[0]["metadata"]["annotations"]["kubevirt-render.dev/kubevirt-version"] == "1.8.4"
-    assert [each["message"] for each in found] == [
-        (
-            "the object names the release 'v1.6.3', but the config names KubeVirt 1.8.4, which counts; correct kubevirtVersion "
-            "or remove it"
-        )
-    ]
+    (told,) = found
+    fact = "the object names the release 'v1.6.3', but the config names KubeVirt 1.8.4, which counts"
+    assert told["message"] == f"{fact}; correct kubevirtVersion or remove it"
+    assert (told["severity"], told["field"]["path"]) == ("warning", "spec.imageTag")
 
 
 @pytest.mark.parametrize(("version", "told"), [("1.6", False), ("1.6.3", False), ("1.6.4", True), ("1.5", True)])
@@ -268,6 +266,13 @@ def test_settings_go_where_kubevirt_has_them(old: Any, new: Any, setting: Any) -
     for obj in (hyperconverged(**old), hyperconverged("v1", **new)):
         configuration = made("1.9", obj)
         assert {key: configuration[key] for key in setting} == setting
+
+
+def test_aligned_cpus_are_an_annotation_of_the_kubevirt_object_too() -> None:
+    assert kubevirt_annotations(hyperconverged(featureGates={"alignCPUs": True})) == {
+        "alpha.kubevirt.io/EmulatorThreadCompleteToEvenParity": ""
+    }
+    assert kubevirt_annotations(hyperconverged()) == {}
 
 
 def test_the_patch_of_the_annotation_is_applied() -> None:
