@@ -43,7 +43,7 @@ def rules(folder, *arguments, **more):
 
 def test_what_is_known_does_not_count(folder):
     assert update(folder) == "kubevirt-render: note: known.yaml: 0 kept, 1 added, 0 removed\n"
-    figures = "0 errors, 0 warnings, 0 info in 2 objects of 2 files, 1 suppressed (1 by the baseline)"
+    figures = "0 errors, 0 warnings, 0 info in 2 objects of 2 files, KubeVirt 1.9.0, 1 suppressed (1 by the baseline)"
     assert checked(folder, "--summary") == (0, f"{figures}\n", "")
 
 

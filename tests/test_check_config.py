@@ -67,9 +67,10 @@ def test_a_flag_and_a_named_config_beat_it(repository):
 def test_verbose_says_which_config_counts(repository):
     config(repository, QUIET)
     _, _, err = run("check", "-v", "all.yaml", cwd=repository / "shop" / "vms")
-    assert err == f"kubevirt-render: note: the config is {repository}/.kubevirt-render.yaml\n"
+    used = "kubevirt-render: note: judged as KubeVirt 1.9.0 would\n"
+    assert err == f"kubevirt-render: note: the config is {repository}/.kubevirt-render.yaml\n{used}"
     _, _, err = run("check", "-v", "shop", cwd=repository)
-    assert err == "kubevirt-render: note: the config is .kubevirt-render.yaml\n"
+    assert err == f"kubevirt-render: note: the config is .kubevirt-render.yaml\n{used}"
 
 
 def test_it_counts_for_rendering_and_for_stdin_too(repository):

@@ -58,7 +58,7 @@ def test_a_clean_folder_is_clean_in_every_format(name, tmp_path):
 def test_text_is_a_line_a_finding_and_figures_at_the_end(folder):
     lines = written("text", folder, "--summary").splitlines()
     assert [line.split(": ")[:2] for line in lines[:2]] == [["error", "web.yaml:12:22"], ["info", "list.yaml:18:14"]]
-    assert lines[2:] == ["1 error, 0 warnings, 1 info in 4 objects of 3 files, 1 suppressed (1 by an ignore)"]
+    assert lines[2:] == ["1 error, 0 warnings, 1 info in 4 objects of 3 files, KubeVirt 1.9.0, 1 suppressed (1 by an ignore)"]
 
 
 def test_text_names_the_other_file_in_the_message(folder):
@@ -142,7 +142,8 @@ spec:
 def test_json_has_krm_results_with_line_column_fingerprint_and_related_places(folder):
     value = json.loads(written("json", folder))
     silenced = {"ignore": 1, "baseline": 0, "config": 0, "flag": 0}
-    assert value["summary"] == {"error": 1, "warning": 0, "info": 1, "objects": 4, "files": 3, "suppressed": silenced}
+    counted = {"error": 1, "warning": 0, "info": 1, "objects": 4, "files": 3}
+    assert value["summary"] == {**counted, "kubevirt": "1.9.0", "suppressed": silenced}
     first = value["results"][0]
     assert (first["file"], first["line"], first["column"]) == ({"path": "web.yaml", "index": 0}, 12, 22)
     assert first["related"] == [
@@ -312,7 +313,7 @@ def test_tap_has_a_plan_and_a_point_for_each_case(folder):
         "ok 2 - deprecated-field: VirtualMachine shop/old: spec.running",
         "ok 3 - VirtualMachineInstancetype shop/small in size \\#1/small.yaml",
         f"not ok 4 - {conflict.format('web')}",
-        "# 1 error, 0 warnings, 1 info in 4 objects of 3 files, 1 suppressed (1 by an ignore)",
+        "# 1 error, 0 warnings, 1 info in 4 objects of 3 files, KubeVirt 1.9.0, 1 suppressed (1 by an ignore)",
     ]
 
 
@@ -359,7 +360,8 @@ def test_markdown_is_a_comment_with_a_mark_a_table_and_what_is_suppressed(folder
     lines = written("markdown", folder).splitlines()
     assert lines[:5] == [
         "<!-- kubevirt-render check -->",
-        "### kubevirt-render: 1 error, 0 warnings, 1 info in 4 objects of 3 files, 1 suppressed (1 by an ignore)",
+        ("### kubevirt-render: 1 error, 0 warnings, 1 info in 4 objects of 3 files, KubeVirt 1.9.0, "
+        "1 suppressed (1 by an ignore)"),
         "",
         "| | place | object | finding |",
         "|---|---|---|---|",

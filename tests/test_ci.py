@@ -257,7 +257,7 @@ def test_a_pull_request_silences_nothing_where_the_config_is_that_of_the_base_br
     assert ran.stdout.startswith("::warning file=clusters/wrong.yaml,line=12,col=11,title=unresolved-instancetype::"), (
         ran.stderr
     )
-    assert ran.stdout.endswith("0 errors, 1 warning, 0 info in 2 objects of 2 files\n")
+    assert ran.stdout.endswith("0 errors, 1 warning, 0 info in 2 objects of 2 files, KubeVirt 1.9.0\n")
 
 
 def test_the_script_for_untrusted_pull_requests_works_as_it_is_printed(environment: Environment, pull_request: Path) -> None:

@@ -110,6 +110,7 @@ def test_verbose_says_what_is_left_alone(folder):
         "kubevirt-render: note: kustomization.yaml: document 1 is left alone: it is a kustomization, which `-k` with its "
         "folder builds\n"
         "kubevirt-render: note: values.yaml: document 1 is left alone: it has no apiVersion and kind\n"
+        "kubevirt-render: note: rendered as KubeVirt 1.9.0 would\n"
     )
 
 
@@ -120,6 +121,7 @@ def test_what_only_tools_read_is_left_out(tmp_path):
     assert done.stdout == CONFIG_MAP
     assert done.stderr == (
         "kubevirt-render: note: all.yaml: document 1 is left alone: only tools read a RenderVirtualMachines\n"
+        "kubevirt-render: note: rendered as KubeVirt 1.9.0 would\n"
     )
 
 
@@ -484,7 +486,7 @@ def test_check_prints_findings_with_their_rules_and_nothing_else(folder):
     first, last = done.stdout.splitlines()
     assert first.startswith("error: api.yaml:11:11: VirtualMachine shop/api: spec.instancetype.name: ")
     assert first.endswith(" (unresolved-instancetype)")
-    assert last == "1 error, 0 warnings, 0 info in 3 objects of 3 files"
+    assert last == "1 error, 0 warnings, 0 info in 3 objects of 3 files, KubeVirt 1.9.0"
 
 
 def test_check_is_silent_where_all_is_well(folder):
@@ -497,7 +499,7 @@ def test_check_writes_several_formats_at_once(folder):
     done = run("check", "-o", "text", "-o", "json=report.json", ".", cwd=folder)
     assert done.stdout.startswith("error: api.yaml:16:11: ")
     report = json.loads((folder / "report.json").read_text())
-    assert report["summary"] == {"error": 1, "warning": 0, "info": 0, "objects": 4, "files": 3}
+    assert report["summary"] == {"error": 1, "warning": 0, "info": 0, "objects": 4, "files": 3, "kubevirt": "1.9.0"}
     assert report["results"][0]["file"] == {"path": "api.yaml", "index": 1}
     assert report["results"][0]["resourceRef"] == {
         "apiVersion": "kubevirt.io/v1",

@@ -133,7 +133,7 @@ def kpt_eval_image(host: Host, request: pytest.FixtureRequest) -> Objects:
 def argo_cd(host: Host, request: pytest.FixtureRequest) -> Objects:
     played: Sidecar = request.getfixturevalue("sidecar")
     (host.folder / "kustomization.yaml").unlink()  # its build would leave out the local sizes before they are looked for
-    return read(passed(played.generate(host.folder, [{"name": "defaults", "string": "cluster"}])))
+    return read(passed(played.generate(host.folder, [{"name": "defaults", "string": "auto"}])))
 
 
 def contained(host: Host, request: pytest.FixtureRequest) -> str:
