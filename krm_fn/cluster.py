@@ -184,7 +184,7 @@ class Cluster(Value):
 
         upstream: pkg/virt-config/virt-config.go:GetInstancetypeReferencePolicy
         """
-        policy = _text(self.setting(*REFERENCE_POLICY))
+        policy = text(self.setting(*REFERENCE_POLICY))
         gated = release.within(until=POLICY_GATED_UNTIL) and not self.has_gate(POLICY_GATE)
         return policy if policy in EXPANDING and not gated else ""
 

@@ -30,9 +30,9 @@ class Outcome(Value):
     """What a run led to: all items, the untouched ones as the very objects that came, and the findings in order.
 
     New items stand last. `before` has for each of them the number of the item that it has to precede; it is empty where they
-    may stay there. `in_order` are the items in the order in which they are to be applied. `release` is the one that was rendered
-    for. `ignored` are the findings that annotations of the objects silence, `off` those of rules that the config turns off, as
-    far as they were asked for.
+    may stay there. `in_order` are the items in the order in which they are to be applied.
+    `release` is the one that was rendered for. `ignored` are the findings that annotations of the objects silence, `off` those
+    of rules that the config turns off, as far as they were asked for.
     """
 
     items: list[Any]

@@ -360,8 +360,10 @@ def test_markdown_is_a_comment_with_a_mark_a_table_and_what_is_suppressed(folder
     lines = written("markdown", folder).splitlines()
     assert lines[:5] == [
         "<!-- kubevirt-render check -->",
-        ("### kubevirt-render: 1 error, 0 warnings, 1 info in 4 objects of 3 files, KubeVirt 1.9.0, "
-        "1 suppressed (1 by an ignore)"),
+        (
+            "### kubevirt-render: 1 error, 0 warnings, 1 info in 4 objects of 3 files, KubeVirt 1.9.0, "
+            "1 suppressed (1 by an ignore)"
+        ),
         "",
         "| | place | object | finding |",
         "|---|---|---|---|",
