@@ -103,11 +103,19 @@ class Bundle:
     """The index. Kinds in the API's spelling; namespaces as `effective_namespace` gives them, "" for cluster kinds.
 
     `places` gives file and index of each item where the caller knows them; else the items' own annotations tell. `types` are
-    the items' own where the caller knows these, and that none of them is a List or null.
+    the items' own where the caller knows these, and that none of them is a List or null. `units` names for each item what
+    applies it to a cluster, such as the kustomizations that build it; an item without, and all items where it is empty, may
+    be applied with any other.
     """
 
-    def __init__(self, items: Sequence[object], places: Sequence[tuple[str, int]] = (), types: Types | None = None) -> None:
-        self._items, self._places = items, places
+    def __init__(
+        self,
+        items: Sequence[object],
+        places: Sequence[tuple[str, int]] = (),
+        types: Types | None = None,
+        units: Sequence[frozenset[str]] = (),
+    ) -> None:
+        self._items, self._places, self._units = items, places, units
         self._place: dict[int, tuple[str, int]] = {}
         self.entries: Sequence[Entry] | Entries
         if types is None:
@@ -133,6 +141,10 @@ class Bundle:
         if item not in self._place:
             self._place[item] = place_of(self._items[item])
         return self._place[item]
+
+    def units(self, item: int) -> frozenset[str]:
+        """What applies an item; empty where that may be anything."""
+        return self._units[item] if self._units else frozenset()
 
     def of_kind(self, kind: str, group: str | None = None) -> Sequence[Entry]:
         """All objects of a kind (and, where given, of an API group), in the bundle's order."""

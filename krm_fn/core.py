@@ -52,13 +52,14 @@ class Judging(Value):
 
     `ignores`: annotations of the objects silence rules. `definitions`: the CustomResourceDefinitions of the bundle count for
     kinds of KubeVirt, too. `off`: the outcome has the findings of rules that the config turns off. `following`: it has those
-    that only follow from another finding, too.
+    that only follow from another finding, too. `units` as in Bundle.
     """
 
     ignores: bool = True
     definitions: bool = True
     off: bool = False
     following: bool = False
+    units: Sequence[frozenset[str]] = ()
 
 
 def process(resource_list: Object) -> Object:
@@ -93,7 +94,7 @@ def render(
     `places` gives file and index of each item where the caller knows them; else the items' own annotations tell. `schemas`
     are CustomResourceDefinitions that stand beside those of the bundle.
     """
-    facts = gather(Bundle(items, places), settings)
+    facts = gather(Bundle(items, places, units=judging.units), settings)
     if settings.mode == "snapshot":
         from krm_fn import storing  # the other modes store nothing
 

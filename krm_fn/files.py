@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 UNREADABLE = "can't be read"
 SUFFIXES = (".yaml", ".yml", ".json")
+# What makes a folder a Helm chart, and the folder of its templates.
+CHART, TEMPLATES = "Chart.yaml", "templates"
 # What stands in a folder beside files and folders.
 SPECIAL = {
     stat.S_IFLNK: "a link",
@@ -53,11 +55,16 @@ class Paths:
     """The paths that somebody named.
 
     `follow`: links in folders are followed wherever they lead. `within` are further folders that they may lead to. `unread`
-    collects what is passed over.
+    collects what is passed over. Without `templates`, those of Helm charts are passed over, and `templates` collects their
+    folders.
     """
 
-    def __init__(self, paths: Iterable[str], *, follow: bool = False, within: Iterable[str] = ()) -> None:
+    def __init__(
+        self, paths: Iterable[str], *, follow: bool = False, within: Iterable[str] = (), templates: bool = True
+    ) -> None:
         self.unread: list[Unread] = []
+        self.templates: list[str] = []
+        self._with_templates = templates
         self._follow = follow
         self._roots = tuple(map(os.path.realpath, (*paths, *within)))
         self._seen: set[str] = set()
@@ -99,8 +106,11 @@ class Paths:
         self._seen.add(real)
         with os.scandir(folder) as found:
             entries = sorted(found, key=lambda entry: entry.name)
+        chart = not self._with_templates and any(entry.name == CHART for entry in entries)
         for entry in entries:
-            if not entry.name.startswith("."):
+            if chart and entry.name == TEMPLATES and entry.is_dir():
+                self.templates.append((folder / entry.name).as_posix())
+            elif not entry.name.startswith("."):
                 yield from self._of(entry, folder / entry.name)
 
     def _of(self, entry: os.DirEntry[str], at: Path) -> Iterator[str]:

@@ -14,6 +14,7 @@ from krm_fn import programs, sharing, yamlio
 from krm_fn.console import file_name, read_in
 from krm_fn.errors import InputError
 from krm_fn.files import Paths
+from krm_fn.kustomizations import FILES, Layout
 from krm_fn.resource import ORIGIN, annotations_of, group_of, kind_of, place_of, text
 from krm_fn.value import Value
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krm_fn.files import Stamp, Unread
+    from krm_fn.resource import Object
     from krm_fn.yamlio import ListText, StreamText
 
     Note = Callable[[str], None]
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
 STDIN = "-"
 # Seconds that a kustomization may take to build; as long as Argo CD gives it.
 TIMEOUT: float = 90
-KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml")
 TEMPLATE = b"{{"
 LEAST_SHARED = 1_000_000  # bytes to read: what is less takes another process about as long as this one
 TOOL_GROUPS = ("kustomize.config.k8s.io", "kpt.dev", "kubevirt-render.dev")
@@ -90,13 +91,16 @@ class Sources(Value):
 
     `function_config` is that of the ResourceList that was named by itself, None where there is none. `powerless` are the files
     with a functionConfig that configures nothing: a file in a folder must not say how the folder is judged. `unread` are the
-    files that were found in folders and passed over.
+    files that were found in folders and passed over. `layout` is what the kustomizations in the folders say of the files there,
+    and `named` are the files that were named by themselves.
     """
 
     sources: tuple[Source, ...]
     function_config: object = None
     powerless: tuple[str, ...] = ()
     unread: tuple[Unread, ...] = ()
+    layout: Layout | None = None
+    named: frozenset[str] = frozenset()
 
     @property
     def items(self) -> list[Any]:
@@ -107,6 +111,30 @@ class Sources(Value):
     def places(self) -> list[tuple[str, int]]:
         """File and index within the file of each of `items`."""
         return [place for source in self.sources for place in source.places]
+
+    @property
+    def units(self) -> list[frozenset[str]]:
+        """For each of `items` what applies it, as in `kustomizations.Layout`; empty where that may be anything."""
+        return [units for source in self.sources for units in [self._units(source.file)] * len(source.objects)]
+
+    @property
+    def kustomized(self) -> bool:
+        """True where the folders hold a kustomization."""
+        return bool(self.layout and self.layout.kustomizations)
+
+    def is_patched(self, file: str, obj: Object) -> bool:
+        """True where a kustomization in the folders may patch an object of a file."""
+        return bool(self.layout and self._is_found(file) and self.layout.is_patched(file, obj))
+
+    def is_generated(self, file: str, name: object) -> bool:
+        """True where a kustomization that builds a file generates a ConfigMap or a Secret of that name."""
+        return bool(self.layout and self._is_found(file) and name in self.layout.generated(file))
+
+    def _units(self, file: str) -> frozenset[str]:
+        return self.layout.units(file) if self.layout and self._is_found(file) else frozenset()
+
+    def _is_found(self, file: str) -> bool:
+        return bool(file) and file not in self.named
 
     def refuse_unread(self) -> None:
         """Raises: InputError where a file was passed over, for who must miss no object."""
@@ -126,6 +154,7 @@ def read(
     timeout: float = TIMEOUT,
     follow: bool = False,
     within: Sequence[str] = (),
+    unbuilt: bool = True,
     note: Note = lambda _: None,
     repair: Repair | None = None,
     watch: Watch = unwatched,
@@ -133,12 +162,13 @@ def read(
     """What stands at the paths: files, folders (all YAML and JSON files below them, sorted) or `-` for stdin.
 
     `kustomizations` are folders that are built first, each in at most `timeout` seconds. `follow` and `within` as in
-    `files.Paths`. `note` is told what is left alone. `repair` gets the text and the name of a file that can't be read, and
-    gives what is to be read in its place. `watch` gets what is done, file after file, with its name and after how many nearly
-    all is done, and gives it on. Several processes read what is large.
+    `files.Paths`. Without `unbuilt`, files in folders that become objects only by a build are left alone: patches of
+    kustomizations and templates of Helm charts. `note` is told what is left alone. `repair` gets the text and the name of a
+    file that can't be read, and gives what is to be read in its place. `watch` gets what is done, file after file, with its
+    name and after how many nearly all is done, and gives it on. Several processes read what is large.
     Raises: InputError where something can't be read, and where all could be read and there is no object.
     """
-    named = Paths(paths, follow=follow, within=within)
+    named = Paths(paths, follow=follow, within=within, templates=unbuilt)
     texts = [*_texts(paths, named), *(Given(data=_built(folder, timeout), folder=folder) for folder in kustomizations)]
     repaired: list[str] = []
     sources, configs = [], []
@@ -147,16 +177,50 @@ def read(
             note(told)
         sources.append(found)
         configs += [] if config is None else [(found, config)]
+    alone = frozenset(map(_as_file, paths))
+    layout = None if unbuilt else _layout(sources)
+    if layout:
+        sources = [*_without_patches(sources, layout, alone, note)]
+    for folder in named.templates:
+        note(f"{file_name(folder)} is left alone: it holds templates of a Helm chart, which `helm template` renders")
     if not repaired and not any(source.objects for source in sources):
         _refuse_nothing([*paths, *kustomizations], named.unread, tells=repair is not None)
-    alone = len(paths) == 1 and not kustomizations and not os.path.isdir(paths[0])  # noqa: PTH112
-    heard = [config for found, config in configs if alone or not (found.file or found.folder)]
+    single = len(paths) == 1 and not kustomizations and not os.path.isdir(paths[0])  # noqa: PTH112
+    heard = [config for found, config in configs if single or not (found.file or found.folder)]
     return Sources(
         sources=tuple(sources),
         function_config=heard[0] if heard else None,
-        powerless=tuple(found.file or found.folder for found, _ in configs if not alone and (found.file or found.folder)),
+        powerless=tuple(found.file or found.folder for found, _ in configs if not single and (found.file or found.folder)),
         unread=tuple(named.unread),
+        layout=layout,
+        named=alone,
     )
+
+
+def _as_file(path: str) -> str:
+    return Path(path).as_posix()
+
+
+def _layout(found: Sequence[Source]) -> Layout:
+    """What the kustomizations among the texts say."""
+    kustomizations = {
+        source.file: item
+        for source in found
+        if source.file.rpartition("/")[2] in FILES
+        for item in source.text.items[:1]
+        if isinstance(item, dict)
+    }
+    return Layout({source.file: source.data for source in found if source.file}, kustomizations)
+
+
+def _without_patches(found: Iterable[Source], layout: Layout, named: frozenset[str], note: Note) -> Iterator[Source]:
+    """The sources; those that were found and are patches hold no object."""
+    for source in found:
+        if source.objects and source.file not in named and layout.is_patch(source.file):
+            note(f"{file_name(source.file)} is left alone: it is a patch of a kustomization, which `-k` with its folder builds")
+            yield source.but(objects=())
+        else:
+            yield source
 
 
 def _refuse_nothing(paths: Sequence[str], unread: Sequence[Unread], *, tells: bool) -> None:
@@ -291,7 +355,7 @@ def _left_alone(item: object, file: str) -> str:
     """Why the document is none of ours, "" where it is an object."""
     unnamed = not isinstance(item, dict) or not text(item.get("apiVersion")) or not kind_of(item)
     tool = isinstance(item, dict) and group_of(item) in TOOL_GROUPS
-    if file.rpartition("/")[2] in KUSTOMIZATIONS and (unnamed or tool):
+    if file.rpartition("/")[2] in FILES and (unnamed or tool):
         return "it is a kustomization, which `-k` with its folder builds"
     if unnamed:
         return "it has no apiVersion and kind"

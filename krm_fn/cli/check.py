@@ -5,12 +5,13 @@ from __future__ import annotations
 import datetime as dt
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from krm_fn import bundle, core, results, rules
-from krm_fn.cli import baseline, completion, fingerprints, options, progress, replacing
+from krm_fn.cli import baseline, completion, fingerprints, options, progress, replacing, unbuilt
 from krm_fn.cli.formats import FORMATS, Report, Subject, written
 from krm_fn.cli.places import Places
 from krm_fn.cli.salvage import Doubts, findings, passed_over, salvage
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from krm_fn.releases import Release
     from krm_fn.sources import Repair, Sources
 
+API_VERSION = b"apiVersion"
 # Silent unless it is asked for.
 UNEXPANDED = "unexpanded-vm"
 # Fails the run at any severity, unless the baseline knows it.
@@ -118,7 +120,8 @@ def check(
         verbose=verbose,
         timeout=timeout,
         follow_links=follow_links,
-        repair=_repair(lost),
+        unbuilt=False,
+        repair=_repair(lost, {Path(path).as_posix() for path in paths}),
         watch=bar.watch,
     )
     config = options.settings(found, config_file, flags, near=(*paths, *kustomizations), verbose=verbose)
@@ -128,7 +131,7 @@ def check(
         config = config.but(severity={**config.severity, UNEXPANDED: levels.get(UNEXPANDED, "error")})
     with bar.at("Checking"):
         places = found.places
-        judging = Judging(ignores=not no_ignores, definitions=not flags["isolated"], off=True)
+        judging = Judging(ignores=not no_ignores, definitions=not flags["isolated"], off=True, units=found.units)
         outcome = core.render(found.items, config, places=places, schemas=read_schemas(schemas), judging=judging)
         report = _report(found, outcome, config, lost).but(
             summary=summary,
@@ -147,12 +150,15 @@ def check(
     return 1 if lacks else results.exit_code(report.findings, config.fail_on)
 
 
-def _repair(lost: list[Lost]) -> Repair:
-    """What makes a text readable by emptying documents; it notes them in `lost`."""
+def _repair(lost: list[Lost], named: set[str]) -> Repair:
+    """What makes a text readable by emptying documents; it notes them in `lost`.
+
+    What is found in a folder and says no apiVersion is no Kubernetes object, but a playbook, say: it is left alone.
+    """
 
     def repair(data: bytes, file: str) -> bytes:
         data, found = salvage(data, file)
-        lost.extend(found)
+        lost.extend(each for each in found if file in named or API_VERSION in each.text)
         return data
 
     return repair
@@ -167,7 +173,8 @@ def _report(found: Sources, outcome: Outcome, config: Config, lost: list[Lost]) 
     unread += passed_over(found.unread, config.severity, outcome.release)
     silent = [each.finding for each in outcome.ignored]
     doubts = Doubts(lost)
-    told = [finding for finding in outcome.findings if not doubts.concern(finding)]
+    sure = unbuilt.certain(outcome.findings, found)
+    told = [finding for finding in sure if not doubts.concern(finding)]
     located = places.located((*told, *silent))
     marked = fingerprints.printed((*unread, *located))
     counted = len(unread) + len(told)

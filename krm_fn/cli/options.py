@@ -139,19 +139,27 @@ def read_sources(
     verbose: bool,
     timeout: float = sources.TIMEOUT,
     follow_links: bool = False,
+    unbuilt: bool = True,
     repair: Repair | None = None,
     watch: Watch = sources.unwatched,
 ) -> Sources:
     """What the command was told to read. Raises: UsageError where that is nothing, or a flag in place of a folder; InputError.
 
-    `timeout`, `repair` and `watch` as in `sources.read`.
+    `timeout`, `unbuilt`, `repair` and `watch` as in `sources.read`.
     """
     if not paths and not kustomizations:
         raise UsageError("nothing to read; name files or folders, -k DIR, or - for stdin")
     told = note if verbose else lambda _: None
     places = [_kustomization(place) for place in kustomizations]
     return sources.read(
-        paths, kustomizations=places, timeout=timeout, follow=follow_links, note=told, repair=repair, watch=watch
+        paths,
+        kustomizations=places,
+        timeout=timeout,
+        follow=follow_links,
+        unbuilt=unbuilt,
+        note=told,
+        repair=repair,
+        watch=watch,
     )
 
 

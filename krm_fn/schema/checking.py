@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from krm_fn.limits import Limited
-from krm_fn.resource import group_of, kind_of
+from krm_fn.paths import as_map, get
+from krm_fn.resource import group_of, kind_of, text
 from krm_fn.schema import table
 from krm_fn.schema.flaws import ELSEWHERE, SERVER, WEBHOOKS
 from krm_fn.schema.kinds import counts, kind_known, refused, taken, version_of
@@ -21,13 +22,27 @@ if TYPE_CHECKING:
     from krm_fn.schema.kinds import Kind
     from krm_fn.schema.node import Node
 
+# The key at the root of an object in which SOPS keeps how it encrypted the values, and how such a value starts.
+SOPS, ENCRYPTED = "sops", "ENC["
+
 
 def check(obj: Object, release: Release, crds: Crds | None = None) -> Iterator[Flaw]:
     """Every place of an object that is not as the schema of its kind says; nothing for a kind that has none.
 
     The release's own API is the schema, unless `crds` has a definition of the kind. Then the definition says what the API
-    server refuses, and the release's API what the webhooks refuse.
+    server refuses, and the release's API what the webhooks refuse. What SOPS encrypted or wrote is not judged.
     """
+    found = _checked(obj, release, crds)
+    return (flaw for flaw in found if not _is_of_sops(obj, flaw)) if SOPS in obj else found
+
+
+def _is_of_sops(obj: Object, flaw: Flaw) -> bool:
+    """True where a flaw is about what SOPS takes away or replaces before the object reaches the cluster."""
+    own = "mac" in as_map(obj[SOPS])
+    return own and (flaw.path[:1] == (SOPS,) or text(get(obj, flaw.path)).startswith(ENCRYPTED))
+
+
+def _checked(obj: Object, release: Release, crds: Crds | None) -> Iterator[Flaw]:
     row = kind_known(obj, release)
     own = _of_api(obj, row, release) if row else []
     found = _of_definition(obj, release, crds) if crds else None

@@ -2,7 +2,8 @@
 
 What it finds: two objects in the bundle with the same group, kind, namespace and name that are not the same object.
 Objects that are alike in everything but the host's own annotations are taken for one: kpt sends an item twice where
-selectors overlap.
+selectors overlap. In folders, objects are compared where something applies both: one kustomization, or one folder. What
+different kustomizations or folders hold may be for different clusters.
 
 Why it matters: the cluster keeps only the one that is applied last, and which of the two a reference means depends on the
 order of the files. kustomize refuses such a bundle.
@@ -33,7 +34,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.bundle import Entry
+    from krm_fn.bundle import Bundle, Entry
     from krm_fn.facts import BundleFacts
     from krm_fn.resource import Object
 
@@ -48,9 +49,21 @@ def duplicate_object(facts: BundleFacts) -> Iterator[Hit]:
             namesakes.setdefault(_key(entry.obj), []).append(entry)
     for found in namesakes.values():
         if len(found) > 1:
-            first, *others = facts.bundle.ordered(found)
-            own = _own(first.obj)
-            yield from (_hit(other, first, facts) for other in others if _own(other.obj) != own)
+            yield from (_hit(entry, first, facts) for entry, first in _clashes(facts.bundle.ordered(found), facts.bundle))
+
+
+def _clashes(found: list[Entry], bundle: Bundle) -> Iterator[tuple[Entry, Entry]]:
+    """Each object that is another than the first that something applies with it, and this first."""
+    firsts: dict[str, tuple[Entry, Object]] = {}  # by what applies it; "" is anything
+    for entry in found:
+        own = _own(entry.obj)
+        units = sorted(bundle.units(entry.item))
+        before = (firsts[unit] for unit in ([*units, ""] if units else firsts) if unit in firsts)
+        first = next((first for first, other in before if other != own), None)
+        if first:
+            yield entry, first
+        for unit in units or ("",):
+            firsts.setdefault(unit, (entry, own))
 
 
 def _hit(entry: Entry, first: Entry, facts: BundleFacts) -> Hit:

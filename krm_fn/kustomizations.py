@@ -1,0 +1,146 @@
+"""What the kustomizations in a folder say about the files around them. Nothing is built.
+
+A patch is no object. A resource that a kustomization patches is not finished. And two objects of one name clash only where
+something applies both: one kustomization, or one folder that no kustomization splits up.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from krm_fn.paths import as_list, as_map
+from krm_fn.resource import kind_of, name_of, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from krm_fn.resource import Object
+
+FILES = ("kustomization.yaml", "kustomization.yml")
+INCLUDES = ("resources", "bases", "components")
+GENERATORS = ("configMapGenerator", "secretGenerator")
+PATCHES = ("patches", "patchesStrategicMerge", "patchesJson6902")
+# With any of these the objects leave a kustomization under other names, in another namespace, or with other contents.
+CHANGES = (*PATCHES, "components", "namespace", "namePrefix", "nameSuffix", "transformers", "replacements")
+
+
+class Layout:
+    """The kustomizations of the files that were read.
+
+    `texts` are the texts of all files, and `kustomizations` the objects in those that are named as kustomizations are; both by
+    path, as the command reads them.
+    """
+
+    def __init__(self, texts: Mapping[str, bytes], kustomizations: Mapping[str, Object]) -> None:
+        self._texts = {_absolute(file): data for file, data in texts.items()}
+        self._objects = {_folder_of(_absolute(file)): obj for file, obj in kustomizations.items()}
+        self._includes = {folder: frozenset(_included(obj, folder)) for folder, obj in self._objects.items()}
+        self._above: dict[str, list[str]] = {}  # the kustomizations that include a file or a folder
+        for folder, included in self._includes.items():
+            for path in included:
+                self._above.setdefault(path, []).append(folder)
+        self._patches = {path for folder, obj in self._objects.items() for path in _patch_files(obj, folder)}
+
+    def is_patch(self, file: str) -> bool:
+        """True where a kustomization names the file as a patch, and none names it as a resource."""
+        path = _absolute(file)
+        return path in self._patches and path not in self._above
+
+    def units(self, file: str) -> frozenset[str]:
+        """What applies the objects of a file: the folders of the kustomizations that build it, else its own folder."""
+        path = _absolute(file)
+        return frozenset(self._builders(path, changed=False)) or frozenset((_folder_of(path) + os.sep,))
+
+    def is_patched(self, file: str, obj: Object) -> bool:
+        """True where a patch of a kustomization that builds the file may change the object."""
+        builders = self._builders(_absolute(file), changed=True)
+        return any(
+            self._may_hit(patch, folder, obj)
+            for builder in builders
+            for folder in self._with_components(builder, ())
+            for patch in _patches(self._objects[folder])
+        )
+
+    def generated(self, file: str) -> frozenset[str]:
+        """The names of the ConfigMaps and Secrets that the kustomizations which build a file generate."""
+        builders = self._builders(_absolute(file), changed=True)
+        return frozenset(name for folder in builders for name in _generated(self._objects[folder]))
+
+    @property
+    def kustomizations(self) -> bool:
+        """True where there is one."""
+        return bool(self._objects)
+
+    def _builders(self, path: str, *, changed: bool) -> list[str]:
+        """The kustomizations that build a file; unless `changed`, only those that get its objects as they are written."""
+        found: list[str] = []
+        wanted = [*self._above.get(path, ())]
+        while wanted:
+            folder = wanted.pop()
+            if folder not in found:
+                found.append(folder)
+                if changed or not any(self._objects[folder].get(key) for key in CHANGES):
+                    wanted += self._above.get(folder, ())
+        return found
+
+    def _with_components(self, folder: str, seen: tuple[str, ...]) -> Iterator[str]:
+        """The folder of a kustomization and those of its components."""
+        if folder in self._objects and folder not in seen:
+            yield folder
+            for path in as_list(self._objects[folder].get("components")):
+                yield from self._with_components(_at(folder, path), (*seen, folder))
+
+    def _may_hit(self, patch: object, folder: str, obj: Object) -> bool:
+        """True unless the patch is for another kind or name; `patch` is a map with a target, or a path or text."""
+        target = as_map(as_map(patch).get("target"))
+        if target:
+            return _matches(target.get("kind"), kind_of(obj)) and _matches(target.get("name"), name_of(obj))
+        body = as_map(patch).get("patch") or as_map(patch).get("path") or patch
+        content = self._texts.get(_at(folder, body), text(body).encode())
+        return kind_of(obj).encode() in content and name_of(obj).encode() in content
+
+
+def _included(obj: Object, folder: str) -> Iterator[str]:
+    for key in INCLUDES:
+        for path in as_list(obj.get(key)):
+            yield _at(folder, path)
+
+
+def _generated(obj: Object) -> Iterator[str]:
+    for key in GENERATORS:
+        for generator in as_list(obj.get(key)):
+            yield text(as_map(generator).get("name"))
+
+
+def _patches(obj: Object) -> Iterator[object]:
+    for key in PATCHES:
+        yield from as_list(obj.get(key))
+
+
+def _patch_files(obj: Object, folder: str) -> Iterator[str]:
+    for patch in _patches(obj):
+        yield _at(folder, as_map(patch).get("path") or patch)
+
+
+def _at(folder: str, path: object) -> str:
+    """Where a path of a kustomization leads; "" where it is none, such as a patch that is written in place."""
+    found = text(path)
+    return os.path.normpath(os.path.join(folder, found)) if found and "\n" not in found else ""  # noqa: PTH118
+
+
+def _matches(pattern: object, value: str) -> bool:
+    """True where a target's expression fits, as kustomize anchors it, and where it is absent or can't be read."""
+    try:
+        return not pattern or bool(re.fullmatch(text(pattern), value))
+    except re.error:
+        return True
+
+
+def _absolute(file: str) -> str:
+    return os.path.abspath(file)  # noqa: PTH100  links stay what they are
+
+
+def _folder_of(path: str) -> str:
+    return os.path.dirname(path)  # noqa: PTH120
