@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import os
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
     from krm_fn.releases import Release
     from krm_fn.sources import Repair, Sources
 
-API_VERSION = b"apiVersion"
+# What every Kubernetes object says, and no playbook.
+OF_OBJECTS = re.compile(rb"""apiVersion|^["']?kind\b""", re.MULTILINE)
 # Silent unless it is asked for.
 UNEXPANDED = "unexpanded-vm"
 # Fails the run at any severity, unless the baseline knows it.
@@ -153,12 +155,12 @@ def check(
 def _repair(lost: list[Lost], named: set[str]) -> Repair:
     """What makes a text readable by emptying documents; it notes them in `lost`.
 
-    What is found in a folder and says no apiVersion is no Kubernetes object, but a playbook, say: it is left alone.
+    What is found in a folder and has neither apiVersion nor kind is no Kubernetes object (a playbook, say): it is left alone.
     """
 
     def repair(data: bytes, file: str) -> bytes:
         data, found = salvage(data, file)
-        lost.extend(each for each in found if file in named or API_VERSION in each.text)
+        lost.extend(each for each in found if file in named or OF_OBJECTS.search(each.text))
         return data
 
     return repair
