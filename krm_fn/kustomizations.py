@@ -49,9 +49,14 @@ class Layout:
         return path in self._patches and path not in self._above
 
     def units(self, file: str) -> frozenset[str]:
-        """What applies the objects of a file: the folders of the kustomizations that build it, else its own folder."""
+        """What applies the objects of a file: the folders of the kustomizations that build it.
+
+        Where none does, its own folder; the file alone where a kustomization there leaves it out.
+        """
         path = _absolute(file)
-        return frozenset(self._builders(path, changed=False)) or frozenset((_folder_of(path) + os.sep,))
+        folder = _folder_of(path)
+        alone = path if folder in self._objects else folder + os.sep
+        return frozenset(self._builders(path, changed=False)) or frozenset((alone,))
 
     def is_patched(self, file: str, obj: Object) -> bool:
         """True where a patch of a kustomization that builds the file may change the object."""

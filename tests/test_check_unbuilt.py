@@ -167,7 +167,9 @@ def test_objects_of_one_name_clash_in_one_kustomization(tmp_path, keys, expected
 
 
 def test_of_one_folder_only_what_the_same_kustomization_names_clashes(tmp_path):
-    write(tmp_path, {"a.yaml": VM, "b.yaml": LARGE, "kustomization.yaml": kustomization(resources=["a.yaml"])})
+    write(tmp_path, {"a.yaml": VM, "b.yaml": LARGE, "kustomization.yaml": kustomization(resources=[])})
+    assert told(tmp_path) == []
+    write(tmp_path, {"kustomization.yaml": kustomization(resources=["a.yaml"])})
     assert told(tmp_path) == []
     write(tmp_path, {"kustomization.yaml": kustomization(resources=["a.yaml", "./b.yaml"])})
     assert told(tmp_path) == DUPLICATE
