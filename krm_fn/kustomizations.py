@@ -7,7 +7,6 @@ something applies both: one kustomization, or one folder that no kustomization s
 from __future__ import annotations
 
 import os
-import re
 from typing import TYPE_CHECKING
 
 from krm_fn.paths import as_list, as_map
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
 
 FILES = ("kustomization.yaml", "kustomization.yml")
 INCLUDES = ("resources", "bases", "components")
+EXPRESSION = frozenset(".*+?()[]{}\\^$")  # what makes a text more than a plain word
 GENERATORS = ("configMapGenerator", "secretGenerator")
 PATCHES = ("patches", "patchesStrategicMerge", "patchesJson6902")
 # With any of these the objects leave a kustomization under other names, in another namespace, or with other contents.
@@ -41,6 +41,7 @@ class Layout:
         for folder, included in self._includes.items():
             for path in included:
                 self._above.setdefault(path, []).append(folder)
+        self._found: dict[tuple[tuple[str, ...], bool], frozenset[str]] = {}  # what `_builders` found
         self._patches = {path for folder, obj in self._objects.items() for path in _patch_files(obj, folder)}
 
     def is_patch(self, file: str) -> bool:
@@ -56,7 +57,7 @@ class Layout:
         path = _absolute(file)
         folder = _folder_of(path)
         alone = path if folder in self._objects else folder + os.sep
-        return frozenset(self._builders(path, changed=False)) or frozenset((alone,))
+        return self._builders(path, changed=False) or frozenset((alone,))
 
     def is_patched(self, file: str, obj: Object) -> bool:
         """True where a patch of a kustomization that builds the file may change the object."""
@@ -78,17 +79,20 @@ class Layout:
         """True where there is one."""
         return bool(self._objects)
 
-    def _builders(self, path: str, *, changed: bool) -> list[str]:
+    def _builders(self, path: str, *, changed: bool) -> frozenset[str]:
         """The kustomizations that build a file; unless `changed`, only those that get its objects as they are written."""
-        found: list[str] = []
-        wanted = [*self._above.get(path, ())]
-        while wanted:
-            folder = wanted.pop()
-            if folder not in found:
-                found.append(folder)
-                if changed or not any(self._objects[folder].get(key) for key in CHANGES):
-                    wanted += self._above.get(folder, ())
-        return found
+        direct = tuple(self._above.get(path, ()))
+        if (direct, changed) not in self._found:
+            found: set[str] = set()
+            wanted = [*direct]
+            while wanted:
+                folder = wanted.pop()
+                if folder not in found:
+                    found.add(folder)
+                    if changed or not any(self._objects[folder].get(key) for key in CHANGES):
+                        wanted += self._above.get(folder, ())
+            self._found[direct, changed] = frozenset(found)
+        return self._found[direct, changed]
 
     def _with_components(self, folder: str, seen: tuple[str, ...]) -> Iterator[str]:
         """The folder of a kustomization and those of its components."""
@@ -136,11 +140,8 @@ def _at(folder: str, path: object) -> str:
 
 
 def _matches(pattern: object, value: str) -> bool:
-    """True where a target's expression fits, as kustomize anchors it, and where it is absent or can't be read."""
-    try:
-        return not pattern or bool(re.fullmatch(text(pattern), value))
-    except re.error:
-        return True
+    """False where a target's expression surely doesn't fit. It may be a stranger's, so only plain words are compared."""
+    return not pattern or any(value == part or EXPRESSION.intersection(part) for part in text(pattern).split("|"))
 
 
 def _absolute(file: str) -> str:
