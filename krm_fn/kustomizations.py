@@ -74,11 +74,6 @@ class Layout:
         builders = self._builders(_absolute(file), changed=True)
         return frozenset(name for folder in builders for name in _generated(self._objects[folder]))
 
-    @property
-    def kustomizations(self) -> bool:
-        """True where there is one."""
-        return bool(self._objects)
-
     def _builders(self, path: str, *, changed: bool) -> frozenset[str]:
         """The kustomizations that build a file; unless `changed`, only those that get its objects as they are written."""
         direct = tuple(self._above.get(path, ()))

@@ -42,6 +42,10 @@ class NothingFoundError(InputError):
     """All could be read, and there is no object."""
 
 
+class TemplateError(InputError):
+    """A text can't be read since it is a template."""
+
+
 class Given(Value):
     """A text that is to be read; `file`, `folder` and `stamp` as in Source."""
 
@@ -117,23 +121,19 @@ class Sources(Value):
         """For each of `items` what applies it, as in `kustomizations.Layout`; empty where that may be anything."""
         return [units for source in self.sources for units in [self._units(source.file)] * len(source.objects)]
 
-    @property
-    def kustomized(self) -> bool:
-        """True where the folders hold a kustomization."""
-        return bool(self.layout and self.layout.kustomizations)
-
     def is_patched(self, file: str, obj: Object) -> bool:
         """True where a kustomization in the folders may patch an object of a file."""
-        return bool(self.layout and self._is_found(file) and self.layout.is_patched(file, obj))
+        return bool(self.layout and self.is_found(file) and self.layout.is_patched(file, obj))
 
     def is_generated(self, file: str, name: object) -> bool:
         """True where a kustomization that builds a file generates a ConfigMap or a Secret of that name."""
-        return bool(self.layout and self._is_found(file) and name in self.layout.generated(file))
+        return bool(self.layout and self.is_found(file) and name in self.layout.generated(file))
 
     def _units(self, file: str) -> frozenset[str]:
-        return self.layout.units(file) if self.layout and self._is_found(file) else frozenset()
+        return self.layout.units(file) if self.layout and self.is_found(file) else frozenset()
 
-    def _is_found(self, file: str) -> bool:
+    def is_found(self, file: str) -> bool:
+        """True for a file that was found in a folder."""
         return bool(file) and file not in self.named
 
     def refuse_unread(self) -> None:
@@ -311,7 +311,7 @@ def _kustomize(folder: str) -> tuple[str, list[str]]:
 
 
 def read_text(data: bytes, file: str) -> StreamText:
-    """As `yamlio.read_stream`; the error says so where it is a template's."""
+    """As `yamlio.read_stream`. Raises: InputError; TemplateError, which says so, where the mistake is a template's."""
     try:
         return yamlio.read_stream(data, file=file)
     except InputError as error:
@@ -319,7 +319,7 @@ def read_text(data: bytes, file: str) -> StreamText:
         if not any(TEMPLATE in line for line in lines):
             raise
         said = f"{error.message}; {TEMPLATE.decode()} is of a template: build it first, as `helm template` does"
-        raise InputError(said, file=error.file, line=error.line, column=error.column) from None
+        raise TemplateError(said, file=error.file, line=error.line, column=error.column) from None
 
 
 def _parsed(given: Given) -> tuple[Source, object]:

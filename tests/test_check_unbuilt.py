@@ -127,6 +127,29 @@ def test_what_a_kustomization_generates_is_not_missed(tmp_path, generator, volum
     assert told(tmp_path) == []
 
 
+CLAIM = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: root, namespace: shop}\nspec: {}\n"
+DISK = VM.replace("{}", "{disks: [{name: root, disk: {}}]}") + (
+    "      volumes: [{name: root, persistentVolumeClaim: {claimName: root}}]\n"
+)
+
+
+def with_namespace(text, namespace):
+    return text.replace("name: web", f"name: web\n  namespace: {namespace}")
+
+
+def test_a_namespace_that_is_not_written_may_be_the_one_that_is_meant(tmp_path):
+    write(tmp_path, {"vm.yaml": DISK, "claim.yaml": CLAIM})
+    assert told(tmp_path) == []
+    write(tmp_path, {"vm.yaml": with_namespace(DISK, "shop"), "claim.yaml": CLAIM.replace(", namespace: shop", "")})
+    assert told(tmp_path) == []
+
+
+def test_an_object_is_missing_where_all_namespaces_are_written(tmp_path):
+    write(tmp_path, {"vm.yaml": with_namespace(DISK, "lab"), "claim.yaml": CLAIM})
+    assert told(tmp_path) == [("missing-object", "vm.yaml")]
+    assert told(tmp_path, "vm.yaml", "claim.yaml") == [("missing-object", "vm.yaml")]
+
+
 DUPLICATE = [("duplicate-object", "b.yaml")]
 
 
@@ -186,6 +209,20 @@ def test_templates_of_a_helm_chart_are_left_alone(tmp_path):
     assert said in check("-v", ".", cwd=tmp_path)[2]
     assert told(tmp_path) == [("refused-run-strategy", "chart/crds/vm.yaml")]
     assert told(tmp_path, "chart/templates") == [("unreadable-document", "chart/templates/vm.yaml")]
+
+
+def test_one_template_stands_for_all(tmp_path):
+    write(tmp_path, {f"{name}.yaml": VM.replace("web", "{{ name }}") for name in "abc"})
+    write(tmp_path, {"twice.yaml": VM.replace("{}", "{rng: {}, rng: {}}")})
+    code, out, _ = check(".", cwd=tmp_path)
+    said = "a map or list is no key; expected text; {{ is of a template: build it first, as `helm template` does"
+    assert (code, out.splitlines()) == (
+        1,
+        [
+            f"error: a.yaml:4:10: {said} (2 more files are templates) (unreadable-document)",
+            "error: twice.yaml:10:28: the key 'rng' stands twice in one map (unreadable-document)",
+        ],
+    )
 
 
 def test_a_folder_named_templates_without_a_chart_is_read(tmp_path):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from krm_fn import rules
 from krm_fn.errors import InputError
 from krm_fn.paths import dotted
-from krm_fn.sources import read_text
+from krm_fn.sources import TemplateError, read_text
 from krm_fn.value import Value
 
 if TYPE_CHECKING:
@@ -75,11 +75,22 @@ def salvage(data: bytes, file: str) -> tuple[bytes, tuple[Lost, ...]]:
 
 
 def findings(lost: Iterable[Lost], severity: Mapping[str, str], release: Release) -> Iterator[Finding]:
-    """What there is to say of the documents, at their places."""
-    errors = tuple(each.error for each in lost)
+    """What there is to say of the documents, at their places; the first of the templates stands for all of them."""
+    errors = tuple(_with_one_template([each.error for each in lost]))
     told = rules.judge_bundle(InputFacts(errors=errors, release=release), severity, "input")
     for finding, error in zip(told, errors, strict=False):
         yield finding.but(file=error.file, line=error.line, column=error.column)
+
+
+def _with_one_template(errors: list[InputError]) -> Iterator[InputError]:
+    files = list(dict.fromkeys(error.file for error in errors if isinstance(error, TemplateError)))
+    for error in errors:
+        if not isinstance(error, TemplateError):
+            yield error
+        elif files:
+            more = f" ({len(files) - 1} more files are templates)" if len(files) > 1 else ""
+            yield InputError(error.message + more, file=error.file, line=error.line, column=error.column)
+            files.clear()
 
 
 def passed_over(unread: Iterable[Unread], severity: Mapping[str, str], release: Release) -> Iterator[Finding]:
@@ -118,7 +129,7 @@ def _error(lines: list[bytes], start: int, end: int, file: str) -> InputError | 
         read_text(b"".join([*lines[start:end], *mark]), file)
     except InputError as error:
         line = error.line + start if error.line else 0
-        return InputError(error.message, file=error.file, line=line, column=error.column)  # without its traceback
+        return type(error)(error.message, file=error.file, line=line, column=error.column)  # without its traceback
     return None
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from krm_fn import bundle
 from krm_fn.findings import UNSET
-from krm_fn.paths import get
+from krm_fn.paths import get, is_set
+from krm_fn.resource import kind_of, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,26 +19,53 @@ if TYPE_CHECKING:
 # Rules that compare a whole object with another.
 OF_WHOLE = frozenset(("differing-catalogue-name",))
 MISSING = "missing-object"
+# The kinds of objects that it misses.
+MISSED = frozenset(
+    (
+        "ConfigMap",
+        "DataSource",
+        "DataVolume",
+        "NetworkAttachmentDefinition",
+        "PersistentVolumeClaim",
+        "Secret",
+        "VolumeSnapshot",
+    )
+)
 
 
 def certain(findings: Iterable[Finding], found: Sources) -> list[Finding]:
-    """The findings without those that a kustomization among the files that were found may settle.
+    """The findings without those that a build, or who applies the files that were found in folders, may settle.
 
-    These speak of what an object lacks that may be patched, and of an object that the kustomization generates.
+    These speak of what an object lacks that may be patched, of an object that a kustomization generates, and of one whose
+    namespace, or that of the object which refers to it, is not written.
     """
-    if not found.kustomized:
+    if not found.layout:
         return list(findings)
-    items, places = found.items, found.places
-    return [
-        finding
-        for finding in findings
-        if finding.item < 0
-        or not _may_be_settled(finding, get(items[finding.item], finding.inside), places[finding.item][0], found)
-    ]
+    doubts = _Doubts(found)
+    return [finding for finding in findings if finding.item < 0 or not doubts.concern(finding)]
 
 
-def _may_be_settled(finding: Finding, obj: Object, file: str, found: Sources) -> bool:
-    if finding.rule == MISSING:
-        return found.is_generated(file, finding.current)
-    lacks = finding.rule in OF_WHOLE or get(obj, finding.path, UNSET) is UNSET
-    return lacks and found.is_patched(file, obj)
+class _Doubts:
+    def __init__(self, found: Sources) -> None:
+        self._found, self._items, self._places = found, found.items, found.places
+        missed = [entry.obj for entry in bundle.entries(self._items) if kind_of(entry.obj) in MISSED]
+        self._names = {name_of(obj) for obj in missed}
+        self._homeless = {name_of(obj) for obj in missed if not _has_namespace(obj)}
+
+    def concern(self, finding: Finding) -> bool:
+        file, obj = self._places[finding.item][0], get(self._items[finding.item], finding.inside)
+        if not self._found.is_found(file):
+            return False
+        if finding.rule == MISSING:
+            return self._is_elsewhere(finding, obj) or self._found.is_generated(file, finding.current)
+        lacks = finding.rule in OF_WHOLE or get(obj, finding.path, UNSET) is UNSET
+        return lacks and self._found.is_patched(file, obj)
+
+    def _is_elsewhere(self, finding: Finding, obj: Object) -> bool:
+        """True where an object of that name is there, and only a namespace that nobody wrote tells them apart."""
+        name = str(finding.current).rpartition("/")[2]
+        return name in self._homeless or (name in self._names and not _has_namespace(obj))
+
+
+def _has_namespace(obj: Object) -> bool:
+    return is_set(get(obj, ("metadata", "namespace")))

@@ -2,7 +2,8 @@
 
 What it finds: a document of a file that is no YAML or JSON: a tab in the indentation, a key that stands twice in one map, a
 quote that isn't closed. `check` passes over such a document and goes on with the others; what these may want of it, or it of
-them, isn't told until it can be read. Other commands stop there.
+them, isn't told until it can be read. Other commands stop there. Of documents that are templates (`{{`), the first is told,
+with the number of the others.
 
 Why it matters: no tool applies the file, or each reads it in its own way.
 
