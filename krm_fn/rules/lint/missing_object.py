@@ -9,7 +9,9 @@ the bundle. That name is proposed only if it is safe to write there: no machine 
 object that is being made.
 
 Why it matters: KubeVirt admits the VM and waits: it stays in `Provisioning` or `Scheduling`, or its pod in
-`ContainerCreating`, until the object is there. Often it is only a slip in the name or in the namespace.
+`ContainerCreating`, until the object is there. Often it is only a slip in the name or in the namespace. Boot sources that the
+HyperConverged operator imports (in `openshift-virtualization-os-images`, `kubevirt-os-images`) are passed over: a bundle has
+none of them.
 
 Fix: correct the name, or add the object to the bundle. Where the object comes from elsewhere, say so with an ignore.
 
@@ -49,13 +51,15 @@ if TYPE_CHECKING:
 
 # What is often applied long before those that name it: told only where the bundle holds others, or another of that name.
 SEPARATE = ("VirtualMachine", "VirtualMachineInstance", "VirtualMachineSnapshot")
+# Where the HyperConverged operator puts the boot sources that it imports into the cluster.
+BOOT_SOURCES = ("kubevirt-os-images", "openshift-virtualization-os-images")
 
 
 @rule(severity="info", worst="warning")
 def missing_object(facts: BundleFacts) -> Iterator[Hit]:
     there, proposals = stock(facts.bundle), Proposals(facts.bundle)
     for (kind, namespace, name, optional), mentions in missing(facts.bundle).items():
-        if optional or there.now(kind, namespace, name):
+        if optional or there.now(kind, namespace, name) or (namespace in BOOT_SOURCES and not there.any(kind, namespace)):
             continue  # a name of before kustomize's changes is told by the rule former-name
         if kind not in SEPARATE or there.any(kind, namespace) or there.namespaces(kind, name):
             ref = Ref(api_version=API_VERSIONS[kind], kind=kind, name=name, namespace=namespace)
