@@ -59,11 +59,11 @@ class Layout:
         alone = path if folder in self._objects else folder + os.sep
         return self._builders(path, changed=False) or frozenset((alone,))
 
-    def is_patched(self, file: str, obj: Object) -> bool:
-        """True where a patch of a kustomization that builds the file may change the object."""
+    def is_patched(self, file: str, obj: Object, place: str = "") -> bool:
+        """True where a patch of a kustomization that builds the file may change the object; `place`: it names this JSON pointer."""
         builders = self._builders(_absolute(file), changed=True)
         return any(
-            self._may_hit(patch, folder, obj)
+            self._may_hit(patch, folder, obj) and place.encode() in self._content(patch, folder)
             for builder in builders
             for folder in self._with_components(builder, ())
             for patch in _patches(self._objects[folder])
@@ -101,9 +101,13 @@ class Layout:
         target = as_map(as_map(patch).get("target"))
         if target:
             return _matches(target.get("kind"), kind_of(obj)) and _matches(target.get("name"), name_of(obj))
-        body = as_map(patch).get("patch") or as_map(patch).get("path") or patch
-        content = self._texts.get(_at(folder, body), text(body).encode())
+        content = self._content(patch, folder)
         return kind_of(obj).encode() in content and name_of(obj).encode() in content
+
+    def _content(self, patch: object, folder: str) -> bytes:
+        """The text of a patch, which stands in a file or in place."""
+        body = as_map(patch).get("patch") or as_map(patch).get("path") or patch
+        return self._texts.get(_at(folder, body), text(body).encode())
 
 
 def _included(obj: Object, folder: str) -> Iterator[str]:

@@ -121,9 +121,9 @@ class Sources(Value):
         """For each of `items` what applies it, as in `kustomizations.Layout`; empty where that may be anything."""
         return [units for source in self.sources for units in [self._units(source.file)] * len(source.objects)]
 
-    def is_patched(self, file: str, obj: Object) -> bool:
-        """True where a kustomization in the folders may patch an object of a file."""
-        return bool(self.layout and self.is_found(file) and self.layout.is_patched(file, obj))
+    def is_patched(self, file: str, obj: Object, place: str = "") -> bool:
+        """True where a kustomization in the folders may patch an object of a file; `place` as in `Layout.is_patched`."""
+        return bool(self.layout and self.is_found(file) and self.layout.is_patched(file, obj, place))
 
     def is_generated(self, file: str, name: object) -> bool:
         """True where a kustomization that builds a file generates a ConfigMap or a Secret of that name."""

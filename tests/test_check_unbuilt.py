@@ -90,6 +90,14 @@ def test_what_a_patch_may_add_is_not_missed(tmp_path, patch, expected):
     assert [rule for rule, _ in told(tmp_path)] == expected
 
 
+@pytest.mark.parametrize(("place", "expected"), [("/metadata/name", []), ("/spec/running", ["invalid-name"])])
+def test_a_name_that_a_patch_replaces_is_not_judged(tmp_path, place, expected):
+    patch = {"patch": f"- op: replace\n  path: {place}\n  value: web\n", "target": {"kind": "VirtualMachine"}}
+    named = kustomization(resources=["vm.yaml"], patches=[patch])
+    write(tmp_path, {"vm.yaml": VM.replace("web", "NAME"), "kustomization.yaml": named})
+    assert [rule for rule, _ in told(tmp_path)] == expected
+
+
 def test_what_stands_in_a_patched_object_is_judged(tmp_path):
     named = kustomization(resources=["vm.yaml"], patches=[{"path": "patch.yaml", "target": {"kind": "VirtualMachine"}}])
     write(tmp_path, {"vm.yaml": VM.replace("Always", "Sometimes"), "patch.yaml": PATCH, "kustomization.yaml": named})

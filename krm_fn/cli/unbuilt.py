@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 # Rules that compare a whole object with another.
 OF_WHOLE = frozenset(("differing-catalogue-name",))
 MISSING = "missing-object"
+NAME = ("metadata", "name")
 # The kinds of objects that it misses.
 MISSED = frozenset(
     (
@@ -59,7 +60,8 @@ class _Doubts:
         if finding.rule == MISSING:
             return self._is_elsewhere(finding, obj) or self._found.is_generated(file, finding.current)
         lacks = finding.rule in OF_WHOLE or get(obj, finding.path, UNSET) is UNSET
-        return lacks and self._found.is_patched(file, obj)
+        place = "" if lacks else "/metadata/name"
+        return (lacks or finding.path == NAME) and self._found.is_patched(file, obj, place)
 
     def _is_elsewhere(self, finding: Finding, obj: Object) -> bool:
         """True where an object of that name is there, and only a namespace that nobody wrote tells them apart."""
