@@ -60,7 +60,7 @@ class Layout:
         return self._builders(path, changed=False) or frozenset((alone,))
 
     def is_patched(self, file: str, obj: Object, place: str = "") -> bool:
-        """True where a patch of a kustomization that builds the file may change the object; `place`: it names this JSON pointer."""
+        """True where a patch of a kustomization that builds the file may change the object, and has `place` in its text."""
         builders = self._builders(_absolute(file), changed=True)
         return any(
             self._may_hit(patch, folder, obj) and place.encode() in self._content(patch, folder)
