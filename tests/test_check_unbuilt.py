@@ -152,6 +152,14 @@ def test_a_namespace_that_is_not_written_may_be_the_one_that_is_meant(tmp_path):
     assert told(tmp_path) == []
 
 
+def test_what_a_machine_without_a_namespace_makes_may_be_the_one_that_is_meant(tmp_path):
+    template = "  dataVolumeTemplates: [{metadata: {name: root}, spec: {source: {blank: {}}, storage: {}}}]\n  template:"
+    maker = DISK.replace("  template:", template).replace("persistentVolumeClaim: {claimName", "dataVolume: {name")
+    write(tmp_path, {"web.yaml": maker, "copy.yaml": DISK.replace("name: web", "name: copy\n  namespace: shop")})
+    assert told(tmp_path) == []
+    assert told(tmp_path, "web.yaml", "copy.yaml") == [("missing-object", "copy.yaml")]
+
+
 def test_an_object_is_missing_where_all_namespaces_are_written(tmp_path):
     write(tmp_path, {"vm.yaml": with_namespace(DISK, "lab"), "claim.yaml": CLAIM})
     assert told(tmp_path) == [("missing-object", "vm.yaml")]

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from krm_fn import bundle
 from krm_fn.findings import UNSET
-from krm_fn.paths import get, is_set
+from krm_fn.paths import as_list, as_map, get, is_set
 from krm_fn.resource import kind_of, name_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from krm_fn.findings import Finding
     from krm_fn.resource import Object
@@ -49,7 +49,7 @@ def certain(findings: Iterable[Finding], found: Sources) -> list[Finding]:
 class _Doubts:
     def __init__(self, found: Sources) -> None:
         self._found, self._items, self._places = found, found.items, found.places
-        missed = [entry.obj for entry in bundle.entries(self._items) if kind_of(entry.obj) in MISSED]
+        missed = [obj for entry in bundle.entries(self._items) for obj in _missed(entry.obj)]
         self._names = {name_of(obj) for obj in missed}
         self._homeless = {name_of(obj) for obj in missed if not _has_namespace(obj)}
 
@@ -67,6 +67,14 @@ class _Doubts:
         """True where an object of that name is there, and only a namespace that nobody wrote tells them apart."""
         name = str(finding.current).rpartition("/")[2]
         return name in self._homeless or (name in self._names and not _has_namespace(obj))
+
+
+def _missed(obj: Object) -> Iterator[Object]:
+    """The object where others may miss it; what a VM makes of its dataVolumeTemplates, in its own namespace."""
+    if kind_of(obj) in MISSED:
+        yield obj
+    for template in as_list(get(obj, ("spec", "dataVolumeTemplates"))):
+        yield {"metadata": {**as_map(get(obj, ("metadata",))), "name": get(template, ("metadata", "name"))}}
 
 
 def _has_namespace(obj: Object) -> bool:
