@@ -46,15 +46,18 @@ def plan(facts: BundleFacts) -> BundleFacts:
     if facts.cluster.expanding_policy(facts.release):
         return facts
     store = Store(facts)
-    halves = [store.halves(vm) for vm in facts.vms if vm.rendered is not None]  # else rendering it fails, before and after
+    known = [vm for vm in facts.vms if vm.rendered is not None]  # else rendering it fails, before and after
+    rank = {id(entry): number for number, entry in enumerate(facts.bundle.ordered(vm.entry for vm in known))}
+    halves = [store.halves(vm) for vm in sorted(known, key=lambda vm: rank[id(vm.entry)])]
     users = claims([half for both in halves for half in both], facts)
     for both in halves:
         store.take(both, users)
-    return facts.but(storing=tuple(store.storing), unstored=tuple(store.unstored))
+    storing = sorted(store.storing, key=lambda each: each.vm.entry.item)
+    return facts.but(storing=tuple(storing), unstored=tuple(store.unstored))
 
 
 class Store:
-    """The ControllerRevisions of a bundle by namespace and name, and what becomes of them, VM after VM as in a cluster."""
+    """The ControllerRevisions of a bundle by namespace and name, and what becomes of them, VM after VM by their names."""
 
     def __init__(self, facts: BundleFacts) -> None:
         self._release = facts.release
@@ -62,7 +65,7 @@ class Store:
         self._entries: dict[tuple[str, str], Entry] = {}
         self.storing: list[Storing] = []
         self.unstored: list[Unstored] = []
-        for entry in facts.bundle.of_kind(KIND, "apps"):
+        for entry in facts.bundle.ordered(facts.bundle.of_kind(KIND, "apps")):
             key = effective_namespace(entry.obj), name_of(entry.obj)
             self._present.setdefault(key, entry.obj)
             self._entries.setdefault(key, entry)

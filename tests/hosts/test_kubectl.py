@@ -68,10 +68,10 @@ def test_a_mistake_fails_the_build_and_is_named(app: Path, plugged: dict[str, st
 
 
 def test_a_wrong_config_fails_the_build_and_names_the_nearest_word(app: Path, plugged: dict[str, str]) -> None:
-    write(app, render=CONFIG + "spec: {mood: expand}\n")
+    write(app, render=CONFIG + "spec: {moode: expand}\n")
     ran = run(*BUILD, cwd=app, environment=plugged)
     assert (ran.returncode, ran.stdout) == (1, "")
-    assert "kubevirt-render: error: functionConfig spec.mood: " in ran.stderr
+    assert "kubevirt-render: error: functionConfig spec.moode: " in ran.stderr
     assert "did you mean mode" in ran.stderr
 
 
