@@ -187,8 +187,10 @@ class Bundle:
         """File and content; the annotations count last, so that an ignore does not move a finding to another object."""
         from krm_fn.paths import canonical  # most bundles have no two objects of one name
 
-        metadata = {key: value for key, value in entry.obj["metadata"].items() if key != "annotations"}
-        bare = {**entry.obj, "metadata": metadata}
+        metadata = entry.obj.get("metadata")
+        bare = entry.obj
+        if isinstance(metadata, dict):
+            bare = {**bare, "metadata": {key: value for key, value in metadata.items() if key != "annotations"}}
         return self.place(entry.item)[0], canonical(bare), canonical(entry.obj)
 
     def _index(self, kind: str, namespace: str) -> dict[str, Entry]:

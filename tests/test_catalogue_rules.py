@@ -6,9 +6,9 @@ import pytest
 
 from krm_fn.bundle import Bundle, Entry
 from krm_fn.catalogue import INSTANCETYPE, PREFERENCE
-from krm_fn.cluster import Cluster
 from krm_fn.config import Config
-from krm_fn.facts import BundleFacts, Found, Resolution, VmFacts
+from krm_fn.facts import Found, Resolution, VmFacts
+from krm_fn.gather import gather
 from krm_fn.releases import Release
 from krm_fn.resource import Ref
 from krm_fn.rules import judge_bundle
@@ -31,10 +31,9 @@ def vm_facts(text, name, *, matcher="instancetype", kind=INSTANCETYPE, origin="c
 
 
 def judged(rule, text="1.9.0", *, vms=(), items=(), **config):
-    bundle = BundleFacts(
-        bundle=Bundle(items), config=Config(**config), cluster=Cluster(), release=release(text), vms=tuple(vms)
-    )
-    return [finding for finding in judge_bundle(bundle, {}) if finding.rule == rule]
+    settings = Config(release=release(text), **config)
+    facts = gather(Bundle(items), settings).but(vms=tuple(vms))
+    return [finding for finding in judge_bundle(facts, {}) if finding.rule == rule]
 
 
 def cluster_object(name, spec, kind=INSTANCETYPE, api=API):

@@ -111,3 +111,12 @@ def test_the_order_of_any_objects_changes_neither_findings_nor_objects(items: li
     spec = {"mode": mode, "instances": "include", "presets": "fold"}
     assert found(order, spec) == found(items, spec)
     assert rendered(order, spec) == rendered(items, spec)
+
+
+@pytest.mark.parametrize("metadata", [[{"name": "web"}], "web", 2, None])
+@pytest.mark.parametrize("mode", MODES)
+def test_objects_whose_metadata_is_no_map_are_ordered_too(metadata: Any, mode: str) -> None:
+    items = [
+        {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "metadata": metadata, "spec": spec} for spec in ({}, None)
+    ]
+    assert found(items, {"mode": mode}) == found(items[::-1], {"mode": mode})

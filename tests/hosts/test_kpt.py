@@ -140,10 +140,9 @@ def test_render_and_eval_write_the_vms_that_the_command_renders(kpt: str, bundle
     command = (kpt, "fn", "eval", ".", "--exec", "kubevirt-render", "--fn-config", "render.yaml")
     passed(run(*command, cwd=bundle, environment=environment))
     written = [path.read_text() for path in (bundle / "lab/builder.yaml", bundle / "shop/db.yaml", bundle / "shop/web.yaml")]
-    vms = [
-        yamlio.read_value(document) for document in expected.split("\n---\n") if "\nkind: VirtualMachine\n" in f"\n{document}"
-    ]
-    assert [yamlio.read_value(text.partition("\n---\n")[0]) for text in written] == vms
+    documents = [f"{document}\n" for document in expected.split("\n---\n")]
+    vms = [yamlio.read_value(document) for document in documents if "\nkind: VirtualMachine\n" in f"\n{document}"]
+    assert [yamlio.read_value(text.partition("\n---\n")[0] + "\n") for text in written] == vms
 
 
 def test_a_mistake_fails_the_pipeline_and_leaves_the_files_alone(kpt: str, tmp_path: Path, environment: dict[str, str]) -> None:

@@ -60,7 +60,7 @@ def write(folder: Path, **files: str) -> Path:
 
 def objects(text: str) -> dict[tuple[str, str], Any]:
     """The objects of a YAML stream by kind and name."""
-    found = (yamlio.read_value(document) for document in text.split("\n---\n"))
+    found = (yamlio.read_value(f"{document}\n") for document in text.split("\n---\n"))
     return {(obj["kind"], obj["metadata"]["name"]): obj for obj in found}
 
 
