@@ -15,7 +15,7 @@ KUBECONFIG = f"apiVersion: v1\nkind: Config\nusers:\n- name: admin\n  user: {{to
 VM = CONFLICT.replace("cpu: {cores: 4}", "machine: {type: q35}")
 OUTSIDE = (
     "this link leads out of the paths that are read, so it is passed over; "
-    "name what it leads to as a path, or give --follow-links"
+    "name what it leads to as a path, or give --follow-links (outside-link)"
 )
 
 

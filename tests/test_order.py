@@ -19,6 +19,7 @@ from krm_fn.config_checks import all_rules
 from krm_fn.errors import InputError
 from krm_fn.migrate import migrate
 from krm_fn.paths import canonical
+from krm_fn.releases import NEWEST
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,7 +56,7 @@ def config_of(spec: dict[str, Any]) -> config.Config:
 
 def found(items: list[Any], spec: dict[str, Any], *, migrating: bool = False) -> list[str]:
     used = config_of(spec)
-    return facts_of(list(migrate(items, used.release)[1] if migrating else core.render(items, used).findings))
+    return facts_of(list(migrate(items, used.release or NEWEST)[1] if migrating else core.render(items, used).findings))
 
 
 def rendered(items: list[Any], spec: dict[str, Any]) -> list[str]:

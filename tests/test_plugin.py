@@ -59,7 +59,7 @@ def test_what_is_not_rendered_leaves_as_it_came_and_the_vm_rendered(place):
     first, _, vm = ran.stdout.partition("---\n")
     assert (first, ran.returncode, ran.stderr) == (DOCUMENTS.partition("---\n")[0], 0, "")
     assert "preference:" not in vm
-    assert "evictionStrategy: None" in vm
+    assert "secureBoot: true" in vm
 
 
 def test_an_error_leaves_stdout_empty_so_that_kustomize_deletes_nothing(place):

@@ -38,7 +38,11 @@ ELSEWHERE = 5  # other places that are named
 
 @rule(severity="warning", upstream="pkg/virt-config/featuregate/feature-gates.go:IsEnabled")
 def unknown_configuration(facts: BundleFacts) -> Iterator[Hit]:
-    needs = [(refused.entry, cause) for refused in facts.gated for cause in refused.gated]
+    gated = {id(refused.entry): refused.gated for refused in facts.gated}
+    entries = facts.bundle.ordered(refused.entry for refused in facts.gated)
+    needs = [(entry, cause) for entry in entries for cause in gated[id(entry)]]
+    if not needs:
+        return
     gates = sorted({cause.gate for _, cause in needs})
     (entry, first), *others = needs
     named = f"feature gate{'s' * (len(gates) > 1)} {listing(gates)}"
