@@ -91,7 +91,7 @@ def _lacks_counterpart(finding: Finding, lost: Iterable[str]) -> bool:
 
 def _of_placeholder(finding: Finding, obj: Object | None) -> bool:
     """True for what another rule says of a value that is known only when its placeholder is replaced."""
-    return finding.rule != PLACEHOLDER and obj is not None and bool(placeholders(get(obj, finding.path)))
+    return finding.rule != PLACEHOLDER and obj is not None and bool(placeholders(get(obj, finding.path), finding.path))
 
 
 def _repeats(finding: Finding, place: tuple[Key, Path], nameless: set[tuple[Key, Path]]) -> bool:

@@ -13,6 +13,7 @@ import yaml
 from krm_fn import config, core, function, process
 from krm_fn.config import Config
 from krm_fn.findings import Finding
+from krm_fn.placeholders import placeholders
 
 COMMAND = f"{sysconfig.get_path('scripts')}/kubevirt-render"
 FUNCTION_CONFIG = {"apiVersion": "kubevirt-render.dev/v1alpha1", "kind": "RenderVirtualMachines"}
@@ -182,6 +183,32 @@ def test_a_template_whose_storage_is_null_is_told_once() -> None:
     item = vm(spec={"volumes": [volume]}, dataVolumeTemplates=[{"metadata": {"name": "dv"}, "spec": spec}])
     found = list(core.render([item], SETTINGS).findings)
     assert [each.message for each in found] == ["storage holds null, so the template asks for no storage; set storage"]
+
+
+def test_a_name_in_capitals_is_told_as_a_placeholder_in_place_of_what_is_wrong_with_it() -> None:
+    volumes = [{"name": "root", "persistentVolumeClaim": {"claimName": "CLAIM_NAME"}}]
+    spec = {"domain": {"devices": {"disks": [{"name": "root", "disk": {}}]}}, "volumes": volumes}
+    template = {"metadata": {"labels": {"app": "__APP__"}}, "spec": spec}
+    machines = [vm("__APP__", spec=spec), vm("VM_1", spec=spec), vm("VM_1", spec={"domain": {"devices": {}}})]
+    machines[0]["spec"]["template"] = template
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "NAME"}}
+    found = list(core.render([*machines, secret], SETTINGS).findings)
+    assert {each.rule for each in found} == {"unfilled-placeholder"}
+    levels = {"__APP__": "info", "VM_1": "warning", "CLAIM_NAME": "warning", "NAME": "warning"}
+    assert {each.current: each.severity for each in found} == levels
+
+
+def test_capitals_and_underscores_elsewhere_are_no_placeholders() -> None:
+    for value, path in (
+        ("NAME", ("spec", "template", "metadata", "labels", "app")),
+        ("ROOT_DISK", ("spec", "template", "spec", "volumes", 0, "name")),
+        ("WEB_TIER", ("metadata", "labels", "name")),
+        ("EU_WEST", ("spec", "template", "spec", "nodeSelector", "namespace")),
+        ("WEB", ("metadata", "name")),
+        ("web__1", ("metadata", "name")),
+        ("__init__", ("metadata", "labels", "app")),
+    ):
+        assert placeholders(value, path) == (), value
 
 
 def test_a_placeholder_is_told_in_place_of_the_errors_that_its_value_is() -> None:

@@ -1,11 +1,14 @@
 """A value of a KubeVirt object is a placeholder.
 
-What it finds: `${NAME}`, `$(NAME)` and `{{ name }}` in a value, and `<name>` or `$NAME` as the whole of one, each once a file.
-Texts of several lines, cloud-init data, annotations and commands are passed over: there such marks have other meanings.
+What it finds: `${NAME}`, `$(NAME)`, `{{ name }}` and `__NAME__` in a value, and `<name>` or `$NAME` as the whole of one, each
+once a file. `NAME`, and words in capitals with an underscore, such as `CLAIM_NAME`, are placeholders where the name of an
+object or of a namespace belongs, because no such name may have capitals. The names of claims, Secrets and ConfigMaps are
+searched for them, too. Texts of several lines, cloud-init data, annotations and commands are passed over: there such marks have
+other meanings.
 
 Why it matters: the file is a template. What else would be wrong with such a value is not reported, because it isn't known
-before the placeholder is replaced. No tool replaces `<name>`, which guides write for readers to fill in. The other forms are an
-info, for a tool may replace them.
+before the placeholder is replaced. `<name>` and `CLAIM_NAME` are a warning, because guides write them for readers to fill in.
+The other forms are an info, for a tool may replace them.
 
 Fix: replace it, or check what the step that replaces it gives: `flux envsubst < vm.yaml | kubevirt-render check -`. Set the
 severity to `off` for files that are meant to be templates.
@@ -22,8 +25,9 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.placeholders import placeholders
-from krm_fn.resource import group_of
+from krm_fn.paths import get
+from krm_fn.placeholders import is_in_capitals, placeholders
+from krm_fn.resource import group_of, kind_of
 from krm_fn.rules import Hit, rule, show
 
 TYPE_CHECKING = False
@@ -35,6 +39,7 @@ if TYPE_CHECKING:
     from krm_fn.facts import BundleFacts
     from krm_fn.paths import Path
 
+CORE_KINDS = frozenset(("PersistentVolumeClaim", "Secret", "ConfigMap"))
 PASSED_OVER = frozenset(("annotations", "status", "cloudInitNoCloud", "cloudInitConfigDrive", "command", "args", "data"))
 
 
@@ -42,18 +47,28 @@ PASSED_OVER = frozenset(("annotations", "status", "cloudInitNoCloud", "cloudInit
 def unfilled_placeholder(facts: BundleFacts) -> Iterator[Hit]:
     places: dict[tuple[str, str], list[tuple[Entry, Path, str]]] = {}
     for entry in facts.bundle.entries:
-        group = group_of(entry.obj)
-        if group == "kubevirt.io" or group.endswith(".kubevirt.io"):
-            file, _ = facts.bundle.place(entry.item)
-            for path, value in _texts(entry.obj):
-                for found in placeholders(value):
-                    places.setdefault((file, found), []).append((entry, path, value))
+        file, _ = facts.bundle.place(entry.item)
+        for path, value in _values(entry.obj):
+            for found in placeholders(value, path):
+                places.setdefault((file, found), []).append((entry, path, value))
     for (_, found), ((entry, path, value), *others) in places.items():
         more = f", here and in {len(others)} more place{'s' * (len(others) > 1)} of the file" if others else ""
         mark = show(found, path).strip("'")
         message = f"{mark} is a placeholder{more}; replace it, or check what is made of the file"
-        level = "" if found.startswith("<") else "info"  # tools replace the other forms
+        level = "" if found.startswith("<") or is_in_capitals(found) else "info"  # tools replace the other forms
         yield Hit(message=message, path=path, current=value, about=entry, severity=level)
+
+
+def _values(obj: Any) -> Iterator[tuple[Path, str]]:
+    """The texts of an object that are looked at, with their paths: of claims, Secrets and ConfigMaps names in capitals."""
+    group = group_of(obj)
+    if group == "kubevirt.io" or group.endswith(".kubevirt.io"):
+        yield from _texts(obj)
+    elif not group and kind_of(obj) in CORE_KINDS:
+        for path in (("metadata", "namespace"), ("metadata", "name")):
+            value = get(obj, path)
+            if is_in_capitals(value):
+                yield path, value
 
 
 def _texts(obj: Any) -> Iterator[tuple[Path, str]]:
