@@ -94,7 +94,7 @@ def test_what_a_patch_may_add_is_not_missed(tmp_path, patch, expected):
 def test_a_name_that_a_patch_replaces_is_not_judged(tmp_path, place, expected):
     patch = {"patch": f"- op: replace\n  path: {place}\n  value: web\n", "target": {"kind": "VirtualMachine"}}
     named = kustomization(resources=["vm.yaml"], patches=[patch])
-    write(tmp_path, {"vm.yaml": VM.replace("web", "NAME"), "kustomization.yaml": named})
+    write(tmp_path, {"vm.yaml": VM.replace("web", "Web"), "kustomization.yaml": named})
     assert [rule for rule, _ in told(tmp_path)] == expected
 
 
