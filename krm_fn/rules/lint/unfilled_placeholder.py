@@ -51,8 +51,11 @@ def unfilled_placeholder(facts: BundleFacts) -> Iterator[Hit]:
         for path, value in _values(entry.obj):
             for found in placeholders(value, path):
                 places.setdefault((file, found), []).append((entry, path, value))
-    for (_, found), ((entry, path, value), *others) in places.items():
-        more = f", here and in {len(others)} more place{'s' * (len(others) > 1)} of the file" if others else ""
+    for (_, found), where in places.items():
+        first = facts.bundle.ordered({id(entry): entry for entry, _, _ in where}.values())[0]
+        entry, path, value = next(place for place in where if place[0] is first)
+        others = len(where) - 1
+        more = f", here and in {others} more place{'s' * (others > 1)} of the file" if others else ""
         mark = show(found, path).strip("'")
         message = f"{mark} is a placeholder{more}; replace it, or check what is made of the file"
         level = "" if found.startswith("<") or is_in_capitals(found) else "info"  # tools replace the other forms
