@@ -75,13 +75,21 @@ def _values(obj: Any) -> Iterator[tuple[Path, str]]:
 
 
 def _texts(obj: Any) -> Iterator[tuple[Path, str]]:
-    """The texts in an object that are values of the API, with their paths."""
-    waiting: list[tuple[Path, Any]] = [((), obj)]
-    while waiting:
-        path, value = waiting.pop()
-        if isinstance(value, str):
-            yield path, value
-        elif isinstance(value, dict):
-            waiting += [((*path, key), below) for key, below in reversed(value.items()) if key not in PASSED_OVER]
-        elif isinstance(value, list):
-            waiting += [((*path, index), below) for index, below in reversed(list(enumerate(value)))]
+    """The texts in an object that are values of the API, with their paths. It holds the paths of one place at a time."""
+    around: list[tuple[Path, Iterator[tuple[Any, Any]]]] = [((), _entries(obj))]
+    while around:
+        path, entries = around[-1]
+        key, value = next(entries, (None, None))
+        if key is None:
+            around.pop()
+        elif isinstance(value, str):
+            yield (*path, key), value
+        elif isinstance(value, dict | list) and value:
+            around.append(((*path, key), _entries(value)))
+
+
+def _entries(value: Any) -> Iterator[tuple[Any, Any]]:
+    """The keys or indices of a map or list, and what stands there."""
+    if isinstance(value, dict):
+        return ((key, below) for key, below in value.items() if key not in PASSED_OVER)
+    return iter(enumerate(value))
