@@ -156,7 +156,7 @@ HOSTILE = [
     ["-o/tmp/out.yaml"],
     ["-o=/tmp/out.yaml"],
     ["--enable-star"],
-    ["--kubeconfig=/root/.kube/config"],
+    ["--kubeconfig=/home/app/.kube/config"],
     ["--stack-trace"],
     ["--help"],
     ["-h"],
