@@ -7,7 +7,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from krm_fn.resource import Object
+    from krm_fn.base.objects import Object
 
 __version__ = "0.1.0"
 
@@ -17,6 +17,6 @@ def process(resource_list: Object) -> Object:
 
     Raises: errors.ConfigError where the functionConfig is wrong, errors.InputError where `items` is no list.
     """
-    from krm_fn.core import process as run  # `import krm_fn` alone must stay cheap
+    from krm_fn.pipeline.stages import process as run  # `import krm_fn` alone must stay cheap
 
     return run(resource_list)

@@ -1,9 +1,167 @@
-"""`python -m krm_fn` is `kubevirt-render`."""
+"""The program: without arguments the KRM function, with arguments the command.
+
+Imports nothing heavy: the function starts anew for every build. Whatever goes wrong is one line on stderr and an exit code,
+and stdout stays empty then.
+"""
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]  # `signal` itself makes enums, which costs as much as rendering
+import gc
+import io
 import sys
 
-from krm_fn.main import main
+from krm_fn import startup
+from krm_fn.base.console import (
+    COMPLETING,
+    INTERRUPTED,
+    abandon_stdout,
+    fail,
+    file_name,
+    open_streams,
+    output,
+    read_in,
+    write_out,
+)
+from krm_fn.base.errors import RenderError
 
-sys.exit(main())
+try:
+    from posix import _exit, environ
+
+    ASKS = COMPLETING.encode()
+except ImportError:
+    from os import _exit, environ  # type: ignore[assignment]
+
+    ASKS = COMPLETING  # type: ignore[assignment]
+
+# Windows has no SIGHUP.
+ENDING = (_signal.SIGTERM, *([_signal.SIGHUP] if hasattr(_signal, "SIGHUP") else []))
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from types import TracebackType
+
+
+def main() -> int:
+    """The exit code of the program as it was called: 0 clean, 1 findings or unreadable input, 2 usage or config."""
+    _end_cleanly()
+    open_streams()
+    startup.install()
+    arguments = sys.argv[1:]
+    code = guarded(lambda: run(arguments))
+    if not arguments:
+        _leave(code)
+    return code
+
+
+def run(arguments: Sequence[str]) -> int:
+    """The exit code of the function, of the plugin, of an answer to a shell, or of the command that the arguments name."""
+    if not arguments and ASKS in environ:
+        from krm_fn.cli.completion import asked
+
+        return asked()
+    if not arguments and not _on_terminal():
+        return _function()
+    if arguments and _called_as_plugin(arguments[0]):
+        return _plugin(arguments[0])
+    from krm_fn.cli import run as run_command  # click and all that only the command needs
+
+    return run_command(arguments or ["--help"])
+
+
+def guarded(call: Callable[[], int]) -> int:
+    """What `call` returns; an exception of it as an exit code, with one line on stderr and no traceback."""
+    try:
+        code = call()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        abandon_stdout()
+        return 1
+    except KeyboardInterrupt:
+        abandon_stdout()
+        return INTERRUPTED
+    except SystemExit:  # a signal ended it
+        abandon_stdout()
+        raise
+    except RenderError as error:
+        return fail(str(error), error.exit_code)
+    except Exception as error:  # noqa: BLE001  hosts show stderr to their users; a traceback helps none of them
+        return fail(_explained(error))
+    return code
+
+
+def _explained(error: Exception) -> str:
+    """One line about an exception that is not ours. The text of an unforeseen one is left out: it may hold the user's data."""
+    if isinstance(error, MemoryError):
+        return "the input needs more memory than there is"
+    if isinstance(error, RecursionError):
+        return "the input is nested too deeply"
+    if isinstance(error, OSError):
+        abandon_stdout()
+        file = error.filename if isinstance(error.filename, str) else ""
+        return f"{file_name(file) or 'input or output'}: {error.strerror or 'failed'}"
+    return f"internal error: {type(error).__name__} at {_origin(error.__traceback__)}; please report it"
+
+
+def _leave(code: int) -> None:
+    """End the process now: taking modules and values apart one by one costs a tenth of the time, and serves nobody."""
+    sys.stderr.flush()
+    _exit(code)
+
+
+def _function() -> int:
+    gc.disable()  # plain trees hold no cycles; looking for them costs a tenth of the time
+    startup.load()
+    from krm_fn.hosts.function import run as run_function
+
+    return run_function(read_in(), output(), sys.stderr)
+
+
+def _called_as_plugin(file: str) -> bool:
+    """True where kustomize calls the program in its older way, with a config's file as first argument."""
+    import os  # costs more than it does here, where a container's entry point has not loaded it
+
+    called = any(name.startswith("KUSTOMIZE_PLUGIN_CONFIG_") for name in os.environ)
+    return called and os.path.isfile(file)  # noqa: PTH113  pathlib is too heavy here
+
+
+def _plugin(file: str) -> int:
+    from krm_fn.hosts.kustomize_plugin import run as run_plugin
+
+    out = io.BytesIO()
+    code = run_plugin(file, read_in(), out, sys.stderr)
+    write_out(out.getvalue())
+    return code
+
+
+def _on_terminal() -> bool:
+    return sys.stdin.isatty()
+
+
+def _end_cleanly() -> None:
+    """Let the signals that ask the program to end run what cleans up, such as the removal of files that are half written.
+
+    A container's first process would not even end otherwise. A SIGHUP that `nohup` has the program ignore stays ignored.
+    """
+    for number in ENDING:
+        if number == _signal.SIGTERM or _signal.getsignal(number) != _signal.SIG_IGN:
+            _signal.signal(number, _terminate)
+
+
+def _terminate(number: int, _: object) -> None:
+    for each in ENDING:
+        _signal.signal(each, _signal.SIG_IGN)  # a second one would stop the cleaning up
+    raise SystemExit(128 + number)
+
+
+def _origin(trace: TracebackType | None) -> str:
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return "an unknown place"
+    return f"{trace.tb_frame.f_code.co_filename.rpartition('/')[2]}:{trace.tb_lineno}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,4 +1,4 @@
-"""Compare `krm_fn/served.py` with the API versions that KubeVirt's releases serve; that table is written by hand.
+"""Compare `krm_fn/kubevirt/api_versions.py` with the API versions that KubeVirt's releases serve; that table is written by hand.
 
     python scripts/check_served.py --source CLONE [--release 1.6.6]
 
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from kubevirt_api import kinds
 from upstream import order, package_releases, run_script, text_of
 
-from krm_fn.releases import Release
-from krm_fn.served import KINDS
+from krm_fn.kubevirt.api_versions import KINDS
+from krm_fn.kubevirt.releases import Release
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,13 +30,13 @@ def differences(source: Source, version: Version) -> Iterator[str]:
         theirs = known[kind]["versions"] if kind in known else set()
         if ours != theirs:
             upstream, here = (", ".join(sorted(versions)) or "nothing" for versions in (theirs, ours))
-            yield f"{kind}: KubeVirt {text_of(version)} serves {upstream}, krm_fn/served.py says {here}"
+            yield f"{kind}: KubeVirt {text_of(version)} serves {upstream}, krm_fn/kubevirt/api_versions.py says {here}"
 
 
 def main() -> None:
     given = order("Compare the table of served API versions.", package_releases(), only_known=True)
     found = [line for version in given.versions for line in differences(given.source, version)]
-    print("\n".join(found) if found else "krm_fn/served.py: as KubeVirt serves")
+    print("\n".join(found) if found else "krm_fn/kubevirt/api_versions.py: as KubeVirt serves")
     if found:
         raise SystemExit(1)
 

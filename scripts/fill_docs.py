@@ -33,7 +33,7 @@ def output(command: str) -> str:
     program, *arguments = shlex.split(command)
     if program != "kubevirt-render":
         raise ValueError(f"only kubevirt-render is run, not {program}")
-    start = "import sys; from krm_fn.main import main; sys.argv[0] = 'kubevirt-render'; sys.exit(main())"
+    start = "import sys; from krm_fn.__main__ import main; sys.argv[0] = 'kubevirt-render'; sys.exit(main())"
     ran = subprocess.run(
         [sys.executable, "-c", start, *arguments], cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, check=False
     )

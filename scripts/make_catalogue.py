@@ -1,8 +1,8 @@
-"""Make `krm_fn/catalogue/builtin.txt` and `krm_fn/builtin.py` from the instancetypes and preferences that KubeVirt deploys.
+"""Make `krm_fn/kubevirt/catalogue/builtin.txt` and `krm_fn/kubevirt/catalogue_names.py` from the instancetypes and preferences that KubeVirt deploys.
 
     python scripts/make_catalogue.py --source CLONE [--release 1.6.6] [--check]
 
-`upstream.py` tells what the arguments mean, and `krm_fn/catalogue/__init__.py` the form that is written.
+`upstream.py` tells what the arguments mean, and `krm_fn/kubevirt/catalogue/__init__.py` the form that is written.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import yaml
 from upstream import ROOT, order, put, run_script, text_of
 
-from krm_fn import catalogue
-from krm_fn.releases import Release
+from krm_fn.kubevirt import catalogue
+from krm_fn.kubevirt.releases import Release
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -152,7 +152,7 @@ def leaves(value: Any, path: str) -> Iterator[str]:
 
 
 def scalar(value: Any) -> str:
-    """A value as `krm_fn.catalogue` reads it. Raises: ValueError for what the form can't hold."""
+    """A value as `krm_fn.kubevirt.catalogue` reads it. Raises: ValueError for what the form can't hold."""
     match value:
         case bool():
             return str(value).lower()

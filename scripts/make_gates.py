@@ -1,8 +1,8 @@
-"""Make the table of feature gates in `krm_fn/admission/gates.py` from what KubeVirt's releases register.
+"""Make the table of feature gates in `krm_fn/kubevirt/admission/gates.py` from what KubeVirt's releases register.
 
     python scripts/make_gates.py --source CLONE [--release 1.6.6] [--check]
 
-`upstream.py` tells what the arguments mean. A release has to be in `krm_fn/releases.py` first.
+`upstream.py` tells what the arguments mean. A release has to be in `krm_fn/kubevirt/releases.py` first.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 from upstream import ROOT, order, package_releases, put, run_script, text_of
 
-from krm_fn.admission.gates import ALPHA, BETA, DEPRECATED, DISCONTINUED, GA, GATES
+from krm_fn.kubevirt.admission.gates import ALPHA, BETA, DEPRECATED, DISCONTINUED, GA, GATES
 
 if TYPE_CHECKING:
     from upstream import Source, Version
 
     States = dict[str, str]
 
-FILE = ROOT / "krm_fn" / "admission" / "gates.py"
+FILE = ROOT / "krm_fn" / "kubevirt" / "admission" / "gates.py"
 START, END = "GATES: dict[str, tuple[tuple[str, Version], ...]] = {\n", "\n}\n"
 
 CONFIG = "pkg/virt-config"

@@ -13,8 +13,8 @@ import yaml
 
 from krm_fn import __version__
 from krm_fn.cli.about import metadata
-from krm_fn.config_keys import API_VERSION, KEYS, KIND
-from krm_fn.config_schema import schema
+from krm_fn.config.keys import API_VERSION, KEYS, KIND
+from krm_fn.config.schema import schema
 
 FOLDER = Path(__file__).resolve().parents[1] / "image"
 CATALOGUE_KEYS = ("image", "description", "tags", "sourceURL", "examplePackageURLs", "license", "hidden")

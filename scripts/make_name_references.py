@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from krm_fn.resolve import MATCHERS
-from krm_fn.rules.mentions import EACH, OWNERS
-from krm_fn.rules.stock import GROUPS
+from krm_fn.kubevirt.resolve import MATCHERS
+from krm_fn.rules.shared.available_objects import GROUPS
+from krm_fn.rules.shared.object_references import EACH, OWNERS
 
 FILE = Path(__file__).resolve().parents[1] / "kustomization-examples/overlays-with-prefix/name-references.yaml"
 HEAD = """\

@@ -1,4 +1,4 @@
-"""Write into krm_fn/compiled.py which modules rendering loads, and in which order.
+"""Write into krm_fn/startup.py which modules rendering loads, and in which order.
 
 python scripts/make_road.py
 """
@@ -11,7 +11,7 @@ import textwrap
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-TARGET = ROOT / "krm_fn" / "compiled.py"
+TARGET = ROOT / "krm_fn" / "startup.py"
 START, END = 'ROAD = """\n', '\n""".split()'
 
 # Says which modules of the package are loaded with the function and its usual mode, each when its code has run.
@@ -19,13 +19,13 @@ PROGRAM = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from importlib.machinery import SourceFileLoader
-from krm_fn import main
+import krm_fn.__main__
 run = SourceFileLoader.exec_module
 def noted(self, module):
     run(self, module)
     print(module.__name__.removeprefix("krm_fn."))
 SourceFileLoader.exec_module = noted
-import krm_fn.function, krm_fn.modes.expand
+import krm_fn.hosts.function, krm_fn.pipeline.modes.expand
 """
 
 

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from krm_fn.cli.rules import documentation
-from krm_fn.config_checks import all_rules
+from krm_fn.rules.registry import all_rules
 
 if TYPE_CHECKING:
-    from krm_fn.releases import Version
-    from krm_fn.rules import Rule
+    from krm_fn.kubevirt.releases import Version
+    from krm_fn.rules.registry import Rule
 
 PARTS = ("What it finds", "Why it matters", "Fix", "Example")
 MADE = "<!-- Made by scripts/make_rule_docs.py from the rule's docstring; change it there. -->\n"

@@ -1,9 +1,9 @@
-"""Make `krm_fn/schema/api.txt` from the API of KubeVirt's releases.
+"""Make `krm_fn/kubevirt/schema/api.txt` from the API of KubeVirt's releases.
 
     python scripts/make_schema.py --source CLONE [--release 1.6.6] [--check]
 
 `upstream.py` tells what the arguments mean, `kubevirt_api.py` what is read, `schema_lines.py` words it, `api_table.py` puts the
-releases together. A release has to be in `krm_fn/releases.py` first.
+releases together. A release has to be in `krm_fn/kubevirt/releases.py` first.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kubevirt_api import Api
     from upstream import Version
 
-FILE = ROOT / "krm_fn" / "schema" / "api.txt"
+FILE = ROOT / "krm_fn" / "kubevirt" / "schema" / "api.txt"
 
 
 def make(text: str, fresh: dict[Version, Api]) -> str:

@@ -1,7 +1,7 @@
-"""The fields of one release's API in the words of `krm_fn/schema/api.txt`; `krm_fn/schema/table.py` says what they mean.
+"""The fields of one release's API in the words of `krm_fn/kubevirt/schema/api.txt`; `krm_fn/kubevirt/schema/table.py` says what they mean.
 
 `lines(types)` takes what `kubevirt_api.read` gives, and returns {type: {field: words}}: the types that the kinds of
-`krm_fn/schema/kinds.py` lead to, by their short names. A required field has a `!` behind its name.
+`krm_fn/kubevirt/schema/kinds.py` lead to, by their short names. A required field has a `!` behind its name.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from krm_fn.schema.kinds import KINDS
-from krm_fn.schema.scalars import FORMATS, INTEGERS, QUANTITY_FORM
+from krm_fn.kubevirt.schema.kinds import KINDS
+from krm_fn.kubevirt.schema.scalars import FORMATS, INTEGERS, QUANTITY_FORM
 
 if TYPE_CHECKING:
     from kubevirt_api import Schema, Types

@@ -18,7 +18,7 @@ import tarfile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from krm_fn.releases import NEWEST_PATCH
+from krm_fn.kubevirt.releases import NEWEST_PATCH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -103,7 +103,7 @@ def order(description: str, known: Sequence[Version], *, only_known: bool = Fals
     versions = [version for last in given.release or newest.values() for version in source.patches(last)]
     missing = [version for version in versions if version not in known] if only_known else []
     if missing:
-        raise SystemExit(f"KubeVirt {text_of(missing[-1])} is not in krm_fn/releases.py; enter it there first")
+        raise SystemExit(f"KubeVirt {text_of(missing[-1])} is not in krm_fn/kubevirt/releases.py; enter it there first")
     return Order(source, versions, given.check)
 
 

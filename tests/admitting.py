@@ -1,15 +1,15 @@
-"""A plain VM and what admission says of changes to it, for the tests of `krm_fn.admission`."""
+"""A plain VM and what admission says of changes to it, for the tests of `krm_fn.kubevirt.admission`."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from krm_fn import admission, releases
-from krm_fn.admission.judged import judge
-from krm_fn.bundle import Bundle
-from krm_fn.cluster import Cluster
-from krm_fn.facts import Resolution
-from krm_fn.paths import copy, dotted, put
+from krm_fn.base.bundle import Bundle
+from krm_fn.base.paths import copy, dotted, put
+from krm_fn.kubevirt import admission, releases
+from krm_fn.kubevirt.admission.judged import judge
+from krm_fn.kubevirt.configuration import Cluster
+from krm_fn.kubevirt.facts import Resolution
 
 NEWEST = releases.parse("1.9")
 

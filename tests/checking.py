@@ -5,8 +5,8 @@ import io
 import os
 import sys
 
-from krm_fn.main import guarded
-from krm_fn.main import run as run_program
+from krm_fn.__main__ import guarded
+from krm_fn.__main__ import run as run_program
 
 SIZE = """\
 apiVersion: instancetype.kubevirt.io/v1beta1

@@ -31,7 +31,7 @@ LATEST = "localhost/kubevirt-render:latest"  # the examples' name for it
 
 FUNCTION = f"""\
 #!/bin/sh
-exec "{sys.executable}" -c 'import sys; from krm_fn.main import main; sys.exit(main())' "$@"
+exec "{sys.executable}" -c 'import sys; from krm_fn.__main__ import main; sys.exit(main())' "$@"
 """
 
 

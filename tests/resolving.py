@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from krm_fn import releases
-from krm_fn.bundle import Bundle, effective_namespace
-from krm_fn.resolve import Resolver
+from krm_fn.base.bundle import Bundle, effective_namespace
+from krm_fn.kubevirt import releases
+from krm_fn.kubevirt.resolve import Resolver
 
 GROUP = "instancetype.kubevirt.io"
 SMALL = {"cpu": {"guest": 1}, "memory": {"guest": "1Gi"}}

@@ -4,13 +4,15 @@ import inspect
 import tempfile
 from pathlib import Path
 
-from krm_fn import config, core, rules, yamlio
+from krm_fn import config, yamlio
+from krm_fn.base.paths import dotted
 from krm_fn.cli import baseline, fingerprints, salvage
 from krm_fn.cli.rules import parts
-from krm_fn.config_checks import all_rules
-from krm_fn.files import Paths
+from krm_fn.rules.registry import all_rules
 from krm_fn.migrate import migrate
-from krm_fn.paths import dotted
+from krm_fn.pipeline import stages
+from krm_fn.rules import registry
+from krm_fn.sources.files import Paths
 
 FOLDERS = Path(__file__).resolve().parents[1] / "fixtures" / "rules"
 TODAY = "2026-01-01"
@@ -62,7 +64,7 @@ def judged(rule, text):
     items, known = documents(readable.decode())
     spec = {"apiVersion": "kubevirt-render.dev/v1alpha1", "kind": "RenderVirtualMachines", "spec": spec_of(rule)}
     settings = config.read(spec)
-    outcome = core.render(items, settings, judging=core.Judging(following=True))
+    outcome = stages.render(items, settings, judging=stages.Judging(following=True))
     release = outcome.release
     found = (
         *salvage.findings(lost, settings.severity, release),
@@ -75,7 +77,7 @@ def judged(rule, text):
         return found
     before = baseline.Baseline(file="baseline.yaml", entries=baseline.entries(known))
     split = baseline.split(fingerprints.printed(found), before, today=TODAY, release=release)
-    return [*split.new, *rules.judge_bundle(split.facts, settings.severity, "baseline")]
+    return [*split.new, *registry.judge_bundle(split.facts, settings.severity, "baseline")]
 
 
 def told(findings):

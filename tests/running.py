@@ -25,7 +25,7 @@ HOW_TO_GET = {
     PODMAN: "run .ci/hosts as root on Debian",
 }
 # The command of this very code, to be started with `own_environment`.
-PROGRAM = [sys.executable, "-m", "krm_fn.main"]
+PROGRAM = [sys.executable, "-m", "krm_fn"]
 
 
 def own_environment(**more: str) -> dict[str, str]:

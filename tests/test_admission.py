@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from admitting import causes_of, changed, errors_of, gates
 
-from krm_fn import admission, releases
-from krm_fn.admission import amounts
-from krm_fn.admission.requests import with_requests
-from krm_fn.cluster import Cluster
+from krm_fn.kubevirt import admission, releases
+from krm_fn.kubevirt.admission import amounts
+from krm_fn.kubevirt.admission.requests import with_requests
+from krm_fn.kubevirt.configuration import Cluster
 
 Changes = dict[str, Any]
 

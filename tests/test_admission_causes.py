@@ -8,13 +8,15 @@ import pytest
 from functions import resource_list
 from measured import files
 
-from krm_fn import config, rules, webhooks
-from krm_fn.bundle import Bundle
-from krm_fn.config_checks import all_rules
-from krm_fn.gather import gather
-from krm_fn.paths import dotted
-from krm_fn.resource import ref_of
-from krm_fn.schema import examine
+from krm_fn import config
+from krm_fn.base.bundle import Bundle
+from krm_fn.base.objects import ref_of
+from krm_fn.base.paths import dotted
+from krm_fn.rules.registry import all_rules
+from krm_fn.kubevirt.schema import examine
+from krm_fn.pipeline import refusals
+from krm_fn.pipeline.analysis import gather
+from krm_fn.rules import registry
 
 PLACE = re.compile(r"(pkg|staging|vendor)/[\w./-]+(:[\w.]+)?")
 
@@ -33,14 +35,14 @@ def places(case):
     settings = config.read(resource_list(**spec)["functionConfig"])
     facts = gather(Bundle([item for item in case["items"] if item["kind"] != "KubeVirt"]), settings)
     found = {}
-    for refused in webhooks.examine(facts):
+    for refused in refusals.examine(facts):
         for cause in refused.causes:
             add(found, refused.entry, cause.upstream_path or dotted(cause.path), cause.upstream)
     for flawed in examine(facts.bundle, facts.release, whole=True):
-        for finding in rules.judge("schema", flawed, {}):
+        for finding in registry.judge("schema", flawed, {}):
             add(found, flawed.entry, finding.upstream_path or dotted(finding.path), all_rules()[finding.rule].upstream)
     for vm in facts.vms:
-        for finding in rules.judge("vm", vm, {}):
+        for finding in registry.judge("vm", vm, {}):
             add(found, vm.entry, finding.upstream_path or dotted(finding.path), all_rules()[finding.rule].upstream)
     return found
 

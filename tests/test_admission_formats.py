@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from krm_fn.admission import formats
+from krm_fn.kubevirt.admission import formats
 
 SOUND = {
     formats.is_label: ["a", "a-1", "1", "a" * 63],

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from krm_fn import releases
-from krm_fn.admission.gates import enabled, state
-from krm_fn.cluster import Cluster
+from krm_fn.kubevirt import releases
+from krm_fn.kubevirt.admission.gates import enabled, state
+from krm_fn.kubevirt.configuration import Cluster
 
 
 def _open(name: str, release: str, **developer: list[str]) -> bool:

@@ -10,16 +10,17 @@ from admitting import causes_of, changed, gates
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from krm_fn import admission, releases, rules
-from krm_fn.admission import parts
-from krm_fn.admission.checks import Check
-from krm_fn.admission.judged import judge
-from krm_fn.bundle import Bundle
-from krm_fn.cluster import Cluster
-from krm_fn.expand import expand
-from krm_fn.facts import Found, Resolution
-from krm_fn.paths import copy, dotted, put
-from krm_fn.resource import Ref
+from krm_fn.base.bundle import Bundle
+from krm_fn.base.objects import Ref
+from krm_fn.base.paths import copy, dotted, put
+from krm_fn.kubevirt import admission, releases
+from krm_fn.kubevirt.admission import parts
+from krm_fn.kubevirt.admission.checks import Check
+from krm_fn.kubevirt.admission.judged import judge
+from krm_fn.kubevirt.configuration import Cluster
+from krm_fn.kubevirt.expand import expand
+from krm_fn.kubevirt.facts import Found, Resolution
+from krm_fn.rules import registry
 
 CHECKS = [check for group in admission.GROUPS for check in group.checks]
 EXAMINATIONS = (*admission.EXAMINATIONS, *admission.VM_EXAMINATIONS)
@@ -109,7 +110,7 @@ def test_no_shape_of_any_field_throws_a_check(place: Any, value: Any, release: A
 
 def test_every_part_of_an_object_has_a_rule_and_every_rule_a_part() -> None:
     named = {part for part, _ in (*parts.IN_INSTANCE, *parts.IN_VM)}
-    assert {f"refused-{part}" for part in (*named, "label", "object")} == {rule.id for rule in rules.load("admission")}
+    assert {f"refused-{part}" for part in (*named, "label", "object")} == {rule.id for rule in registry.load("admission")}
 
 
 def test_secrets_stand_in_no_cause() -> None:

@@ -10,11 +10,12 @@ from functions import instancetype, resource_list, run, vm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from krm_fn import process, releases
-from krm_fn.admission.objects import KINDS, admit_object
-from krm_fn.cluster import Cluster
-from krm_fn.instance.defaults import set_webhook_defaults
-from krm_fn.paths import copy, dotted, get, put
+from krm_fn import process
+from krm_fn.base.paths import copy, dotted, get, put
+from krm_fn.kubevirt import releases
+from krm_fn.kubevirt.admission.objects import KINDS, admit_object
+from krm_fn.kubevirt.configuration import Cluster
+from krm_fn.kubevirt.instance.defaults import set_webhook_defaults
 
 VMI_SPEC = PLAIN["spec"]["template"]["spec"]
 GROUPS = {kind: group for group, kind in KINDS}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from admitting import causes_of, errors_of, gates
 
-from krm_fn import releases
+from krm_fn.kubevirt import releases
 
 NIC = "domain.devices.interfaces[0]"
 ADDED = {"name": "a", "volumeSource": {"dataVolume": {"name": "a"}}}

@@ -11,7 +11,7 @@ import pytest
 from api_table import decode, encode, strange_names
 from upstream import package_releases, version_of
 
-from krm_fn.schema import FILE
+from krm_fn.kubevirt.schema import FILE
 
 if TYPE_CHECKING:
     from api_table import Lines

@@ -16,7 +16,7 @@ import pytest
 from checking import run
 from running import ROOT
 
-from krm_fn.argocd import helm
+from krm_fn.hosts.argocd import helm
 
 OBJECT = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: built\n"
 RECORDER = f'#!/bin/sh\nfor word; do printf "%s\\n" "$word" >>"$RECORD"; done\ncat <<E\n{OBJECT}E\n'

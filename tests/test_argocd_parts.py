@@ -7,13 +7,13 @@ import json
 import pytest
 from functions import instancetype, vm
 
-from krm_fn import core
-from krm_fn.argocd import build, drift, manifests, parameters
+from krm_fn.base.errors import ConfigError, InputError
 from krm_fn.cli.argocd import printed
-from krm_fn.config import Config
-from krm_fn.errors import ConfigError, InputError
-from krm_fn.releases import parse
-from krm_fn.sources import of_bytes
+from krm_fn.hosts.argocd import build, drift, manifests, parameters
+from krm_fn.kubevirt.releases import parse
+from krm_fn.kubevirt.settings import Config
+from krm_fn.pipeline import stages
+from krm_fn.sources.reading import of_bytes
 from krm_fn.yamlio import read_stream
 
 LOCAL = "config.kubernetes.io/local-config"
@@ -301,7 +301,7 @@ def test_a_revision_is_generated_before_its_vm_though_what_only_tools_read_stays
         vm(instancetype="small"),
     ]
     found = of_bytes("".join(f"---\n{json.dumps(item)}\n" for item in items).encode())
-    outcome = core.render(found.items, Config(mode="snapshot", catalogue="none"))
+    outcome = stages.render(found.items, Config(mode="snapshot", catalogue="none"))
     written = read_stream(printed(found, outcome, notes=False)).items
     assert [item["kind"] for item in written] == [
         "VirtualMachine",

@@ -1,7 +1,7 @@
 """The bundle's index."""
 
-from krm_fn.bundle import Bundle
-from krm_fn.resource import Ref, is_resource, previous_names, ref_of
+from krm_fn.base.bundle import Bundle
+from krm_fn.base.objects import Ref, is_resource, previous_names, ref_of
 
 
 def instancetype(name, namespace=None, kind="VirtualMachineInstancetype", **metadata):

@@ -12,10 +12,10 @@ import make_catalogue
 import measured
 import pytest
 
-from krm_fn import catalogue
-from krm_fn.builtin import NAMES
-from krm_fn.catalogue import INSTANCETYPE, PREFERENCE
-from krm_fn.releases import NEWEST, Release
+from krm_fn.kubevirt import catalogue
+from krm_fn.kubevirt.catalogue import INSTANCETYPE, PREFERENCE
+from krm_fn.kubevirt.catalogue_names import NAMES
+from krm_fn.kubevirt.releases import NEWEST, Release
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -339,7 +339,7 @@ def test_the_generator_refuses_keys_the_form_cannot_hold(key):
 
 def test_a_lookup_loads_no_heavy_module():
     code = (
-        "import sys; from krm_fn import catalogue, releases\n"
+        "import sys; from krm_fn.kubevirt import catalogue, releases\n"
         "assert catalogue.of(releases.NEWEST).find('VirtualMachineClusterPreference', 'fedora')\n"
         "print(*{'json', 're', 'typing', 'dataclasses', 'enum', 'pathlib', 'functools', 'yaml'} & set(sys.modules))"
     )
@@ -349,5 +349,5 @@ def test_a_lookup_loads_no_heavy_module():
 
 
 def test_the_file_is_read_with_the_first_lookup_only():
-    code = "from krm_fn import catalogue; print(catalogue._read)"
+    code = "from krm_fn.kubevirt import catalogue; print(catalogue._read)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout == "[]\n"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from krm_fn.bundle import Bundle, Entry
-from krm_fn.catalogue import INSTANCETYPE, PREFERENCE
-from krm_fn.config import Config
-from krm_fn.facts import Found, Resolution, VmFacts
-from krm_fn.gather import gather
-from krm_fn.releases import Release
-from krm_fn.resource import Ref
-from krm_fn.rules import judge_bundle
+from krm_fn.base.bundle import Bundle, Entry
+from krm_fn.base.objects import Ref
+from krm_fn.kubevirt.catalogue import INSTANCETYPE, PREFERENCE
+from krm_fn.kubevirt.facts import Found, Resolution, VmFacts
+from krm_fn.kubevirt.releases import Release
+from krm_fn.kubevirt.settings import Config
+from krm_fn.pipeline.analysis import gather
+from krm_fn.rules.registry import judge_bundle
 
 API = "instancetype.kubevirt.io/v1beta1"
 U1_MEDIUM = {"cpu": {"guest": 1}, "memory": {"guest": "4Gi"}}

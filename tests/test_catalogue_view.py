@@ -8,13 +8,13 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from krm_fn import catalogue
-from krm_fn.catalogue import INSTANCETYPE, PREFERENCE, view
+from krm_fn.__main__ import guarded
+from krm_fn.base.errors import ConfigError
 from krm_fn.cli import run as run_command
 from krm_fn.cli.catalogue import catalogue as command
-from krm_fn.errors import ConfigError
-from krm_fn.main import guarded
-from krm_fn.releases import NEWEST, Release
+from krm_fn.kubevirt import catalogue
+from krm_fn.kubevirt.catalogue import INSTANCETYPE, PREFERENCE, view
+from krm_fn.kubevirt.releases import NEWEST, Release
 
 API = "instancetype.kubevirt.io/v1beta1"
 U1_MEDIUM = {"cpu": {"guest": 1}, "memory": {"guest": "4Gi"}}

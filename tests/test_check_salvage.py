@@ -4,7 +4,7 @@ import pytest
 from checking import CONFLICT, SIZE, check, write
 
 from krm_fn.cli.salvage import Doubts, salvage
-from krm_fn.findings import Finding
+from krm_fn.findings.finding import Finding
 
 TWICE = "kind: ConfigMap\nkind: Secret\n"
 TAB = "kind: ConfigMap\nmetadata:\n\tname: web\n"

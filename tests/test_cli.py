@@ -62,7 +62,7 @@ CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata:
 
 def run(*arguments, cwd, stdin="", **more):
     return subprocess.run(
-        [sys.executable, "-m", "krm_fn.main", *arguments],
+        [sys.executable, "-m", "krm_fn", *arguments],
         input=stdin,
         capture_output=True,
         text=True,
@@ -312,7 +312,7 @@ def test_in_place_changes_a_file_that_is_a_resource_list(tmp_path):
 
 def test_in_place_leaves_everything_where_the_disk_is_full(folder):
     (folder / "a.yaml").write_text(VM.replace("name: web", "name: api"))
-    command = [sys.executable, "-m", "krm_fn.main", "render", "--in-place", "."]
+    command = [sys.executable, "-m", "krm_fn", "render", "--in-place", "."]
     done = subprocess.run(
         ["sh", "-c", 'ulimit -f 0; exec "$@"', "sh", *command],
         capture_output=True,

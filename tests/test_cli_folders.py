@@ -12,8 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mangling import mangled
 
-from krm_fn import main, sharing, sources
+from krm_fn import __main__ as main
+from krm_fn.base import workers
 from krm_fn.cli import outputs, run
+from krm_fn.sources import reading
 
 # From Python 3.12 on, `fork` warns where pytest-xdist has threads; the program has none.
 pytestmark = pytest.mark.filterwarnings("ignore:This process .*multi-threaded:DeprecationWarning")
@@ -117,11 +119,11 @@ def tree(folder: Path) -> dict[str, bytes]:
 def outcome(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> Iterator[object]:
     """What a command led to in a folder of these files when so many processes shared the work."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sources, "LEAST_SHARED", 0)
+    monkeypatch.setattr(reading, "LEAST_SHARED", 0)
     monkeypatch.setattr(outputs, "LEAST_SHARED", 0)
 
     def call(arguments: list[str], files: dict[str, str], count: int) -> tuple[int, bytes, bytes, dict[str, bytes]]:
-        monkeypatch.setattr(sharing, "processes", lambda: count)
+        monkeypatch.setattr(workers, "processes", lambda: count)
         folder = tmp_path / "folder"
         shutil.rmtree(folder, ignore_errors=True)
         laid_out(folder, files)

@@ -33,8 +33,12 @@ spec: {runStrategy: Always, instancetype: {name: %s}, template: {spec: {domain: 
 # The command as it is, but that a second passes as fast as it can, and that everything takes some of them.
 AT_ONCE = """\
 import os, sys, time
-from krm_fn import core, main, migrate, sharing, sources, yamlio
+from krm_fn import migrate, yamlio
+from krm_fn.__main__ import main
+from krm_fn.base import workers
 from krm_fn.cli import inplace, outputs, progress
+from krm_fn.pipeline import stages
+from krm_fn.sources import reading
 progress.FIRST = progress.NEXT = 0.005
 def slow(module, name, seconds):
     real = getattr(module, name)
@@ -42,16 +46,16 @@ def slow(module, name, seconds):
         time.sleep(seconds)
         return real(*given, **named)
     setattr(module, name, slowed)
-slow(sources, "_parsed", 0.01)
+slow(reading, "_parsed", 0.01)
 slow(outputs, "_chunks", 0.01)
 slow(inplace, "_text", 0.01)
-slow(core, "render", 0.05)
+slow(stages, "render", 0.05)
 slow(migrate, "migrate", 0.05)
 {more}
-sys.exit(main.main())
+sys.exit(main())
 """
-IN_AN_HOUR = "from krm_fn import main\nfrom krm_fn.cli import progress\nprogress.FIRST = 3600\nmain.main()"
-SHARED = "sharing.processes = lambda: 2\nsources.LEAST_SHARED = outputs.LEAST_SHARED = 0\n"
+IN_AN_HOUR = "from krm_fn.__main__ import main\nfrom krm_fn.cli import progress\nprogress.FIRST = 3600\nmain()"
+SHARED = "workers.processes = lambda: 2\nreading.LEAST_SHARED = outputs.LEAST_SHARED = 0\n"
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import krm_fn
-from krm_fn.hyperconverged import configuration_of, kubevirt_annotations
-from krm_fn.releases import parse
+from krm_fn.kubevirt.hyperconverged import configuration_of, kubevirt_annotations
+from krm_fn.kubevirt.releases import parse
 
 PREFERENCE = {
     "apiVersion": "instancetype.kubevirt.io/v1beta1",

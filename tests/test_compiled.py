@@ -16,12 +16,12 @@ BUNDLE = runpy.run_path(str(ROOT / "bench" / "generate.py"))["bundle"](20)
 PROGRAM = """\
 import sys
 sys.path.insert(0, sys.argv.pop())
-from krm_fn import compiled
-from krm_fn.main import run
-compiled.install()
+from krm_fn import startup
+from krm_fn.__main__ import run
+startup.install()
 run([])
 ready = [name for name, module in sys.modules.items() if type(module.__loader__).__name__ == "Ready"]
-sys.stderr.write(" ".join(ready) + "\\n" + sys.modules["krm_fn.releases"].__doc__)
+sys.stderr.write(" ".join(ready) + "\\n" + sys.modules["krm_fn.kubevirt.releases"].__doc__)
 """
 
 
@@ -48,17 +48,22 @@ def ran(folder, *options, **variables):
 
 def test_what_a_run_needs_comes_from_compiled_files(package):
     _, loaded, _ = ran(package)
-    assert {"krm_fn.stream", "krm_fn.fields", "krm_fn.fields.verbs", "krm_fn.yamlio.plain.alike"} <= loaded
+    assert {
+        "krm_fn.fast_path.stream",
+        "krm_fn.kubevirt.fields",
+        "krm_fn.kubevirt.fields.verbs",
+        "krm_fn.fast_path.alike",
+    } <= loaded
 
 
 def test_what_was_changed_since_is_read_anew(package):
     before, _, doc = ran(package)
-    source = package / "krm_fn" / "releases.py"
+    source = package / "krm_fn" / "kubevirt" / "releases.py"
     source.write_text(source.read_text().replace('"""', '"""Changed. ', 1))
     after, loaded, changed = ran(package)
     assert (before, f"Changed. {doc}") == (after, changed)
-    assert "krm_fn.releases" not in loaded
-    assert "krm_fn.stream" in loaded
+    assert "krm_fn.kubevirt.releases" not in loaded
+    assert "krm_fn.fast_path.stream" in loaded
 
 
 @pytest.mark.parametrize("head", [b"", b"\0\0\0\0", b"%s\3\0\0\0" % MAGIC_NUMBER], ids=["empty", "other magic", "by hash"])
@@ -68,7 +73,7 @@ def test_files_of_another_form_are_left_to_python(package, head):
         file.write_bytes(head and head + file.read_bytes()[len(head) :])
     found, loaded, _ = ran(package)
     assert found == wanted
-    assert "krm_fn.releases" not in loaded
+    assert "krm_fn.kubevirt.releases" not in loaded
 
 
 def test_files_that_are_not_to_be_checked_are_not(package):
@@ -76,7 +81,7 @@ def test_files_that_are_not_to_be_checked_are_not(package):
     subprocess.run(again, check=True, env=environment())
     for source in (package / "krm_fn").rglob("*.py"):
         os.utime(source, (1, 1))
-    assert "krm_fn.releases" in ran(package)[1]
+    assert "krm_fn.kubevirt.releases" in ran(package)[1]
 
 
 def test_without_compiled_files_all_is_left_to_python(package):
@@ -92,7 +97,7 @@ def test_where_compiled_files_have_other_names_all_is_left_to_python(package, op
 
 
 def test_an_unknown_module_is_not_found(package):
-    program = f"import sys; sys.path.insert(0, {str(package)!r})\nfrom krm_fn import compiled; compiled.install()\n"
+    program = f"import sys; sys.path.insert(0, {str(package)!r})\nfrom krm_fn import startup; startup.install()\n"
     done = subprocess.run(
         [sys.executable, "-c", program + "import krm_fn.nothing"], capture_output=True, text=True, check=False
     )
@@ -102,17 +107,18 @@ def test_an_unknown_module_is_not_found(package):
 ATTRIBUTES = """\
 import sys
 sys.path.insert(0, sys.argv.pop())
-from krm_fn import compiled, main
-compiled.install()
+from krm_fn import startup
+import krm_fn.__main__
+startup.install()
 if sys.argv.pop() == "at once":
-    compiled.load()
-import krm_fn.function, krm_fn.modes.expand
-for name in sorted(compiled.ROAD):
+    startup.load()
+import krm_fn.hosts.function, krm_fn.pipeline.modes.expand
+for name in sorted(startup.ROAD):
     module = sys.modules["krm_fn." + name]
     told = {key: getattr(module, key, None) for key in ("__name__", "__package__", "__file__", "__cached__", "__path__")}
     parent = sys.modules[module.__name__.rpartition(".")[0]]
     print(told, module.__spec__, sorted(vars(module)), getattr(parent, name.rpartition(".")[2]) is module)
-print(sys.modules["krm_fn.function"].__loader__.code.co_filename)
+print(sys.modules["krm_fn.hosts.function"].__loader__.code.co_filename)
 """
 
 
@@ -128,14 +134,14 @@ def test_what_is_loaded_at_once_is_as_if_imported(package):
 
 def test_what_is_loaded_at_once_is_what_rendering_needs():
     script = runpy.run_path(str(ROOT / "scripts" / "make_road.py"))
-    source = (ROOT / "krm_fn" / "compiled.py").read_text()
+    source = (ROOT / "krm_fn" / "startup.py").read_text()
     assert script["written"](source) == source, "run scripts/make_road.py"
 
 
 def test_nothing_is_loaded_at_once_where_a_module_was_changed(package):
-    source = package / "krm_fn" / "unread.py"
+    source = package / "krm_fn" / "fast_path" / "unread.py"
     source.write_text(source.read_text() + "# changed\n")
-    code = ATTRIBUTES.partition("import krm_fn.function")[0] + "print([name for name in sys.modules if 'krm_fn' in name])"
+    code = ATTRIBUTES.partition("import krm_fn.hosts.function")[0] + "print([name for name in sys.modules if 'krm_fn' in name])"
     command = [sys.executable, "-c", code, "at once", str(package)]
     said = subprocess.run(command, capture_output=True, check=True, text=True, env=environment(), cwd="/").stdout
-    assert said == "['krm_fn', 'krm_fn.compiled', 'krm_fn.console', 'krm_fn.errors', 'krm_fn.main']\n"
+    assert said == "['krm_fn', 'krm_fn.startup', 'krm_fn.base.console', 'krm_fn.base.errors', 'krm_fn.__main__']\n"

@@ -17,7 +17,7 @@ def environment(tmp_path):
     """An environment whose PATH starts with a `kubevirt-render` of this very code."""
     program = tmp_path / "bin" / "kubevirt-render"
     program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m krm_fn.main "$@"\n')
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m krm_fn.__main__ "$@"\n')
     program.chmod(0o755)
     return own_environment(PATH=f"{program.parent}:{os.environ['PATH']}", HOME=str(tmp_path))
 

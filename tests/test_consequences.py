@@ -10,10 +10,12 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
-from krm_fn import config, core, function, process
-from krm_fn.config import Config
-from krm_fn.findings import Finding
-from krm_fn.placeholders import placeholders
+from krm_fn import config, process
+from krm_fn.base.placeholders import placeholders
+from krm_fn.findings.finding import Finding
+from krm_fn.hosts import function
+from krm_fn.kubevirt.settings import Config
+from krm_fn.pipeline import stages
 
 COMMAND = f"{sysconfig.get_path('scripts')}/kubevirt-render"
 FUNCTION_CONFIG = {"apiVersion": "kubevirt-render.dev/v1alpha1", "kind": "RenderVirtualMachines"}
@@ -46,8 +48,8 @@ class Told(NamedTuple):
 
 def told(*items: Any, settings: Config = SETTINGS) -> Told:
     """The errors that hosts print, and those that only follow from them."""
-    roots = core.render(items, settings).findings
-    everything = core.render(items, settings, judging=core.Judging(following=True)).findings
+    roots = stages.render(items, settings).findings
+    everything = stages.render(items, settings, judging=stages.Judging(following=True)).findings
     errors = [each for each in everything if each.severity == "error"]
     return Told(roots=[each for each in errors if each in roots], following=[each for each in errors if each not in roots])
 
@@ -114,7 +116,7 @@ def test_the_function_says_of_a_preference_with_an_error_what_the_command_says(f
     err = StringIO()
     function.run(yaml.dump(listing).encode(), BytesIO(), err)
     assert [line.rpartition(" ")[2] for line in err.getvalue().splitlines()] == ["(field-of-another-release)"]
-    assert [each.rule for each in core.render(listing["items"], config.read(given)).findings] == ["field-of-another-release"]
+    assert [each.rule for each in stages.render(listing["items"], config.read(given)).findings] == ["field-of-another-release"]
 
 
 def test_an_interface_lacks_a_network_since_networks_is_misplaced() -> None:
@@ -181,7 +183,7 @@ def test_a_template_whose_storage_is_null_is_told_once() -> None:
     spec = {"source": {"blank": {}}, "storage": None}
     volume = {"name": "data", "dataVolume": {"name": "dv"}}
     item = vm(spec={"volumes": [volume]}, dataVolumeTemplates=[{"metadata": {"name": "dv"}, "spec": spec}])
-    found = list(core.render([item], SETTINGS).findings)
+    found = list(stages.render([item], SETTINGS).findings)
     assert [each.message for each in found] == ["storage holds null, so the template asks for no storage; set storage"]
 
 
@@ -192,7 +194,7 @@ def test_a_name_in_capitals_is_told_as_a_placeholder_in_place_of_what_is_wrong_w
     machines = [vm("__APP__", spec=spec), vm("VM_1", spec=spec), vm("VM_1", spec={"domain": {"devices": {}}})]
     machines[0]["spec"]["template"] = template
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "NAME"}}
-    found = list(core.render([*machines, secret], SETTINGS).findings)
+    found = list(stages.render([*machines, secret], SETTINGS).findings)
     assert {each.rule for each in found} == {"unfilled-placeholder"}
     levels = {"__APP__": "info", "VM_1": "warning", "CLAIM_NAME": "warning", "NAME": "warning"}
     assert {each.current: each.severity for each in found} == levels
@@ -214,6 +216,6 @@ def test_capitals_and_underscores_elsewhere_are_no_placeholders() -> None:
 def test_a_placeholder_is_told_in_place_of_the_errors_that_its_value_is() -> None:
     spec = {"domain": {"cpu": {"cores": "${CORES}"}, "devices": {}}}
     item = vm("${NAME}", spec=spec, instancetype={"name": "<size>"})
-    found = list(core.render([item], SETTINGS).findings)
+    found = list(stages.render([item], SETTINGS).findings)
     assert {each.rule for each in found} == {"unfilled-placeholder"}
     assert {each.current: each.severity for each in found} == {"${NAME}": "info", "<size>": "warning", "${CORES}": "info"}

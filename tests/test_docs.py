@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from krm_fn import config, yamlio
-from krm_fn.config_schema import schema
+from krm_fn.config.schema import schema
 
 ROOT = Path(__file__).resolve().parents[1]
 FILL = runpy.run_path(str(ROOT / "scripts" / "fill_docs.py"))

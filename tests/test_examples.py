@@ -24,7 +24,7 @@ RUNS = [
     for readme in sorted(EXAMPLES.glob("*/README.md"))
     for match in FENCE.findall(readme.read_text())
 ]
-START = "import sys; from krm_fn.main import main; sys.argv[0] = 'kubevirt-render'; sys.exit(main())"
+START = "import sys; from krm_fn.__main__ import main; sys.argv[0] = 'kubevirt-render'; sys.exit(main())"
 
 
 def kubevirt_render(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from krm_fn import expand
-from krm_fn.bundle import Bundle
-from krm_fn.cluster import Cluster
-from krm_fn.config import Config
-from krm_fn.gather import cluster_of
-from krm_fn.releases import NEWEST, parse
+from krm_fn.base.bundle import Bundle
+from krm_fn.kubevirt import expand
+from krm_fn.kubevirt.configuration import Cluster
+from krm_fn.kubevirt.releases import NEWEST, parse
+from krm_fn.kubevirt.settings import Config
+from krm_fn.pipeline.analysis import cluster_of
 
 BARE = {"architecture": "amd64", "evictionStrategy": "None", "networks": [{"name": "n"}]}
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from krm_fn import expand
-from krm_fn.facts import Conflict
-from krm_fn.fields.memory import overcommitted
-from krm_fn.findings import UNSET
-from krm_fn.releases import parse
+from krm_fn.findings.finding import UNSET
+from krm_fn.kubevirt import expand
+from krm_fn.kubevirt.facts import Conflict
+from krm_fn.kubevirt.fields.memory import overcommitted
+from krm_fn.kubevirt.releases import parse
 
 CPU, MEMORY = {"guest": 4}, {"guest": "8Gi"}
 V16, V17, V19 = parse("1.6"), parse("1.7"), parse("1.9")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from krm_fn.cluster import Cluster
-from krm_fn.expand import expand
-from krm_fn.fields.instancetype import INSTANCETYPE
-from krm_fn.fields.preference import PREFERENCE
-from krm_fn.paths import copy
-from krm_fn.releases import NEWEST_PATCH, parse
+from krm_fn.base.paths import copy
+from krm_fn.kubevirt.configuration import Cluster
+from krm_fn.kubevirt.expand import expand
+from krm_fn.kubevirt.fields.instancetype import INSTANCETYPE
+from krm_fn.kubevirt.fields.preference import PREFERENCE
+from krm_fn.kubevirt.releases import NEWEST_PATCH, parse
 
 SCALARS = st.sampled_from([None, "", "x", "1Gi", "virtio", "spread", 0, 1, 3, -1, 2.5, True, False, 10**20])
 ANYTHING = st.recursive(

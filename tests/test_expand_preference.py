@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from krm_fn import expand
-from krm_fn.releases import parse
+from krm_fn.kubevirt import expand
+from krm_fn.kubevirt.releases import parse
 
 V14, V15, V16, V18, V19 = (parse(text) for text in ("1.4", "1.5", "1.6", "1.8", "1.9"))
 

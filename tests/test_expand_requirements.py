@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from krm_fn.cluster import Cluster
-from krm_fn.expand import expand
-from krm_fn.releases import parse
+from krm_fn.kubevirt.configuration import Cluster
+from krm_fn.kubevirt.expand import expand
+from krm_fn.kubevirt.releases import parse
 
 CPU = "spec.template.spec.domain.cpu"
 SMALL = {"cpu": {"guest": 2}, "memory": {"guest": "2Gi"}}

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from krm_fn.bundle import Entry
-from krm_fn.cluster import Cluster
-from krm_fn.expand import expand
-from krm_fn.facts import Found, Resolution, VmFacts
-from krm_fn.findings import UNSET
-from krm_fn.releases import parse
-from krm_fn.resource import Ref
-from krm_fn.rules import judge
+from krm_fn.base.bundle import Entry
+from krm_fn.base.objects import Ref
+from krm_fn.findings.finding import UNSET
+from krm_fn.kubevirt.configuration import Cluster
+from krm_fn.kubevirt.expand import expand
+from krm_fn.kubevirt.facts import Found, Resolution, VmFacts
+from krm_fn.kubevirt.releases import parse
+from krm_fn.rules.registry import judge
 
 SMALL = {"cpu": {"guest": 3}, "memory": {"guest": "1Gi"}}
 NO_BRIDGE = {"network": {"permitBridgeInterfaceOnPodNetwork": False}}

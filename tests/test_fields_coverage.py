@@ -5,11 +5,11 @@ from __future__ import annotations
 import measured
 import pytest
 
-from krm_fn.fields.instancetype import INSTANCETYPE
-from krm_fn.fields.preference import PREFERENCE
-from krm_fn.fields.verbs import PLAIN
-from krm_fn.releases import NEWEST_PATCH
-from krm_fn.schema import table
+from krm_fn.kubevirt.fields.instancetype import INSTANCETYPE
+from krm_fn.kubevirt.fields.preference import PREFERENCE
+from krm_fn.kubevirt.fields.verbs import PLAIN
+from krm_fn.kubevirt.releases import NEWEST_PATCH
+from krm_fn.kubevirt.schema import table
 
 SPECS = {"v1beta1.VirtualMachineInstancetypeSpec": INSTANCETYPE, "v1beta1.VirtualMachinePreferenceSpec": PREFERENCE}
 

@@ -14,9 +14,10 @@ import pytest
 from measured import Cases, files
 from test_parity import resource_list
 
-from krm_fn import function, stream, whole
-from krm_fn.errors import InputError
-from krm_fn.paths import as_list, as_map, copy, get
+from krm_fn.base.errors import InputError
+from krm_fn.base.paths import as_list, as_map, copy, get
+from krm_fn.fast_path import stream
+from krm_fn.hosts import full_list, function
 from krm_fn.yamlio import dump
 
 FILES = files("matrix", "fuzz", "revisions", "admission", "inference")
@@ -74,9 +75,9 @@ def test_measured_vms_in_a_fleet_are_rendered_as_all_at_once(name: str, cases: C
     for seed in range(FLEETS):
         rng = Random(f"{name} {seed}")
         data = fleet(bundles, rng)
-        wanted = ran(whole.run, data)
+        wanted = ran(full_list.run, data)
         with monkeypatch.context() as patch:
-            patch.delattr(whole, "run")
+            patch.delattr(full_list, "run")
             patch.setattr(stream, "SHARED", rng.choice([0, 1 << 60]))
             assert ran(function.run, data) == wanted
 
@@ -126,4 +127,4 @@ def test_vms_that_infer_from_their_volumes_are_not_taken_for_each_other(shared: 
     items += "".join(INFERRING.format(number=number, size=number % 4 + 1) for number in range(12))
     data = f"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n{items}".encode()
     monkeypatch.setattr(stream, "SHARED", shared)
-    assert ran(function.run, data) == ran(whole.run, data)
+    assert ran(function.run, data) == ran(full_list.run, data)

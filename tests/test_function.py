@@ -6,7 +6,8 @@ import textwrap
 
 import pytest
 
-from krm_fn import function, yamlio
+from krm_fn import yamlio
+from krm_fn.hosts import function
 
 WRONG = """\
 apiVersion: config.kubernetes.io/v1

@@ -17,8 +17,8 @@ from checking import run as run_command
 from growing import LINE_ENDS, WAYS, Way, prepare, run, text_of
 from shapes import SHAPES
 
-from krm_fn.function import run as run_function
-from krm_fn.main import guarded
+from krm_fn.__main__ import guarded
+from krm_fn.hosts.function import run as run_function
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,7 +4,8 @@ import copy
 
 from functions import instancetype, run, told, vm
 
-from krm_fn import config, core
+from krm_fn import config
+from krm_fn.pipeline import stages
 
 IGNORE = "kubevirt-render.dev/ignore"
 CONFLICT = ("instancetype-conflict", "error", "web", "spec.template.spec.domain.cpu.cores")
@@ -104,7 +105,7 @@ def test_an_empty_annotation_is_none_and_another_shape_is_told():
 
 
 def test_the_outcome_tells_what_is_ignored_and_why():
-    outcome = core.render([instancetype(), conflicting(ignore="instancetype-conflict: known")], config.read(None))
+    outcome = stages.render([instancetype(), conflicting(ignore="instancetype-conflict: known")], config.read(None))
     assert [(each.finding.rule, each.by, each.reason) for each in outcome.ignored] == [
         ("instancetype-conflict", "ignore", "known")
     ]

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from checking import CONFLICT, SIZE, check, run, write
 
+from krm_fn.base.errors import InputError
 from krm_fn.cli.replacing import replacing
-from krm_fn.errors import InputError
-from krm_fn.files import read_named
+from krm_fn.sources.files import read_named
 
 VM = CONFLICT.replace("cpu: {cores: 4}", "machine: {type: q35}")
 ACL = "system.posix_acl_access"
@@ -80,7 +80,7 @@ def test_the_owner_stays(folder):
 def test_an_owner_that_cannot_be_kept_stops_it(folder):
     os.chown(folder / "web.yaml", 1234, 4321)
     command = ["setpriv", "--bounding-set=-chown", "--inh-caps=-chown"]
-    command += [sys.executable, "-m", "krm_fn.main", "render", "--in-place", "."]
+    command += [sys.executable, "-m", "krm_fn", "render", "--in-place", "."]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
     ran = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     said = "owner 1234:4321 and mode 644 can't be kept: Operation not permitted; run the command as the owner of the file"

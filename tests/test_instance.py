@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from functions import run, vm
 
-from krm_fn.cluster import Cluster
-from krm_fn.instance.defaults import set_webhook_defaults
-from krm_fn.paths import put
-from krm_fn.releases import parse
+from krm_fn.base.paths import put
+from krm_fn.kubevirt.configuration import Cluster
+from krm_fn.kubevirt.instance.defaults import set_webhook_defaults
+from krm_fn.kubevirt.releases import parse
 
 
 def completed(domain, release, *, architecture="amd64", **configuration):

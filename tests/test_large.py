@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mangling import mangled
 
-from krm_fn import function, stream, whole
-from krm_fn.errors import InputError
-from krm_fn.yamlio.plain import light
+from krm_fn.base.errors import InputError
+from krm_fn.fast_path import light, stream
+from krm_fn.hosts import full_list, function
 from krm_fn.yamlio.plain.items import read_item
 
 Run = Callable[[bytes, io.BytesIO, io.StringIO], int]
@@ -102,7 +102,7 @@ def ran(run: Run, data: bytes) -> tuple[int, bytes, str]:
 
 def agree(data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     """Object after object, in one process and in two, a list is rendered as all at once."""
-    usual = ran(whole.run, data)
+    usual = ran(full_list.run, data)
     for shared in (1 << 60, 0):
         monkeypatch.setattr(stream, "SHARED", shared)
         assert ran(function.run, data) == usual
@@ -123,7 +123,7 @@ def test_results_of_earlier_functions_stay(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_what_kustomize_writes_is_rendered_object_after_object(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(whole, "run")
+    monkeypatch.delattr(full_list, "run")
     out = io.BytesIO()
     data = BENCH.replace("items:\n", "items:\n" + NO_LIST, 1)
     assert function.run(data.encode(), out, io.StringIO()) == 0

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from krm_fn.likest import COMPARED, LONGEST, PAIRS, Likest, meant, nearest
+from krm_fn.base.suggestions import COMPARED, LONGEST, PAIRS, Likest, meant, nearest
 
 
 @pytest.mark.parametrize(

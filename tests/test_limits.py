@@ -2,12 +2,15 @@
 
 import pytest
 
-from krm_fn import config, core, releases, results
+from krm_fn import config
+from krm_fn.base.errors import InputError
 from krm_fn.cli import baseline, fingerprints
-from krm_fn.errors import InputError
-from krm_fn.findings import Finding
-from krm_fn.limits import COUNTED, MOST, MOST_IN_ALL, Budget, InAll, Limited, counted, first, limited
-from krm_fn.schema.flaws import Flaw
+from krm_fn.findings import results
+from krm_fn.findings.finding import Finding
+from krm_fn.findings.limits import COUNTED, MOST, MOST_IN_ALL, Budget, InAll, Limited, counted, first, limited
+from krm_fn.kubevirt import releases
+from krm_fn.kubevirt.schema.flaws import Flaw
+from krm_fn.pipeline import stages
 
 
 def vm(name="web", *, spec=None, devices=None, **metadata):
@@ -24,7 +27,7 @@ def found(*items, mode="validate", **spec):
     settings = config.read(
         {"apiVersion": "kubevirt-render.dev/v1alpha1", "kind": "RenderVirtualMachines", "spec": {"mode": mode, **spec}}
     )
-    return core.render(items, settings).findings
+    return stages.render(items, settings).findings
 
 
 def told(findings, rule):

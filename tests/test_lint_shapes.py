@@ -5,13 +5,13 @@ import copy
 import pytest
 from ruling import documents, example
 
-from krm_fn import rules
-from krm_fn.bundle import Bundle
-from krm_fn.config import Config
-from krm_fn.gather import gather
-from krm_fn.paths import get, leaves
+from krm_fn.base.bundle import Bundle
+from krm_fn.base.paths import get, leaves
+from krm_fn.kubevirt.settings import Config
+from krm_fn.pipeline.analysis import gather
+from krm_fn.rules import registry
 
-RULES = {each.id: each for each in rules.load("lint")}
+RULES = {each.id: each for each in registry.load("lint")}
 ODD = (None, "", "text", 7, True, [], {}, [None], [[1]], {"name": []}, [{"name": {"a": 1}}])
 
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from running import wait_until_it_reads
 
-from krm_fn.main import guarded
+from krm_fn.__main__ import guarded
 
 ROOT = Path(__file__).resolve().parents[1]
-PROGRAM = [sys.executable, "-m", "krm_fn.main"]
+PROGRAM = [sys.executable, "-m", "krm_fn"]
 EMPTY = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n"
 MANY = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n" + (
     "- {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n" * 20_000
@@ -181,7 +181,7 @@ def test_closed_streams_are_borne():
 def test_the_function_imports_nothing_heavy():
     script = (
         "import sys; before = set(sys.modules);"
-        "from krm_fn.main import run; run([]);"
+        "from krm_fn.__main__ import run; run([]);"
         "heavy = {'typing', 'json', 'pathlib', 'dataclasses', 'copy', 'logging', 'click', 'jsonschema', 'signal'};"
         "print(sorted(heavy & set(sys.modules) - before))"
     )

@@ -6,8 +6,8 @@ import make_catalogue
 import pytest
 from cloning import clone
 
-from krm_fn import catalogue
-from krm_fn.catalogue import INSTANCETYPE, PREFERENCE
+from krm_fn.kubevirt import catalogue
+from krm_fn.kubevirt.catalogue import INSTANCETYPE, PREFERENCE
 
 EMBEDDING = """\
 package components

@@ -6,10 +6,11 @@ import pytest
 from checking import CONFLICT, SIZE, check, run, write
 from ruling import FOLDERS, documents
 
-from krm_fn import core, results
-from krm_fn.config_keys import Config
-from krm_fn.console import one_line
-from krm_fn.paths import leaves, put_in
+from krm_fn.base.console import one_line
+from krm_fn.base.paths import leaves, put_in
+from krm_fn.findings import results
+from krm_fn.kubevirt.settings import Config
+from krm_fn.pipeline import stages
 
 MANY = "x" * 100_000
 LONGEST = 2_000
@@ -57,7 +58,7 @@ def test_no_rule_says_more_than_a_line(mode, change):
         if path.parts[-3] == "unreadable-document":
             continue
         items = [change(item) for item in documents(path.read_text())[0]]
-        found = core.render(items, Config(mode=mode)).findings
+        found = stages.render(items, Config(mode=mode)).findings
         assert [finding.rule for finding in found if len(finding.message) > LONGEST] == []
         assert [finding.rule for finding in found if len(results.line(finding)) > LONGEST + len("warning: ")] == []
 

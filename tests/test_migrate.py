@@ -9,15 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from krm_fn import core, releases, results, yamlio
-from krm_fn.bundle import Bundle
-from krm_fn.config import Config
+from krm_fn import yamlio
+from krm_fn.base.bundle import Bundle
+from krm_fn.base.paths import put
+from krm_fn.findings import results
+from krm_fn.kubevirt import releases
+from krm_fn.kubevirt.api_versions import KINDS, SUCCESSORS
+from krm_fn.kubevirt.settings import Config
 from krm_fn.migrate import RENAMED_KEYS, migrate
 from krm_fn.migrate.rewrites import REWRITES
-from krm_fn.paths import put
+from krm_fn.pipeline import stages
 from krm_fn.rules.migration.migration_to_review import WORDINGS as TO_REVIEW
 from krm_fn.rules.migration.not_migrated import WORDINGS as NOT_MIGRATED
-from krm_fn.served import KINDS, SUCCESSORS
 
 ROOT = Path(__file__).resolve().parents[1]
 CASES = sorted((ROOT / "fixtures" / "migrate").iterdir())
@@ -64,7 +67,7 @@ def test_the_items_that_came_are_left_as_they_were(case):
 
 def rendered(items, release, **config):
     """What comes of the items, None where something is wrong with them but that the release doesn't serve them any more."""
-    outcome = core.render(items, Config(release=release, severity={"unserved-api-version": "off"}, **config))
+    outcome = stages.render(items, Config(release=release, severity={"unserved-api-version": "off"}, **config))
     failed = any(finding.severity == "error" for finding in outcome.findings)
     return None if failed else outcome.items
 

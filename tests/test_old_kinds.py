@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from krm_fn import core, releases
-from krm_fn.config import Config
+from krm_fn.kubevirt import releases
+from krm_fn.kubevirt.settings import Config
+from krm_fn.pipeline import stages
 
 FLAVOR = "flavor.kubevirt.io/v1alpha1"
 
@@ -33,7 +34,7 @@ SPEC = {"cpu": {"guest": 2}, "memory": {"guest": "1Gi"}}
 
 
 def outcome(*items, release="1.9", **config):
-    return core.render(list(items), Config(release=releases.parse(release), **config))
+    return stages.render(list(items), Config(release=releases.parse(release), **config))
 
 
 def rendered(*items, **config):

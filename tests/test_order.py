@@ -13,18 +13,19 @@ from hypothesis import strategies as st
 from ruling import FOLDERS, documents, spec_of
 from test_parity import resource_list
 
-from krm_fn import config, core
+from krm_fn import config
+from krm_fn.base.errors import InputError
+from krm_fn.base.paths import canonical
 from krm_fn.cli import fingerprints
-from krm_fn.config_checks import all_rules
-from krm_fn.errors import InputError
+from krm_fn.rules.registry import all_rules
+from krm_fn.kubevirt.releases import NEWEST
 from krm_fn.migrate import migrate
-from krm_fn.paths import canonical
-from krm_fn.releases import NEWEST
+from krm_fn.pipeline import stages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.findings import Finding
+    from krm_fn.findings.finding import Finding
 
 FILES = sorted(path for kind in ("bad", "good") for path in FOLDERS.glob(f"*/{kind}/*.yaml"))
 PARITY = measured.files("admission", "fuzz", "inference", "matrix", "objects", "revisions")
@@ -56,12 +57,12 @@ def config_of(spec: dict[str, Any]) -> config.Config:
 
 def found(items: list[Any], spec: dict[str, Any], *, migrating: bool = False) -> list[str]:
     used = config_of(spec)
-    return facts_of(list(migrate(items, used.release or NEWEST)[1] if migrating else core.render(items, used).findings))
+    return facts_of(list(migrate(items, used.release or NEWEST)[1] if migrating else stages.render(items, used).findings))
 
 
 def rendered(items: list[Any], spec: dict[str, Any]) -> list[str]:
     """The objects that leave, sorted."""
-    return sorted(map(canonical, core.render(items, config_of(spec)).items))
+    return sorted(map(canonical, stages.render(items, config_of(spec)).items))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parts[-3]}/{path.parts[-2]}/{path.stem}")

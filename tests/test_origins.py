@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from krm_fn import config, core
+from krm_fn import config
+from krm_fn.pipeline import stages
 
 SETTINGS = config.read(
     {"apiVersion": "kubevirt-render.dev/v1alpha1", "kind": "RenderVirtualMachines", "spec": {"mode": "validate"}}
@@ -38,7 +39,7 @@ WRONG = preference(devices={"preferredInterfaceModel": "foo", "preferredDiskBus"
 
 
 def refused(*items: Any) -> list[Any]:
-    return [each for each in core.render(list(items), SETTINGS).findings if each.rule.startswith("refused-")]
+    return [each for each in stages.render(list(items), SETTINGS).findings if each.rule.startswith("refused-")]
 
 
 def test_a_refused_value_of_a_preference_names_the_preference_and_leads_to_its_field() -> None:

@@ -7,9 +7,9 @@ import re
 import pytest
 from measured import files
 
-from krm_fn.cluster import Cluster
-from krm_fn.expand import expand
-from krm_fn.releases import parse
+from krm_fn.kubevirt.configuration import Cluster
+from krm_fn.kubevirt.expand import expand
+from krm_fn.kubevirt.releases import parse
 
 RELEASES = files("fuzz")
 FILES = (*files("matrix"), *RELEASES)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krm_fn import paths
+from krm_fn.base import paths
 
 VM = {"spec": {"disks": [{"name": "root"}, {"name": "data"}], "labels": {"example.com/a": "b"}}}
 

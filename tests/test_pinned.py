@@ -7,7 +7,7 @@ from functions import instancetype, run, vm
 from test_parity import RELEASES, expected_vm, key, of_kind, resource_list
 
 import krm_fn
-from krm_fn.paths import copy, drop, get, leaves
+from krm_fn.base.paths import copy, drop, get, leaves
 
 FIRMWARE = ("spec", "template", "spec", "domain", "firmware")
 NOTES = ("spec", "template", "metadata", "annotations")

@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 from checking import check
 
-from krm_fn import bundle, sources, yamlio
+from krm_fn import yamlio
+from krm_fn.base import bundle
+from krm_fn.sources import reading
 
 PLANTED = Path(__file__).resolve().parents[1] / "fixtures" / "planted"
 MISTAKES = yamlio.read_value((PLANTED / "mistakes.yaml").read_text())
@@ -31,7 +33,7 @@ def test_the_clean_bundle_is_silent(tmp_path):
 
 
 def test_the_bundle_has_200_objects():
-    assert len(list(bundle.entries(sources.read([str(PLANTED / "clean")]).items))) == 200
+    assert len(list(bundle.entries(reading.read([str(PLANTED / "clean")]).items))) == 200
 
 
 @pytest.mark.parametrize(("name", "least"), [("first", 25), ("second", 25)])

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from krm_fn.bundle import Bundle, Entry
-from krm_fn.paths import copy
-from krm_fn.presets import PresetFacts, Presets, apply_presets, fold_presets
-from krm_fn.presets.facts import Applied
-from krm_fn.presets.selector import Selector, problems
-from krm_fn.releases import NEWEST, Release
-from krm_fn.rules import load
+from krm_fn.base.bundle import Bundle, Entry
+from krm_fn.base.paths import copy
+from krm_fn.kubevirt.presets import PresetFacts, Presets, apply_presets, fold_presets
+from krm_fn.kubevirt.presets.facts import Applied
+from krm_fn.kubevirt.presets.selector import Selector, problems
+from krm_fn.kubevirt.releases import NEWEST, Release
+from krm_fn.rules.registry import load
 
 V0_6 = Release(version=(0, 6, 0))
 APPLIED = "virtualmachinepreset.kubevirt.io/"

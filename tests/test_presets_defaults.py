@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from krm_fn.bundle import Entry
-from krm_fn.paths import copy
-from krm_fn.presets import apply_presets
-from krm_fn.presets.defaults_v0 import set_defaults, with_defaults
-from krm_fn.releases import NEWEST, Release
+from krm_fn.base.bundle import Entry
+from krm_fn.base.paths import copy
+from krm_fn.kubevirt.presets import apply_presets
+from krm_fn.kubevirt.presets.defaults_v0 import set_defaults, with_defaults
+from krm_fn.kubevirt.releases import NEWEST, Release
 
 V0_4, V0_6, V0_7, V0_8 = (Release(version=version) for version in ((0, 4, 0), (0, 6, 0), (0, 7, 0), (0, 8, 0)))
 POD = {"interfaces": [{"name": "default", "bridge": {}}]}, [{"name": "default", "pod": {}}]

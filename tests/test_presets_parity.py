@@ -7,9 +7,9 @@ import re
 import measured
 import pytest
 
-from krm_fn.bundle import Entry
-from krm_fn.presets import apply_presets
-from krm_fn.releases import Release
+from krm_fn.base.bundle import Entry
+from krm_fn.kubevirt.presets import apply_presets
+from krm_fn.kubevirt.releases import Release
 
 RELEASES = {
     "v0.3": Release(version=(0, 3, 0)),

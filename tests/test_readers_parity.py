@@ -12,7 +12,10 @@ from test_parity import resource_list
 from test_presets_parity import preset_of
 from test_yamlio_safety import HEAD, SIZE
 
-from krm_fn import config, core, function, results
+from krm_fn import config
+from krm_fn.findings import results
+from krm_fn.hosts import function
+from krm_fn.pipeline import stages
 from krm_fn.yamlio.compare import same
 from krm_fn.yamlio.documents import read_list
 from krm_fn.yamlio.plain.text import ODD, PlainList, read_plain_list
@@ -77,7 +80,7 @@ def kustomized(case: dict[str, Any]) -> bytes:
 
 def outcome_of(text: ListText) -> tuple[list[Any], Any, bytes]:
     """The items and findings that a text leads to, and the bytes that are written of it."""
-    outcome = core.render(text.items, config.read(text.head["functionConfig"]))
+    outcome = stages.render(text.items, config.read(text.head["functionConfig"]))
     said = results.merge(None, outcome.findings) if outcome.findings else []
     return outcome.items, outcome.findings, text.write(outcome.items, said)
 

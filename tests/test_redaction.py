@@ -10,8 +10,8 @@ from canaries import CANARY, shows
 from checking import run
 
 from krm_fn import yamlio
-from krm_fn.redaction import looks_secret, reach, redact, refers, shown_path
-from krm_fn.schema import FILE
+from krm_fn.base.redaction import looks_secret, reach, redact, refers, shown_path
+from krm_fn.kubevirt.schema import FILE
 
 FILES = ("json", "sarif", "junit", "github", "gitlab", "tap", "markdown")
 

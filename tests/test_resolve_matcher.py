@@ -3,9 +3,9 @@
 import pytest
 from resolving import Shelf, cluster_instancetype, instancetype, reasons, resolve, thing, vm
 
-from krm_fn.bundle import Bundle
-from krm_fn.findings import UNSET
-from krm_fn.resolve.lookup import Lookup
+from krm_fn.base.bundle import Bundle
+from krm_fn.findings.finding import UNSET
+from krm_fn.kubevirt.resolve.lookup import Lookup
 
 K = "VirtualMachineInstancetype"
 C = "VirtualMachineClusterInstancetype"

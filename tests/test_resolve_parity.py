@@ -5,9 +5,9 @@ import re
 import pytest
 from measured import files
 
-from krm_fn import releases
-from krm_fn.bundle import Bundle, effective_namespace
-from krm_fn.resolve import Resolver
+from krm_fn.base.bundle import Bundle, effective_namespace
+from krm_fn.kubevirt import releases
+from krm_fn.kubevirt.resolve import Resolver
 
 REFUSED_AT_ONCE = {
     *("bad-shape", "no-name", "name-and-inference", "kind-and-inference", "bad-policy"),

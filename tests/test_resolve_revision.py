@@ -6,12 +6,12 @@ import json
 import pytest
 from resolving import GROUP, SMALL, cluster_instancetype, reasons, resolve, revision, vm
 
-from krm_fn import releases
-from krm_fn.paths import copy, put
-from krm_fn.resolve import INSTANCETYPE, PREFERENCE, decode
-from krm_fn.resolve.plain import FIELDS, is_plain
-from krm_fn.schema.checking import check
-from krm_fn.schema.flaws import RANGE, TYPE
+from krm_fn.base.paths import copy, put
+from krm_fn.kubevirt import releases
+from krm_fn.kubevirt.resolve import INSTANCETYPE, PREFERENCE, decode
+from krm_fn.kubevirt.resolve.plain import FIELDS, is_plain
+from krm_fn.kubevirt.schema.checking import check
+from krm_fn.kubevirt.schema.flaws import RANGE, TYPE
 
 PINNED = {"name": "small", "revisionName": "vm-small-1"}
 OBJECT_NAME = f"{GROUP}/object-name"

@@ -2,9 +2,9 @@
 
 import pytest
 
-from krm_fn import results
-from krm_fn.findings import Finding
-from krm_fn.resource import Ref, place_of
+from krm_fn.base.objects import Ref, place_of
+from krm_fn.findings import results
+from krm_fn.findings.finding import Finding
 
 REF = Ref(api_version="kubevirt.io/v1", kind="VirtualMachine", name="db", namespace="team-a")
 FINDING = Finding(

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from krm_fn import releases
-from krm_fn.findings import UNSET
-from krm_fn.paths import dotted, get
-from krm_fn.schema.checking import check
-from krm_fn.schema.flaws import ELSEWHERE, MISSING, NULL, NUMBER, RANGE, TYPE, UNKNOWN, UNQUOTED, VALUE
+from krm_fn.base.paths import dotted, get
+from krm_fn.findings.finding import UNSET
+from krm_fn.kubevirt import releases
+from krm_fn.kubevirt.schema.checking import check
+from krm_fn.kubevirt.schema.flaws import ELSEWHERE, MISSING, NULL, NUMBER, RANGE, TYPE, UNKNOWN, UNQUOTED, VALUE
 
 NEWEST, OLDEST = releases.NEWEST, releases.parse("1.4")
 

@@ -12,7 +12,7 @@ import pytest
 from functions import resource_list
 
 from krm_fn import process
-from krm_fn.paths import steps
+from krm_fn.base.paths import steps
 
 if TYPE_CHECKING:
     import measured

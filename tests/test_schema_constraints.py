@@ -9,10 +9,10 @@ from test_schema import VM, changed, instance, kubevirt, replica_set, told
 from test_schema_crds import definition, thing
 from test_schema_crds import told as told_by
 
-from krm_fn.findings import UNSET
-from krm_fn.schema.constraints import matches
-from krm_fn.schema.flaws import COUNT, DUPLICATE, LENGTH, MISSING, RANGE, TYPE, UNKNOWN, VALUE
-from krm_fn.schema.formats import FORMATS, is_date_time, is_go_time
+from krm_fn.findings.finding import UNSET
+from krm_fn.kubevirt.schema.constraints import matches
+from krm_fn.kubevirt.schema.flaws import COUNT, DUPLICATE, LENGTH, MISSING, RANGE, TYPE, UNKNOWN, VALUE
+from krm_fn.kubevirt.schema.formats import FORMATS, is_date_time, is_go_time
 
 SPEC = ("spec", "template", "spec")
 BASE = "spec.template.spec."
@@ -319,9 +319,9 @@ def test_a_format_is_read_as_the_api_server_reads_it(name: str, good: str, bad: 
 
 
 def test_a_map_that_is_not_allowed_is_not_shown() -> None:
-    from krm_fn import releases
-    from krm_fn.schema.checking import check
-    from krm_fn.schema.crds import Crds
+    from krm_fn.kubevirt import releases
+    from krm_fn.kubevirt.schema.checking import check
+    from krm_fn.kubevirt.schema.crds import Crds
 
     schema = {"type": "object", "properties": {"spec": {"type": "object", "not": {"required": ["size"]}}}}
     (flaw, _) = check(thing(), releases.NEWEST, Crds([definition(schema)]))

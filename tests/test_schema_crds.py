@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from krm_fn import releases
-from krm_fn.bundle import Bundle
-from krm_fn.errors import InputError
-from krm_fn.findings import UNSET
-from krm_fn.paths import dotted
-from krm_fn.schema import examine
-from krm_fn.schema.checking import check
-from krm_fn.schema.crds import Crds
-from krm_fn.schema.flaws import MISSING, RANGE, TYPE, UNKNOWN, VALUE, Flaw
+from krm_fn.base.bundle import Bundle
+from krm_fn.base.errors import InputError
+from krm_fn.base.paths import dotted
+from krm_fn.findings.finding import UNSET
+from krm_fn.kubevirt import releases
+from krm_fn.kubevirt.schema import examine
+from krm_fn.kubevirt.schema.checking import check
+from krm_fn.kubevirt.schema.crds import Crds
+from krm_fn.kubevirt.schema.flaws import MISSING, RANGE, TYPE, UNKNOWN, VALUE, Flaw
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

@@ -11,12 +11,12 @@ import measured
 import pytest
 from test_schema_answers import FILES
 
-from krm_fn import releases
-from krm_fn.schema import table
-from krm_fn.schema.checking import check
-from krm_fn.schema.crds import Crds
-from krm_fn.schema.kinds import KINDS
-from krm_fn.schema.scalars import FORMATS, INTEGERS, QUANTITY_FORM
+from krm_fn.kubevirt import releases
+from krm_fn.kubevirt.schema import table
+from krm_fn.kubevirt.schema.checking import check
+from krm_fn.kubevirt.schema.crds import Crds
+from krm_fn.kubevirt.schema.kinds import KINDS
+from krm_fn.kubevirt.schema.scalars import FORMATS, INTEGERS, QUANTITY_FORM
 
 EVERY = 4  # of the answers: enough to have all sorts of mutations in all kinds
 EITHER = {"anyOf": [{"type": "integer"}, {"type": "string"}], "x-kubernetes-int-or-string": True}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from schema_lines import lines
 
-from krm_fn.schema.scalars import QUANTITY_FORM
+from krm_fn.kubevirt.schema.scalars import QUANTITY_FORM
 
 QUANTITY, TIME = "k8s.io.apimachinery.pkg.api.resource.Quantity", "k8s.io.apimachinery.pkg.apis.meta.v1.Time"
 

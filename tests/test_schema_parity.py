@@ -7,10 +7,10 @@ from typing import Any
 import measured
 import pytest
 
-from krm_fn import releases
-from krm_fn.resource import kind_of, name_of, namespace_of
-from krm_fn.schema.checking import check
-from krm_fn.schema.flaws import ELSEWHERE, TYPE, UNKNOWN, UNQUOTED
+from krm_fn.base.objects import kind_of, name_of, namespace_of
+from krm_fn.kubevirt import releases
+from krm_fn.kubevirt.schema.checking import check
+from krm_fn.kubevirt.schema.flaws import ELSEWHERE, TYPE, UNKNOWN, UNQUOTED
 
 STRANGE = (UNKNOWN, ELSEWHERE, TYPE, UNQUOTED)
 ADMISSION = measured.files("admission", "objects")

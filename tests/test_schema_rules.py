@@ -6,17 +6,19 @@ from typing import Any
 
 import pytest
 
-from krm_fn import releases, rules, yamlio
-from krm_fn.bundle import Bundle
+from krm_fn import yamlio
+from krm_fn.base.bundle import Bundle
+from krm_fn.base.paths import dotted
 from krm_fn.cli.rules import documentation
-from krm_fn.findings import UNSET
-from krm_fn.paths import dotted
-from krm_fn.schema import examine
+from krm_fn.findings.finding import UNSET
+from krm_fn.kubevirt import releases
+from krm_fn.kubevirt.schema import examine
+from krm_fn.rules import registry
 
 
 def findings(obj: dict[str, Any], release: str = "1.9", *, whole: bool = True, severity: Any = None) -> list[Any]:
     found = examine(Bundle([obj]), releases.parse(release), whole=whole)
-    return [finding for facts in found for finding in rules.judge("schema", facts, severity or {})]
+    return [finding for facts in found for finding in registry.judge("schema", facts, severity or {})]
 
 
 def vm(spec: Any = None, **domain: Any) -> dict[str, Any]:
@@ -336,7 +338,7 @@ def test_a_field_of_an_earlier_release_reads_so() -> None:
     ],
 )
 def test_no_secret_stands_in_a_message_or_a_result(credentials: Any) -> None:
-    from krm_fn.results import line, to_krm
+    from krm_fn.findings.results import line, to_krm
 
     for found in findings(vm({"volumes": [{"name": "a", "cloudInitNoCloud": credentials}]})):
         told = f"{line(found)} {to_krm(found)}".replace("['s3cret']", "s3cret")
@@ -349,8 +351,8 @@ def test_a_rule_can_be_put_off() -> None:
     assert [found.severity for found in findings(vm(cpu={"cores": "2"}), severity={"wrong-type": "info"})] == ["info"]
 
 
-@pytest.mark.parametrize("declared", rules.load("schema"), ids=lambda rule: rule.id)
-def test_the_example_of_a_rule_gives_its_finding_and_no_other(declared: rules.Rule) -> None:
+@pytest.mark.parametrize("declared", registry.load("schema"), ids=lambda rule: rule.id)
+def test_the_example_of_a_rule_gives_its_finding_and_no_other(declared: registry.Rule) -> None:
     example = documentation(declared).partition("Example:")[2]
     release = example.partition('kubevirtVersion: "')[2].partition('"')[0] or "1.9"
     assert [found.rule for found in findings(yamlio.read_value(example), release)] == [declared.id]
@@ -367,7 +369,7 @@ def test_a_definition_is_named() -> None:
     }
     thing = {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "a"}, "spec": {"sizes": 1}}
     (facts,) = examine(Bundle([crd, thing]), releases.NEWEST, whole=True)
-    (found,) = rules.judge("schema", facts, {})
+    (found,) = registry.judge("schema", facts, {})
     assert (
         found.message == "the CustomResourceDefinition things.example.com has no field sizes in this place; did you mean size"
     )

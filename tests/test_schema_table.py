@@ -10,9 +10,9 @@ import pytest
 from api_table import decode
 from upstream import package_releases, version_of
 
-from krm_fn import releases
-from krm_fn.bundle import Bundle
-from krm_fn.schema import FILE, cel, examine, has_strange_key, table
+from krm_fn.base.bundle import Bundle
+from krm_fn.kubevirt import releases
+from krm_fn.kubevirt.schema import FILE, cel, examine, has_strange_key, table
 
 ALL = [releases.parse(f"1.{minor}") for minor in range(4, 10)]
 

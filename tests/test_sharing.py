@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krm_fn import sharing
-from krm_fn.sharing import Child, cut, shared
+from krm_fn.base import workers
+from krm_fn.base.workers import Child, cut, shared
 
 # From Python 3.12 on, `fork` warns where pytest-xdist has threads; the program has none.
 pytestmark = pytest.mark.filterwarnings("ignore:This process .*multi-threaded:DeprecationWarning")
@@ -137,22 +137,22 @@ def test_an_end_that_comes_twice_is_fine():
 
 def test_one_cpu_or_no_fork_is_one_process(monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0}, raising=False)
-    assert sharing.processes() == 1
+    assert workers.processes() == 1
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2}, raising=False)
-    assert sharing.processes() == 2
+    assert workers.processes() == 2
     monkeypatch.delattr(os, "fork")
-    assert sharing.processes() == 1
+    assert workers.processes() == 1
 
 
 def test_what_is_too_little_is_not_shared(monkeypatch):
-    monkeypatch.setattr(sharing, "processes", lambda: 2)
-    assert sharing.parted([5, 5], least=11) == [range(2)]
-    assert sharing.parted([5, 5], least=10) == [range(1), range(1, 2)]
+    monkeypatch.setattr(workers, "processes", lambda: 2)
+    assert workers.parted([5, 5], least=11) == [range(2)]
+    assert workers.parted([5, 5], least=10) == [range(1), range(1, 2)]
 
 
 INTERRUPTED = """\
 import os, signal
-from krm_fn.sharing import shared
+from krm_fn.base.workers import shared
 fork, here = os.fork, os.getpid()
 def interrupted_fork():
     pid = fork()

@@ -8,7 +8,7 @@ import pytest
 from functions import instancetype, resource_list, run, told, vm
 
 import krm_fn
-from krm_fn import function
+from krm_fn.hosts import function
 
 UID = "11111111-2222-3333-4444-555555555555"
 PREFIX = "instancetype.kubevirt.io"

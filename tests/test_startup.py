@@ -35,15 +35,15 @@ HEAVY = {
 
 # Parts of the renderer that a small, sound bundle of today's kinds does without.
 UNNEEDED = {
-    "krm_fn.core",
-    "krm_fn.ignores",
-    "krm_fn.presets",
-    "krm_fn.resolve.alpha",
-    "krm_fn.resolve.infer",
+    "krm_fn.pipeline.stages",
+    "krm_fn.pipeline.ignores",
+    "krm_fn.kubevirt.presets",
+    "krm_fn.kubevirt.resolve.alpha",
+    "krm_fn.kubevirt.resolve.infer",
     "krm_fn.rules.vm",
-    "krm_fn.schema.table",
-    "krm_fn.sharing",
-    "krm_fn.whole",
+    "krm_fn.kubevirt.schema.table",
+    "krm_fn.base.workers",
+    "krm_fn.hosts.full_list",
     "krm_fn.yamlio.edits",
     "krm_fn.yamlio.listedit",
     "krm_fn.yamlio.plain.tree",
@@ -54,7 +54,7 @@ UNNEEDED = {
 
 FUNCTION = """\
 sys.path.insert(0, sys.argv.pop())
-from krm_fn.main import run
+from krm_fn.__main__ import run
 run([])
 """
 

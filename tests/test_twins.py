@@ -4,19 +4,23 @@ import pytest
 from measured import cases, files
 from test_parity import resource_list
 
-from krm_fn import config, core, rules
-from krm_fn.bundle import Bundle
-from krm_fn.fleets import EACH
-from krm_fn.gather import gather
-from krm_fn.paths import copy, get, put
-from krm_fn.releases import parse
-from krm_fn.schema import table
-from krm_fn.twins import LARGEST, REFERENCES, ROWS, Twin, dumped, read
+from krm_fn import config
+from krm_fn.base.bundle import Bundle
+from krm_fn.base.fleets import EACH
+from krm_fn.base.paths import copy, get, put
+from krm_fn.kubevirt.releases import parse
+from krm_fn.kubevirt.schema import table
+from krm_fn.pipeline import stages
+from krm_fn.pipeline.analysis import gather
+from krm_fn.pipeline.twins import LARGEST, REFERENCES, ROWS, Twin, dumped, read
+from krm_fn.rules import registry
 
 FLEET = "fleet"
 FILES = (*files("admission", "matrix", "fuzz"), *(f"{FLEET} {minor}" for minor in ("1.4", "1.9")))
 MOST = 4  # cases of a file
-ALONE = {rule for rule, family in rules.ids().items() if family in ("vm", "schema", "admission")}  # they judge one VM by itself
+ALONE = {
+    rule for rule, family in registry.ids().items() if family in ("vm", "schema", "admission")
+}  # they judge one VM by itself
 VM = "VirtualMachine"
 
 # What checks may tell apart: lengths in characters and in bytes, forms, what stands elsewhere in the VM, and no text.
@@ -60,7 +64,7 @@ def told(case, items):
     """By the number of the item, what is said of each VM by itself."""
     settings, items = rendered(case, items)
     found = {number: [] for number, item in enumerate(items) if item["kind"] == VM}
-    for each in core.render(items, settings).findings:
+    for each in stages.render(items, settings).findings:
         if each.rule in ALONE and each.item in found:
             found[each.item].append((each.rule, each.severity, each.path, each.message, each.current, each.upstream_path))
     return found

@@ -5,10 +5,10 @@ from measured import files
 from test_parity import resource_list
 
 import krm_fn
-from krm_fn.fleets import EACH
-from krm_fn.paths import copy, get, leaves, put
-from krm_fn.unread import OF_VMS, uses_of
-from krm_fn.yamlio.plain.stencil import BOUND, TEXT
+from krm_fn.base.fleets import EACH
+from krm_fn.base.paths import copy, get, leaves, put
+from krm_fn.fast_path.stencil import BOUND, TEXT
+from krm_fn.fast_path.unread import OF_VMS, uses_of
 
 FILES = files("matrix", "fuzz", "revisions", "admission")
 MODES = ("expand", "annotate")

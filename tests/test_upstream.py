@@ -86,7 +86,7 @@ def test_the_patch_releases_of_each_release_that_is_named_are_made(tmp_path: Pat
 
 def test_a_release_that_the_package_lacks_has_to_be_entered_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clone(tmp_path, TAGS)
-    with pytest.raises(SystemExit, match=r"^KubeVirt 1.10.0 is not in krm_fn/releases.py; enter it there first$"):
+    with pytest.raises(SystemExit, match=r"^KubeVirt 1.10.0 is not in krm_fn/kubevirt/releases.py; enter it there first$"):
         ordered(monkeypatch, [(1, 6, 0)], "--source", str(tmp_path), "--release", "1.10.0", only_known=True)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from krm_fn.value import Value
+from krm_fn.base.value import Value
 
 
 class Point(Value):

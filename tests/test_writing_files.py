@@ -24,7 +24,7 @@ SLOW = """\
 import os, time
 fsync = os.fsync
 os.fsync = lambda file: (time.sleep(0.02), fsync(file))
-from krm_fn.main import main
+from krm_fn.__main__ import main
 raise SystemExit(main())
 """
 BEFORE = "version: 1\nfindings: []\n"

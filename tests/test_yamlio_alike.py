@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_large import ITEMS, SCALARS, fleet
 
-from krm_fn.errors import InputError
-from krm_fn.fleets import EACH
-from krm_fn.unread import uses_of
-from krm_fn.yamlio.plain.alike import Twin
+from krm_fn.base.errors import InputError
+from krm_fn.base.fleets import EACH
+from krm_fn.fast_path.alike import Twin
+from krm_fn.fast_path.shapes import Shapes
+from krm_fn.fast_path.stencil import ANY, TEXT
+from krm_fn.fast_path.unread import uses_of
 from krm_fn.yamlio.plain.items import ODD, read_item
 from krm_fn.yamlio.plain.lines import NotPlain
-from krm_fn.yamlio.plain.shapes import Shapes
-from krm_fn.yamlio.plain.stencil import ANY, TEXT
 
 KIND = "VirtualMachine"
 ENTRIES = ["- apiVersion: " + text for text in ITEMS.removeprefix("- apiVersion: ").split("\n- apiVersion: ")]

@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from yamlio_styled import edited, listed, streamed, value
 
-from krm_fn.errors import InputError
+from krm_fn.base.errors import InputError
 from krm_fn.yamlio import ListText, StreamText, read_resource_list, read_stream
 from krm_fn.yamlio.compare import same
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mangling import changed, mangled
 from yamlio_styled import edited, listed, value
 
-from krm_fn.errors import InputError
+from krm_fn.base.errors import InputError
 from krm_fn.yamlio.compare import same
 from krm_fn.yamlio.documents import read_list, read_piece
 from krm_fn.yamlio.nodes import Node

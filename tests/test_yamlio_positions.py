@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from test_yamlio_plain import shape
 from yamlio_styled import edited, listed, streamed, value
 
-from krm_fn.errors import InputError
+from krm_fn.base.errors import InputError
 from krm_fn.yamlio.compare import same
 from krm_fn.yamlio.documents import read_documents, read_list
 from krm_fn.yamlio.nodes import MERGE

@@ -9,7 +9,7 @@ from typing import Any
 import measured
 import pytest
 
-from krm_fn.errors import InputError
+from krm_fn.base.errors import InputError
 from krm_fn.yamlio import read_resource_list, read_stream, read_value
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 from measuring import Run, measure
 
-from krm_fn.limits import MOST
-from krm_fn.stream import SHARED
+from krm_fn.fast_path.stream import SHARED
+from krm_fn.findings.limits import MOST
 from krm_fn.yamlio import read_resource_list
 
 if TYPE_CHECKING:

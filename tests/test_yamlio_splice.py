@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from krm_fn import paths
+from krm_fn.base import paths
 from krm_fn.yamlio import read_resource_list, read_stream
 
 CASES = sorted((Path(__file__).resolve().parents[1] / "fixtures/yaml/splice").iterdir())

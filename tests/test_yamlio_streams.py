@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from mangling import changed, mangled
 from yamlio_styled import edited, streamed, value
 
-from krm_fn.errors import InputError
+from krm_fn.base.errors import InputError
 from krm_fn.yamlio import read_stream
 from krm_fn.yamlio.documents import read_documents
 from krm_fn.yamlio.streams import ODD, PlainStream, read_plain_stream

@@ -154,7 +154,7 @@ def test_a_temporary_folder_that_all_may_write_to_serves_where_it_is_sticky(zipa
 
 def forged(place: Path, name: str) -> Path:
     """A folder of the name that the file looks for, with another program in it."""
-    module = place / name / "krm_fn" / "main.py"
+    module = place / name / "krm_fn" / "__main__.py"
     module.parent.mkdir(parents=True)
     module.write_text("print('forged')\ndef main(): return 0\n")
     (module.parent / "__init__.py").touch()

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from krm_fn import __version__
-from krm_fn.console import NAME, fail
-from krm_fn.errors import UsageError
+from krm_fn.base.console import NAME, fail
+from krm_fn.base.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,7 +68,7 @@ def _module(name: str) -> str:
 def _fix(word: str) -> str:
     import os
 
-    from krm_fn.likest import meant
+    from krm_fn.base.suggestions import meant
 
     if os.path.exists(word):  # noqa: PTH110
         return f"to render it: `{NAME} render {word}`"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from krm_fn import __version__
-from krm_fn.config_keys import API_VERSION, KEYS, KIND
+from krm_fn.config.keys import API_VERSION, KEYS, KIND
 
 if TYPE_CHECKING:
     from typing import Any

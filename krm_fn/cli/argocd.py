@@ -14,26 +14,27 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from krm_fn import core, results
-from krm_fn.argocd import build, drift, manifests, parameters
-from krm_fn.argocd.flags import Wanted
+from krm_fn.base.console import file_name, write_out
+from krm_fn.base.errors import ConfigError, InputError, RenderError
+from krm_fn.base.objects import ref_of
+from krm_fn.base.paths import dotted
+from krm_fn.base.redaction import redact
 from krm_fn.cli import options, outputs
-from krm_fn.console import file_name, write_out
-from krm_fn.core import Outcome
-from krm_fn.errors import ConfigError, InputError, RenderError
-from krm_fn.files import Paths
-from krm_fn.paths import dotted
-from krm_fn.redaction import redact
-from krm_fn.resource import ref_of
-from krm_fn.results import report
-from krm_fn.sources import NothingFoundError, Source, Sources
+from krm_fn.findings import results
+from krm_fn.findings.results import report
+from krm_fn.hosts.argocd import build, drift, manifests, parameters
+from krm_fn.hosts.argocd.flags import Wanted
+from krm_fn.pipeline import stages
+from krm_fn.pipeline.stages import Outcome
+from krm_fn.sources.files import Paths
+from krm_fn.sources.reading import NothingFoundError, Source, Sources
 from krm_fn.yamlio import dump
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from krm_fn.argocd.parameters import Parameters
-    from krm_fn.config import Config
+    from krm_fn.hosts.argocd.parameters import Parameters
+    from krm_fn.kubevirt.settings import Config
 
 # Argo CD waits 60 s for the whole; what is rendered after the build takes little of them.
 TIMEOUT: float = 45
@@ -120,7 +121,7 @@ def _built(environment: Mapping[str, str], build_options: tuple[str, ...], given
 
 def _generate(found: Sources, config: Config, environment: Mapping[str, str], *, may_be_empty: bool) -> int:
     items = manifests.in_namespace(found.items, environment.get("ARGOCD_APP_NAMESPACE", ""))
-    outcome = core.render(items, config, places=found.places)
+    outcome = stages.render(items, config, places=found.places)
     report(outcome.findings, sys.stderr)
     if code := results.exit_code(outcome.findings, config.fail_on):
         numbers = results.count(outcome.findings)
@@ -192,7 +193,7 @@ def ignore_differences(
     found = options.read_sources(paths, kustomizations, verbose=verbose, timeout=timeout, follow_links=follow_links)
     found.refuse_unread()
     config = options.settings(found, config_file, flags, near=(*paths, *kustomizations))
-    outcome = core.render(found.items, config, places=found.places)
+    outcome = stages.render(found.items, config, places=found.places)
     if code := results.exit_code(outcome.findings, config.fail_on):
         report(outcome.findings, sys.stderr)
         return code

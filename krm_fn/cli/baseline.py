@@ -17,35 +17,25 @@ import pathlib
 from typing import TYPE_CHECKING
 
 from krm_fn import yamlio
+from krm_fn.base.errors import ConfigError, InputError
+from krm_fn.base.paths import dotted
+from krm_fn.base.value import Value
 from krm_fn.cli.json_text import json_text
-from krm_fn.config_checks import child, hint, shown
-from krm_fn.config_places import located
-from krm_fn.errors import ConfigError, InputError
-from krm_fn.findings import Suppressed
-from krm_fn.paths import dotted
-from krm_fn.value import Value
+from krm_fn.config.checks import child, hint, shown
+from krm_fn.config.places import located
+from krm_fn.findings.finding import Suppressed
+from krm_fn.rules.facts import BaselineFacts, Known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from krm_fn.findings import Finding
-    from krm_fn.paths import Path
-    from krm_fn.releases import Release
+    from krm_fn.base.paths import Path
+    from krm_fn.findings.finding import Finding
+    from krm_fn.kubevirt.releases import Release
 
 VERSION = 1
 HEAD = "# Findings that `kubevirt-render check` knows; --update-baseline writes it anew and keeps each reason and expires.\n"
-
-
-class Known(Value):
-    """One entry: which finding, why it may stay, and the last day (YYYY-MM-DD) on which it may; "" for neither."""
-
-    fingerprint: str
-    rule: str
-    object: str = ""
-    path: str = ""
-    reason: str = ""
-    expires: str = ""
 
 
 class Baseline(Value):
@@ -58,15 +48,6 @@ class Baseline(Value):
     def place(self, path: Path) -> tuple[int, int]:
         """Line and column of a place in the file."""
         return yamlio.read_stream(self.data, file=self.file).place(0, path)
-
-
-class BaselineFacts(Value):
-    """What a run tells of a baseline: entries that are out of date, and those that no finding met, with their numbers."""
-
-    release: Release
-    today: str
-    expired: tuple[tuple[int, Known], ...] = ()
-    unused: tuple[tuple[int, Known], ...] = ()
 
 
 class Split(Value):

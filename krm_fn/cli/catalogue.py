@@ -8,15 +8,15 @@ from typing import Any
 
 import click
 
-from krm_fn.catalogue import INSTANCETYPE, PREFERENCE, view
 from krm_fn.cli import completion, options
-from krm_fn.releases import NEWEST
+from krm_fn.kubevirt.catalogue import INSTANCETYPE, PREFERENCE, view
+from krm_fn.kubevirt.releases import NEWEST
 from krm_fn.yamlio.emit import dump
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from krm_fn.base.objects import Object
     from krm_fn.cli.completion import Completer
-    from krm_fn.resource import Object
 
 KINDS = {word: kind for kind, word in view.WORDS.items()}
 

@@ -11,28 +11,31 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from krm_fn import bundle, core, results, rules
+from krm_fn.base import bundle
+from krm_fn.base.console import file_name, write_out
+from krm_fn.base.errors import UsageError
+from krm_fn.base.objects import ref_of
+from krm_fn.base.suggestions import meant
 from krm_fn.cli import baseline, completion, fingerprints, options, progress, replacing, unbuilt
 from krm_fn.cli.formats import FORMATS, Report, Subject, written
 from krm_fn.cli.places import Places
 from krm_fn.cli.salvage import Doubts, findings, passed_over, salvage
 from krm_fn.cli.schemas import read_schemas, schemas_option
-from krm_fn.console import file_name, write_out
-from krm_fn.core import Judging
-from krm_fn.errors import UsageError
-from krm_fn.files import leads_out
-from krm_fn.likest import meant
-from krm_fn.resource import ref_of
+from krm_fn.findings import results
+from krm_fn.pipeline import stages
+from krm_fn.pipeline.stages import Judging
+from krm_fn.rules import registry
+from krm_fn.sources.files import leads_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from krm_fn.cli.salvage import Lost
-    from krm_fn.config import Config
-    from krm_fn.core import Outcome
-    from krm_fn.findings import Finding
-    from krm_fn.releases import Release
-    from krm_fn.sources import Repair, Sources
+    from krm_fn.findings.finding import Finding
+    from krm_fn.kubevirt.releases import Release
+    from krm_fn.kubevirt.settings import Config
+    from krm_fn.pipeline.stages import Outcome
+    from krm_fn.sources.reading import Repair, Sources
 
 # What every Kubernetes object says, and no playbook.
 OF_OBJECTS = re.compile(rb"""apiVersion|^["']?kind\b""", re.MULTILINE)
@@ -134,7 +137,7 @@ def check(
     with bar.at("Checking"):
         places = found.places
         judging = Judging(ignores=not no_ignores, definitions=not flags["isolated"], off=True, units=found.units)
-        outcome = core.render(found.items, config, places=places, schemas=read_schemas(schemas), judging=judging)
+        outcome = stages.render(found.items, config, places=places, schemas=read_schemas(schemas), judging=judging)
         report = _report(found, outcome, config, lost).but(
             summary=summary,
             subjects=tuple(_subjects(found, places)),
@@ -214,7 +217,7 @@ def _without_known(report: Report, known: baseline.Baseline, config: Config, tod
     parted = baseline.split(report.findings, known, today=today, release=release)
     told = (
         finding.but(file=known.file, line=line, column=column)
-        for finding in rules.judge_bundle(parted.facts, config.severity, "baseline")
+        for finding in registry.judge_bundle(parted.facts, config.severity, "baseline")
         for line, column in [known.place(finding.path)]
     )
     return report.but(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from krm_fn.console import COMPLETING, NAME
+from krm_fn.base.console import COMPLETING, NAME
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

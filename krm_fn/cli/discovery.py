@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from krm_fn.errors import ConfigError, UsageError
-from krm_fn.files import UNREADABLE, check_regular, is_within
+from krm_fn.base.errors import ConfigError, UsageError
+from krm_fn.sources.files import UNREADABLE, check_regular, is_within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

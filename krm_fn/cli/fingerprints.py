@@ -6,15 +6,15 @@ import hashlib
 import json
 from typing import TYPE_CHECKING
 
-from krm_fn import results
-from krm_fn.paths import dotted
+from krm_fn.base.paths import dotted
+from krm_fn.findings import results
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from krm_fn.findings import Finding
-    from krm_fn.resource import Ref
+    from krm_fn.base.objects import Ref
+    from krm_fn.findings.finding import Finding
 
 # Behind the name by which SARIF knows the way in which fingerprints are made.
 NAME = "kubevirtRender/v1"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from codecs import BOM_UTF8
 from typing import TYPE_CHECKING
 
+from krm_fn.base.errors import InputError
 from krm_fn.cli.outputs import inserted, rendered, whole, written
 from krm_fn.cli.replacing import replacing
-from krm_fn.errors import InputError
-from krm_fn.sources import unwatched
+from krm_fn.sources.reading import unwatched
 from krm_fn.yamlio import ListText
 from krm_fn.yamlio.documents import ended_as
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from krm_fn.core import Outcome
-    from krm_fn.sources import Source, Sources, Watch
+    from krm_fn.pipeline.stages import Outcome
+    from krm_fn.sources.reading import Source, Sources, Watch
 
 
 def write(found: Sources, outcome: Outcome, watch: Watch = unwatched) -> list[str]:

@@ -11,18 +11,18 @@ import click
 
 import __main__
 import krm_fn
-from krm_fn import programs
+from krm_fn.base import programs
+from krm_fn.base.console import NAME
 from krm_fn.cli import completion
 from krm_fn.cli.replacing import replacing
-from krm_fn.config_keys import API_VERSION, KIND
-from krm_fn.console import NAME
+from krm_fn.config.keys import API_VERSION, KIND
 
 PROGRAM = """\
 # kustomize calls this for each {kind} that names no function of its own.
 import sys
 
 sys.path.append({root!r})
-from krm_fn.main import main
+from krm_fn.__main__ import main
 
 sys.exit(main())
 """

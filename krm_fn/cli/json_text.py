@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from krm_fn.console import decoded
+from krm_fn.base.console import decoded
 
 if TYPE_CHECKING:
     from typing import Any

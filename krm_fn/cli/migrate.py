@@ -7,23 +7,25 @@ from typing import TYPE_CHECKING
 
 import click
 
-from krm_fn import config, results
+from krm_fn import config
 from krm_fn import migrate as migration
-from krm_fn.bundle import Bundle
+from krm_fn.base.bundle import Bundle
+from krm_fn.base.console import file_name, write_out
+from krm_fn.base.errors import UsageError
 from krm_fn.cli import inplace, options, outputs, progress
 from krm_fn.cli.places import Places
 from krm_fn.cli.salvage import passed_over
-from krm_fn.cluster import release_of
-from krm_fn.config_keys import NAMES, Config
-from krm_fn.console import file_name, write_out
-from krm_fn.core import Outcome
-from krm_fn.errors import UsageError
-from krm_fn.results import report
+from krm_fn.config.keys import NAMES
+from krm_fn.findings import results
+from krm_fn.findings.results import report
+from krm_fn.kubevirt.configuration import release_of
+from krm_fn.kubevirt.settings import Config
+from krm_fn.pipeline.stages import Outcome
 from krm_fn.yamlio import ListText
 from krm_fn.yamlio.documents import ended_as
 
 if TYPE_CHECKING:
-    from krm_fn.sources import Sources
+    from krm_fn.sources.reading import Sources
 
 
 @click.command()

@@ -8,22 +8,24 @@ from typing import TYPE_CHECKING
 
 import click
 
-from krm_fn import config, sources, yamlio
+from krm_fn import config, yamlio
+from krm_fn.base.console import NAME, file_name, one_line, printable
+from krm_fn.base.errors import ConfigError, InputError, UsageError
 from krm_fn.cli import completion, discovery
-from krm_fn.config_checks import CHECKS
-from krm_fn.config_keys import KEYS, NAMES, Config
-from krm_fn.config_places import located, located_in_list
-from krm_fn.console import NAME, file_name, one_line, printable
-from krm_fn.errors import ConfigError, InputError, UsageError
-from krm_fn.releases import NEWEST_PATCH
+from krm_fn.config.checks import CHECKS
+from krm_fn.config.keys import KEYS, NAMES
+from krm_fn.config.places import located, located_in_list
+from krm_fn.kubevirt.releases import NEWEST_PATCH
+from krm_fn.kubevirt.settings import Config
+from krm_fn.sources import reading
 from krm_fn.yamlio import ListText
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
-    from krm_fn.config_keys import Key
-    from krm_fn.sources import Repair, Sources, Watch
+    from krm_fn.config.keys import Key
+    from krm_fn.sources.reading import Repair, Sources, Watch
     from krm_fn.yamlio import StreamText
 
     Decorator = Callable[[Any], Any]
@@ -119,7 +121,7 @@ def source_options(command: Any) -> Any:
     """Gives a command what it reads from: `PATH...`, `-k DIR`, `--timeout`, `--follow-links` and `--verbose`."""
     command = click.option("--follow-links", is_flag=True, help="Also follow links that lead out of the given paths.")(command)
     command = click.option("-v", "--verbose", is_flag=True, help="Report what is not read, and which config is used.")(command)
-    command = timeout_option(sources.TIMEOUT)(command)
+    command = timeout_option(reading.TIMEOUT)(command)
     command = click.option(
         "-k",
         "--kustomize",
@@ -137,11 +139,11 @@ def read_sources(
     kustomizations: tuple[str, ...],
     *,
     verbose: bool,
-    timeout: float = sources.TIMEOUT,
+    timeout: float = reading.TIMEOUT,
     follow_links: bool = False,
     unbuilt: bool = True,
     repair: Repair | None = None,
-    watch: Watch = sources.unwatched,
+    watch: Watch = reading.unwatched,
 ) -> Sources:
     """What the command was told to read. Raises: UsageError where that is nothing, or a flag in place of a folder; InputError.
 
@@ -151,7 +153,7 @@ def read_sources(
         raise UsageError("nothing to read; name files or folders, -k DIR, or - for stdin")
     told = note if verbose else lambda _: None
     places = [_kustomization(place) for place in kustomizations]
-    return sources.read(
+    return reading.read(
         paths,
         kustomizations=places,
         timeout=timeout,

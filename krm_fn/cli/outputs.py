@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from krm_fn import results, sharing, yamlio
+from krm_fn import yamlio
+from krm_fn.base import workers
 from krm_fn.cli import joining, patch
-from krm_fn.sources import Source, unwatched
+from krm_fn.findings import results
+from krm_fn.sources.reading import Source, unwatched
 from krm_fn.yamlio import ListText
 from krm_fn.yamlio.order import parted
 
@@ -15,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
-    from krm_fn.core import Outcome
-    from krm_fn.sources import Sources, Watch
+    from krm_fn.pipeline.stages import Outcome
+    from krm_fn.sources.reading import Sources, Watch
 
 
 LEAST_SHARED = 1_000_000  # bytes of documents that changed
@@ -60,8 +62,8 @@ def written(
     pairs: Sequence[tuple[Source, Sequence[Any]]], write: Callable[[int], Any], watch: Watch = unwatched
 ) -> Iterable[Any]:
     """What `write` gives for the number of each source; where much is to be written, several processes do it."""
-    parts = sharing.parted([_weight(*pair) for pair in pairs], LEAST_SHARED)
-    return watch("Writing", sharing.shared(write, parts), len(parts[0]))
+    parts = workers.parted([_weight(*pair) for pair in pairs], LEAST_SHARED)
+    return watch("Writing", workers.shared(write, parts), len(parts[0]))
 
 
 def _weight(source: Source, items: Sequence[Any]) -> int:

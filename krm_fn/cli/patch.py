@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from krm_fn.bundle import entries as objects_of
-from krm_fn.resource import group_of, kind_of, name_of, namespace_of, text
+from krm_fn.base.bundle import entries as objects_of
+from krm_fn.base.objects import group_of, kind_of, name_of, namespace_of, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

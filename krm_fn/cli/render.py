@@ -8,14 +8,15 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from krm_fn import core, results
+from krm_fn.base.console import file_name, write_out
+from krm_fn.base.errors import UsageError
 from krm_fn.cli import inplace, options, outputs, progress
 from krm_fn.cli.places import Places
 from krm_fn.cli.salvage import passed_over
-from krm_fn.console import file_name, write_out
-from krm_fn.core import Judging
-from krm_fn.errors import UsageError
-from krm_fn.results import report
+from krm_fn.findings import results
+from krm_fn.findings.results import report
+from krm_fn.pipeline import stages
+from krm_fn.pipeline.stages import Judging
 
 
 @click.command()
@@ -64,7 +65,7 @@ def render(
     config = options.settings(found, config_file, flags, near=(*paths, *kustomizations), verbose=verbose)
     with bar.at("Rendering"):
         judging = Judging(ignores=not no_ignores)
-        outcome = core.render(found.items, config, places=found.places, judging=judging)
+        outcome = stages.render(found.items, config, places=found.places, judging=judging)
     unread = passed_over(found.unread, config.severity, outcome.release)
     if verbose:
         options.note(f"rendered as KubeVirt {outcome.release} would")

@@ -12,10 +12,10 @@ import os
 import stat
 from typing import TYPE_CHECKING, Protocol
 
-from krm_fn.console import NAME
-from krm_fn.errors import InputError
-from krm_fn.files import Stamp, check_regular, leads_out, stamp_of
-from krm_fn.value import Value
+from krm_fn.base.console import NAME
+from krm_fn.base.errors import InputError
+from krm_fn.base.value import Value
+from krm_fn.sources.files import Stamp, check_regular, leads_out, stamp_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

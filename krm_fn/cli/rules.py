@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from krm_fn.base.errors import UsageError
 from krm_fn.cli import completion
-from krm_fn.config_checks import all_rules, hint
-from krm_fn.errors import UsageError
-from krm_fn.rules import ids
+from krm_fn.config.checks import hint
+from krm_fn.rules.registry import all_rules
+from krm_fn.rules.registry import ids
 
 if TYPE_CHECKING:
-    from krm_fn.rules import Rule
+    from krm_fn.rules.registry import Rule
 
 
 PARTS = ("What it finds", "Why it matters", "Fix", "Example")

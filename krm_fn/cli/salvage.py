@@ -5,18 +5,19 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from krm_fn import rules
-from krm_fn.errors import InputError
-from krm_fn.paths import dotted
-from krm_fn.sources import TemplateError, read_text
-from krm_fn.value import Value
+from krm_fn.base.errors import InputError
+from krm_fn.base.paths import dotted
+from krm_fn.base.value import Value
+from krm_fn.rules import registry
+from krm_fn.rules.facts import InputFacts
+from krm_fn.sources.reading import TemplateError, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from krm_fn.files import Unread
-    from krm_fn.findings import Finding
-    from krm_fn.releases import Release
+    from krm_fn.findings.finding import Finding
+    from krm_fn.kubevirt.releases import Release
+    from krm_fn.rules.facts import Unread
 
 MARK = b"---"
 WORD = re.compile(rb"[A-Za-z0-9._-]+")
@@ -34,14 +35,6 @@ UNCERTAIN = frozenset(
         "unused-revision",
     )
 )
-
-
-class InputFacts(Value):
-    """What couldn't be read: of documents an error each, and the files that were passed over."""
-
-    release: Release
-    errors: tuple[InputError, ...] = ()
-    unread: tuple[Unread, ...] = ()
 
 
 class Lost(Value):
@@ -77,7 +70,7 @@ def salvage(data: bytes, file: str) -> tuple[bytes, tuple[Lost, ...]]:
 def findings(lost: Iterable[Lost], severity: Mapping[str, str], release: Release) -> Iterator[Finding]:
     """What there is to say of the documents, at their places; the first of the templates stands for all of them."""
     errors = tuple(_with_one_template([each.error for each in lost]))
-    told = rules.judge_bundle(InputFacts(errors=errors, release=release), severity, "input")
+    told = registry.judge_bundle(InputFacts(errors=errors, release=release), severity, "input")
     for finding, error in zip(told, errors, strict=False):
         yield finding.but(file=error.file, line=error.line, column=error.column)
 
@@ -96,7 +89,7 @@ def _with_one_template(errors: list[InputError]) -> Iterator[InputError]:
 def passed_over(unread: Iterable[Unread], severity: Mapping[str, str], release: Release) -> Iterator[Finding]:
     """What there is to say of the files that were passed over, one after the other."""
     for each in unread:
-        for finding in rules.judge_bundle(InputFacts(unread=(each,), release=release), severity, "input"):
+        for finding in registry.judge_bundle(InputFacts(unread=(each,), release=release), severity, "input"):
             yield finding.but(file=each.file)
 
 

@@ -6,7 +6,7 @@ import json
 
 import click
 
-from krm_fn import config_schema
+from krm_fn.config import schema as config_schema
 
 
 @click.command()

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from krm_fn import sources
+from krm_fn.base.errors import InputError
+from krm_fn.base.objects import kind_of
 from krm_fn.cli import completion
-from krm_fn.errors import InputError
-from krm_fn.resource import kind_of
+from krm_fn.sources import reading
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from krm_fn.resource import Object
+    from krm_fn.base.objects import Object
 
 KIND = "CustomResourceDefinition"
 
@@ -37,7 +37,7 @@ def read_schemas(folders: Sequence[str]) -> tuple[Object, ...]:
 
 
 def _definitions(folder: str) -> list[Object]:
-    read = sources.read((folder,))
+    read = reading.read((folder,))
     read.refuse_unread()
     found = [item for item in read.items if kind_of(item) == KIND]
     if not found:

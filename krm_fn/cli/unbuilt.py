@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from krm_fn import bundle
-from krm_fn.findings import UNSET
-from krm_fn.paths import as_list, as_map, get, is_set
-from krm_fn.resource import kind_of, name_of
+from krm_fn.base import bundle
+from krm_fn.base.objects import kind_of, name_of
+from krm_fn.base.paths import as_list, as_map, get, is_set
+from krm_fn.findings.finding import UNSET
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from krm_fn.findings import Finding
-    from krm_fn.resource import Object
-    from krm_fn.sources import Sources
+    from krm_fn.base.objects import Object
+    from krm_fn.findings.finding import Finding
+    from krm_fn.sources.reading import Sources
 
 # Rules that compare a whole object with another.
 OF_WHOLE = frozenset(("differing-catalogue-name",))

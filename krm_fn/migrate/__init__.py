@@ -7,24 +7,25 @@ A text that is written with `RENAMED_KEYS` as its `successors` keeps the lines a
 
 from __future__ import annotations
 
-from krm_fn import results, rules
-from krm_fn.bundle import Bundle
+from krm_fn.base.bundle import Bundle
+from krm_fn.findings import results
 from krm_fn.migrate import forms
-from krm_fn.migrate.facts import MigrationFacts
 from krm_fn.migrate.firmware import CHOICE
 from krm_fn.migrate.flavors import MATCHER
 from krm_fn.migrate.presets import migrate_presets
 from krm_fn.migrate.rewrites import rewritten
 from krm_fn.migrate.work import Work
-from krm_fn.modes import replaced
+from krm_fn.pipeline.modes import replaced
+from krm_fn.rules import registry
+from krm_fn.rules.facts import MigrationFacts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
-    from krm_fn.findings import Finding
-    from krm_fn.releases import Release
+    from krm_fn.findings.finding import Finding
+    from krm_fn.kubevirt.releases import Release
 
 __all__ = ["RENAMED_KEYS", "migrate"]
 
@@ -52,6 +53,6 @@ def migrate(
 
 
 def _placed(facts: MigrationFacts, severity: Mapping[str, str], bundle: Bundle) -> Iterator[Finding]:
-    for finding in rules.judge_bundle(facts, severity, "migration"):
+    for finding in registry.judge_bundle(facts, severity, "migration"):
         file, index = bundle.place(finding.item)
         yield finding.but(file=file, index=index) if file else finding

@@ -5,16 +5,16 @@ upstream: pkg/instancetype/preference/apply/firmware.go:applyFirmwarePreferences
 
 from __future__ import annotations
 
+from krm_fn.base.paths import as_map, get, is_set
+from krm_fn.kubevirt.removed_fields import template_path
 from krm_fn.migrate.forms import renamed, with_value
-from krm_fn.paths import as_map, get, is_set
-from krm_fn.removed import template_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from krm_fn.bundle import Entry
+    from krm_fn.base.bundle import Entry
+    from krm_fn.base.objects import Object
+    from krm_fn.base.paths import Path
     from krm_fn.migrate.work import User, Work
-    from krm_fn.paths import Path
-    from krm_fn.resource import Object
 
 FIRMWARE: Path = ("spec", "firmware")
 OLD = ("preferredUseEfi", "preferredUseSecureBoot")

@@ -6,19 +6,19 @@ VMs that refer to it.
 
 from __future__ import annotations
 
-from krm_fn.expand import apply
+from krm_fn.base.objects import text
+from krm_fn.base.paths import as_map, copy, get
+from krm_fn.kubevirt.expand import apply
+from krm_fn.kubevirt.resolve import INSTANCETYPE
+from krm_fn.kubevirt.resolve.flavors import FLAVOR
 from krm_fn.migrate.forms import HELD, renamed, with_value
-from krm_fn.paths import as_map, copy, get
-from krm_fn.resolve import INSTANCETYPE
-from krm_fn.resolve.flavors import FLAVOR
-from krm_fn.resource import text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from krm_fn.bundle import Entry
-    from krm_fn.facts import Found, ResolutionError
+    from krm_fn.base.bundle import Entry
+    from krm_fn.base.objects import Object
+    from krm_fn.kubevirt.facts import Found, ResolutionError
     from krm_fn.migrate.work import User, Work
-    from krm_fn.resource import Object
 
 GUEST = ("memory", "guest")
 MATCHER = {"flavor": "instancetype"}

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from krm_fn.fields.topology import DEPRECATED
-from krm_fn.paths import as_list, copy, get, put
-from krm_fn.presets.era import EXCLUDE, FIRST_EXCLUDE
-from krm_fn.removed import removed_fields, template_path, vm_path
-from krm_fn.resolve.flavors import present_preference
-from krm_fn.resource import kind_of, text
-from krm_fn.served import FIRST_API_VERSION, present_form
+from krm_fn.base.objects import kind_of, text
+from krm_fn.base.paths import as_list, copy, get, put
+from krm_fn.kubevirt.api_versions import FIRST_API_VERSION, present_form
+from krm_fn.kubevirt.fields.topology import DEPRECATED
+from krm_fn.kubevirt.presets.era import EXCLUDE, FIRST_EXCLUDE
+from krm_fn.kubevirt.removed_fields import removed_fields, template_path, vm_path
+from krm_fn.kubevirt.resolve.flavors import present_preference
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from krm_fn.bundle import Entry
+    from krm_fn.base.bundle import Entry
+    from krm_fn.base.objects import Object
+    from krm_fn.base.paths import Path
     from krm_fn.migrate.work import Work
-    from krm_fn.paths import Path
-    from krm_fn.resource import Object
 
 HELD: Object = {}  # told apart by identity
 

@@ -5,20 +5,20 @@ A preset's firmware is passed over: it never reaches the instance of a VM, which
 
 from __future__ import annotations
 
-from krm_fn.fields.preset import sections
-from krm_fn.fields.topology import counts
-from krm_fn.findings import UNSET
-from krm_fn.paths import as_map, copy, get, put
-from krm_fn.presets.domain import offered
-from krm_fn.value import Value
+from krm_fn.base.paths import as_map, copy, get, put
+from krm_fn.base.value import Value
+from krm_fn.findings.finding import UNSET
+from krm_fn.kubevirt.fields.preset import sections
+from krm_fn.kubevirt.fields.topology import counts
+from krm_fn.kubevirt.presets.domain import offered
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from krm_fn.paths import Path
-    from krm_fn.releases import Release
-    from krm_fn.resource import Object
+    from krm_fn.base.objects import Object
+    from krm_fn.base.paths import Path
+    from krm_fn.kubevirt.releases import Release
 
     Misfit = tuple[str, Path, Any]
 

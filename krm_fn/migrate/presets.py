@@ -6,36 +6,36 @@ it matches can take them. What a preset gives that nothing can take stays a pres
 
 from __future__ import annotations
 
-from krm_fn.bundle import effective_namespace
-from krm_fn.expand import apply
-from krm_fn.fields.preset import sections
+from krm_fn.base.bundle import effective_namespace
+from krm_fn.base.objects import annotations_of, labels_of, metadata, name_of
+from krm_fn.base.paths import as_map, copy, get, is_set
+from krm_fn.base.value import Value
+from krm_fn.kubevirt.expand import apply
+from krm_fn.kubevirt.fields.preset import sections
+from krm_fn.kubevirt.presets import Presets
+from krm_fn.kubevirt.presets.domain import SELECTOR, domain_of, offers
+from krm_fn.kubevirt.presets.era import EXCLUDE
+from krm_fn.kubevirt.presets.index import KIND
+from krm_fn.kubevirt.presets.selector import problems
+from krm_fn.kubevirt.removed_fields import template_path, vm_path
+from krm_fn.kubevirt.resolve.matcher import API_VERSION
+from krm_fn.kubevirt.schema.checking import check
+from krm_fn.kubevirt.schema.flaws import NULL
 from krm_fn.migrate.forms import with_value
 from krm_fn.migrate.preset_fields import translated
-from krm_fn.modes import replaced
-from krm_fn.paths import as_map, copy, get, is_set
-from krm_fn.presets import Presets
-from krm_fn.presets.domain import SELECTOR, domain_of, offers
-from krm_fn.presets.era import EXCLUDE
-from krm_fn.presets.index import KIND
-from krm_fn.presets.selector import problems
-from krm_fn.removed import template_path, vm_path
-from krm_fn.resolve.matcher import API_VERSION
-from krm_fn.resource import annotations_of, labels_of, metadata, name_of
-from krm_fn.schema.checking import check
-from krm_fn.schema.flaws import NULL
-from krm_fn.value import Value
+from krm_fn.pipeline.modes import replaced
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from krm_fn.bundle import Bundle, Entry
+    from krm_fn.base.bundle import Bundle, Entry
+    from krm_fn.base.objects import Object
+    from krm_fn.base.paths import Path
+    from krm_fn.kubevirt.presets.domain import Preset
+    from krm_fn.kubevirt.releases import Release
     from krm_fn.migrate.work import Work
-    from krm_fn.paths import Path
-    from krm_fn.presets.domain import Preset
-    from krm_fn.releases import Release
-    from krm_fn.resource import Object
 
 GROUP = "kubevirt.io"
 API_VERSION_OF_PRESETS = f"{GROUP}/v1"

@@ -5,18 +5,18 @@ upstream: pkg/instancetype/upgrade, pkg/instancetype/compatibility/compatibility
 
 from __future__ import annotations
 
-from krm_fn.paths import as_map
-from krm_fn.resolve import decode
-from krm_fn.resolve.flavors import READS_REVISIONS
-from krm_fn.resolve.matcher import API_VERSION
-from krm_fn.resource import labels_of, name_of, text
+from krm_fn.base.objects import labels_of, name_of, text
+from krm_fn.base.paths import as_map
+from krm_fn.kubevirt.resolve import decode
+from krm_fn.kubevirt.resolve.flavors import READS_REVISIONS
+from krm_fn.kubevirt.resolve.matcher import API_VERSION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from krm_fn.bundle import Entry
+    from krm_fn.base.bundle import Entry
+    from krm_fn.base.objects import Object
+    from krm_fn.kubevirt.resolve import Payload
     from krm_fn.migrate.work import Work
-    from krm_fn.resolve import Payload
-    from krm_fn.resource import Object
 
 VERSION_LABEL = "instancetype.kubevirt.io/object-version"
 

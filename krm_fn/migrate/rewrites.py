@@ -6,6 +6,10 @@ same one where there is nothing to do. HELD says that the object must stay what 
 
 from __future__ import annotations
 
+from krm_fn.base.objects import group_of, kind_of
+from krm_fn.base.value import Value
+from krm_fn.kubevirt.api_versions import FLAVOR, INSTANCETYPE, KINDS, SUCCESSORS
+from krm_fn.kubevirt.removed_fields import TEMPLATES, VMS
 from krm_fn.migrate.firmware import choose_efi
 from krm_fn.migrate.flavors import follow_flavor, hold_flavor
 from krm_fn.migrate.forms import (
@@ -22,18 +26,14 @@ from krm_fn.migrate.forms import (
     unset_idle_preferences,
 )
 from krm_fn.migrate.revisions import rewrite_revision
-from krm_fn.removed import TEMPLATES, VMS
-from krm_fn.resource import group_of, kind_of
-from krm_fn.served import FLAVOR, INSTANCETYPE, KINDS, SUCCESSORS
-from krm_fn.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from krm_fn.bundle import Entry
+    from krm_fn.base.bundle import Entry
+    from krm_fn.base.objects import Object
     from krm_fn.migrate.work import Work
-    from krm_fn.resource import Object
 
     Step = Callable[[Object, Entry, Work], Object]
 

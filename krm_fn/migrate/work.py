@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from krm_fn.bundle import effective_namespace, is_cluster_kind
-from krm_fn.migrate.facts import Leftover
-from krm_fn.paths import as_map, get
-from krm_fn.removed import vm_path
-from krm_fn.resolve import MATCHERS, Resolver
-from krm_fn.resolve.flavors import FLAVOR
-from krm_fn.resource import name_of, text
-from krm_fn.served import present_form
-from krm_fn.value import Value
+from krm_fn.base.bundle import effective_namespace, is_cluster_kind
+from krm_fn.base.objects import name_of, text
+from krm_fn.base.paths import as_map, get
+from krm_fn.base.value import Value
+from krm_fn.kubevirt.api_versions import present_form
+from krm_fn.kubevirt.removed_fields import vm_path
+from krm_fn.kubevirt.resolve import MATCHERS, Resolver
+from krm_fn.kubevirt.resolve.flavors import FLAVOR
+from krm_fn.rules.facts import Leftover
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-    from krm_fn.bundle import Bundle, Entry
-    from krm_fn.facts import Resolution
-    from krm_fn.paths import Path
-    from krm_fn.releases import Release
-    from krm_fn.resolve import Matcher
-    from krm_fn.resource import Object
+    from krm_fn.base.bundle import Bundle, Entry
+    from krm_fn.base.objects import Object
+    from krm_fn.base.paths import Path
+    from krm_fn.kubevirt.facts import Resolution
+    from krm_fn.kubevirt.releases import Release
+    from krm_fn.kubevirt.resolve import Matcher
 
 
 class User(Value):

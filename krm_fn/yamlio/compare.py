@@ -6,7 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from krm_fn.paths import Path
+    from krm_fn.base.paths import Path
 
 
 def same(a: Any, b: Any) -> bool:

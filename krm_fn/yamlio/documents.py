@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from krm_fn.errors import InputError
+from krm_fn.base.errors import InputError
 from krm_fn.yamlio.events import ScalarEvent, StreamEndEvent, YAMLError, translate
 from krm_fn.yamlio.layout import (
     RARE_BREAK_BYTES,

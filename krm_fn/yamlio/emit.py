@@ -6,7 +6,7 @@ literal block; everything else is double-quoted with escapes. No line is folded,
 
 from __future__ import annotations
 
-from krm_fn.value import Value
+from krm_fn.base.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from yaml.events import (
 )
 from yaml.reader import ReaderError
 
-from krm_fn.errors import InputError
+from krm_fn.base.errors import InputError
 
 __all__ = [
     "AliasEvent",

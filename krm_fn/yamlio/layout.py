@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from codecs import utf_8_decode
 
-from krm_fn.errors import InputError
+from krm_fn.base.errors import InputError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

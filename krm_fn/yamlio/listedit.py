@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from krm_fn.errors import InputError
+from krm_fn.base.errors import InputError
 from krm_fn.yamlio.compare import same
 from krm_fn.yamlio.emit import Style, block, entry, flow
 from krm_fn.yamlio.layout import Unspliceable, line_end, line_start_in_bytes, next_line, past_comments

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
-from krm_fn.errors import InputError
+from krm_fn.base.errors import InputError
 from krm_fn.yamlio.events import AliasEvent, YAMLError
 from krm_fn.yamlio.layout import line_end
 from krm_fn.yamlio.nodes import ALIAS, BLOCK_SCALAR, MAP, NO_ENTRIES, NO_NODES, SEQ, Node

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from array import array
 
-from krm_fn.errors import InputError
+from krm_fn.base.errors import InputError
 from krm_fn.yamlio.events import (
     AliasEvent,
     CParser,
@@ -301,7 +301,7 @@ def check_again(source: Source, event: Any, into: dict[str, Any], key: Any, stac
 
 def _named(event: Any, into: Any, key: Any, stack: Sequence[Any]) -> str:
     """`the key 'name'`, `the key 'true' (written y)`; `a key` where it may be secret."""
-    from krm_fn.redaction import shows_key  # only where something is wrong
+    from krm_fn.base.redaction import shows_key  # only where something is wrong
 
     name = "<<" if key is MERGE else key
     path = (*(waiting for _, waiting, _ in stack if isinstance(waiting, str)), name)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from krm_fn.errors import InputError
+from krm_fn.base.errors import InputError
 from krm_fn.yamlio.compare import same
 from krm_fn.yamlio.emit import Style, dump, entry, flow
 from krm_fn.yamlio.layout import Unspliceable

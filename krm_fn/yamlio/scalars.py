@@ -172,7 +172,7 @@ def _float_key(value: float) -> str:
 
 
 def _decoded(text: str) -> str:
-    from krm_fn.encoding import from_base64  # only where a document has binary text
+    from krm_fn.base.encoding import from_base64  # only where a document has binary text
 
     data = from_base64("".join(text.split()))
     if data is None:

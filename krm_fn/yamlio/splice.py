@@ -7,7 +7,7 @@ them, at worst the whole value, as new text in block or flow style.
 
 from __future__ import annotations
 
-from krm_fn.errors import InputError
+from krm_fn.base.errors import InputError
 from krm_fn.yamlio.compare import aligned, changes, same
 from krm_fn.yamlio.edits import DASH, FLOW, KEY, ROOT, Edits, Holder
 from krm_fn.yamlio.emit import scalar_text
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from typing import Any
 
-    from krm_fn.paths import Path
+    from krm_fn.base.paths import Path
     from krm_fn.yamlio.nodes import Entry, Node
 
 BREAKS = ("\n", "\r")

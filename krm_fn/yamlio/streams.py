@@ -6,7 +6,7 @@ documents alone that are in another form. Values, places and written bytes are t
 
 from __future__ import annotations
 
-from krm_fn.errors import InputError
+from krm_fn.base.errors import InputError
 from krm_fn.yamlio.emit import Style
 from krm_fn.yamlio.plain.changes import Changes, applied
 from krm_fn.yamlio.plain.lines import NotPlain, read_laid_out

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from krm_fn.value import Value
+from krm_fn.base.value import Value
 from krm_fn.yamlio.compare import same
 from krm_fn.yamlio.emit import Style, block
 from krm_fn.yamlio.layout import Unspliceable, breaks, column_of, line_start, newline_of
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from krm_fn.paths import Path
+    from krm_fn.base.paths import Path
     from krm_fn.yamlio.nodes import Node
     from krm_fn.yamlio.reader import Memo, Spans
 
@@ -184,7 +184,7 @@ class Text:
     def refuse_bloated(self, item: int) -> None:
         """Raises: InputError for an item that is to be written anew, but no cluster would take."""
         if self.is_bloated(item):
-            from krm_fn.errors import InputError
+            from krm_fn.base.errors import InputError
 
             piece = self.pieces[item]
             found = f"this object has {piece.end - piece.start:,} bytes, and would have to be written anew"

@@ -15,18 +15,18 @@ from zlib import crc32
 import yaml
 
 import krm_fn
-from krm_fn import function, whole
-from krm_fn.errors import RenderError
+from krm_fn.base.errors import RenderError
+from krm_fn.hosts import full_list, function
 from krm_fn.yamlio.documents import read_list
 
 Way = Callable[[bytes, BinaryIO, TextIO], int]
 
 
 def _with_libyaml(data: bytes, out: BinaryIO, err: TextIO) -> int:
-    return whole.run(data, out, err, read=read_list)
+    return full_list.run(data, out, err, read=read_list)
 
 
-WAYS: dict[str, Way] = {"the fast path": function.run, "the slow path": whole.run, "libyaml": _with_libyaml}
+WAYS: dict[str, Way] = {"the fast path": function.run, "the slow path": full_list.run, "libyaml": _with_libyaml}
 EXIT_CODES = (0, 1, 2)
 ONE_IN = 4  # lists are held against the library as well, which costs as much as a way
 

@@ -78,6 +78,6 @@ def unpacked() -> str:
 
 if __name__ == "__main__":
     sys.path[0] = unpacked()
-    from krm_fn.main import main
+    from krm_fn.__main__ import main
 
     sys.exit(main())

@@ -38,7 +38,7 @@ import sys
 
 sys.path.append({packages!r})
 sys.argv[0] = "kubevirt-render"
-from krm_fn.main import main
+from krm_fn.__main__ import main
 
 sys.exit(main())
 """

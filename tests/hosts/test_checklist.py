@@ -28,7 +28,7 @@ from test_kustomize import RENDER, SMALL, VM, objects, write
 
 from krm_fn import yamlio
 
-PROGRAM = [sys.executable, "-m", "krm_fn.main"]
+PROGRAM = [sys.executable, "-m", "krm_fn"]
 GROUP = "kubevirt-render.dev/v1alpha1"
 TYPED = f"functionConfig:\n  apiVersion: {GROUP}\n  kind: RenderVirtualMachines\n  metadata: {{name: render}}\n  spec: "
 STRINGS = "functionConfig:\n  apiVersion: v1\n  kind: ConfigMap\n  metadata: {name: render}\n  data: "

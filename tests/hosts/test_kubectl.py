@@ -9,7 +9,7 @@ import pytest
 from running import ROOT, passed, run
 from test_kustomize import RENDER, SMALL, VM, objects, write
 
-from krm_fn.resource import LOCAL_CONFIG, annotations_of
+from krm_fn.base.objects import LOCAL_CONFIG, annotations_of
 
 KUSTOMIZATION = "resources: [vm.yaml, small.yaml]\ntransformers: [render.yaml]\n"
 CONFIG = RENDER.partition("  annotations:")[0]

@@ -9,7 +9,7 @@ import pytest
 from running import ROOT, passed, run
 
 from krm_fn import yamlio
-from krm_fn.resource import LOCAL_CONFIG, annotations_of
+from krm_fn.base.objects import LOCAL_CONFIG, annotations_of
 
 BUILD = ("build", "--enable-alpha-plugins", "--enable-exec", ".")
 

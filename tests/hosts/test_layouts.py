@@ -13,7 +13,7 @@ from running import fetched, on_path, passed, run
 from test_kustomize import RENDER, SMALL, VM, objects, write
 
 from krm_fn import yamlio
-from krm_fn.resource import annotations_of
+from krm_fn.base.objects import annotations_of
 
 CONFIG = RENDER.partition("  annotations:")[0]
 IN_IMAGE = RENDER.replace("exec:\n        path: kubevirt-render", "container:\n        image: localhost/kubevirt-render:test")

@@ -18,7 +18,7 @@ from running import ROOT, fetched, on_path, passed, run
 from test_argocd import Sidecar, sidecar  # noqa: F401  a fixture
 
 from krm_fn import yamlio
-from krm_fn.resource import LOCAL_CONFIG, annotations_of
+from krm_fn.base.objects import LOCAL_CONFIG, annotations_of
 
 BUNDLE = ROOT / "fixtures" / "hosts" / "bundle"
 PAGE = ROOT / "docs" / "hosts.md"

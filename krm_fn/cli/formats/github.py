@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from krm_fn import results
+from krm_fn.base.console import printable
 from krm_fn.cli.formats import relative
-from krm_fn.console import printable
+from krm_fn.findings import results
 
 if TYPE_CHECKING:
     from krm_fn.cli.formats import Report
-    from krm_fn.findings import Finding
+    from krm_fn.findings.finding import Finding
 
 COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
 

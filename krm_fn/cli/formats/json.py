@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from krm_fn import results
+from krm_fn.base.console import decoded
+from krm_fn.base.paths import dotted
 from krm_fn.cli.json_text import json_text
-from krm_fn.console import decoded
-from krm_fn.paths import dotted
+from krm_fn.findings import results
 
 if TYPE_CHECKING:
     from typing import Any
 
     from krm_fn.cli.formats import Report
-    from krm_fn.findings import Finding, Related
+    from krm_fn.findings.finding import Finding, Related
 
 
 def write(report: Report) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
-from krm_fn import results
+from krm_fn.base.console import NAME, printable
 from krm_fn.cli.formats import cases
-from krm_fn.console import NAME, printable
+from krm_fn.findings import results
 
 if TYPE_CHECKING:
     from krm_fn.cli.formats import Case, Report

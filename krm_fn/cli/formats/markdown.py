@@ -6,13 +6,13 @@ import re
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from krm_fn import results
-from krm_fn.console import NAME, one_line, printable
-from krm_fn.paths import dotted
+from krm_fn.base.console import NAME, one_line, printable
+from krm_fn.base.paths import dotted
+from krm_fn.findings import results
 
 if TYPE_CHECKING:
     from krm_fn.cli.formats import Report
-    from krm_fn.findings import Finding
+    from krm_fn.findings.finding import Finding
 
 MARK = f"<!-- {NAME} check -->"
 # GitHub takes 65,536 characters in a comment; GitLab takes more.

@@ -7,21 +7,22 @@ import urllib.parse
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from krm_fn import __version__, results
+from krm_fn import __version__
+from krm_fn.base.console import NAME, one_line
+from krm_fn.base.paths import dotted
 from krm_fn.cli.fingerprints import NAME as FINGERPRINT
 from krm_fn.cli.formats import relative
 from krm_fn.cli.json_text import json_text
 from krm_fn.cli.rules import documentation, parts
-from krm_fn.config_checks import all_rules
-from krm_fn.console import NAME, one_line
-from krm_fn.paths import dotted
+from krm_fn.rules.registry import all_rules
+from krm_fn.findings import results
 
 if TYPE_CHECKING:
     from typing import Any
 
     from krm_fn.cli.formats import Report
-    from krm_fn.findings import Finding, Related, Suppressed
-    from krm_fn.rules import Rule
+    from krm_fn.findings.finding import Finding, Related, Suppressed
+    from krm_fn.rules.registry import Rule
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 LEVELS = {"error": "error", "warning": "warning", "info": "note"}

@@ -21,15 +21,15 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.rules import rule
-from krm_fn.rules.refusals import hits
+from krm_fn.rules.registry import rule
+from krm_fn.rules.shared.refusals import hits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.facts import AdmissionFacts
-    from krm_fn.rules import Hit
+    from krm_fn.kubevirt.facts import AdmissionFacts
+    from krm_fn.rules.registry import Hit
 
 
 @rule(

@@ -27,13 +27,13 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.rules import Hit, rule
+from krm_fn.rules.registry import Hit, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.cli.baseline import BaselineFacts
+    from krm_fn.rules.facts import BaselineFacts
 
 
 @rule(severity="warning")

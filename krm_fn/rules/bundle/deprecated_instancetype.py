@@ -22,16 +22,16 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.rules import rule
-from krm_fn.rules.builtin import WORDS, hits
+from krm_fn.rules.registry import rule
+from krm_fn.rules.shared.catalogue import WORDS, hits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.catalogue import Catalogue
-    from krm_fn.facts import BundleFacts
-    from krm_fn.rules import Hit
+    from krm_fn.kubevirt.catalogue import Catalogue
+    from krm_fn.kubevirt.facts import BundleFacts
+    from krm_fn.rules.registry import Hit
 
 
 @rule(severity="warning")

@@ -20,19 +20,19 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.paths import as_map, dotted, is_set
-from krm_fn.resource import kind_of, name_of
-from krm_fn.rules import Hit, rule
-from krm_fn.rules.builtin import WORDS
+from krm_fn.base.objects import kind_of, name_of
+from krm_fn.base.paths import as_map, dotted, is_set
+from krm_fn.rules.registry import Hit, rule
+from krm_fn.rules.shared.catalogue import WORDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from krm_fn.bundle import Entry
-    from krm_fn.facts import BundleFacts
-    from krm_fn.paths import Path
+    from krm_fn.base.bundle import Entry
+    from krm_fn.base.paths import Path
+    from krm_fn.kubevirt.facts import BundleFacts
 
 GROUP = "instancetype.kubevirt.io"
 QUANTITIES = (("spec", "memory", "guest"), ("spec", "requirements", "memory", "guest"))
@@ -51,7 +51,7 @@ def differing_catalogue_name(facts: BundleFacts) -> Iterator[Hit]:
 
 
 def _differing(facts: BundleFacts, own: list[Entry]) -> Iterator[tuple[Entry, list[Path]]]:
-    from krm_fn import catalogue  # only where a bundle has such kinds
+    from krm_fn.kubevirt import catalogue  # only where a bundle has such kinds
 
     builtin = catalogue.of(facts.release)
     for entry in own:
@@ -79,7 +79,7 @@ def _same(given: Any, builtin: Any, path: Path) -> bool:
         return True
     if path not in QUANTITIES:
         return False
-    from krm_fn import quantity
+    from krm_fn.kubevirt import quantity
 
     ours, theirs = quantity.parse(given), quantity.parse(builtin)
     return ours is not None and theirs is not None and ours.nanos == theirs.nanos

@@ -18,16 +18,16 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.cluster import named_release
-from krm_fn.releases import NEWEST_PATCH
-from krm_fn.rules import Hit, rule, show
+from krm_fn.kubevirt.configuration import named_release
+from krm_fn.kubevirt.releases import NEWEST_PATCH
+from krm_fn.rules.registry import Hit, rule, show
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.cluster import Named
-    from krm_fn.facts import BundleFacts
+    from krm_fn.kubevirt.configuration import Named
+    from krm_fn.kubevirt.facts import BundleFacts
 
 
 @rule(severity="warning")

@@ -25,18 +25,18 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.bundle import effective_namespace, is_cluster_kind
-from krm_fn.console import file_name
-from krm_fn.resource import annotations_of, group_of, kind_of, name_of
-from krm_fn.rules import Hit, also, rule
+from krm_fn.base.bundle import effective_namespace, is_cluster_kind
+from krm_fn.base.console import file_name
+from krm_fn.base.objects import annotations_of, group_of, kind_of, name_of
+from krm_fn.rules.registry import Hit, also, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.bundle import Bundle, Entry
-    from krm_fn.facts import BundleFacts
-    from krm_fn.resource import Object
+    from krm_fn.base.bundle import Bundle, Entry
+    from krm_fn.base.objects import Object
+    from krm_fn.kubevirt.facts import BundleFacts
 
 HOST_ANNOTATIONS = ("config.kubernetes.io/", "internal.config.kubernetes.io/", "config.k8s.io/", "kustomize.config.k8s.io/")
 

@@ -30,15 +30,15 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.cluster import REFERENCE_POLICY, kubevirt_of
-from krm_fn.paths import get
-from krm_fn.rules import Hit, also, rule
+from krm_fn.base.paths import get
+from krm_fn.kubevirt.configuration import REFERENCE_POLICY, kubevirt_of
+from krm_fn.rules.registry import Hit, also, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.facts import BundleFacts
+    from krm_fn.kubevirt.facts import BundleFacts
 
 
 @rule(severity="warning", upstream="pkg/instancetype/controller/vm/controller.go:Sync")

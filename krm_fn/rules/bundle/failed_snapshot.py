@@ -32,17 +32,17 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.paths import get
-from krm_fn.resolve.matcher import API_VERSION
-from krm_fn.resource import metadata, ref_of
-from krm_fn.rules import Hit, also, rule
-from krm_fn.storing import LONGEST_LABEL, LONGEST_NAME, VERSION, VERSION_LABEL
+from krm_fn.base.objects import metadata, ref_of
+from krm_fn.base.paths import get
+from krm_fn.kubevirt.resolve.matcher import API_VERSION
+from krm_fn.kubevirt.stored_revisions import LONGEST_LABEL, LONGEST_NAME, VERSION, VERSION_LABEL
+from krm_fn.rules.registry import Hit, also, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from krm_fn.facts import BundleFacts, Unstored
+    from krm_fn.kubevirt.facts import BundleFacts, Unstored
 
 
 @rule(severity="error", upstream="pkg/instancetype/revision/store.go:storeControllerRevision")

@@ -41,21 +41,21 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.bundle import effective_namespace
-from krm_fn.paths import get
-from krm_fn.resource import Ref, kind_of, name_of
-from krm_fn.rules import Hit, rule
-from krm_fn.rules.labels import defaults
-from krm_fn.rules.mentions import missing
-from krm_fn.rules.stock import API_VERSIONS, stock
+from krm_fn.base.bundle import effective_namespace
+from krm_fn.base.objects import Ref, kind_of, name_of
+from krm_fn.base.paths import get
+from krm_fn.rules.registry import Hit, rule
+from krm_fn.rules.shared.available_objects import API_VERSIONS, stock
+from krm_fn.rules.shared.labels import defaults
+from krm_fn.rules.shared.object_references import missing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.bundle import Entry
-    from krm_fn.facts import BundleFacts
-    from krm_fn.paths import Path
+    from krm_fn.base.bundle import Entry
+    from krm_fn.base.paths import Path
+    from krm_fn.kubevirt.facts import BundleFacts
 
 
 @rule(severity="warning")

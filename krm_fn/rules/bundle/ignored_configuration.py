@@ -18,15 +18,15 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.cluster import kubevirt_of
-from krm_fn.paths import dotted, get
-from krm_fn.rules import Hit, rule, show
+from krm_fn.base.paths import dotted, get
+from krm_fn.kubevirt.configuration import kubevirt_of
+from krm_fn.rules.registry import Hit, rule, show
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.facts import BundleFacts
+    from krm_fn.kubevirt.facts import BundleFacts
 
 
 @rule(severity="warning", upstream="pkg/virt-config/configuration.go:validateConfig")

@@ -16,14 +16,14 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.limits import counted, first
-from krm_fn.rules import Hit, rule
+from krm_fn.findings.limits import counted, first
+from krm_fn.rules.registry import Hit, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.facts import BundleFacts
+    from krm_fn.kubevirt.facts import BundleFacts
 
 
 @rule(severity="warning")

@@ -23,16 +23,16 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.limits import counted, first
-from krm_fn.removed import removed_fields
-from krm_fn.rules import Hit, rule
-from krm_fn.served import is_served
+from krm_fn.findings.limits import counted, first
+from krm_fn.kubevirt.api_versions import is_served
+from krm_fn.kubevirt.removed_fields import removed_fields
+from krm_fn.rules.registry import Hit, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.facts import BundleFacts
+    from krm_fn.kubevirt.facts import BundleFacts
 
 
 @rule(severity="warning")

@@ -20,14 +20,14 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.paths import get
-from krm_fn.rules import Hit, rule, show
+from krm_fn.base.paths import get
+from krm_fn.rules.registry import Hit, rule, show
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.facts import BundleFacts
+    from krm_fn.kubevirt.facts import BundleFacts
 
 REFERENCES = (("instancetype", "an instancetype"), ("preference", "a preference"), ("flavor", "a flavor"))
 

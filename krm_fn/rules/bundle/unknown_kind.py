@@ -21,20 +21,20 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.findings import UNSET
-from krm_fn.likest import meant, nearest
-from krm_fn.paths import brief, get
-from krm_fn.resource import group_of, kind_of, text
-from krm_fn.rules import Hit, rule
-from krm_fn.served import CORE, GROUPS, HOMES, NEIGHBOURS, is_stray, present_form
+from krm_fn.base.objects import group_of, kind_of, text
+from krm_fn.base.paths import brief, get
+from krm_fn.base.suggestions import meant, nearest
+from krm_fn.findings.finding import UNSET
+from krm_fn.kubevirt.api_versions import CORE, GROUPS, HOMES, NEIGHBOURS, is_stray, present_form
+from krm_fn.rules.registry import Hit, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.bundle import Bundle, Entry
-    from krm_fn.facts import BundleFacts
-    from krm_fn.releases import Release
+    from krm_fn.base.bundle import Bundle, Entry
+    from krm_fn.kubevirt.facts import BundleFacts
+    from krm_fn.kubevirt.releases import Release
 
 
 # So many letters may be too many or too few in a slip.

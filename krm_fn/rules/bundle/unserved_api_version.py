@@ -19,17 +19,17 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.findings import UNSET
-from krm_fn.resource import kind_of
-from krm_fn.rules import Hit, rule
-from krm_fn.served import is_served, present_form
+from krm_fn.base.objects import kind_of
+from krm_fn.findings.finding import UNSET
+from krm_fn.kubevirt.api_versions import is_served, present_form
+from krm_fn.rules.registry import Hit, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.bundle import Entry
-    from krm_fn.facts import BundleFacts
+    from krm_fn.base.bundle import Entry
+    from krm_fn.kubevirt.facts import BundleFacts
 
 
 @rule(severity="error", upstream="pkg/virt-operator/resource/generate/components/crds.go")

@@ -23,16 +23,16 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.likest import meant
-from krm_fn.limits import counted, first
-from krm_fn.resource import IGNORE
-from krm_fn.rules import UNSILENCED, Hit, rule, show
+from krm_fn.base.objects import IGNORE
+from krm_fn.base.suggestions import meant
+from krm_fn.findings.limits import counted, first
+from krm_fn.rules.registry import UNSILENCED, Hit, rule, show
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.ignores import Ignore, IgnoreFacts
+    from krm_fn.rules.facts import Ignore, IgnoreFacts
 
 PATH = ("metadata", "annotations", IGNORE)
 

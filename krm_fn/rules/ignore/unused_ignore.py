@@ -23,15 +23,15 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.limits import counted, first
-from krm_fn.resource import IGNORE
-from krm_fn.rules import Hit, rule
+from krm_fn.base.objects import IGNORE
+from krm_fn.findings.limits import counted, first
+from krm_fn.rules.registry import Hit, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.ignores import IgnoreFacts
+    from krm_fn.rules.facts import IgnoreFacts
 
 
 @rule(severity="warning")

@@ -20,13 +20,13 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.rules import Hit, rule
+from krm_fn.rules.registry import Hit, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.cli.salvage import InputFacts
+    from krm_fn.rules.facts import InputFacts
 
 
 @rule(severity="error")

@@ -5,16 +5,16 @@ As in the family `bundle`, `NEEDS` says of each, without loading it, whether it 
 
 from __future__ import annotations
 
-from krm_fn.asked import uses_catalogue
-from krm_fn.resolve import MATCHERS
-from krm_fn.rules.labels import LABELLED
-from krm_fn.rules.machines import OWNERS
+from krm_fn.kubevirt.resolve import MATCHERS
+from krm_fn.rules.needs import uses_catalogue
+from krm_fn.rules.shared.labels import LABELLED
+from krm_fn.rules.shared.machines import OWNERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from krm_fn.facts import BundleFacts
+    from krm_fn.kubevirt.facts import BundleFacts
 
 
 def _has(*kinds: str) -> Callable[[BundleFacts], object]:

@@ -25,19 +25,19 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.paths import dotted, leaves
-from krm_fn.rules import rule, show
-from krm_fn.rules.builtin import WORDS, hits
-from krm_fn.rules.builtin import dotted as version_text
+from krm_fn.base.paths import dotted, leaves
+from krm_fn.rules.registry import rule, show
+from krm_fn.rules.shared.catalogue import WORDS, hits
+from krm_fn.rules.shared.catalogue import dotted as version_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.catalogue import Catalogue, Run
-    from krm_fn.facts import BundleFacts
-    from krm_fn.resource import Object
-    from krm_fn.rules import Hit
+    from krm_fn.base.objects import Object
+    from krm_fn.kubevirt.catalogue import Catalogue, Run
+    from krm_fn.kubevirt.facts import BundleFacts
+    from krm_fn.rules.registry import Hit
 
 SHOWN = 3
 
@@ -48,7 +48,7 @@ def changed_in_later_release(facts: BundleFacts) -> Iterator[Hit]:
 
 
 def _word(builtin: Catalogue, kind: str, name: str) -> str:
-    from krm_fn import catalogue  # it is loaded by now
+    from krm_fn.kubevirt import catalogue  # it is loaded by now
 
     now, later = builtin.run(kind, name), _next(builtin, catalogue.history(kind, name))
     if now is None or later is None:

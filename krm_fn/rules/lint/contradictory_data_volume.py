@@ -23,18 +23,18 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.paths import as_list, as_map, get
-from krm_fn.rules import Hit, rule
-from krm_fn.rules.stock import TEMPLATES
+from krm_fn.base.paths import as_list, as_map, get
+from krm_fn.rules.registry import Hit, rule
+from krm_fn.rules.shared.available_objects import TEMPLATES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.bundle import Entry
-    from krm_fn.facts import BundleFacts
-    from krm_fn.paths import Path
-    from krm_fn.resource import Object
+    from krm_fn.base.bundle import Entry
+    from krm_fn.base.objects import Object
+    from krm_fn.base.paths import Path
+    from krm_fn.kubevirt.facts import BundleFacts
 
 KINDS = ("http", "s3", "gcs", "registry", "pvc", "upload", "blank", "imageio", "vddk", "snapshot")
 FILLERS = ("source", "sourceRef")

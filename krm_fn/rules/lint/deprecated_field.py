@@ -22,20 +22,20 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.findings import UNSET
-from krm_fn.paths import as_list, get, is_set
-from krm_fn.rules import Hit, rule, show
-from krm_fn.value import Value
+from krm_fn.base.paths import as_list, get, is_set
+from krm_fn.base.value import Value
+from krm_fn.findings.finding import UNSET
+from krm_fn.rules.registry import Hit, rule, show
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from krm_fn.bundle import Entry
-    from krm_fn.facts import BundleFacts
-    from krm_fn.paths import Path
-    from krm_fn.releases import Version
+    from krm_fn.base.bundle import Entry
+    from krm_fn.base.paths import Path
+    from krm_fn.kubevirt.facts import BundleFacts
+    from krm_fn.kubevirt.releases import Version
 
 EACH = -1
 

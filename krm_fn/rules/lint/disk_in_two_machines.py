@@ -37,21 +37,21 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.bundle import effective_namespace
-from krm_fn.paths import as_list, as_map, get
-from krm_fn.resource import kind_of, name_of, text
-from krm_fn.rules import Hit, also, rule
-from krm_fn.rules.machines import machines
-from krm_fn.value import Value
+from krm_fn.base.bundle import effective_namespace
+from krm_fn.base.objects import kind_of, name_of, text
+from krm_fn.base.paths import as_list, as_map, get
+from krm_fn.base.value import Value
+from krm_fn.rules.registry import Hit, also, rule
+from krm_fn.rules.shared.machines import machines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.facts import BundleFacts
-    from krm_fn.paths import Path
-    from krm_fn.resource import Object
-    from krm_fn.rules.machines import Machine
+    from krm_fn.base.objects import Object
+    from krm_fn.base.paths import Path
+    from krm_fn.kubevirt.facts import BundleFacts
+    from krm_fn.rules.shared.machines import Machine
 
 # Where a volume names its claim.
 SOURCES = (("persistentVolumeClaim", "claimName"), ("dataVolume", "name"))

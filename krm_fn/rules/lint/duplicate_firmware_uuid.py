@@ -26,17 +26,17 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.paths import get
-from krm_fn.rules import rule
-from krm_fn.rules.machines import machines, repeated, twice
+from krm_fn.base.paths import get
+from krm_fn.rules.registry import rule
+from krm_fn.rules.shared.machines import machines, repeated, twice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.facts import BundleFacts
-    from krm_fn.rules import Hit
-    from krm_fn.rules.machines import Machine
+    from krm_fn.kubevirt.facts import BundleFacts
+    from krm_fn.rules.registry import Hit
+    from krm_fn.rules.shared.machines import Machine
 
 UUID = ("domain", "firmware", "uuid")
 

@@ -36,18 +36,18 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.paths import as_list, as_map, get
-from krm_fn.rules import Hit, also, rule
-from krm_fn.rules.machines import machines, told
-from krm_fn.value import Value
+from krm_fn.base.paths import as_list, as_map, get
+from krm_fn.base.value import Value
+from krm_fn.rules.registry import Hit, also, rule
+from krm_fn.rules.shared.machines import machines, told
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.facts import BundleFacts
-    from krm_fn.paths import Path
-    from krm_fn.rules.machines import Machine
+    from krm_fn.base.paths import Path
+    from krm_fn.kubevirt.facts import BundleFacts
+    from krm_fn.rules.shared.machines import Machine
 
 # Bindings behind which the guest's own address stays.
 HIDING = ("masquerade", "passtBinding", "passt", "slirp")

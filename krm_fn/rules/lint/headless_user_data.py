@@ -29,16 +29,16 @@ from __future__ import annotations
 
 import binascii
 
-from krm_fn.paths import as_list, as_map
-from krm_fn.rules import Hit, rule
-from krm_fn.rules.machines import machines
+from krm_fn.base.paths import as_list, as_map
+from krm_fn.rules.registry import Hit, rule
+from krm_fn.rules.shared.machines import machines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.facts import BundleFacts
-    from krm_fn.resource import Object
+    from krm_fn.base.objects import Object
+    from krm_fn.kubevirt.facts import BundleFacts
 
 SOURCES = ("cloudInitNoCloud", "cloudInitConfigDrive")
 KINDS_OF_DATA = ("userData", "userDataBase64")

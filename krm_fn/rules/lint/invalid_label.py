@@ -24,21 +24,21 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.admission.formats import is_label_value, is_qualified_name
-from krm_fn.limits import counted, first
-from krm_fn.paths import as_map, get
-from krm_fn.placeholders import is_filled_in
-from krm_fn.resource import group_of, kind_of
-from krm_fn.rules import Hit, rule, show
+from krm_fn.base.objects import group_of, kind_of
+from krm_fn.base.paths import as_map, get
+from krm_fn.base.placeholders import is_filled_in
+from krm_fn.findings.limits import counted, first
+from krm_fn.kubevirt.admission.formats import is_label_value, is_qualified_name
+from krm_fn.rules.registry import Hit, rule, show
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from krm_fn.bundle import Entry
-    from krm_fn.facts import BundleFacts
-    from krm_fn.paths import Path
+    from krm_fn.base.bundle import Entry
+    from krm_fn.base.paths import Path
+    from krm_fn.kubevirt.facts import BundleFacts
 
 LABELS: Path = ("metadata", "labels")
 # Where else labels stand, by group and kind.

@@ -27,24 +27,24 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.admission.formats import is_qualified_name
-from krm_fn.findings import UNSET
-from krm_fn.limits import counted, first
-from krm_fn.paths import as_list, as_map
-from krm_fn.placeholders import is_filled_in
-from krm_fn.resource import annotations_of, text
-from krm_fn.rules import Hit, rule, show
-from krm_fn.value import Value
+from krm_fn.base.objects import annotations_of, text
+from krm_fn.base.paths import as_list, as_map
+from krm_fn.base.placeholders import is_filled_in
+from krm_fn.base.value import Value
+from krm_fn.findings.finding import UNSET
+from krm_fn.findings.limits import counted, first
+from krm_fn.kubevirt.admission.formats import is_qualified_name
+from krm_fn.rules.registry import Hit, rule, show
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    from krm_fn.bundle import Entry
-    from krm_fn.facts import BundleFacts
-    from krm_fn.paths import Path
-    from krm_fn.resource import Object
+    from krm_fn.base.bundle import Entry
+    from krm_fn.base.objects import Object
+    from krm_fn.base.paths import Path
+    from krm_fn.kubevirt.facts import BundleFacts
 
 MOST_BYTES = 256 * 1024
 NAME_FORM = "use at most 63 letters, digits and '-_.', perhaps after a DNS subdomain and a slash"

@@ -22,19 +22,19 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.admission.formats import is_label, is_subdomain
-from krm_fn.bundle import CLUSTER_KINDS
-from krm_fn.paths import as_map
-from krm_fn.placeholders import is_filled_in
-from krm_fn.resource import group_of, kind_of
-from krm_fn.rules import Hit, rule, show
+from krm_fn.base.bundle import CLUSTER_KINDS
+from krm_fn.base.objects import group_of, kind_of
+from krm_fn.base.paths import as_map
+from krm_fn.base.placeholders import is_filled_in
+from krm_fn.kubevirt.admission.formats import is_label, is_subdomain
+from krm_fn.rules.registry import Hit, rule, show
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.bundle import Entry
-    from krm_fn.facts import BundleFacts
+    from krm_fn.base.bundle import Entry
+    from krm_fn.kubevirt.facts import BundleFacts
 
 # The kinds of these groups that are in no namespace.
 CLUSTER_WIDE = CLUSTER_KINDS | frozenset(("MigrationPolicy", "Plugin", "CDI", "CDIConfig", "ObjectTransfer", "StorageProfile"))

@@ -35,19 +35,19 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.findings import UNSET
-from krm_fn.resource import Ref, kind_of
-from krm_fn.rules import Hit, rule
-from krm_fn.rules.mentions import missing
-from krm_fn.rules.proposals import Proposals
-from krm_fn.rules.stock import API_VERSIONS, stock
+from krm_fn.base.objects import Ref, kind_of
+from krm_fn.findings.finding import UNSET
+from krm_fn.rules.registry import Hit, rule
+from krm_fn.rules.shared.available_objects import API_VERSIONS, stock
+from krm_fn.rules.shared.object_references import missing
+from krm_fn.rules.shared.proposals import Proposals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.facts import BundleFacts
-    from krm_fn.rules.mentions import Mention
+    from krm_fn.kubevirt.facts import BundleFacts
+    from krm_fn.rules.shared.object_references import Mention
 
 # What is often applied long before those that name it: told only where the bundle holds others, or another of that name.
 SEPARATE = ("VirtualMachine", "VirtualMachineInstance", "VirtualMachineSnapshot")

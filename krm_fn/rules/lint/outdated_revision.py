@@ -39,17 +39,17 @@ from __future__ import annotations
 
 from itertools import islice
 
-from krm_fn.paths import as_map, get, leaves
-from krm_fn.quantity import canonical
-from krm_fn.rules import Hit, also, path_text, rule, show
+from krm_fn.base.paths import as_map, get, leaves
+from krm_fn.kubevirt.quantity import canonical
+from krm_fn.rules.registry import Hit, also, path_text, rule, show
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.bundle import Entry
-    from krm_fn.facts import BundleFacts, Found, VmFacts
-    from krm_fn.paths import Path
+    from krm_fn.base.bundle import Entry
+    from krm_fn.base.paths import Path
+    from krm_fn.kubevirt.facts import BundleFacts, Found, VmFacts
 
     Change = tuple[Path, object, object]  # the path, the stored value, the live value
     Leaves = dict[Path, object]

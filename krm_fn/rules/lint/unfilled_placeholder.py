@@ -25,19 +25,19 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.paths import get
-from krm_fn.placeholders import is_in_capitals, placeholders
-from krm_fn.resource import group_of, kind_of
-from krm_fn.rules import Hit, rule, show
+from krm_fn.base.objects import group_of, kind_of
+from krm_fn.base.paths import get
+from krm_fn.base.placeholders import is_in_capitals, placeholders
+from krm_fn.rules.registry import Hit, rule, show
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from krm_fn.bundle import Entry
-    from krm_fn.facts import BundleFacts
-    from krm_fn.paths import Path
+    from krm_fn.base.bundle import Entry
+    from krm_fn.base.paths import Path
+    from krm_fn.kubevirt.facts import BundleFacts
 
 CORE_KINDS = frozenset(("PersistentVolumeClaim", "Secret", "ConfigMap"))
 PASSED_OVER = frozenset(("annotations", "status", "cloudInitNoCloud", "cloudInitConfigDrive", "command", "args", "data"))

@@ -24,14 +24,14 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.admission.checks import listing
-from krm_fn.rules import Hit, also, rule
+from krm_fn.kubevirt.admission.checks import listing
+from krm_fn.rules.registry import Hit, also, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.facts import BundleFacts
+    from krm_fn.kubevirt.facts import BundleFacts
 
 ELSEWHERE = 5  # other places that are named
 

@@ -21,20 +21,20 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.bundle import is_cluster_kind
-from krm_fn.findings import UNSET
-from krm_fn.likest import Likest, meant
-from krm_fn.resource import name_of, previous_names
-from krm_fn.rules import Hit, rule
-from krm_fn.rules.labels import defaults
+from krm_fn.base.bundle import is_cluster_kind
+from krm_fn.base.objects import name_of, previous_names
+from krm_fn.base.suggestions import Likest, meant
+from krm_fn.findings.finding import UNSET
+from krm_fn.rules.registry import Hit, rule
+from krm_fn.rules.shared.labels import defaults
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from krm_fn.facts import BundleFacts
-    from krm_fn.rules.labels import Default
+    from krm_fn.kubevirt.facts import BundleFacts
+    from krm_fn.rules.shared.labels import Default
 
 GROUP = "instancetype.kubevirt.io"
 
@@ -73,7 +73,7 @@ class Names:
     def _shipped(self, kind: str) -> tuple[str, ...]:
         if not is_cluster_kind(kind) or self._facts.config.catalogue == "none" or not self._facts.cluster.deploys_catalogue:
             return ()
-        from krm_fn import catalogue  # only where a label names such a kind
+        from krm_fn.kubevirt import catalogue  # only where a label names such a kind
 
         return catalogue.of(self._facts.release).names(kind)
 

@@ -18,21 +18,21 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.admission.gates import GATES, state
-from krm_fn.findings import UNSET
-from krm_fn.likest import meant
-from krm_fn.limits import counted, first
-from krm_fn.paths import as_list, get
-from krm_fn.rules import Hit, rule, show
+from krm_fn.base.paths import as_list, get
+from krm_fn.base.suggestions import meant
+from krm_fn.findings.finding import UNSET
+from krm_fn.findings.limits import counted, first
+from krm_fn.kubevirt.admission.gates import GATES, state
+from krm_fn.rules.registry import Hit, rule, show
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.bundle import Entry
-    from krm_fn.facts import BundleFacts
-    from krm_fn.paths import Path
-    from krm_fn.releases import Release
+    from krm_fn.base.bundle import Entry
+    from krm_fn.base.paths import Path
+    from krm_fn.kubevirt.facts import BundleFacts
+    from krm_fn.kubevirt.releases import Release
 
 SETTINGS: Path = ("spec", "configuration", "developerConfiguration")
 LISTS = ("featureGates", "disabledFeatureGates")

@@ -29,19 +29,19 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.findings import UNSET
-from krm_fn.likest import Likest
-from krm_fn.paths import as_list, as_map, get
-from krm_fn.rules import Hit, rule, show
-from krm_fn.rules.machines import OWNERS
+from krm_fn.base.paths import as_list, as_map, get
+from krm_fn.base.suggestions import Likest
+from krm_fn.findings.finding import UNSET
+from krm_fn.rules.registry import Hit, rule, show
+from krm_fn.rules.shared.machines import OWNERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.bundle import Entry
-    from krm_fn.facts import BundleFacts
-    from krm_fn.paths import Path
+    from krm_fn.base.bundle import Entry
+    from krm_fn.base.paths import Path
+    from krm_fn.kubevirt.facts import BundleFacts
 
 LISTS = ("gpus", "hostDevices")
 # The kinds that hold such lists, and where.

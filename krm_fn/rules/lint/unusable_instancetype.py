@@ -27,15 +27,15 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.findings import UNSET
-from krm_fn.paths import get
-from krm_fn.rules import Hit, rule
+from krm_fn.base.paths import get
+from krm_fn.findings.finding import UNSET
+from krm_fn.rules.registry import Hit, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.facts import BundleFacts, SourceFault
+    from krm_fn.kubevirt.facts import BundleFacts, SourceFault
 
 
 @rule(severity="error")

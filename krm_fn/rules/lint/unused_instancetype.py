@@ -27,19 +27,19 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.bundle import effective_namespace, is_cluster_kind
-from krm_fn.paths import get
-from krm_fn.resolve import MATCHERS, decode
-from krm_fn.resource import LOCAL_CONFIG, annotations_of, labels_of, name_of, previous_names, text
-from krm_fn.rules import Hit, rule
-from krm_fn.rules.labels import defaults
+from krm_fn.base.bundle import effective_namespace, is_cluster_kind
+from krm_fn.base.objects import LOCAL_CONFIG, annotations_of, labels_of, name_of, previous_names, text
+from krm_fn.base.paths import get
+from krm_fn.kubevirt.resolve import MATCHERS, decode
+from krm_fn.rules.registry import Hit, rule
+from krm_fn.rules.shared.labels import defaults
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.bundle import Entry
-    from krm_fn.facts import BundleFacts
+    from krm_fn.base.bundle import Entry
+    from krm_fn.kubevirt.facts import BundleFacts
 
     Named = tuple[str, str]  # kind and name: who lives in another namespace may use it from there
 

@@ -27,23 +27,23 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.bundle import effective_namespace
-from krm_fn.paths import as_map, get
-from krm_fn.presets import Presets
-from krm_fn.presets.domain import SELECTOR
-from krm_fn.presets.index import KIND
-from krm_fn.resource import name_of
-from krm_fn.rules import Hit, rule
-from krm_fn.rules.machines import machines
+from krm_fn.base.bundle import effective_namespace
+from krm_fn.base.objects import name_of
+from krm_fn.base.paths import as_map, get
+from krm_fn.kubevirt.presets import Presets
+from krm_fn.kubevirt.presets.domain import SELECTOR
+from krm_fn.kubevirt.presets.index import KIND
+from krm_fn.rules.registry import Hit, rule
+from krm_fn.rules.shared.machines import machines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from krm_fn.bundle import Entry
-    from krm_fn.facts import BundleFacts
-    from krm_fn.presets import Group, PresetFacts
+    from krm_fn.base.bundle import Entry
+    from krm_fn.kubevirt.facts import BundleFacts
+    from krm_fn.kubevirt.presets import Group, PresetFacts
 
     LabelSets = dict[tuple[tuple[str, Any], ...], bool]
 

@@ -23,19 +23,19 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.bundle import effective_namespace
-from krm_fn.paths import get
-from krm_fn.resolve import decode
-from krm_fn.resolve.lookup import PINS
-from krm_fn.resource import name_of, text
-from krm_fn.rules import Hit, rule
+from krm_fn.base.bundle import effective_namespace
+from krm_fn.base.objects import name_of, text
+from krm_fn.base.paths import get
+from krm_fn.kubevirt.resolve import decode
+from krm_fn.kubevirt.resolve.lookup import PINS
+from krm_fn.rules.registry import Hit, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.facts import BundleFacts
-    from krm_fn.resource import Object
+    from krm_fn.base.objects import Object
+    from krm_fn.kubevirt.facts import BundleFacts
 
 STARTED = "revision-start-vm-"
 

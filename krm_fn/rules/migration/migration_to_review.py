@@ -20,14 +20,14 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.rules import Hit, rule
+from krm_fn.rules.registry import Hit, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    from krm_fn.migrate.facts import Leftover, MigrationFacts
+    from krm_fn.rules.facts import Leftover, MigrationFacts
 
 
 @rule(severity="info")

@@ -21,16 +21,16 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.findings import UNSET
-from krm_fn.rules import Hit, path_text, rule, show
-from krm_fn.schema.flaws import ELSEWHERE, MISSING, UNKNOWN
+from krm_fn.findings.finding import UNSET
+from krm_fn.kubevirt.schema.flaws import ELSEWHERE, MISSING, UNKNOWN
+from krm_fn.rules.registry import Hit, path_text, rule, show
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    from krm_fn.migrate.facts import Leftover, MigrationFacts
+    from krm_fn.rules.facts import Leftover, MigrationFacts
 
 
 @rule(severity="warning")

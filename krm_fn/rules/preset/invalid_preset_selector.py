@@ -26,17 +26,17 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.limits import counted
-from krm_fn.paths import dotted
-from krm_fn.presets.selector import OPERATORS
-from krm_fn.resource import ref_of
-from krm_fn.rules import Hit, also, rule, show
+from krm_fn.base.objects import ref_of
+from krm_fn.base.paths import dotted
+from krm_fn.findings.limits import counted
+from krm_fn.kubevirt.presets.selector import OPERATORS
+from krm_fn.rules.registry import Hit, also, rule, show
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.presets.facts import PresetFacts
+    from krm_fn.kubevirt.presets.facts import PresetFacts
 
 # What is wrong, by the reason that `presets.selector` gives.
 WRONG = {

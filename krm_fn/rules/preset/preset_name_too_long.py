@@ -22,16 +22,16 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.presets.apply import APPLIED_PREFIX
-from krm_fn.presets.selector import MAX_NAME
-from krm_fn.resource import name_of, ref_of
-from krm_fn.rules import Hit, also, rule
+from krm_fn.base.objects import name_of, ref_of
+from krm_fn.kubevirt.presets.apply import APPLIED_PREFIX
+from krm_fn.kubevirt.presets.selector import MAX_NAME
+from krm_fn.rules.registry import Hit, also, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.presets.facts import PresetFacts
+    from krm_fn.kubevirt.presets.facts import PresetFacts
 
 
 @rule(severity="error")

@@ -28,14 +28,14 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.resource import name_of, ref_of
-from krm_fn.rules import Hit, also, path_text, rule
+from krm_fn.base.objects import name_of, ref_of
+from krm_fn.rules.registry import Hit, also, path_text, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.presets.facts import PresetFacts
+    from krm_fn.kubevirt.presets.facts import PresetFacts
 
 
 # More names and places than these help nobody.

@@ -28,16 +28,16 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.findings import UNSET
-from krm_fn.paths import get
-from krm_fn.resource import ref_of
-from krm_fn.rules import Hit, also, path_text, rule, show
+from krm_fn.base.objects import ref_of
+from krm_fn.base.paths import get
+from krm_fn.findings.finding import UNSET
+from krm_fn.rules.registry import Hit, also, path_text, rule, show
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.presets.facts import Disagreement, PresetFacts
+    from krm_fn.kubevirt.presets.facts import Disagreement, PresetFacts
 
 
 @rule(severity="error", upstream="pkg/virt-api/webhooks/mutating-webhook/mutators/preset.go:checkPresetConflicts")

@@ -20,17 +20,17 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.limits import counted
-from krm_fn.rules import Hit, rule
-from krm_fn.rules.schemas import short, the_schema
-from krm_fn.schema.flaws import ELSEWHERE
+from krm_fn.findings.limits import counted
+from krm_fn.kubevirt.schema.flaws import ELSEWHERE
+from krm_fn.rules.registry import Hit, rule
+from krm_fn.rules.shared.schemas import short, the_schema
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.schema import ObjectFacts
-    from krm_fn.schema.flaws import Flaw
+    from krm_fn.kubevirt.schema import ObjectFacts
+    from krm_fn.kubevirt.schema.flaws import Flaw
 
 
 @rule(severity="warning", worst="error", upstream="pkg/util/openapi/openapi.go:Validate")

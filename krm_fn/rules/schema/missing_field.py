@@ -20,17 +20,17 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.findings import UNSET
-from krm_fn.limits import counted
-from krm_fn.rules import Hit, rule, show
-from krm_fn.rules.schemas import the_schema
-from krm_fn.schema.flaws import MISSING
+from krm_fn.findings.finding import UNSET
+from krm_fn.findings.limits import counted
+from krm_fn.kubevirt.schema.flaws import MISSING
+from krm_fn.rules.registry import Hit, rule, show
+from krm_fn.rules.shared.schemas import the_schema
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.schema import ObjectFacts
+    from krm_fn.kubevirt.schema import ObjectFacts
 
 
 @rule(severity="error", upstream="pkg/util/openapi/openapi.go:Validate")

@@ -20,18 +20,18 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.limits import counted
-from krm_fn.paths import brief
-from krm_fn.removed import removed_fields
-from krm_fn.rules import Hit, rule
-from krm_fn.rules.schemas import advice, the_schema
-from krm_fn.schema.flaws import UNKNOWN
+from krm_fn.base.paths import brief
+from krm_fn.findings.limits import counted
+from krm_fn.kubevirt.removed_fields import removed_fields
+from krm_fn.kubevirt.schema.flaws import UNKNOWN
+from krm_fn.rules.registry import Hit, rule
+from krm_fn.rules.shared.schemas import advice, the_schema
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.schema import ObjectFacts
+    from krm_fn.kubevirt.schema import ObjectFacts
 
 
 @rule(severity="error", upstream="pkg/util/openapi/openapi.go:Validate")

@@ -20,18 +20,18 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.findings import UNSET
-from krm_fn.limits import counted
-from krm_fn.rules import Hit, rule
-from krm_fn.rules.schemas import field_of, shown
-from krm_fn.schema.flaws import COUNT, LENGTH, RANGE
+from krm_fn.findings.finding import UNSET
+from krm_fn.findings.limits import counted
+from krm_fn.kubevirt.schema.flaws import COUNT, LENGTH, RANGE
+from krm_fn.rules.registry import Hit, rule
+from krm_fn.rules.shared.schemas import field_of, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.schema import ObjectFacts
-    from krm_fn.schema.flaws import Flaw
+    from krm_fn.kubevirt.schema import ObjectFacts
+    from krm_fn.kubevirt.schema.flaws import Flaw
 
 
 @rule(severity="error", upstream="pkg/util/webhooks/webhooks.go:GetVMFromAdmissionReview")

@@ -24,14 +24,14 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.rules import Hit, rule
-from krm_fn.rules.references import detail, errors, hit, listed, the_one
+from krm_fn.rules.registry import Hit, rule
+from krm_fn.rules.shared.resolution_errors import detail, errors, hit, listed, the_one
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from krm_fn.facts import ResolutionError, VmFacts
+    from krm_fn.kubevirt.facts import ResolutionError, VmFacts
 
 
 @rule(severity="error", upstream="pkg/instancetype/webhooks/vm/mutator.go:validateMatchers")

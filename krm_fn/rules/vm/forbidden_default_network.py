@@ -26,16 +26,16 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.expand import BRIDGE_FORBIDDEN, SLIRP_REMOVED
-from krm_fn.paths import get, is_set
-from krm_fn.rules import Hit, rule
-from krm_fn.rules.named import the_vm
+from krm_fn.base.paths import get, is_set
+from krm_fn.kubevirt.expand import BRIDGE_FORBIDDEN, SLIRP_REMOVED
+from krm_fn.rules.registry import Hit, rule
+from krm_fn.rules.shared.parties import the_vm
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.facts import VmFacts
+    from krm_fn.kubevirt.facts import VmFacts
 
 AUTOATTACH = ("spec", "template", "spec", "domain", "devices", "autoattachPodInterface")
 WHY = {

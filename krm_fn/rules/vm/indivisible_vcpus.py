@@ -34,16 +34,16 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.findings import UNSET
-from krm_fn.paths import get, is_set
-from krm_fn.rules import Hit, rule
-from krm_fn.rules.named import in_source, the_instancetype, the_preference
+from krm_fn.base.paths import get, is_set
+from krm_fn.findings.finding import UNSET
+from krm_fn.rules.registry import Hit, rule
+from krm_fn.rules.shared.parties import in_source, the_instancetype, the_preference
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.facts import Unmet, VmFacts
+    from krm_fn.kubevirt.facts import Unmet, VmFacts
 
 
 @rule(severity="error", upstream="pkg/instancetype/preference/validation/cpu.go:CheckSpreadCPUTopology")

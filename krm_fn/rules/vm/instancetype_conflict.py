@@ -25,17 +25,17 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.findings import UNSET
-from krm_fn.paths import brief
-from krm_fn.redaction import redact
-from krm_fn.rules import Hit, path_text, rule
-from krm_fn.rules.named import in_source, the_instancetype, the_vm
+from krm_fn.base.paths import brief
+from krm_fn.base.redaction import redact
+from krm_fn.findings.finding import UNSET
+from krm_fn.rules.registry import Hit, path_text, rule
+from krm_fn.rules.shared.parties import in_source, the_instancetype, the_vm
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.facts import Conflict, VmFacts
+    from krm_fn.kubevirt.facts import Conflict, VmFacts
 
 # What these hold is no business of a log.
 CONFIDENTIAL = ("launchSecurity",)

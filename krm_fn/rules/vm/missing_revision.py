@@ -20,15 +20,15 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.findings import UNSET
-from krm_fn.rules import Hit, rule
-from krm_fn.rules.references import detail, errors, hit, listed, the_one
+from krm_fn.findings.finding import UNSET
+from krm_fn.rules.registry import Hit, rule
+from krm_fn.rules.shared.resolution_errors import detail, errors, hit, listed, the_one
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.facts import ResolutionError, VmFacts
+    from krm_fn.kubevirt.facts import ResolutionError, VmFacts
 
 
 @rule(severity="error", upstream="pkg/instancetype/find/revision.go:Find")

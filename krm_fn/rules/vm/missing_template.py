@@ -18,15 +18,15 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.expand import NO_TEMPLATE
-from krm_fn.rules import Hit, rule
-from krm_fn.rules.named import the_vm
+from krm_fn.kubevirt.expand import NO_TEMPLATE
+from krm_fn.rules.registry import Hit, rule
+from krm_fn.rules.shared.parties import the_vm
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.facts import VmFacts
+    from krm_fn.kubevirt.facts import VmFacts
 
 
 @rule(severity="error")

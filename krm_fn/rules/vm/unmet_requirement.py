@@ -21,16 +21,16 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.findings import UNSET
-from krm_fn.paths import brief, get, is_set
-from krm_fn.rules import Hit, rule
-from krm_fn.rules.named import in_source, the_instancetype, the_preference, the_vm
+from krm_fn.base.paths import brief, get, is_set
+from krm_fn.findings.finding import UNSET
+from krm_fn.rules.registry import Hit, rule
+from krm_fn.rules.shared.parties import in_source, the_instancetype, the_preference, the_vm
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.facts import Unmet, VmFacts
+    from krm_fn.kubevirt.facts import Unmet, VmFacts
 
 REQUIRED = {"vcpus": "{} vCPUs", "memory": "{} of memory", "architecture": "the architecture {}"}
 

@@ -32,15 +32,15 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.rules import Hit, rule
-from krm_fn.rules.references import detail, errors, hit
+from krm_fn.rules.registry import Hit, rule
+from krm_fn.rules.shared.resolution_errors import detail, errors, hit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.facts import ResolutionError, VmFacts
-    from krm_fn.releases import Release
+    from krm_fn.kubevirt.facts import ResolutionError, VmFacts
+    from krm_fn.kubevirt.releases import Release
 
 REASONS = ("revision-undecodable", "revision-form-unreadable", "revision-of-another-object")
 

@@ -26,15 +26,15 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.rules import Hit, rule
-from krm_fn.rules.references import detail, errors, hit, listed, the_one
-from krm_fn.rules.unresolved import hits
+from krm_fn.rules.registry import Hit, rule
+from krm_fn.rules.shared.resolution_errors import detail, errors, hit, listed, the_one
+from krm_fn.rules.shared.unresolved import hits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.facts import ResolutionError, VmFacts
+    from krm_fn.kubevirt.facts import ResolutionError, VmFacts
 
 
 @rule(severity="error")

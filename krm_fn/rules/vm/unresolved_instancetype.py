@@ -26,14 +26,14 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.rules import Hit, rule
-from krm_fn.rules.unresolved import hits
+from krm_fn.rules.registry import Hit, rule
+from krm_fn.rules.shared.unresolved import hits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.facts import VmFacts
+    from krm_fn.kubevirt.facts import VmFacts
 
 
 @rule(severity="error", upstream="pkg/instancetype/find/spec.go:Find")

@@ -1,0 +1,228 @@
+"""The bundle: an index over the items of a ResourceList, by kind, namespace and name.
+
+Nothing here copies or changes an object. `kind: List` objects are looked into: what they hold is found like any item.
+"""
+
+from __future__ import annotations
+
+from krm_fn.base.objects import group_of, kind_of, name_of, namespace_of, place_of, previous_names, text
+from krm_fn.base.paths import as_list
+from krm_fn.base.value import Value, put
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from krm_fn.base.objects import Object
+    from krm_fn.base.paths import Path
+
+    # The numbers of objects, in order, by their apiVersion and kind.
+    Types = Mapping[tuple[str, str], Sequence[int]]
+
+# What an object that names no namespace is in, for the cluster and so for lookups.
+DEFAULT_NAMESPACE = "default"
+
+LIST = "List"  # what the kinds of objects that hold others end with
+CLUSTER_KINDS = frozenset(
+    ("VirtualMachineClusterInstancetype", "VirtualMachineClusterPreference", "VirtualMachineClusterFlavor")
+)
+
+
+class Entry(Value):
+    """One object of the bundle: item number `item`, at `path` inside that item (`()`, or `("items", 3)` in a List)."""
+
+    obj: Object
+    item: int
+    path: Path = ()
+
+    def __init__(self, obj: Object, item: int, path: Path = ()) -> None:  # as `Value` has it, at half the cost: there are many
+        put(self, "obj", obj)
+        put(self, "item", item)
+        put(self, "path", path)
+
+
+class Entries:
+    """The entries of items none of which is a List or null, made when they are asked for: of most nobody asks."""
+
+    def __init__(self, items: Sequence[Object]) -> None:
+        self._items = items
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __getitem__(self, number: int) -> Entry:
+        return Entry(obj=self._items[number], item=number)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return map(Entry, self._items, range(len(self._items)))
+
+
+def effective_namespace(obj: Object) -> str:
+    """The namespace a namespaced object lands in."""
+    return namespace_of(obj) or DEFAULT_NAMESPACE
+
+
+def is_cluster_kind(kind: str) -> bool:
+    """True for the cluster-wide instancetype and preference kinds, of every release."""
+    return kind in CLUSTER_KINDS
+
+
+def is_list(obj: Object) -> bool:
+    """True for `kind: List`, `VirtualMachineList` and the like: objects that only hold others."""
+    return kind_of(obj).endswith(LIST) and isinstance(obj.get("items"), list)
+
+
+def entries(items: Sequence[object]) -> Iterator[Entry]:
+    """Every object of the items, in order, Lists looked into (and Lists in them); items that are no map are passed over."""
+    for number, item in enumerate(items):
+        if isinstance(item, dict) and not is_list(item):
+            yield Entry(obj=item, item=number)
+        else:
+            yield from _inside(item, number, ())
+
+
+def types_of(found: Iterable[Entry]) -> Types:
+    """The types of objects, in the order of the first of each."""
+    types: dict[tuple[str, str], list[int]] = {}
+    for number, entry in enumerate(found):
+        types.setdefault((text(entry.obj.get("apiVersion")), kind_of(entry.obj)), []).append(number)
+    return types
+
+
+def _inside(obj: object, number: int, path: Path) -> Iterator[Entry]:
+    if not isinstance(obj, dict):
+        return
+    if is_list(obj):
+        for index, below in enumerate(as_list(obj["items"])):
+            yield from _inside(below, number, (*path, "items", index))
+    else:
+        yield Entry(obj=obj, item=number, path=path)
+
+
+class Bundle:
+    """The index. Kinds in the API's spelling; namespaces as `effective_namespace` gives them, "" for cluster kinds.
+
+    `places` gives file and index of each item where the caller knows them; else the items' own annotations tell. `types` are
+    the items' own where the caller knows these, and that none of them is a List or null. `units` names for each item what
+    applies it to a cluster, such as the kustomizations that build it; an item without, and all items where it is empty, may
+    be applied with any other.
+    """
+
+    def __init__(
+        self,
+        items: Sequence[object],
+        places: Sequence[tuple[str, int]] = (),
+        types: Types | None = None,
+        units: Sequence[frozenset[str]] = (),
+    ) -> None:
+        self._items, self._places, self._units = items, places, units
+        self._place: dict[int, tuple[str, int]] = {}
+        self.entries: Sequence[Entry] | Entries
+        if types is None:
+            self.entries = tuple(entries(items))
+            self.nulls = tuple(number for number, item in enumerate(items) if item is None)
+            types = types_of(self.entries)
+        else:
+            self.entries, self.nulls = Entries(items), ()  # type: ignore[arg-type]  # all are objects
+        self.types = tuple(self.entries[numbers[0]] for numbers in types.values())  # the first object of each
+        self._numbers: dict[str, list[Sequence[int]]] = {}
+        for (_, kind), numbers in types.items():
+            self._numbers.setdefault(kind, []).append(numbers)
+        self._by_kind: dict[str, Sequence[Entry]] = {}
+        self._names: dict[str, dict[str, dict[str, Entry]]] = {}
+        self._previous: dict[str, dict[str, dict[str, Entry]]] = {}
+
+    def place(self, item: int) -> tuple[str, int]:
+        """File and index within it of an item; ("", 0) where nobody knows, and for an item that is none (-1)."""
+        if item < 0:
+            return "", 0
+        if self._places:
+            return self._places[item]
+        if item not in self._place:
+            self._place[item] = place_of(self._items[item])
+        return self._place[item]
+
+    def units(self, item: int) -> frozenset[str]:
+        """What applies an item; empty where that may be anything."""
+        return self._units[item] if self._units else frozenset()
+
+    def of_kind(self, kind: str, group: str | None = None) -> Sequence[Entry]:
+        """All objects of a kind (and, where given, of an API group), in the bundle's order."""
+        found = self._by_kind.get(kind)
+        if found is None:
+            found = self._by_kind[kind] = [self.entries[number] for number in self.numbers((kind,))]
+        return found if group is None else [entry for entry in found if group_of(entry.obj) == group]
+
+    def numbers(self, kinds: Iterable[str]) -> list[int]:
+        """The numbers, among the entries, of all objects of these kinds, in order."""
+        return sorted(number for kind in kinds for numbers in self._numbers.get(kind, ()) for number in numbers)
+
+    def find(self, kind: str, namespace: str, name: str) -> Entry | None:
+        """The object by its name, else by a name that kustomize has since prefixed; of two alike the first in `ordered`."""
+        return self._index(kind, namespace).get(name) or self._previous_index(kind, namespace).get(name)
+
+    def names(self, kind: str, namespace: str) -> Sequence[str]:
+        """The names of a kind's objects in a namespace, in order; last those from before kustomize's prefixes and suffixes."""
+        return tuple(dict.fromkeys((*self._index(kind, namespace), *self._previous_index(kind, namespace))))
+
+    def namespaces(self, kind: str, name: str) -> Sequence[str]:
+        """The namespaces in which an object of that kind and name stands, sorted."""
+        return tuple(sorted({effective_namespace(e.obj) for e in self.of_kind(kind) if name_of(e.obj) == name}))
+
+    def ordered(self, found: Iterable[Entry]) -> list[Entry]:
+        """The objects by namespace, name, kind and apiVersion, those alike in these by file and content.
+
+        Whoever picks one of several takes the first of these, so that the order of the items decides nothing.
+        """
+        alike: dict[tuple[str, ...], list[Entry]] = {}
+        for entry in found:
+            alike.setdefault(_identity(entry.obj), []).append(entry)
+        return [
+            entry
+            for key in sorted(alike)
+            for entry in (alike[key] if len(alike[key]) == 1 else sorted(alike[key], key=self._content))
+        ]
+
+    def _content(self, entry: Entry) -> tuple[str, str, str]:
+        """File and content; the annotations count last, so that an ignore does not move a finding to another object."""
+        from krm_fn.base.paths import canonical  # most bundles have no two objects of one name
+
+        metadata = entry.obj.get("metadata")
+        bare = entry.obj
+        if isinstance(metadata, dict):
+            bare = {**bare, "metadata": {key: value for key, value in metadata.items() if key != "annotations"}}
+        return self.place(entry.item)[0], canonical(bare), canonical(entry.obj)
+
+    def _index(self, kind: str, namespace: str) -> dict[str, Entry]:
+        if kind not in self._names:
+            self._names[kind] = self._built(kind, _present_names)
+        return self._names[kind].get(namespace, {})
+
+    def _previous_index(self, kind: str, namespace: str) -> dict[str, Entry]:
+        """Built only where a name leads nowhere: the names stand deep in the objects."""
+        if kind not in self._previous:
+            self._previous[kind] = self._built(kind, previous_names)
+        return self._previous[kind].get(namespace, {})
+
+    def _built(self, kind: str, names: Callable[[Object], Sequence[str]]) -> dict[str, dict[str, Entry]]:
+        """The objects of a kind by namespace and name."""
+        cluster = is_cluster_kind(kind)
+        built: dict[str, dict[str, Entry]] = {}
+        alike: dict[tuple[str, str], list[Entry]] = {}
+        for entry in self.of_kind(kind):
+            namespace = "" if cluster else effective_namespace(entry.obj)
+            index = built.setdefault(namespace, {})
+            for name in names(entry.obj):
+                if index.setdefault(name, entry) is not entry:
+                    alike.setdefault((namespace, name), [index[name]]).append(entry)
+        for (namespace, name), found in alike.items():
+            built[namespace][name] = self.ordered(found)[0]
+        return built
+
+
+def _identity(obj: Object) -> tuple[str, ...]:
+    return effective_namespace(obj), name_of(obj), kind_of(obj), text(obj.get("apiVersion"))
+
+
+def _present_names(obj: Object) -> tuple[str]:
+    return (name_of(obj),)

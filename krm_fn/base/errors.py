@@ -1,0 +1,52 @@
+"""What stops a run: input that is no ResourceList, a config that is wrong, a command used wrongly.
+
+Findings about the user's objects are not errors in this sense; see `findings`.
+"""
+
+from __future__ import annotations
+
+from krm_fn.base.console import file_name
+
+
+class RenderError(Exception):
+    """Base of all that ends a run with one line on stderr and an empty stdout."""
+
+    exit_code = 1
+
+
+class InputError(RenderError):
+    """The input can't be read. `line` and `column` count from 1; 0 means not known."""
+
+    def __init__(self, message: str, *, file: str = "", line: int = 0, column: int = 0) -> None:
+        super().__init__(message)
+        self.message, self.file, self.line, self.column = message, file, line, column
+
+    def __str__(self) -> str:
+        return _place(self.file, self.line, self.column) + self.message
+
+
+class ConfigError(RenderError):
+    """The function config (or a flag) is wrong: `path` names the key, `message` states fact and fix.
+
+    File, line and column as in InputError; who reads only the config's value leaves them out (see `config_places`).
+    """
+
+    exit_code = 2
+
+    def __init__(self, message: str, *, path: str = "", file: str = "", line: int = 0, column: int = 0) -> None:
+        super().__init__(message)
+        self.message, self.path, self.file, self.line, self.column = message, path, file, line, column
+
+    def __str__(self) -> str:
+        path = f"{self.path}: " if self.path else ""
+        return _place(self.file, self.line, self.column) + path + self.message
+
+
+class UsageError(RenderError):
+    """The command was called in a way it doesn't know."""
+
+    exit_code = 2
+
+
+def _place(file: str, line: int, column: int) -> str:
+    return f"{file_name(file) or 'stdin'}:{line}:{column}: " if line else f"{file_name(file)}: " if file else ""

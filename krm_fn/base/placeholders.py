@@ -1,0 +1,69 @@
+"""Placeholders: marks in text that a later step replaces, such as `${NAME}`, `{{ name }}`, `__NAME__` and `<name>`."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from krm_fn.base.paths import Path
+
+MARKS = ("${", "$(", "{{")
+# Two underscores alone are no mark: they may stand in a label.
+UNDERLINED = r"__[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*__"
+# As the whole of a value: `<namespace>`, as guides write it, and a variable of a shell, `$CLAIM`.
+FORM = rf"\$\{{[^{{}}]*\}}|\$\{{\{{.*?\}}\}}|\$\([A-Za-z_]\w*\)|\{{\{{.*?\}}\}}|{UNDERLINED}"
+WHOLE = r"<[A-Za-z][\w .-]*>|\$[A-Z_][A-Z0-9_]+"
+# As the whole name of an object: `NAME` and `CLAIM_NAME`. Kubernetes refuses capitals and underscores in such a name.
+CAPITALS = r"NAME|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+"
+# Fields that hold the name of an object or of its namespace. `name` does too, but not in the entry of a list.
+NAMES = frozenset(("namespace", "claimName", "secretName", "secretRef", "certConfigMap", "serviceAccountName", "networkName"))
+NAMES |= {"resourceClaimName", "resourceClaimTemplateName", "virtualMachineSnapshotName", "vmiName"}
+# Maps whose keys are labels, which people choose: `name: WEB_TIER` is a label like others.
+LABELS = frozenset(("labels", "matchLabels", "nodeSelector"))
+
+
+def is_filled_in(word: object) -> bool:
+    """True for text with a placeholder of a tool, such as Flux's `${zone}` or Helm's `{{ .Values.zone }}`."""
+    if not isinstance(word, str):
+        return False
+    return any(mark in word for mark in MARKS) or _is_underlined(word)
+
+
+def placeholders(value: object, path: Path = ()) -> tuple[str, ...]:
+    """The placeholders in a value, each once; none in a text of several lines, which may be a script.
+
+    `path` leads to the value in its object: words in capitals are placeholders only in fields that hold names.
+    """
+    if not isinstance(value, str) or "\n" in value:
+        return ()
+    if _names_an_object(path) and is_in_capitals(value):
+        return (value,)
+    if not (value[:1] in ("<", "$") or is_filled_in(value)):
+        return ()
+    import re  # few values come here
+
+    if re.fullmatch(WHOLE, value, re.ASCII):
+        return (value,)
+    return tuple(dict.fromkeys(re.findall(FORM, value)))
+
+
+def is_in_capitals(value: object) -> bool:
+    """True for a word in capitals that stands for the name of an object: `NAME`, `CLAIM_NAME`."""
+    if not isinstance(value, str) or not value.isupper() or (value != "NAME" and "_" not in value):
+        return False
+    import re
+
+    return re.fullmatch(CAPITALS, value) is not None
+
+
+def _is_underlined(word: str) -> bool:
+    if "__" not in word:
+        return False
+    import re
+
+    return re.search(UNDERLINED, word) is not None
+
+
+def _names_an_object(path: Path) -> bool:
+    if len(path) < 2 or path[-2] in LABELS:
+        return False
+    return path[-1] in NAMES or (path[-1] == "name" and not isinstance(path[-2], int))

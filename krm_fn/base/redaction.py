@@ -1,0 +1,330 @@
+"""What is secret in an object, and so in no message, result or quoted line. All that is shown of users' values asks here.
+
+Secret are the values of Secrets, what stands below a key that is spelled like `userData`, `password`, `token` or `key`, and
+what stands in a source of cloud-init or of credentials and refers to no object. The first such key is shown, no key below it.
+The spelling is taken generously: who misspells `userData` hides no less in it. Of a Secret and of such a source no key is shown
+that isn't spelled like one that belongs there.
+"""
+
+from __future__ import annotations
+
+from krm_fn.base.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+    from krm_fn.base.paths import Path
+
+    Shown = dict[str, Any]
+
+HIDDEN = "(hidden)"
+
+# Letters, without case and marks, that a key of something secret has anywhere in it.
+PARTS = (
+    *("userdata", "networkdata", "cloudconfig", "unattend", "sysprepdata"),
+    *("passw", "passphrase", "token", "credential", "bearer", "authorization", "kubeconfig", "dockercfg", "dockerconfig"),
+    *("extraheader", "httpheader", "dhcert"),
+)
+# What such a key ends with, and what it is as a whole.
+ENDS = ("key", "keys", "keybase64", "clientsecret", "pwd")
+WHOLE = frozenset(("session", "sessions", "psk", "kye", "keyy"))
+# Keys that may have been meant by a misspelt one; the longer ones by two slips.
+MEANT = (
+    *("userdata", "userdatabase64", "networkdata", "networkdatabase64", "password", "userpassword", "passphrase"),
+    *("token", "tokens", "passwd", "session", "dhcert", "credentials", "authorizedkeys", "sshauthorizedkeys", "sshkeys"),
+    *("sshkey", "apikey", "privatekey", "publickey", "sshpublickey"),
+)
+LONG = 8  # letters of a key that may hold two slips
+
+# Fields of the API that look so and hold nothing secret; and fields of that name, by the field around them.
+HARMLESS = frozenset(
+    (
+        *("accessCredentials", "automountServiceAccountToken", "matchLabelKeys", "mismatchLabelKeys", "networkDataSecretRef"),
+        *("nodeDrainTaintKey", "secretExtraHeaders", "tokenBucketRateLimiter", "topologyKey"),
+    )
+)
+HARMLESS_IN = {
+    "key": frozenset(("matchExpressions", "matchFields", "tolerations", "configMapKeyRef", "secretKeyRef", "taints")),
+}
+
+# Fields whose values are secret but for what stands in these below them, which refer to objects or say what to do. By the
+# letters of the field; None: what stands there is shown.
+NAME = {"name": None}
+CREDENTIAL = {
+    "source": {"secret": {"secretName": None}},
+    "propagationMethod": {"noCloud": {}, "configDrive": {}, "qemuGuestAgent": {"users": None}},
+}
+REFERS: dict[str, Shown] = {
+    "cloudinit": {"secretRef": NAME, "networkDataSecretRef": NAME},
+    "sysprep": {"secret": NAME, "configMap": NAME},
+    "sshpublickey": CREDENTIAL,
+    "userpassword": CREDENTIAL,
+}
+SOURCES = ("cloudinitnocloud", "cloudinitconfigdrive")
+# The same of an object of the kind Secret, and how other keys in it are spelled.
+SECRET: Shown = {
+    **dict.fromkeys(("apiVersion", "kind", "type", "immutable")),
+    "metadata": dict.fromkeys(("name", "namespace", "generateName")),
+}
+SECRET_KEYS = (
+    "data",
+    "stringdata",
+    "status",
+    "spec",
+    "labels",
+    "annotations",
+    "finalizers",
+    "ownerreferences",
+    "managedfields",
+)
+# How texts that hold others give away what is in them.
+IN_TEXTS = (*PARTS, "private key", "ssh-rsa", "ssh-ed25519", "secret")
+
+REMEMBERED = 10_000
+LONGEST_LOOKED_AT = 20_000  # letters of a text; longer ones are taken to hold a secret
+_known: dict[str, tuple[bool, Place]] = {}
+
+
+def looks_secret(key: str) -> bool:
+    """True for a key that is spelled like one of something secret."""
+    return _looked_up(key)[0]
+
+
+def refers(key: str) -> bool:
+    """True for a field whose values are secret but for those that refer to objects."""
+    return _looked_up(key)[1].open is not None
+
+
+def _looked_up(key: str) -> tuple[bool, Place]:
+    """Whether a key looks secret, and the place below it where that doesn't matter. It stands in many objects."""
+    if key not in _known:
+        if len(_known) >= REMEMBERED:
+            _known.clear()
+        letters = _letters(key)
+        kept = _keys_that_refer(letters)
+        place = Place(key) if kept is None else Place(key, opened=kept, bare=True)
+        _known[key] = kept is None and key not in HARMLESS and _is_spelled_so(letters), place
+    return _known[key]
+
+
+def _letters(key: str) -> str:
+    return "".join(letter for letter in key[:100].casefold() if letter.isalnum())
+
+
+def _is_spelled_so(letters: str) -> bool:
+    if letters in WHOLE or letters.endswith(ENDS) or any(part in letters for part in PARTS):
+        return True
+    return any(_are_near(letters, meant, 2 if len(meant) >= LONG else 1) for meant in MEANT)
+
+
+def _keys_that_refer(letters: str) -> Shown | None:
+    if letters in REFERS:
+        return REFERS[letters]
+    is_source = "cloudinit" in letters or any(_are_near(letters, source, 2) for source in SOURCES)
+    return REFERS["cloudinit"] if is_source else None
+
+
+def _are_near(one: str, other: str, slips: int) -> bool:
+    """True where so many letters left out, put in, exchanged or replaced make one word of the other."""
+    if abs(len(one) - len(other)) > slips:
+        return False
+    letters, others = set(one), set(other)
+    if len(letters - others) > slips or len(others - letters) > slips:
+        return False  # which is so for nearly all, and found out much faster
+    return _slips(one, other) <= slips
+
+
+def _slips(one: str, other: str) -> int:
+    """How many letters left out, put in, exchanged or replaced make one word of the other."""
+    before: list[int] = []
+    last = list(range(len(other) + 1))
+    for i, letter in enumerate(one):
+        row = [i + 1]
+        for j, wanted in enumerate(other):
+            cost = min(last[j] + (letter != wanted), last[j + 1] + 1, row[j] + 1)
+            if i and j and letter == other[j - 1] and one[i - 1] == wanted:
+                cost = min(cost, before[j - 1] + 1)
+            row.append(cost)
+        before, last = last, row
+    return last[-1]
+
+
+def is_secret_kind(kind: object) -> bool:
+    """True for the kind Secret, however it is spelled, and for kinds that are made into one."""
+    letters = _letters(kind) if isinstance(kind, str) else ""
+    return "secret" in letters or (len(letters) > 4 and _are_near(letters, "secret", 1))
+
+
+class Place:
+    """A place on the way into an object: what its keys may show.
+
+    `around` is the key it stands below. `open`: of a map of secrets the keys that hold none, else None. `bare`: only maps and
+    lists may be shown here. `secret`: nothing is.
+    """
+
+    __slots__ = ("around", "bare", "open", "secret")
+
+    def __init__(self, around: str = "", *, opened: Shown | None = None, bare: bool = False, secret: bool = False) -> None:
+        self.around, self.open, self.bare, self.secret = around, opened, bare, secret
+
+    def below(self, step: str | int, value: Any = None) -> Place:
+        """The place below a key or an index; `value` is the map or list that has it, as far as it is known."""
+        if self.secret or not isinstance(step, str):
+            return self
+        opened = SECRET if isinstance(value, dict) and is_secret_kind(value.get("kind")) else self.open
+        if opened is not None:
+            if step not in opened:
+                return SECRET_PLACE if _belongs(step, opened) else UNNAMED_PLACE
+            further = opened[step]
+            return Place(step, opened={}) if further is None else Place(step, opened=further, bare=True)
+        looks, place = _looked_up(step)
+        return SECRET_PLACE if looks and self.around not in HARMLESS_IN.get(step, ()) else place
+
+    def hides(self, value: object) -> bool:
+        """True where a value here isn't shown, whatever it is made of."""
+        return self.secret or (self.bare and not isinstance(value, dict | list))
+
+
+ROOT, SECRET_PLACE = Place(), Place(secret=True)
+UNNAMED_PLACE = Place(secret=True)  # below a key that isn't shown itself
+
+
+def _belongs(key: str, known: Shown) -> bool:
+    """True for a key of a map of secrets that is spelled like one that such a map has; of others it shows what they hold."""
+    letters = _letters(key)
+    names = (*map(_letters, known), *(SECRET_KEYS if known in (SECRET, SECRET["metadata"]) else ()))
+    return looks_secret(key) or any(_are_near(letters, name, 1 + (len(name) >= LONG)) for name in names)
+
+
+class Reached(Value):
+    """The part of a path that may be shown, which ends with the first key below which all is secret, and what stands there."""
+
+    shown: Path
+    place: Place
+    value: Any = None
+
+
+def reach(path: Path, obj: Any = None) -> Reached:
+    """What may be shown of a path in an object."""
+    place, value = ROOT, obj
+    for number, step in enumerate(path):
+        if place.secret:
+            return Reached(shown=path[:number], place=place, value=value)
+        below = place.below(step, value)
+        if below is UNNAMED_PLACE:
+            return Reached(shown=path[:number], place=below, value=value)
+        place, value = below, _at(value, step)
+    return Reached(shown=path, place=place, value=value)
+
+
+def shown_path(path: Path) -> Path:
+    """The part of a path that may be shown."""
+    return reach(path).shown
+
+
+def redact(value: Any, path: Path = ()) -> Any:
+    """The value that stands at a path, with everything that may be secret replaced by a fixed word."""
+    return redact_at(value, reach(path).place)
+
+
+def redact_at(value: Any, place: Place) -> Any:
+    """The value that stands at a place, with everything that may be secret replaced by a fixed word."""
+    if place.hides(value):
+        return HIDDEN
+    if isinstance(value, dict):
+        return dict(_redacted_entry(key, below, place.below(key, value)) for key, below in value.items())
+    if isinstance(value, list):
+        return [redact_at(below, place) for below in value]
+    return HIDDEN if isinstance(value, str) and holds_secret(value) else value
+
+
+def _redacted_entry(key: Any, value: Any, place: Place) -> tuple[Any, Any]:
+    return HIDDEN if place is UNNAMED_PLACE else key, redact_at(value, place)
+
+
+def _at(value: Any, step: str | int) -> Any:
+    if isinstance(value, dict):
+        return value.get(step)
+    return value[step] if isinstance(value, list) and isinstance(step, int) and step < len(value) else None
+
+
+def holds_secret(text: str) -> bool:
+    """True for a URL with a password, and for a text that holds others, such as JSON or cloud-config, with a secret in it."""
+    if "://" in text and "@" in text.partition("://")[2].partition("/")[0]:
+        return True
+    if "\n" not in text and "{" not in text:
+        return False
+    if len(text) > LONGEST_LOOKED_AT:
+        return True
+    lowered = text.casefold()
+    return any(part in lowered for part in IN_TEXTS)
+
+
+def safe_message(message: str, path: Path, reached: Reached, obj: Any) -> str:
+    """The message of a finding about a place of an object; another in its stead where it tells something secret from there."""
+    if is_secret_kind(_at(obj, "kind")):
+        hidden = [*path[len(reached.shown) :], *_leaves(obj, ROOT)]
+    elif reached.place.secret or reached.place.bare:
+        hidden = [*path[len(reached.shown) :], *_leaves(reached.value, reached.place)]
+    else:
+        return message
+    for each in hidden:
+        message = message.replace(repr(each), HIDDEN) if isinstance(each, str) else message
+    return "what stands here is not as it should be; it may be secret, and isn't shown" if _says(message, hidden) else message
+
+
+def _leaves(value: Any, place: Place) -> Iterator[Any]:
+    """The secret keys and values below a place."""
+    if isinstance(value, dict):
+        for key, below in value.items():
+            if place.secret or place.below(key, value) is UNNAMED_PLACE:
+                yield key
+            yield from _leaves(below, place.below(key, value))
+    elif isinstance(value, list):
+        for below in value:
+            yield from _leaves(below, place)
+    elif place.hides(value):
+        yield value
+
+
+SHORTEST, SHORTENED = 4, 12  # letters of a text that is looked for in messages, which may show the start of it alone
+
+
+def _says(message: str, values: Iterable[Any]) -> bool:
+    """True where one of the values stands in a message as a word, or how a long one begins."""
+    for value in values:
+        text = " ".join(str(value).split(None, SHORTENED))[:SHORTENED].strip()
+        at = message.find(text) if len(text) >= SHORTEST else -1
+        while at >= 0:
+            around = message[max(at - 1, 0) : at] + message[at + len(text) : at + len(text) + 1]
+            if len(text) == SHORTENED or not any(map(str.isalnum, around)):
+                return True
+            at = message.find(text, at + 1)
+    return False
+
+
+def shows_key(path: Path, around: Iterable[Any]) -> bool:
+    """True where a key in a text that can't be read may be shown; `path` leads to it, `around` are the maps on the way."""
+    kinds = [each["kind"] for each in around if isinstance(each, dict) and "kind" in each]
+    if any(map(is_secret_kind, kinds)) or reach(path).shown != path:
+        return False
+    return bool(kinds) or not any(isinstance(step, str) and "data" in step.casefold() for step in path[:-1])
+
+
+def hides_line(line: str) -> bool:
+    """True for a line of a text in which a word looks like the key of something secret."""
+    return any(map(looks_secret, _words(line)))
+
+
+def hides_text(text: bytes) -> bool:
+    """True for a text that can't be read and that may hold something secret anywhere."""
+    if len(text) > LONGEST_LOOKED_AT:
+        return True
+    words = _words(text.decode("utf-8", "replace"))
+    return any(looks_secret(word) or _are_near(_letters(word).rstrip("s"), "secret", 1) or refers(word) for word in words)
+
+
+def _words(text: str) -> set[str]:
+    return set("".join(letter if letter.isalnum() or letter in "_-." else " " for letter in text).split())

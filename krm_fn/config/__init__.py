@@ -1,0 +1,112 @@
+"""The function config, read from either of its forms into the same `Config`.
+
+The own kind has typed values under `spec`; a ConfigMap has strings under `data`, where a nested value is a YAML string or is
+given by dotted keys. Where both speak of one place the longer key wins, whatever the order. Null and "" leave a key at its
+default.
+"""
+
+from __future__ import annotations
+
+from krm_fn.base.errors import ConfigError
+from krm_fn.base.paths import dotted
+from krm_fn.config.checks import CHECKS, child, hint, map_at, of_text, rule_at, setting_at, shown
+from krm_fn.config.keys import API_VERSION, KEYS, KIND, NAMES, Key
+from krm_fn.kubevirt.settings import Config
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+__all__ = ("Config", "merged", "read", "with_texts")
+
+
+def read(function_config: object) -> Config:
+    """The config that a functionConfig states; absent, null and `{}` mean the defaults.
+
+    Raises: ConfigError, which names the path, what was found and what was expected.
+    """
+    if function_config is None or function_config == {}:
+        return Config()
+    if not isinstance(function_config, dict):
+        raise ConfigError(f"the function config is {shown(function_config)}; expected a {KIND} or a ConfigMap")
+    form = _form(function_config)
+    _top_level(function_config, form)
+    given = map_at(function_config.get(form), form)
+    return _typed(given) if form == "spec" else with_texts(Config(), given, place=lambda name: child("data", name))
+
+
+def with_texts(base: Config, texts: Mapping[Any, object], *, place: Callable[[str], str]) -> Config:
+    """`base` changed by keys whose values are text, as in a ConfigMap or in flags; `place` says how errors name a key.
+
+    Raises: ConfigError.
+    """
+    found = {key.field: getattr(base, key.field) for key in KEYS}
+    # the longer of two dotted keys comes last and so wins, whatever the order in the file
+    for name in sorted(map(str, texts), key=lambda name: (name.count("."), name)):
+        key, value = _row(name, place(name)), texts.get(name)
+        if value is None or value == "":
+            continue
+        if not isinstance(value, str):
+            raise ConfigError(f"found {shown(value)}; expected a string, as a ConfigMap holds them: quote it", path=place(name))
+        checked = of_text(key, value, name.partition(".")[2], place(name))
+        found[key.field] = merged(found[key.field], checked)
+    return Config(**found)
+
+
+def merged(below: Any, above: Any) -> Any:
+    """`above` laid over `below`: maps key by key, everything else replaced."""
+    if not isinstance(below, dict) or not isinstance(above, dict):
+        return above
+    return {**below, **{name: merged(below.get(name), value) for name, value in above.items()}}
+
+
+def _form(config: dict[Any, Any]) -> str:
+    version, kind = config.get("apiVersion"), config.get("kind")
+    if kind == KIND:
+        known, form = API_VERSION, "spec"
+    elif kind == "ConfigMap":
+        known, form = "v1", "data"
+    else:
+        expected = f"{KIND} ({API_VERSION}) or ConfigMap (v1){hint(kind, (KIND, 'ConfigMap'))}"
+        raise ConfigError(f"found {shown(kind)}; expected {expected}", path="kind")
+    if version != known:
+        raise ConfigError(f"found {shown(version)}; expected {known} for a {kind}", path="apiVersion")
+    return form
+
+
+def _top_level(config: dict[Any, Any], form: str) -> None:
+    known = ("apiVersion", "kind", "metadata", form, *(("immutable",) if form == "data" else ()))
+    for name in config:
+        if name not in known:
+            fix = f"; it belongs below {form}" if str(name).partition(".")[0] in NAMES else hint(name, known)
+            raise ConfigError(f"is no key of the object; expected one of {', '.join(known)}{fix}", path=dotted((str(name),)))
+    map_at(config.get("metadata"), "metadata")
+
+
+def _typed(spec: dict[Any, Any]) -> Config:
+    found = {}
+    for name, value in spec.items():
+        path = child("spec", name)
+        key = NAMES.get(name) if isinstance(name, str) else None
+        if key is None:
+            raise _unknown_key(name, path)
+        if value is not None and value != "":
+            found[key.field] = CHECKS[key.type](key, value, path)
+    return Config(**found)
+
+
+def _row(name: str, path: str) -> Key:
+    head, dot, below = name.partition(".")
+    key = NAMES.get(head)
+    if key is None or (dot and (key.type not in ("configuration", "severity") or not all(below.split(".")))):
+        raise _unknown_key(name, path)
+    if dot and key.type == "severity":
+        rule_at(below, path)
+    elif dot:
+        setting_at(below, path)
+    return key
+
+
+def _unknown_key(name: object, path: str) -> ConfigError:
+    return ConfigError(f"is no key of the config; expected one of {', '.join(NAMES)}{hint(name, tuple(NAMES))}", path=path)

@@ -1,0 +1,180 @@
+"""Checks of the config's values, typed ones and text: each returns the value for `Config` or says what is wrong with it.
+
+`path` is where the value stands, as errors name it: `spec.mode`, `data["severity.some-rule"]`, `--mode`.
+"""
+
+from __future__ import annotations
+
+from krm_fn.base.errors import ConfigError, InputError
+from krm_fn.base.paths import dotted, put
+from krm_fn.config.keys import LEVELS, SWITCHES
+from krm_fn.kubevirt.releases import NEWEST_PATCH, Release, parse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from krm_fn.config.keys import Key
+
+
+def shown(value: object) -> str:
+    """A value as messages show it: what it is, and its text where that is short."""
+    if isinstance(value, str):
+        return repr(value if len(value) <= 40 else value[:37] + "...")
+    if value is None or isinstance(value, bool):
+        return {None: "nothing", True: "the bool true", False: "the bool false"}[value]
+    if isinstance(value, int | float):
+        return f"the number {value}"
+    return "a map" if isinstance(value, dict) else "a list" if isinstance(value, list) else f"a {type(value).__name__}"
+
+
+def hint(word: object, known: Sequence[str]) -> str:
+    """The end of a message that names the known word nearest to a misspelt one; "" where none is near."""
+    from krm_fn.base.suggestions import meant  # only when something is wrong
+
+    likely = meant(word, tuple(known)) if isinstance(word, str) else ""
+    return f"; did you mean {likely}" if likely else ""
+
+
+def child(path: str, name: object) -> str:
+    """The path of a key in the map at `path`."""
+    return path + dotted(("", str(name))).removeprefix('[""]')
+
+
+def map_at(value: object, path: str) -> dict[Any, Any]:
+    """The value where it is a map, an empty one where it is null; else a ConfigError."""
+    if value is None or isinstance(value, dict):
+        return value or {}
+    raise ConfigError(f"found {shown(value)}; expected a map", path=path)
+
+
+def _word(key: Key, value: object, path: str) -> str:
+    return _one_of(key.words, value, path)
+
+
+def _one_of(words: Sequence[str], value: object, path: str) -> str:
+    if isinstance(value, str) and value in words:
+        return value
+    raise ConfigError(f"found {shown(value)}; expected one of {', '.join(words)}{hint(value, words)}", path=path)
+
+
+def _version(_: Key, value: object, path: str) -> Release:
+    if isinstance(value, float | int) and not isinstance(value, bool):
+        quote = f'expected a string, so quote it: "{value}" (unquoted, 1.10 would be read as 1.1)'
+        raise ConfigError(f"found the number {value}; {quote}", path=path)
+    if not isinstance(value, str):
+        raise ConfigError(f'found {shown(value)}; expected a KubeVirt release in quotes such as "1.9"', path=path)
+    try:
+        release = parse(value)
+    except ConfigError as error:
+        raise ConfigError(f"{error.message}{_nearest_release(value)}", path=path) from None
+    if not str(release).startswith(value.removeprefix("v")):
+        raise ConfigError(f"found {shown(value)}; expected a release without leading zeros; did you mean {release}", path=path)
+    return release
+
+
+def _nearest_release(text: str) -> str:
+    known = [f"{major}.{minor}" for major, minor in NEWEST_PATCH]
+    major, _, rest = text.removeprefix("v").partition(".")
+    minor = rest.partition(".")[0]
+    if not (major.isdecimal() and minor.isdecimal() and len(major + minor) < 9):
+        return hint(text, known)
+    asked = int(major), int(minor)
+    if asked not in NEWEST_PATCH:
+        asked = min(NEWEST_PATCH) if asked < min(NEWEST_PATCH) else max(NEWEST_PATCH)
+    return f"; did you mean {asked[0]}.{asked[1]}"
+
+
+def _switch(_: Key, value: object, path: str) -> bool:
+    if isinstance(value, bool):
+        return value
+    quoted = " without quotes" if isinstance(value, str) and value in SWITCHES else ""
+    raise ConfigError(f"found {shown(value)}; expected true or false{quoted}", path=path)
+
+
+def _configuration(_: Key, value: object, path: str) -> dict[str, Any]:
+    found = map_at(value, path)
+    if found:
+        _known_settings(found, path)
+    return found
+
+
+def setting_at(below: str, path: str, value: object = None) -> dict[str, Any]:
+    """The configuration that a dotted key makes. Raises: ConfigError where no release has such a setting."""
+    tree: dict[str, Any] = {}
+    steps = tuple(below.split("."))
+    put(tree, steps, value)
+    _known_settings(tree, path, named=len(steps))
+    return tree
+
+
+def _known_settings(configuration: dict[str, Any], path: str, named: int = 0) -> None:
+    """`path` is that of the configuration, or of the value below it to which so many of its keys lead.
+
+    Raises: ConfigError where there is a setting that no release has.
+    """
+    from krm_fn.config.settings import homes, unknown  # most configs have none
+
+    for place, known in unknown(configuration):
+        name = str(place[-1])
+        found = [dotted(home) or "configuration" for home in homes(name)]
+        fix = f"; it belongs below {found[0]}" if len(found) == 1 else hint(name, known)
+        below = dotted(("", *place[named:])).removeprefix('[""]') if len(place) > named else ""
+        said = f"{shown(name)} is no setting of KubeVirt {_span()}{fix or '; remove it'}"
+        raise ConfigError(said, path=path + below)
+
+
+def _span() -> str:
+    """`1.4 to 1.9`."""
+    first, last = (".".join(map(str, find(NEWEST_PATCH))) for find in (min, max))
+    return f"{first} to {last}"
+
+
+def _severity(_: Key, value: object, path: str) -> dict[str, str]:
+    found = {}
+    for rule, level in map_at(value, path).items():
+        rule_at(rule, child(path, rule))
+        if level is not None and level != "":
+            # readers of YAML 1.1 take a plain `off` for false
+            found[rule] = _one_of(LEVELS, "off" if level is False else level, child(path, rule))
+    return found
+
+
+def rule_at(rule: object, path: str) -> None:
+    """Raises: ConfigError where there is no rule of that id."""
+    from krm_fn.rules.registry import ids  # where a severity is stated
+
+    known = tuple(sorted(ids()))
+    if rule not in known:
+        raise ConfigError(f"{shown(rule)} is no rule{hint(rule, known)}; `kubevirt-render rules` lists them", path=path)
+
+
+CHECKS: dict[str, Callable[[Key, object, str], Any]] = {
+    "word": _word,
+    "version": _version,
+    "switch": _switch,
+    "configuration": _configuration,
+    "severity": _severity,
+}
+
+
+def of_text(key: Key, text: str, below: str, path: str) -> Any:
+    """The value for Config that a text means; `below` is what follows the dot of a dotted key."""
+    if key.type == "severity" and below:
+        return {below: _one_of(LEVELS, text, path)}
+    if key.type not in ("configuration", "severity"):
+        return CHECKS[key.type](key, SWITCHES.get(text, text) if key.type == "switch" else text, path)
+    value = _yaml(text, path)
+    if not below:
+        return CHECKS[key.type](key, value, path)
+    return setting_at(below, path, value)
+
+
+def _yaml(text: str, path: str) -> Any:
+    from krm_fn.yamlio import read_value  # only for nested values
+
+    try:
+        return read_value(text)
+    except InputError as error:
+        raise ConfigError(f"the text is no YAML value: {error.message}", path=path) from None

@@ -1,0 +1,158 @@
+"""The published JSON Schema of the function config (draft 2020-12), made from the rows that the checks read too.
+
+In a ConfigMap nested values are YAML text. JSON Schema can say what such text must hold (`contentSchema`), but validators
+only note it; so a test turns that keyword into an assertion and holds schema and checks against each other.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from krm_fn.config import settings as config_settings
+from krm_fn.rules.registry import all_rules
+from krm_fn.config.keys import API_VERSION, KEYS, KIND, LEVELS, SWITCHES
+from krm_fn.kubevirt.releases import NEWEST_PATCH
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from krm_fn.config.keys import Key
+
+    Schema = dict[str, Any]
+
+ID = "https://kubevirt-render.dev/schema/v1alpha1/function-config.json"
+METADATA: Schema = {"type": ["object", "null"]}
+
+
+def schema() -> Schema:
+    """The schema of both forms: the own kind, told by its kind, and the ConfigMap."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": ID,
+        "title": f"Function config of kubevirt-render: {KIND}, or a ConfigMap with the same keys",
+        "anyOf": [
+            {"type": "null"},
+            {"type": "object", "maxProperties": 0},
+            {"$ref": "#/$defs/typed"},
+            {"$ref": "#/$defs/configMap"},
+        ],
+        "$defs": {
+            "typed": _form(API_VERSION, KIND, spec=_keys({key.name: _typed(key) for key in KEYS})),
+            "configMap": _form("v1", "ConfigMap", immutable={}, data=_keys({key.name: _text(key) for key in KEYS}, _dotted())),
+            **{key.name: _nested(key) for key in KEYS if key.type in ("configuration", "severity")},
+            **_structures(config_settings.ROOT),
+        },
+    }
+
+
+def _form(api_version: str, kind: str, **own: Schema) -> Schema:
+    return {
+        "type": "object",
+        "required": ["apiVersion", "kind"],
+        "additionalProperties": False,
+        "properties": {"apiVersion": {"const": api_version}, "kind": {"const": kind}, "metadata": METADATA, **own},
+    }
+
+
+def _keys(properties: Schema, patterns: Schema | None = None) -> Schema:
+    below = {"patternProperties": patterns} if patterns else {}
+    return {"type": ["object", "null"], "additionalProperties": False, "properties": properties, **below}
+
+
+def _typed(key: Key) -> Schema:
+    about = {"description": key.doc, "default": key.default}
+    match key.type:
+        case "word":
+            return {**about, "enum": [*key.words, "", None]}
+        case "version":
+            return {**about, "type": ["string", "null"], "pattern": _versions()}
+        case "switch":
+            return {**about, "enum": [True, False, "", None]}
+        case _:
+            return {**about, "anyOf": [{"$ref": f"#/$defs/{key.name}"}, {"enum": ["", None]}]}
+
+
+def _text(key: Key) -> Schema:
+    match key.type:
+        case "word" | "version":
+            return _typed(key)
+        case "switch":
+            return {**_typed(key), "default": str(key.default).lower(), "enum": [*SWITCHES, "", None]}
+        case _:
+            content = {"anyOf": [{"$ref": f"#/$defs/{key.name}"}, {"enum": [None]}]}
+            return {
+                "description": f"{key.doc}; as a YAML string",
+                "type": ["string", "null"],
+                "contentMediaType": "application/yaml",
+                "contentSchema": content,
+            }
+
+
+def _nested(key: Key) -> Schema:
+    if key.type == "configuration":
+        return {"type": "object", **_of_word(config_settings.ROOT)}
+    levels = {"enum": [*LEVELS, False, "", None], "description": "false is what YAML 1.1 makes of a plain off"}
+    return {"type": "object", "additionalProperties": False, "properties": dict.fromkeys(all_rules(), levels)}
+
+
+def _structures(word: str) -> Schema:
+    """The definitions of a structure and of those below it. They say which settings there are, and nothing of their values."""
+    found: Schema = {}
+    waiting = [word]
+    for one in waiting:
+        settings = config_settings.settings_of(one)
+        if settings and one not in found:
+            found[one] = {
+                "properties": {name: _of_word(below) for name, below in settings.items()},
+                "additionalProperties": False,
+            }
+            waiting += [below.strip("[]{}") for below in settings.values()]
+    return found
+
+
+def _of_word(word: str) -> Schema:
+    if word[0] == "[":
+        return {"items": _of_word(word[1:-1])}
+    if word[0] == "{":
+        return {"additionalProperties": _of_word(word[1:-1])}
+    return {"$ref": f"#/$defs/{word}"} if config_settings.settings_of(word) else {}
+
+
+def _dotted() -> Schema:
+    rules = "|".join(all_rules())
+    alike: dict[str, list[str]] = {}
+    for path, word in _paths(config_settings.ROOT):
+        alike.setdefault(word if _of_word(word) else "any", []).append(path)
+    return {
+        **{f"^configuration({'|'.join(paths)})$": _setting(word) for word, paths in alike.items()},
+        rf"^severity\.({rules})$": {"description": "the severity of one rule", "enum": [*LEVELS, "", None]},
+    }
+
+
+def _paths(word: str) -> Iterator[tuple[str, str]]:
+    """Patterns of the dotted paths below a value of a type, each with the word of what stands there."""
+    settings = {rf"\.{name}": below for name, below in config_settings.settings_of(word).items()}
+    if word[0] == "{":
+        settings = {r"\.[^.]+": word[1:-1]}
+    for path, below in settings.items():
+        yield path, below
+        for rest, inner in _paths(below):
+            yield path + rest, inner
+    if not settings:  # a scalar or a list: the path leads too far, and ends in a value that is looked at no further
+        yield r"(\.[^.]+)+", "any"
+
+
+def _setting(word: str) -> Schema:
+    return {
+        "description": "one setting of the KubeVirtConfiguration by its dotted path; the value is YAML text",
+        "type": ["string", "null"],
+        "contentMediaType": "application/yaml",
+        "contentSchema": _of_word(word),
+    }
+
+
+def _versions() -> str:
+    patches = {minor: "|".join(map(str, range(newest + 1))) for minor, newest in NEWEST_PATCH.items()}
+    known = "|".join(rf"{major}\.{minor}(\.({patches[major, minor]}))?" for major, minor in NEWEST_PATCH)
+    return rf"^(v?({known}))?$"

@@ -1,0 +1,1 @@
+"""Large lists, object after object."""

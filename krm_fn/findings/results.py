@@ -1,0 +1,136 @@
+"""Findings as hosts and people see them: KRM results, lines on stderr, the exit code."""
+
+from __future__ import annotations
+
+from krm_fn.base.console import NAME, decoded, file_name, one_line, printable
+from krm_fn.base.objects import text
+from krm_fn.base.paths import as_list, dotted, get
+from krm_fn.base.redaction import redact
+from krm_fn.findings.finding import SEVERITIES, UNSET
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any, TextIO
+
+    from krm_fn.base.bundle import Bundle
+    from krm_fn.base.objects import Object
+    from krm_fn.findings.finding import Finding, Related
+
+DOCS = "https://kubevirt-render.dev/rules/"
+
+LONGEST = 10_000  # characters of a text that results repeat
+
+
+def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Each finding once: errors first, then by file, index, item and path.
+
+    Findings about no object, such as unreadable documents, differ by nothing but line and column.
+    """
+    unique = {(_key(each), each.line, each.column, each.rule, each.message): each for each in findings}
+    return tuple(unique[key] for key in sorted(unique, key=lambda key: key[0]))
+
+
+def _key(finding: Finding) -> tuple[int, str, int, int, str, str]:
+    inside = dotted(finding.inside) if finding.inside else ""
+    return SEVERITIES.index(finding.severity), finding.file, finding.index, finding.item, inside, dotted(finding.path)
+
+
+def placed(finding: Finding, bundle: Bundle) -> Finding:
+    """The finding with the files of its places, those of its related ones in the message as well."""
+    file, index = bundle.place(finding.item)
+    related = tuple(_related_placed(each, bundle) for each in finding.related)
+    others = {each.file: None for each in related if each.file not in ("", file) and each.file not in finding.message}
+    if not (file or others):
+        return finding
+    message = f"{finding.message} (see {', '.join(map(file_name, others))})" if others else finding.message
+    return finding.but(file=file, index=index, related=related, message=message)
+
+
+def _related_placed(related: Related, bundle: Bundle) -> Related:
+    file, index = bundle.place(related.item)
+    return related.but(file=file, index=index)
+
+
+def to_krm(finding: Finding) -> Object:
+    """The finding as a KRM Result. `field` needs a resourceRef, and a resourceRef a name, so both may be absent."""
+    result: Object = {"message": finding.message, "severity": finding.severity}
+    if finding.ref and finding.ref.name:
+        result["resourceRef"] = _resource_ref(finding)
+        if finding.path:
+            result["field"] = _field(finding)
+    if finding.file:
+        result["file"] = {"path": decoded(finding.file), "index": finding.index}
+    tags = {
+        "rule": finding.rule,
+        "doc": DOCS + finding.rule,
+        "upstream": finding.upstream,
+        "upstreamPath": finding.upstream_path,
+    }
+    result["tags"] = {key: value for key, value in tags.items() if value}
+    return result
+
+
+def _resource_ref(finding: Finding) -> Object:
+    ref = finding.ref
+    assert ref is not None  # noqa: S101  the caller looked
+    parts = {"apiVersion": ref.api_version, "kind": ref.kind, "name": ref.name, "namespace": ref.namespace}
+    return {key: value for key, value in parts.items() if value or key != "namespace"}
+
+
+def _field(finding: Finding) -> Object:
+    field: Object = {"path": dotted(finding.path)}
+    for key, value in (("currentValue", finding.current), ("proposedValue", finding.proposed)):
+        if value is not UNSET and not (isinstance(value, str) and len(value) > LONGEST):
+            field[key] = redact(value, finding.path)
+    return field
+
+
+def line(finding: Finding) -> str:
+    """The finding as one line: `error: path/vm.yaml:3:5: VirtualMachine ns/name: spec.x: what was found; the fix`."""
+    return f"{finding.severity}: {told(finding, place(finding))}"
+
+
+def told(finding: Finding, at: str = "") -> str:
+    """The finding as a line without its severity: where, what is wrong with which object in which place, and the fix."""
+    parts = (at, str(finding.ref) if finding.ref else "", dotted(finding.path), one_line(finding.message))
+    return one_line(": ".join(printable(part) for part in parts if part))
+
+
+def report(findings: Iterable[Finding], err: TextIO) -> None:
+    """Write each finding as one line that ends in its rule: kustomize shows its users nothing else."""
+    err.writelines(f"{NAME}: {line(finding)} ({finding.rule})\n" for finding in findings)
+
+
+def place(of: Finding | Related) -> str:
+    """`path/vm.yaml:3:5`, `path/vm.yaml` where the line isn't known, "" where the file isn't."""
+    return f"{file_name(of.file) or 'stdin'}:{of.line}:{of.column}" if of.line else file_name(of.file)
+
+
+def merge(earlier: object, findings: Sequence[Finding]) -> list[Any]:
+    """The list's results: those of earlier functions first, then ours; one that the input already holds is not said twice."""
+    ours = [to_krm(finding) for finding in findings]
+    alike: dict[tuple[str, str], list[Object]] = {}  # both may be many
+    for result in ours:
+        alike.setdefault(_message_and_path(result), []).append(result)
+    return [result for result in as_list(earlier) if result not in alike.get(_message_and_path(result), ())] + ours
+
+
+def _message_and_path(result: Any) -> tuple[str, str]:
+    return text(get(result, ("message",))), text(get(result, ("field", "path")))
+
+
+def exit_code(findings: Iterable[Finding], fail_on: str) -> int:
+    """1 where a finding is as severe as `fail_on` ("error", "warning" or "never") or more, else 0."""
+    if fail_on == "never":
+        return 0
+    worst = SEVERITIES.index(fail_on)
+    return int(any(SEVERITIES.index(finding.severity) <= worst for finding in findings))
+
+
+def count(findings: Iterable[Finding]) -> Mapping[str, int]:
+    """How many findings of each severity, the severe first; all three always there."""
+    numbers = dict.fromkeys(SEVERITIES, 0)
+    for finding in findings:
+        numbers[finding.severity] += 1
+    return numbers

@@ -1,0 +1,144 @@
+"""From an application's folder to its objects: what kustomize or helm makes of it, or the files themselves."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from krm_fn.base import programs
+from krm_fn.base.errors import ConfigError, InputError
+from krm_fn.config.checks import shown
+from krm_fn.hosts.argocd import flags, helm
+from krm_fn.sources import reading
+from krm_fn.sources.reading import NothingFoundError, Sources
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from krm_fn.hosts.argocd.flags import Wanted
+
+KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+CHART = "Chart.yaml"
+NOTHING = flags.Wanted()
+CALLS = (["kustomize", "build"], ["kubectl", "kustomize"])
+HELM_COMMAND = "--helm-command"
+FIX = ", since Argo CD waits for 60 s alone; give it less to fetch, or raise --timeout and Argo CD's own"
+
+
+def build(
+    folder: Path, *, options: Sequence[str], wanted: Wanted = NOTHING, environment: Mapping[str, str], timeout: float
+) -> Sources:
+    """The objects of the folder, maybe none. `options` are the administrator's further flags, `wanted` the application's.
+
+    Raises: InputError where the folder can't be built within `timeout` seconds, or read; ConfigError for a flag that an
+    application may not give.
+    """
+    command = command_for(folder, options=options, wanted=wanted, environment=environment)
+    if command:
+        return reading.of_bytes(_printed(command, folder, environment, timeout))
+    if given := (*options, *wanted.words):
+        raise InputError(f"there is neither a kustomization nor a {CHART} for the build options {' '.join(given)}")
+    try:
+        found = reading.read([os.path.relpath(folder)], within=[str(_repository(folder, environment))])
+    except NothingFoundError:
+        return Sources(sources=())
+    found.refuse_unread()  # Argo CD would delete what is missing
+    return found
+
+
+def command_for(folder: Path, *, options: Sequence[str], wanted: Wanted = NOTHING, environment: Mapping[str, str]) -> list[str]:
+    """The command that builds the folder, empty where its files are the objects.
+
+    Raises: InputError without the program; ConfigError as in `build`.
+    """
+    path = environment.get("PATH", os.defpath)
+    if any((folder / name).is_file() for name in KUSTOMIZATIONS):
+        for call in CALLS:
+            if programs.find(call[0], path):
+                return [*call, *options, *_allowed("kustomize", wanted, folder, environment), "."]
+        raise InputError("the folder is a kustomization, and neither kustomize nor kubectl is on the PATH; see docs/argocd.md")
+    if not (folder / CHART).is_file():
+        return []
+    if not programs.find("helm", path):
+        raise InputError("the folder is a chart, and helm is not on the PATH; see docs/argocd.md")
+    more = [*options, *_allowed("helm", wanted, folder, environment)]
+    return ["helm", "template", _release(environment), ".", *_cluster(environment), *more]
+
+
+def _allowed(program: str, wanted: Wanted, folder: Path, environment: Mapping[str, str]) -> list[str]:
+    """The application's flags as the program gets them. Raises: ConfigError for one that it may not give."""
+    known, places = flags.ALLOWED[program], (_repository(folder, environment),)
+    try:
+        return list(flags.permitted(wanted.words, known, lambda name: flags.is_one_file(name, folder, places)))
+    except flags.RefusedError as error:
+        *names, last = (flag.name for flag in known)
+        reason = error.reason or (
+            f"an application may give {program} {', '.join(names)} or {last}; "
+            "everything else only the administrator, as --build-option in plugin.yaml"
+        )
+        raise ConfigError(f"found {shown(error.word)}; {reason}", path=wanted.place) from None
+
+
+def _repository(folder: Path, environment: Mapping[str, str]) -> Path:
+    """The folder of the repository that the application's folder is in: links may lead there, as Argo CD allows itself."""
+    return flags.repository(folder, environment.get("ARGOCD_APP_SOURCE_PATH", ""))
+
+
+def _release(environment: Mapping[str, str]) -> str:
+    """The name of helm's release: the application's."""
+    name = environment.get("ARGOCD_APP_NAME") or "release-name"
+    if name.startswith("-"):
+        raise InputError(f"ARGOCD_APP_NAME: found {shown(name)}, which helm would take for a flag; expected a name")
+    return name
+
+
+def _cluster(environment: Mapping[str, str]) -> list[str]:
+    """The flags with which Argo CD itself calls helm: namespace, custom resources, and what the cluster serves."""
+    found = ["--include-crds"]
+    if environment.get("ARGOCD_APP_NAMESPACE"):
+        found += ["--namespace", environment["ARGOCD_APP_NAMESPACE"]]
+    if environment.get("KUBE_VERSION"):
+        found += ["--kube-version", environment["KUBE_VERSION"]]
+    for version in filter(None, environment.get("KUBE_API_VERSIONS", "").split(",")):
+        found += ["--api-versions", version]
+    return found
+
+
+def _printed(command: Sequence[str], folder: Path, environment: Mapping[str, str], timeout: float) -> bytes:
+    """What the command prints. What it writes meanwhile goes into a folder of its own: `/tmp` is every application's."""
+    name, *words = command
+    path = environment.get("PATH", os.defpath)
+    with programs.scratch() as made:
+        scratch = Path(made)
+        helm.temporary(scratch).mkdir()
+        home = environment.get("HOME") or made  # a sidecar's user may have none
+        more = {"TMPDIR": str(helm.temporary(scratch)), "HOME": home}
+        if name != "helm":
+            words, real = _without_helm(words)
+            if found := programs.find(real, path):
+                guard = helm.guarded(found, repository=_repository(folder, environment), scratch=scratch)
+                more["PATH"] = f"{guard}{os.pathsep}{path}"
+        return programs.printed(
+            programs.find(name, path) or name,
+            words,
+            name=" ".join(command[:2]),
+            environment={**environment, **more},
+            timeout=timeout,
+            fix=FIX,
+            folder=folder,
+        )
+
+
+def _without_helm(words: Sequence[str]) -> tuple[list[str], str]:
+    """The words without the administrator's choice of helm, and that."""
+    kept: list[str] = []
+    chosen = "helm"
+    rest = iter(words)
+    for word in rest:
+        name, equals, value = word.partition("=")
+        if name == HELM_COMMAND:
+            chosen = value if equals else next(rest, "")
+        else:
+            kept.append(word)
+    return kept, chosen

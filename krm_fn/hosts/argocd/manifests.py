@@ -1,0 +1,93 @@
+"""What leaves for the cluster: Argo CD applies all it is given, so what only tools read is dropped here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from krm_fn.base.bundle import Bundle, is_list
+from krm_fn.base.objects import LOCAL_CONFIG, annotations_of, group_of, kind_of, metadata, namespace_of, text
+from krm_fn.pipeline.modes import PREFIX, replaced
+from krm_fn.sources.reading import TOOL_GROUPS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from krm_fn.base.objects import Object
+
+INTERNAL = (
+    "internal.config.kubernetes.io/",
+    "config.kubernetes.io/",
+    "config.k8s.io/",
+    "kustomize.config.k8s.io/",
+)
+FUNCTION_CONFIG = ("config.kubernetes.io/function", "config.k8s.io/function", "config.kubernetes.io/container")
+
+# The namespaced kinds that rendering looks at, by group; Argo CD puts objects without a namespace into the application's.
+NAMESPACED = {
+    "": ("PersistentVolumeClaim",),
+    "apps": ("ControllerRevision",),
+    "cdi.kubevirt.io": ("DataSource", "DataVolume"),
+    "instancetype.kubevirt.io": ("VirtualMachineInstancetype", "VirtualMachinePreference"),
+    "kubevirt.io": (
+        "VirtualMachine",
+        "VirtualMachineInstance",
+        "VirtualMachineInstancePreset",
+        "VirtualMachineInstanceReplicaSet",
+    ),
+    "pool.kubevirt.io": ("VirtualMachinePool",),
+    "snapshot.storage.k8s.io": ("VolumeSnapshot",),
+}
+
+
+def in_namespace(items: Sequence[Any], namespace: str) -> list[Any]:
+    """The items, the objects that matter for rendering in the namespace they will land in."""
+    if not namespace:
+        return list(items)
+    entries = (entry for entry in Bundle(items).entries if _lacks_namespace(entry.obj))
+    return replaced(items, ((entry, (), _placed(entry.obj, namespace)) for entry in entries))
+
+
+def _lacks_namespace(obj: Object) -> bool:
+    return isinstance(obj.get("metadata"), dict) and not namespace_of(obj) and kind_of(obj) in NAMESPACED.get(group_of(obj), ())
+
+
+def _placed(obj: Object, namespace: str) -> Object:
+    return {**obj, "metadata": {**metadata(obj), "namespace": namespace}}
+
+
+def leaving(item: Any, *, notes: bool) -> Any:
+    """The item as it leaves: None where only tools read it, the very item where nothing in it is theirs.
+
+    `notes` says whether what the renderer annotated stays.
+    """
+    if not isinstance(item, dict):
+        return None
+    if is_list(item):
+        return _list(item, notes=notes)
+    if is_local(item):
+        return None
+    given = annotations_of(item)
+    unwanted = INTERNAL if notes else (*INTERNAL, PREFIX)
+    kept = {key: value for key, value in given.items() if not str(key).startswith(unwanted)}
+    if len(kept) == len(given):
+        return item
+    rest = {key: value for key, value in metadata(item).items() if key != "annotations"}
+    return {**item, "metadata": {**rest, "annotations": kept} if kept else rest}
+
+
+def _list(item: Object, *, notes: bool) -> Object | None:
+    below = [leaving(one, notes=notes) for one in item["items"]]
+    kept = [one for one in below if one is not None]
+    if not kept:
+        return None
+    same = len(kept) == len(below) and all(old is new for old, new in zip(item["items"], kept, strict=True))
+    return item if same else {**item, "items": kept}
+
+
+def is_local(obj: Object) -> bool:
+    """True for what only tools read: kustomizations, Kptfiles, function configs, and what is marked so."""
+    given = annotations_of(obj)
+    # as kustomize reads the mark: whatever it says but "false"
+    marked = LOCAL_CONFIG in given and text(given[LOCAL_CONFIG]) != "false"
+    return marked or group_of(obj) in TOOL_GROUPS or any(key in given for key in FUNCTION_CONFIG)

@@ -1,0 +1,63 @@
+"""The KRM function for a list whose objects are all needed at once, or that libyaml has to read."""
+
+from __future__ import annotations
+
+from krm_fn import config, yamlio
+from krm_fn.base.console import NAME, one_line, printable
+from krm_fn.base.errors import ConfigError
+from krm_fn.base.objects import LIST_VERSIONS, place_of
+from krm_fn.base.paths import brief
+from krm_fn.findings import results
+from krm_fn.pipeline import stages
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import BinaryIO, TextIO
+
+    from krm_fn.yamlio import ListText
+
+
+def run(data: bytes, out: BinaryIO, err: TextIO, read: Callable[[bytes], ListText] = yamlio.read_resource_list) -> int:
+    """The exit code; what is written is what `krm_fn.hosts.function.run` says. `read` is the reader that takes the list.
+
+    Raises: InputError where `data` is no ResourceList; then nothing was written.
+    """
+    listing = read(data)
+    _warn_of_version(listing.head.get("apiVersion"), err)
+    earlier = listing.head.get("results")
+    try:
+        settings = config.read(listing.head.get("functionConfig"))
+    except ConfigError as error:
+        found = _located(error, listing)
+        out.write(listing.write(listing.items, [*(earlier or []), _config_result(found)]))
+        err.write(f"{NAME}: error: {printable(one_line(str(found)))}\n")
+        return error.exit_code
+    outcome = stages.render(listing.items, settings)
+    said = results.merge(earlier, outcome.findings) if outcome.findings else []
+    out.write(listing.write(outcome.items, said, outcome.before))
+    results.report(outcome.findings, err)
+    return results.exit_code(outcome.findings, settings.fail_on)
+
+
+def _warn_of_version(version: object, err: TextIO) -> None:
+    if version not in LIST_VERSIONS:
+        said = f"the ResourceList's apiVersion is {brief(version)}; expected {LIST_VERSIONS[0]}, which it is read as"
+        err.write(f"{NAME}: warning: {printable(one_line(said))}; update {NAME} if its host is newer\n")
+
+
+def _located(error: ConfigError, listing: ListText) -> ConfigError:
+    """The error with the file where the host tells it, else with line and column in the list."""
+    from krm_fn.config.places import located_in_list  # only where something is wrong
+
+    return located_in_list(error, listing, place_of(listing.head.get("functionConfig"))[0])
+
+
+def _config_result(error: ConfigError) -> dict[str, object]:
+    place = {"file": {"path": error.file, "index": 0}} if error.file else {}
+    return {
+        "message": one_line(f"{error.path}: {error.message}"),
+        "severity": "error",
+        **place,
+        "tags": {"rule": "invalid-config"},
+    }

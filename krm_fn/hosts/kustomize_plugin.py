@@ -1,0 +1,44 @@
+"""kustomize's older kind of plugin, an executable: the config's file as first argument, bare YAML documents in and out.
+
+It is the one way to render inside kubectl without a container. kustomize tells that it calls by KUSTOMIZE_PLUGIN_CONFIG_STRING
+and KUSTOMIZE_PLUGIN_CONFIG_ROOT; further arguments, which a config may ask for, mean nothing here.
+"""
+
+from __future__ import annotations
+
+from krm_fn import config, yamlio
+from krm_fn.base.errors import ConfigError
+from krm_fn.findings import results
+from krm_fn.findings.results import report
+from krm_fn.pipeline import stages
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import BinaryIO, TextIO
+
+
+def run(file: str, data: bytes, out: BinaryIO, err: TextIO) -> int:
+    """The exit code. `out` gets all documents, rendered, or nothing where kustomize is to stop; `err` the findings.
+
+    Raises: ConfigError where the config in `file` is wrong; InputError where `data` is no YAML.
+    """
+    settings = _settings(file)
+    stream = yamlio.read_stream(data)
+    outcome = stages.render(stream.items, settings)
+    report(outcome.findings, err)
+    code = results.exit_code(outcome.findings, settings.fail_on)
+    if not code:
+        out.write(stream.write(outcome.items, outcome.before))
+    return code
+
+
+def _settings(file: str) -> config.Config:
+    with open(file, encoding="utf-8-sig") as source:  # noqa: PTH123
+        given = yamlio.read_value(source.read())
+    try:
+        return config.read(given)
+    except ConfigError as error:
+        place = (
+            f"functionConfig {error.path}" if error.path else "functionConfig"
+        )  # the file is kustomize's own, and gone by now
+        raise ConfigError(error.message, path=place) from None

@@ -1,0 +1,1 @@
+"""What is true of KubeVirt, by release, each with its place upstream."""

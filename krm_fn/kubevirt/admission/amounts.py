@@ -1,0 +1,59 @@
+"""Quantities of a spec as Go reads them: whole units and thousandths, rounded away from zero, zero where there is none."""
+
+from __future__ import annotations
+
+from krm_fn.kubevirt.quantity import BINARY_SI, INT64, INT64_DIGITS, parse, wrapped
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from krm_fn.kubevirt.quantity import Quantity
+
+NANOS_PER_MILLI = 10**6
+
+
+# The same few amounts stand in most VMs, so what they mean is remembered, for at most this many spellings.
+MOST_REMEMBERED = 1000
+_remembered: dict[Any, Quantity | None] = {}
+
+
+def quantity(value: Any) -> Quantity | None:
+    """The quantity, or None where there is none."""
+    if not isinstance(value, str):
+        return None if value is None else parse(value)
+    if value not in _remembered:
+        if len(_remembered) >= MOST_REMEMBERED:
+            _remembered.clear()
+        _remembered[value] = parse(value)
+    return _remembered[value]
+
+
+def whole(value: Any) -> int:
+    """Whole units of a quantity; 0 for what is none."""
+    found = quantity(value)
+    return found.value() if found else 0
+
+
+def is_some(value: Any) -> bool:
+    """True for a quantity that is not zero, also where it is too large for `whole`."""
+    found = quantity(value)
+    return found is not None and found.nanos != 0
+
+
+def thousandths(value: Any) -> int:
+    """Thousandths of a quantity as 64 bits hold them; 0 for what is none.
+
+    Of what is larger, upstream makes 0, except where it has read more digits than it keeps as they are, or a binary suffix:
+    then it takes the lowest bits, and a large amount may turn out negative.
+    upstream: k8s.io/apimachinery/pkg/api/resource/quantity.go:ScaledValue
+    """
+    found = quantity(value)
+    if found is None:
+        return 0
+    nanos = found.nanos
+    number = -(-nanos // NANOS_PER_MILLI) if nanos > 0 else nanos // NANOS_PER_MILLI
+    if -INT64 <= number < INT64:
+        return number
+    long = found.format == BINARY_SI or len(str(abs(nanos)).rstrip("0")) > INT64_DIGITS
+    return wrapped(number) if long else 0

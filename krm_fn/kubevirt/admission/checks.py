@@ -1,0 +1,233 @@
+"""How a check is declared, and the builders that most rows need.
+
+A `Group` stands for a place in the spec; its `Check` rows look at fields below that place. Tests are plain functions of the
+field's value, the map it stands in and the scope; they say whether the value is refused. `Examination` is what no row
+expresses: a generator over the whole scope. All carry the place in upstream's source that refuses the same.
+"""
+
+from __future__ import annotations
+
+from krm_fn.base.value import Value
+from krm_fn.kubevirt.admission.causes import INVALID, REQUIRED
+from krm_fn.kubevirt.admission.formats import is_label, is_subdomain
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from typing import Any
+
+    from krm_fn.base.objects import Object
+    from krm_fn.base.paths import Path
+    from krm_fn.kubevirt.admission.causes import Cause
+    from krm_fn.kubevirt.admission.scope import Scope
+    from krm_fn.kubevirt.releases import Version
+
+    Test = Callable[[Any, Object, Scope], object]
+
+# Stands for "every item" in the place of a group.
+EACH = "[]"
+
+
+def new_since(release: Version, message: str) -> str:
+    """The message about what the releases before `release` took."""
+    return f"{message}; KubeVirt checks this since {'.'.join(map(str, release))}"
+
+
+class Check(Value):
+    """One row. `at` is the field below the group's place; `refuses` the test; `message` may hold `{value}`.
+
+    `lazy` rows are skipped where the field is absent or null. `named` is upstream's path below the group's spec where it isn't
+    the real one, with `{0}`, `{1}` for the indexes on the way; `absolute` the same without the spec's path before it. Where
+    several keys `among` these are set, the cause is at the last of them, and upstream's path is that of the map. `gate` as in
+    Cause. `told_new` rows refuse what the release before `since` took; their message says so.
+    """
+
+    at: Path
+    refuses: Test
+    message: str
+    upstream: str
+    reason: str = INVALID
+    lazy: bool = True
+    among: tuple[str, ...] = ()
+    named: str = ""
+    absolute: str = ""
+    gate: str = ""
+    told_new: bool = False
+    since: Version = ()
+    until: Version = ()
+
+    @property
+    def said(self) -> str:
+        """The message, with the release that brought the check where it is `told_new`."""
+        return new_since(self.since, self.message) if self.told_new else self.message
+
+
+class Group(Value):
+    """The rows of one place: `at` leads from the spec to a map, with EACH where every item of a list is meant."""
+
+    at: tuple[str, ...]
+    checks: tuple[Check, ...]
+
+
+class Examination(Value):
+    """A check that is a function: run where `needs` is set in the spec (`()`: always)."""
+
+    check: Callable[[Scope], Iterable[Cause]]
+    upstream: str
+    needs: tuple[str, ...] = ()
+    since: Version = ()
+    until: Version = ()
+
+
+def examine(
+    *needs: str, upstream: str, since: Version = (), until: Version = ()
+) -> Callable[[Callable[[Scope], Iterable[Cause]]], Examination]:
+    """Declare the decorated generator an examination."""
+
+    def declare(check: Callable[[Scope], Iterable[Cause]]) -> Examination:
+        return Examination(check=check, upstream=upstream, needs=needs, since=since, until=until)
+
+    return declare
+
+
+def one_of(at: Path, values: Sequence[str], *, upstream: str, pointer: bool = False, **more: Any) -> Check:
+    """The text is one of `values`. `""` passes as unset, unless Go has a pointer there."""
+    known = frozenset(values) if pointer else frozenset((*values, ""))
+    return Check(
+        at=at,
+        refuses=lambda value, _item, _scope: not isinstance(value, str) or value not in known,
+        message=f"{at[-1]} {{value}} is not known; {use(values)}",
+        upstream=upstream,
+        **more,
+    )
+
+
+def bounded(at: Path, *, low: int, high: int, upstream: str, **more: Any) -> Check:
+    """The number, or zero where it is absent, lies from `low` to `high`."""
+    return Check(
+        at=at,
+        refuses=lambda value, _item, _scope: not low <= number(value) <= high,
+        message=f"{at[-1]} {{value}} is out of range; use {low} to {high}",
+        upstream=upstream,
+        lazy=low <= 0 <= high,
+        **more,
+    )
+
+
+def exclusive(keys: Sequence[str], *, upstream: str, message: str = "", **more: Any) -> Check:
+    """At most one of `keys` is set in the map."""
+    return Check(
+        at=(),
+        refuses=lambda _value, item, _scope: count(item, keys) > 1,
+        message=message or f"only one of {listing(keys)} can be set; keep one",
+        among=tuple(keys),
+        upstream=upstream,
+        **more,
+    )
+
+
+def exactly_one(keys: Sequence[str], *, upstream: str, message: str = "", **more: Any) -> Check:
+    """One of `keys` is set in the map, and no second."""
+    return Check(
+        at=(),
+        refuses=lambda _value, item, _scope: count(item, keys) != 1,
+        message=message or f"exactly one of {listing(keys)} must be set; set one",
+        among=tuple(keys),
+        upstream=upstream,
+        **more,
+    )
+
+
+def gated(at: Path, gate: str, *, upstream: str, **more: Any) -> Check:
+    """The field is set only where the feature gate is open."""
+    return Check(
+        at=at,
+        refuses=lambda value, _item, scope: value not in (None, []) and not scope.gate(gate),
+        message=shut(".".join(map(str, at)), gate),
+        gate=gate,
+        upstream=upstream,
+        **more,
+    )
+
+
+def required(at: Path, *, upstream: str, reason: str = REQUIRED, message: str = "", **more: Any) -> Check:
+    """The field is there, and not empty."""
+    return Check(
+        at=at,
+        refuses=lambda value, _item, _scope: value is None or value == "",
+        message=message or f"{at[-1]} is missing; set it",
+        upstream=upstream,
+        reason=reason,
+        lazy=False,
+        **more,
+    )
+
+
+def dns_label(at: Path, *, upstream: str, **more: Any) -> Check:
+    """The text is a DNS label; absent and empty pass unless `lazy` is False."""
+    lazy = bool(more.get("lazy", True))
+    return Check(
+        at=at,
+        refuses=lambda value, _item, _scope: not (lazy and value == "") and not is_label(value or ""),
+        message=f"{at[-1]} {{value}} is no DNS label; use at most 63 of a-z, 0-9 and '-', with a letter or digit at both ends",
+        upstream=upstream,
+        **more,
+    )
+
+
+def dns_subdomain(at: Path, *, upstream: str, pointer: bool = False, **more: Any) -> Check:
+    """The text is a DNS subdomain; `""` passes as unset, unless Go has a pointer there."""
+    return Check(
+        at=at,
+        refuses=lambda value, _item, _scope: (pointer or value != "") and not is_subdomain(value),
+        message=f"{at[-1]} {{value}} is no DNS subdomain; use DNS labels joined by dots, at most 253 characters",
+        upstream=upstream,
+        **more,
+    )
+
+
+def well_formed(at: Path, form: Callable[[object], bool], expected: str, *, upstream: str, **more: Any) -> Check:
+    """The text, where it isn't empty, has a form; `expected` words it."""
+    return Check(
+        at=at,
+        refuses=lambda value, _item, _scope: value != "" and not form(value),
+        message=f"{at[-1]} {{value}} is malformed; use {expected}",
+        upstream=upstream,
+        **more,
+    )
+
+
+def count(item: Object, keys: Iterable[str]) -> int:
+    """How many of the keys hold something that is not null."""
+    found = 0
+    for key in keys:
+        if item.get(key) is not None:
+            found += 1
+    return found
+
+
+def number(value: object) -> int:
+    """The value where it is an integer, else 0, as Go reads an absent one."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+def is_on(value: object) -> bool:
+    """Go's FeatureState and the like: on where the map is there and `enabled` is absent or true."""
+    return isinstance(value, dict) and value.get("enabled") in (None, True)
+
+
+def shut(field: str, gate: str) -> str:
+    """The message about a field whose feature gate is not open."""
+    return (
+        f"{field} needs the feature gate {gate}, which is not open; list it in the KubeVirt configuration or remove the field"
+    )
+
+
+def listing(words: Sequence[str]) -> str:
+    """`a, b and c`."""
+    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]
+
+
+def use(words: Sequence[str]) -> str:
+    """`use a, b or c`."""
+    return "use " + (words[0] if len(words) == 1 else ", ".join(words[:-1]) + " or " + words[-1])

@@ -1,0 +1,223 @@
+"""Admission of the other kinds: instances, replica sets, pools, presets, instancetypes, preferences."""
+
+from __future__ import annotations
+
+from krm_fn.base.objects import group_of, kind_of, labels_of
+from krm_fn.base.paths import as_map, get
+from krm_fn.kubevirt import admission
+from krm_fn.kubevirt.admission import disks, firmware, former, instances, interfaces, machines, memory, sizes, templates
+from krm_fn.kubevirt.admission.causes import REQUIRED, Cause, shown
+from krm_fn.kubevirt.admission.checks import Check, Group, count, number, required
+from krm_fn.kubevirt.admission.plan import Plan
+from krm_fn.kubevirt.admission.scope import Scope
+from krm_fn.kubevirt.admission.selectors import Place, label_selector, missed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.base.objects import Object
+    from krm_fn.base.paths import Path
+    from krm_fn.kubevirt.configuration import Cluster
+    from krm_fn.kubevirt.releases import Release, Version
+
+REPLICA_SETS = "pkg/virt-api/webhooks/validating-webhook/admitters/vmirs-admitter.go:ValidateVMIRSSpec"
+POOLS = "pkg/virt-api/webhooks/validating-webhook/admitters/vmpool-admitter.go:"
+PRESETS = "pkg/virt-api/webhooks/validating-webhook/admitters/vmi-preset-admitter.go:ValidateVMIPresetSpec"
+
+TEMPLATE_SPEC = ("spec", "template", "spec")
+POOL_SPEC = ("spec", "virtualMachineTemplate", "spec")
+
+STRATEGIES = ("unmanaged", "opportunistic", "proactive")
+
+# What a release doesn't know, its API server leaves out, and its webhook doesn't see.
+MOST_UNAVAILABLE_SINCE: Version = (1, 6)
+STRATEGIES_SINCE: Version = (1, 7)
+
+POOL_GROUPS = (
+    *(
+        Group(
+            at=(key,),
+            checks=(
+                Check(
+                    at=(),
+                    refuses=lambda _value, item, _scope: count(item, STRATEGIES) > 1,
+                    message="a pool follows one strategy; keep one of unmanaged, opportunistic and proactive",
+                    since=STRATEGIES_SINCE,
+                    upstream=POOLS + function,
+                ),
+            ),
+        )
+        for key, function in (
+            ("updateStrategy", "validateUpdateStrategyMutualExclusivity"),
+            ("scaleInStrategy", "validateScaleInStrategyMutualExclusivity"),
+        )
+    ),
+    Group(
+        at=(),
+        checks=(
+            required(("virtualMachineTemplate",), upstream=POOLS + "ValidateVMPoolSpec", named="template"),
+            Check(
+                at=("maxUnavailable",),
+                refuses=lambda value, _spec, _scope: not _is_part(value),
+                message="maxUnavailable {value} is neither a positive number nor 1% to 100%; use one",
+                since=MOST_UNAVAILABLE_SINCE,
+                upstream=POOLS + "ValidateVMPoolSpec",
+            ),
+        ),
+    ),
+)
+
+PRESET_GROUPS = (
+    Group(at=(), checks=(required(("domain",), upstream=PRESETS),)),
+    *(
+        Group(at=group.at, checks=tuple(c for c in group.checks if c.upstream.startswith(disks.DISKS)))
+        for group in disks.GROUPS
+    ),
+    *firmware.GROUPS,
+)
+PRESET_EXAMINATIONS = (disks.disk_named_twice, disks.block_size)
+
+
+def _is_part(value: object) -> bool:
+    """True for a positive number and for a percentage from 1 to 100."""
+    if not isinstance(value, str):
+        return number(value) > 0
+    digits = value.removesuffix("%").removeprefix("+")
+    return value.endswith("%") and digits.isascii() and digits.isdigit() and len(digits) < 10 and 0 < int(digits) <= 100
+
+
+def _selector(obj: Object, labels: Object, upstream: str, scope: Scope) -> Iterator[Cause]:
+    """A selector that is sound and takes the template's labels; upstream blames the selector as a whole."""
+    selector = as_map(obj.get("spec")).get("selector")
+    if selector is None:
+        message = "the selector is missing; set one that takes the template's labels"
+        yield Cause(path=("spec", "selector"), message=message, reason=REQUIRED, upstream=upstream)
+        return
+    faults = list(label_selector(selector, Place(scope, ("selector",), "selector")))
+    for fault in faults:
+        yield fault.but(upstream_path="spec.selector", upstream=upstream)
+    miss = None if faults else missed(as_map(selector), labels)
+    if miss:
+        place, key = miss
+        has = f"{key}: {shown(labels[key])}" if key in labels else f"no label {key}"
+        message = f"the selector doesn't take the template's labels, which have {has}; change one of the two"
+        yield Cause(path=("spec", "selector", *place), message=message, upstream_path="spec.selector", upstream=upstream)
+
+
+class _Request:
+    """An object under admission."""
+
+    __slots__ = ("cluster", "completed", "obj", "release")
+
+    def __init__(self, obj: Object, completed: Object | None, cluster: Cluster, release: Release) -> None:
+        self.obj, self.completed, self.cluster, self.release = obj, completed, cluster, release
+
+    def scope(self, at: Path = ("spec",), *, completed: bool = False) -> Scope:
+        """The map at a place of the object (or of its completed form) as a scope."""
+        source = self.completed if completed and self.completed is not None else self.obj
+        spec = as_map(get(source, at))
+        return Scope(spec, path=at, cluster=self.cluster, release=self.release, as_written=not completed)
+
+
+def _instance(request: _Request) -> Iterator[Cause]:
+    """upstream: pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go:Admit"""
+    scope = request.scope(completed=True)
+    yield from machines.empty_pointers(as_map(request.obj.get("spec")), ("spec",))
+    yield from machines.instance_metadata(as_map(request.obj.get("metadata")), ("metadata",), scope)
+    yield from _plan("complete instance", request.release).run(scope)
+
+
+def _replica_set(request: _Request) -> Iterator[Cause]:
+    template = get(request.obj, ("spec", "template"))
+    if template is None:
+        yield Cause(
+            path=("spec", "template"),
+            message="the replica set has no template; set it",
+            reason=REQUIRED,
+            upstream=REPLICA_SETS,
+        )
+        return
+    scope = request.scope(TEMPLATE_SPEC)
+    yield from machines.grace_annotations(as_map(get(template, ("metadata",))), ("spec", "template", "metadata"), scope)
+    cluster, release = request.cluster, request.release
+    yield from admission.admit_instance_spec(scope.spec, TEMPLATE_SPEC, cluster=cluster, release=release, as_written=True)
+    yield from _selector(request.obj, labels_of(as_map(template)), REPLICA_SETS, request.scope())
+
+
+def _pool(request: _Request) -> Iterator[Cause]:
+    """The VM in a pool is looked at as it stands: only the VMs that the pool makes of it are expanded, and checked so."""
+    yield from _plan("pool", request.release).run(request.scope())
+    vm = get(request.obj, ("spec", "virtualMachineTemplate"))
+    if not isinstance(vm, dict):
+        return
+    spec, template = as_map(vm.get("spec")), get(vm, ("spec", "template"))
+    scope = request.scope((*POOL_SPEC, "template", "spec"))
+    if template is None:
+        path = (*POOL_SPEC, "template")
+        yield Cause(
+            path=path, message="the pool's VM has no template; set it", reason=REQUIRED, upstream=POOLS + "ValidateVMPoolSpec"
+        )
+        return
+    metadata = as_map(as_map(template).get("metadata"))
+    yield from machines.instance_metadata(metadata, (*POOL_SPEC, "template", "metadata"), scope)
+    yield from _plan("pool template", request.release).run(scope)
+    yield from templates.data_volume_templates(spec, request.release, POOL_SPEC)
+    yield from machines.run_strategy(spec, POOL_SPEC, scope)
+    yield from former.update_strategy(spec, POOL_SPEC, scope)
+    yield from _selector(request.obj, labels_of(vm), POOLS + "ValidateVMPoolSpec", request.scope())
+
+
+def _preset(request: _Request) -> Iterator[Cause]:
+    yield from _plan("preset", request.release).run(request.scope())
+
+
+def _instancetype(request: _Request) -> Iterator[Cause]:
+    yield from _plan("instancetype", request.release).run(request.scope())
+
+
+def _preference(request: _Request) -> Iterator[Cause]:
+    yield from _plan("preference", request.release).run(request.scope())
+
+
+KINDS = {
+    ("kubevirt.io", "VirtualMachineInstance"): _instance,
+    ("kubevirt.io", "VirtualMachineInstanceReplicaSet"): _replica_set,
+    ("kubevirt.io", "VirtualMachineInstancePreset"): _preset,
+    ("pool.kubevirt.io", "VirtualMachinePool"): _pool,
+    ("instancetype.kubevirt.io", "VirtualMachineInstancetype"): _instancetype,
+    ("instancetype.kubevirt.io", "VirtualMachineClusterInstancetype"): _instancetype,
+    ("instancetype.kubevirt.io", "VirtualMachinePreference"): _preference,
+    ("instancetype.kubevirt.io", "VirtualMachineClusterPreference"): _preference,
+}
+
+_plans: dict[tuple[str, Release], Plan] = {}
+
+
+def _plan(name: str, release: Release) -> Plan:
+    if (name, release) not in _plans:
+        groups, examinations = {
+            "complete instance": (
+                admission.GROUPS,
+                (*admission.EXAMINATIONS, *interfaces.VM_EXAMINATIONS, *instances.EXAMINATIONS),
+            ),
+            "pool": (POOL_GROUPS, ()),
+            "pool template": (
+                admission.GROUPS,
+                (*admission.EXAMINATIONS, *former.TEMPLATE_EXAMINATIONS, *memory.VM_EXAMINATIONS),
+            ),
+            "preset": (PRESET_GROUPS, PRESET_EXAMINATIONS),
+            "instancetype": (sizes.INSTANCETYPE_GROUPS, ()),
+            "preference": (sizes.PREFERENCE_GROUPS, sizes.PREFERENCE_EXAMINATIONS),
+        }[name]
+        _plans[name, release] = Plan(groups, examinations, release)
+    return _plans[name, release]
+
+
+def admit_object(obj: Object, *, completed: Object | None = None, cluster: Cluster, release: Release) -> tuple[Cause, ...]:
+    """All that admission says of an object of another kind than VirtualMachine; () for kinds it doesn't know.
+
+    `completed` is, for a VirtualMachineInstance, the same with presets applied and the webhook's defaults set.
+    """
+    admit = KINDS.get((group_of(obj), kind_of(obj)))
+    return tuple(admit(_Request(obj, completed, cluster, release))) if admit else ()

@@ -1,0 +1,81 @@
+"""The parts of an object by which refusals are told: each has a rule of its own."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from krm_fn.base.paths import Path
+    from krm_fn.kubevirt.admission.causes import Cause
+
+# (part, path): below an instance's spec. The first row that the path starts with decides; deeper rows stand first.
+IN_INSTANCE: tuple[tuple[str, Path], ...] = (
+    ("cpu", ("domain", "cpu")),
+    ("cpu", ("domain", "ioThreads")),
+    ("cpu", ("domain", "ioThreadsPolicy")),
+    ("memory", ("domain", "memory")),
+    ("memory", ("domain", "resources")),
+    ("disk", ("domain", "devices", "disks")),
+    ("disk", ("domain", "devices", "filesystems")),
+    ("network", ("domain", "devices", "interfaces")),
+    ("network", ("networks",)),
+    ("device", ("domain", "devices")),
+    ("volume", ("volumes",)),
+    ("firmware", ("domain", "firmware")),
+    ("firmware", ("domain", "features")),
+    ("firmware", ("domain", "machine")),
+    ("firmware", ("domain", "launchSecurity")),
+    ("firmware", ("domain", "clock")),
+    ("firmware", ("architecture",)),
+    ("probe", ("livenessProbe",)),
+    ("probe", ("readinessProbe",)),
+    ("credential", ("accessCredentials",)),
+    ("name", ("hostname",)),
+    ("name", ("subdomain",)),
+    ("name", ("dnsPolicy",)),
+    ("name", ("dnsConfig",)),
+    ("scheduling", ("affinity",)),
+    ("scheduling", ("nodeSelector",)),
+    ("scheduling", ("tolerations",)),
+    ("scheduling", ("topologySpreadConstraints",)),
+    ("scheduling", ("evictionStrategy",)),
+    ("scheduling", ("startStrategy",)),
+    ("scheduling", ("schedulerName",)),
+)
+# The same below the spec of a VirtualMachine.
+IN_VM: tuple[tuple[str, Path], ...] = (
+    ("data-volume-template", ("dataVolumeTemplates",)),
+    ("run-strategy", ("running",)),
+    ("run-strategy", ("runStrategy",)),
+    ("run-strategy", ("updateVolumesStrategy",)),
+)
+# Where an instance's spec, and a VM's, may stand in an object; the longest first.
+INSTANCES: tuple[Path, ...] = (
+    ("spec", "virtualMachineTemplate", "spec", "template", "spec"),
+    ("spec", "template", "spec"),
+    ("spec",),
+)
+VMS: tuple[Path, ...] = (("spec", "virtualMachineTemplate", "spec"), ("spec",))
+OTHER = "object"
+
+
+def by_part(causes: Iterable[Cause]) -> dict[str, list[Cause]]:
+    """The causes in their order, by the part of the object that they are in."""
+    parts: dict[str, list[Cause]] = {}
+    for cause in causes:
+        parts.setdefault(part_of(cause.path), []).append(cause)
+    return parts
+
+
+def part_of(path: Path) -> str:
+    """The part of an object that a path is in; `object` for what no row names."""
+    if "metadata" in path[:-1]:
+        return "label"
+    for bases, rows in ((INSTANCES, IN_INSTANCE), (VMS, IN_VM)):
+        for base in bases:
+            inner = path[len(base) :] if path[: len(base)] == base else None
+            for part, place in rows if inner else ():
+                if inner and inner[: len(place)] == place:
+                    return part
+    return OTHER

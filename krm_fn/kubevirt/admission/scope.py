@@ -1,0 +1,128 @@
+"""The VirtualMachineInstance spec under examination, with what most checks read of it."""
+
+from __future__ import annotations
+
+from krm_fn.base.paths import as_list, as_map, dotted, get
+from krm_fn.findings.finding import UNSET
+from krm_fn.kubevirt.admission.causes import INVALID, Cause
+from krm_fn.kubevirt.admission.gates import enabled
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from krm_fn.base.objects import Object
+    from krm_fn.base.paths import Path
+    from krm_fn.kubevirt.configuration import Cluster
+    from krm_fn.kubevirt.releases import Release
+
+
+class Scope:
+    """One spec, read once. Nobody changes it after it is built; a slotted class, since one is built for every VM.
+
+    `path` leads from the object's root to the spec. `as_written`: no mutating webhook has rewritten the object, which would
+    have left out what is empty, so an empty list is there where Go asks for nil. `instancetype` is the spec of the one that was
+    applied; no webhook rewrites it either. Lists hold maps only: an item of another shape stands as an empty map, so that
+    indexes stay those of the user's list.
+    """
+
+    __slots__ = (
+        "_gates",
+        "_sources",
+        "as_written",
+        "cluster",
+        "cpu",
+        "devices",
+        "disks",
+        "domain",
+        "instancetype",
+        "interfaces",
+        "limits",
+        "memory",
+        "networks",
+        "path",
+        "release",
+        "requests",
+        "spec",
+        "volumes",
+    )
+
+    def __init__(
+        self,
+        spec: Object,
+        *,
+        path: Path,
+        cluster: Cluster,
+        release: Release,
+        as_written: bool = False,
+        instancetype: Object | None = None,
+    ) -> None:
+        self.spec, self.path, self.as_written, self.instancetype = spec, path, as_written, instancetype or {}
+        self.cluster, self.release = cluster, release
+        self.domain = as_map(spec.get("domain"))
+        self.devices = as_map(self.domain.get("devices"))
+        self.cpu = as_map(self.domain.get("cpu"))
+        self.memory = as_map(self.domain.get("memory"))
+        resources = as_map(self.domain.get("resources"))
+        self.requests, self.limits = as_map(resources.get("requests")), as_map(resources.get("limits"))
+        self.disks = maps(self.devices.get("disks"))
+        self.interfaces = maps(self.devices.get("interfaces"))
+        self.networks = maps(spec.get("networks"))
+        self.volumes = maps(spec.get("volumes"))
+        self._gates: dict[str, bool] = {}
+        self._sources: dict[str, bool] = {}
+
+    def gate(self, name: str) -> bool:
+        """True where the feature gate is open on the cluster."""
+        if name not in self._gates:
+            self._gates[name] = enabled(self.cluster, name, self.release)
+        return self._gates[name]
+
+    def has_volume(self, source: str) -> bool:
+        """True where a volume has that source, such as `cloudInitNoCloud`."""
+        if source not in self._sources:
+            self._sources[source] = any(volume.get(source) is not None for volume in self.volumes)
+        return self._sources[source]
+
+    def cause(
+        self,
+        at: Path,
+        message: str,
+        *,
+        reason: str = INVALID,
+        named: str = "",
+        absolute: str = "",
+        secret: bool = False,
+        gate: str = "",
+    ) -> Cause:
+        """A cause at the place `at` below the spec. Upstream's own path, where it isn't that one, is `named` (below the spec)
+        or `absolute`. The value of a `secret` place is left out. `gate` as in Cause.
+        """
+        path, current = (*self.path, *at), UNSET if secret else get(self.spec, at, UNSET)
+        upstream_path = absolute or (below(dotted(self.path), named) if named else "")
+        return Cause(
+            path=path,
+            message=message,
+            reason=reason,
+            upstream_path="" if upstream_path == dotted(path) else upstream_path,
+            current=UNSET if isinstance(current, dict | list) else current,
+            gate=gate,
+        )
+
+
+def below(base: str, named: str) -> str:
+    """Upstream's dotted path of `named` below `base`; an index follows without a dot (`spec[0].x`, `named` "." is the base)."""
+    if named == ".":
+        return base
+    return base + named if named.startswith("[") or not base else f"{base}.{named}"
+
+
+def maps(value: object) -> list[dict[str, Any]]:
+    """The list's items, each as a map."""
+    return [as_map(item) for item in as_list(value)]
+
+
+def name_of(item: dict[str, Any]) -> str:
+    """The item's `name`; "" where it is absent or no string, as Go reads it."""
+    name = item.get("name")
+    return name if isinstance(name, str) else ""

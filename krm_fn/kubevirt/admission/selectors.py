@@ -1,0 +1,137 @@
+"""Label and node selectors, wherever they stand.
+
+upstream: pkg/virt-api/webhooks/validating-webhook/admitters/validate-k8s-utils.go, and apimachinery's apis/meta/v1/validation
+"""
+
+from __future__ import annotations
+
+from krm_fn.base.objects import text
+from krm_fn.base.paths import as_list, as_map, is_set
+from krm_fn.kubevirt.admission.causes import shown
+from krm_fn.kubevirt.admission.formats import is_label_value, is_qualified_name, is_subdomain
+from krm_fn.kubevirt.admission.scope import maps
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.base.objects import Object
+    from krm_fn.base.paths import Path
+    from krm_fn.kubevirt.admission.causes import Cause
+    from krm_fn.kubevirt.admission.scope import Scope
+
+UPSTREAM = "pkg/virt-api/webhooks/validating-webhook/admitters/validate-k8s-utils.go:"
+
+# How many values an operator takes: at least, at most.
+LABEL_OPERATORS = {"In": (1, 10**6), "NotIn": (1, 10**6), "Exists": (0, 0), "DoesNotExist": (0, 0)}
+NODE_OPERATORS = {**LABEL_OPERATORS, "Gt": (1, 1), "Lt": (1, 1)}
+FIELD_OPERATORS = {"In": (1, 1), "NotIn": (1, 1)}
+
+KEY_FORM = "use a name of at most 63 letters, digits and '-_.', perhaps after a DNS subdomain and a slash"
+VALUE_FORM = "use at most 63 letters, digits and '-_.', with a letter or digit at both ends"
+
+
+class Place:
+    """Where a selector stands: `at` below the spec, `named` the same in upstream's words."""
+
+    __slots__ = ("at", "named", "scope")
+
+    def __init__(self, scope: Scope, at: Path, named: str) -> None:
+        self.scope, self.at, self.named = scope, at, named
+
+    def below(self, *steps: str | int) -> Place:
+        """The place some steps further down, in the same words."""
+        named = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
+        return Place(self.scope, (*self.at, *steps), self.named + named)
+
+    def cause(self, message: str, *, deeper: Path = ()) -> Cause:
+        """A cause here; `deeper` leads on to the very value, which upstream doesn't name."""
+        return self.scope.cause((*self.at, *deeper), message, named=self.named)
+
+
+def label_selector(selector: object, place: Place) -> Iterator[Cause]:
+    """What is wrong with a label selector. upstream: ValidateLabelSelector"""
+    for key, value in as_map(as_map(selector).get("matchLabels")).items():
+        here = place.below("matchLabels")
+        if not is_qualified_name(key):
+            yield here.cause(f"label key {shown(key)} is malformed; {KEY_FORM}", deeper=(str(key),))
+        if not is_label_value(value):
+            yield here.cause(f"label value {shown(value)} is malformed; {VALUE_FORM}", deeper=(str(key),))
+    for index, requirement in enumerate(maps(as_map(selector).get("matchExpressions"))):
+        here = place.below("matchExpressions", index)
+        yield from _operator(requirement, here, LABEL_OPERATORS)
+        yield from _key(requirement, here)
+        for position, value in enumerate(as_list(requirement.get("values"))):
+            if not is_label_value(value):
+                yield here.below("values", position).cause(f"label value {shown(value)} is malformed; {VALUE_FORM}")
+
+
+def node_term(term: object, place: Place) -> Iterator[Cause]:
+    """What is wrong with a node selector term. upstream: ValidateNodeSelectorTerm"""
+    for index, requirement in enumerate(maps(as_map(term).get("matchExpressions"))):
+        here = place.below("matchExpressions", index)
+        yield from _operator(requirement, here, NODE_OPERATORS)
+        yield from _key(requirement, here)
+    for index, requirement in enumerate(maps(as_map(term).get("matchFields"))):
+        yield from _field(requirement, place.below("matchFields", index))
+
+
+def _operator(requirement: Object, place: Place, operators: dict[str, tuple[int, int]]) -> Iterator[Cause]:
+    operator, values = requirement.get("operator"), as_list(requirement.get("values"))
+    if not isinstance(operator, str) or operator not in operators:
+        known = ", ".join(operators)
+        yield place.below("operator").cause(f"operator {shown(operator)} is not known; use one of {known}")
+        return
+    least, most = operators[operator]
+    if not least <= len(values) <= most:
+        wanted = "no values" if not most else "exactly one value" if most == 1 else "at least one value"
+        yield place.below("values").cause(f"operator {operator} takes {wanted}, here are {len(values)}; correct values")
+
+
+def _key(requirement: Object, place: Place) -> Iterator[Cause]:
+    if not is_qualified_name(requirement.get("key")):
+        yield place.below("key").cause(f"label key {shown(requirement.get('key'))} is malformed; {KEY_FORM}")
+
+
+def _field(requirement: Object, place: Place) -> Iterator[Cause]:
+    """upstream: ValidateNodeFieldSelectorRequirement"""
+    yield from _operator(requirement, place, FIELD_OPERATORS)
+    if requirement.get("key") != "metadata.name":
+        yield place.below("key").cause("nodes are selected by one field only; set key to metadata.name")
+        return
+    for position, value in enumerate(as_list(requirement.get("values"))):
+        if not is_subdomain(value):
+            yield place.below("values", position).cause(f"node name {shown(value)} is no DNS subdomain; use a node's name")
+
+
+def topology_key(value: object, place: Place) -> Iterator[Cause]:
+    """What is wrong with a topology key, which names a node's label."""
+    if not is_qualified_name(value):
+        word = f"topologyKey {shown(value)} is malformed" if is_set(value) else "topologyKey is missing"
+        yield place.below("topologyKey").cause(f"{word}; {KEY_FORM}")
+
+
+def missed(selector: Object, labels: Object) -> tuple[Path, str] | None:
+    """The place in a selector that doesn't take an object of these labels, and the label's key; None where it takes it."""
+    for key, value in as_map(selector.get("matchLabels")).items():
+        if labels.get(key) != value:
+            return ("matchLabels", key), key
+    for index, each in enumerate(as_list(selector.get("matchExpressions"))):
+        if not _takes(as_map(each), labels):
+            last = "values" if as_list(as_map(each).get("values")) else "operator"
+            return ("matchExpressions", index, last), text(as_map(each).get("key"))
+    return None
+
+
+def _takes(requirement: Object, labels: Object) -> bool:
+    key, operator, values = text(requirement.get("key")), requirement.get("operator"), as_list(requirement.get("values"))
+    there = key in labels
+    match operator:
+        case "In":
+            return there and labels[key] in values
+        case "NotIn":
+            return not there or labels[key] not in values
+        case "Exists":
+            return there
+        case _:
+            return not there

@@ -1,0 +1,141 @@
+"""Which API versions of KubeVirt's own kinds a release serves, and what stands for the kinds that are gone.
+
+upstream: pkg/virt-operator/resource/generate/components/crds.go, staging/src/kubevirt.io/api/core/v1/register.go
+"""
+
+from __future__ import annotations
+
+from krm_fn.base.objects import group_of, kind_of, text
+from krm_fn.base.paths import get
+from krm_fn.base.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from krm_fn.base.objects import Object
+    from krm_fn.kubevirt.releases import Release, Version
+
+CORE, INSTANCETYPE, POOL, FLAVOR = "kubevirt.io", "instancetype.kubevirt.io", "pool.kubevirt.io", "flavor.kubevirt.io"
+
+
+class Served(Value):
+    """One API version and the releases that serve it."""
+
+    version: str
+    since: Version = ()
+    until: Version = ()
+
+
+# The best version first: what should be written.
+CORE_VERSIONS = (Served(version="v1"), Served(version="v1alpha3"))
+INSTANCETYPE_VERSIONS = (
+    Served(version="v1beta1"),
+    Served(version="v1alpha2", until=(1, 6)),
+    Served(version="v1alpha1", until=(1, 6)),
+)
+POOL_VERSIONS = (Served(version="v1beta1", since=(1, 7)), Served(version="v1alpha1"))
+
+KINDS: dict[tuple[str, str], tuple[Served, ...]] = {
+    (CORE, "VirtualMachine"): CORE_VERSIONS,
+    (CORE, "VirtualMachineInstance"): CORE_VERSIONS,
+    (CORE, "VirtualMachineInstancePreset"): CORE_VERSIONS,
+    (CORE, "VirtualMachineInstanceReplicaSet"): CORE_VERSIONS,
+    (CORE, "VirtualMachineInstanceMigration"): CORE_VERSIONS,
+    (CORE, "KubeVirt"): CORE_VERSIONS,
+    (INSTANCETYPE, "VirtualMachineInstancetype"): INSTANCETYPE_VERSIONS,
+    (INSTANCETYPE, "VirtualMachineClusterInstancetype"): INSTANCETYPE_VERSIONS,
+    (INSTANCETYPE, "VirtualMachinePreference"): INSTANCETYPE_VERSIONS,
+    (INSTANCETYPE, "VirtualMachineClusterPreference"): INSTANCETYPE_VERSIONS,
+    (POOL, "VirtualMachinePool"): POOL_VERSIONS,
+}
+
+# What each kind that no release since 1.4 knows is called now; None where nothing took its place.
+SUCCESSORS: dict[tuple[str, str], tuple[str, str] | None] = {
+    (CORE, "VM"): None,
+    (CORE, "Migration"): None,
+    (CORE, "Spice"): None,
+    (CORE, "OfflineVirtualMachine"): (CORE, "VirtualMachine"),
+    (CORE, "VirtualMachineReplicaSet"): (CORE, "VirtualMachineInstanceReplicaSet"),
+    (CORE, "VirtualMachinePreset"): (CORE, "VirtualMachineInstancePreset"),
+    (FLAVOR, "VirtualMachineFlavor"): (INSTANCETYPE, "VirtualMachineInstancetype"),
+    (FLAVOR, "VirtualMachineClusterFlavor"): (INSTANCETYPE, "VirtualMachineClusterInstancetype"),
+    (FLAVOR, "VirtualMachinePreference"): (INSTANCETYPE, "VirtualMachinePreference"),
+    (FLAVOR, "VirtualMachineClusterPreference"): (INSTANCETYPE, "VirtualMachineClusterPreference"),
+}
+# The groups whose kinds are all listed here, and where each kind belongs.
+GROUPS = (CORE, INSTANCETYPE, POOL, FLAVOR)
+HOMES = {kind: group for group, kind in KINDS}
+# Groups beside KubeVirt's own, and their kinds. There may be others in later releases.
+NEIGHBOURS = {
+    "cdi.kubevirt.io": (
+        "CDI",
+        "CDIConfig",
+        "DataImportCron",
+        "DataSource",
+        "DataVolume",
+        "ObjectTransfer",
+        "StorageProfile",
+        "VolumeCloneSource",
+        "VolumeImportSource",
+        "VolumeUploadSource",
+    ),
+    "clone.kubevirt.io": ("VirtualMachineClone",),
+    "export.kubevirt.io": ("VirtualMachineExport",),
+    "hco.kubevirt.io": ("HyperConverged",),
+    "migrations.kubevirt.io": ("MigrationPolicy",),
+    "snapshot.kubevirt.io": ("VirtualMachineRestore", "VirtualMachineSnapshot", "VirtualMachineSnapshotContent"),
+}
+FIRST_API_VERSION = f"{CORE}/v1alpha1"
+
+
+def is_first_instance(obj: Object) -> bool:
+    """True for the VirtualMachine of v1alpha1, which is today's VirtualMachineInstance: it has a domain and no template."""
+    spec = obj.get("spec")
+    return (
+        obj.get("apiVersion") == FIRST_API_VERSION
+        and kind_of(obj) == "VirtualMachine"
+        and isinstance(get(spec, ("domain",)), dict)
+        and get(spec, ("template",)) is None
+    )
+
+
+def is_served(obj: Object, release: Release) -> bool:
+    """False where the release refuses the object for its apiVersion or kind; True for kinds that are none of KubeVirt's."""
+    key = group_of(obj), kind_of(obj)
+    if key in SUCCESSORS:
+        return False
+    rows, version = KINDS.get(key), text(obj.get("apiVersion")).partition("/")[2]
+    return rows is None or any(row.version == version and release.within(since=row.since, until=row.until) for row in rows)
+
+
+def is_stray(obj: Object) -> bool:
+    """True for a kind in a group of KubeVirt's that none of its releases has there, and for one of its kinds elsewhere.
+
+    In the groups beside KubeVirt's own, for any kind that is not listed.
+    """
+    group, kind = group_of(obj), kind_of(obj)
+    if group in NEIGHBOURS:
+        return kind.removesuffix("List") not in NEIGHBOURS[group]
+    if group not in GROUPS:
+        return kind in HOMES
+    key = group, kind.removesuffix("List")
+    return not (key in KINDS or key in SUCCESSORS)
+
+
+def present_form(obj: Object, release: Release) -> tuple[str, str] | None:
+    """The apiVersion and kind that an object of one of these kinds should have in that release; None where there are none.
+
+    Both stay as they are for kinds that are none of KubeVirt's.
+    """
+    api_version, kind = text(obj.get("apiVersion")), kind_of(obj)
+    key: tuple[str, str] | None = (api_version.partition("/")[0], kind)
+    if is_first_instance(obj):
+        key = CORE, "VirtualMachineInstance"
+    elif key in SUCCESSORS:
+        key = SUCCESSORS[key]
+    if key is None:
+        return None
+    rows = KINDS.get(key)
+    if rows is None:
+        return api_version, kind
+    best = next(row for row in rows if release.within(since=row.since, until=row.until))
+    return f"{key[0]}/{best.version}", key[1]

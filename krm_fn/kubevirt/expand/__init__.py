@@ -1,0 +1,107 @@
+"""Expansion: an instancetype and a preference written into the VM that refers to them, as KubeVirt's expand-spec does it.
+
+The parts are of use by themselves, to whoever starts an instance from a VM in another order: `apply`, `set_default_disks`,
+`set_default_network`, `set_instance_defaults`, `set_platform`, `apply_device_preferences`, `apply_autoattach_preferences`.
+
+Refusals: `no-template` (the VM has no spec.template, or something else than a map there), `bridge-forbidden` and
+`slirp-removed` (the cluster's settings forbid the network that the VM would be given).
+"""
+
+from __future__ import annotations
+
+from krm_fn.base.paths import as_map, copy, get
+from krm_fn.kubevirt.expand.apply import apply, apply_autoattach_preferences, apply_device_preferences
+from krm_fn.kubevirt.expand.defaults import (
+    BRIDGE_FORBIDDEN,
+    SLIRP_REMOVED,
+    set_default_disks,
+    set_default_network,
+    set_instance_defaults,
+    set_platform,
+)
+from krm_fn.kubevirt.expand.requirements import indivisible_vcpus, unmet_requirements
+from krm_fn.kubevirt.facts import Expansion
+from krm_fn.kubevirt.fields.verbs import enter
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from krm_fn.base.objects import Object
+    from krm_fn.kubevirt.configuration import Cluster
+    from krm_fn.kubevirt.facts import Unmet
+    from krm_fn.kubevirt.releases import Release
+
+__all__ = [
+    "BRIDGE_FORBIDDEN",
+    "NO_TEMPLATE",
+    "SLIRP_REMOVED",
+    "apply",
+    "apply_autoattach_preferences",
+    "apply_device_preferences",
+    "expand",
+    "set_default_disks",
+    "set_default_network",
+    "set_instance_defaults",
+    "set_platform",
+]
+
+NO_TEMPLATE = "no-template"
+
+
+def expand(
+    vm: Object,
+    *,
+    instancetype: Object | None,
+    preference: Object | None,
+    cluster: Cluster,
+    release: Release,
+    defaults: bool,
+    table: str = "instancetype",
+) -> Expansion:
+    """The VM with instancetype and preference (their specs, v1beta1) applied and its matchers gone, or why that can't be.
+
+    `defaults` says whether the defaults that KubeVirt's expander writes are written too; where the cluster's configuration is
+    not known, these are the ones that the VM alone decides. `table` names the field table of the instancetype, which a flavor
+    may stand in for. The argument is left as it was; the result shares with it what lies outside spec.template, and nothing
+    with the specs.
+    upstream: pkg/instancetype/expand/expand.go:Expand
+    """
+    template = copy(get(vm, ("spec", "template")))
+    if not isinstance(template, dict) or not isinstance(template.get("spec") or {}, dict):
+        return Expansion(vm=None, refusals=(NO_TEMPLATE,), unmet=indivisible_vcpus(instancetype, preference))
+    spec = enter(template, "spec")
+    set_default_disks(spec)
+    refusal = set_default_network(spec, cluster)
+    conflicts = apply(template, instancetype=instancetype, preference=preference, release=release, table=table)
+    unmet = indivisible_vcpus(instancetype, preference)
+    if defaults and not conflicts:
+        refusal = set_instance_defaults(spec, cluster, release, certain=not cluster.known) or refusal
+    if preference is not None and not conflicts:
+        unmet += _unmet(spec, instancetype, preference, cluster, release, defaulted=defaults and cluster.known)
+    return Expansion(
+        vm=None if conflicts or refusal else _without_matchers(vm, template),
+        conflicts=conflicts,
+        unmet=unmet,
+        refusals=(refusal,) if refusal else (),
+    )
+
+
+def _unmet(
+    spec: Object, instancetype: Object | None, preference: Object, cluster: Cluster, release: Release, *, defaulted: bool
+) -> tuple[Unmet, ...]:
+    """The unmet requirements, judged with all of KubeVirt's defaults whether these are written or not."""
+    if not preference.get("requirements"):
+        return ()
+    if not defaulted:
+        spec = copy(spec)
+        set_instance_defaults(spec, cluster, release)
+    return unmet_requirements(spec, instancetype=instancetype, preference=preference, release=release)
+
+
+def _without_matchers(vm: Object, template: Object) -> Object:
+    """The VM around another template, without the references that are now written out."""
+    spec = {key: value for key, value in vm["spec"].items() if key not in ("instancetype", "preference")}
+    rendered = {**vm, "spec": {**spec, "template": template}}
+    if "status" in vm:
+        status = as_map(vm["status"]).items()
+        rendered["status"] = {key: value for key, value in status if key not in ("instancetypeRef", "preferenceRef")}
+    return rendered

@@ -1,0 +1,132 @@
+"""The VM as the mutating webhook stores it: what admission adds to a VM that is created.
+
+upstream: pkg/virt-api/webhooks/mutating-webhook/mutators/vm-mutator.go:Mutate,
+pkg/instancetype/webhooks/vm/mutator.go:Mutate, pkg/defaults/defaults.go:SetVirtualMachineDefaults
+"""
+
+from __future__ import annotations
+
+from krm_fn.base.objects import labels_of, text
+from krm_fn.base.paths import as_list, as_map, copy, get, is_set
+from krm_fn.kubevirt.fields.verbs import write
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from krm_fn.base.bundle import Bundle
+    from krm_fn.base.objects import Object
+    from krm_fn.kubevirt.configuration import Cluster
+    from krm_fn.kubevirt.releases import Release, Version
+
+SPEC = ("spec", "template", "spec")
+MACHINE_TYPE = (*SPEC, "domain", "machine", "type")
+ARCHITECTURE = (*SPEC, "architecture")
+ARCHITECTURE_LABEL = "template.kubevirt.io/architecture"
+ARCHITECTURES = ("amd64", "arm64", "s390x")
+
+# The kind that an empty one stands for was written into the VM before 1.7.
+KINDS_WRITTEN_UNTIL: Version = (1, 7)
+DEFAULT_KINDS = (("instancetype", "virtualmachineclusterinstancetype"), ("preference", "virtualmachineclusterpreference"))
+PREFERRED_ARCHITECTURE_SINCE: Version = (1, 7)
+# Patch releases brought the label of the DataSource too: (since, until) for each line of releases.
+ARCHITECTURE_LABEL_IN: tuple[tuple[Version, Version], ...] = (((1, 6, 4), (1, 7)), ((1, 7), ()))
+
+
+def admit(
+    vm: Object, *, preference: Object | None, namespace: str, bundle: Bundle, cluster: Cluster, release: Release
+) -> Object:
+    """The VM with architecture, machine type, storage classes and kinds filled in; `vm` itself where none was missing.
+
+    `vm` is after inference; `preference` is a spec. Firmware uuid and serial, which admission draws at random, and the PCI
+    topology annotation are written by `pinned`.
+    """
+    if not isinstance(get(vm, SPEC), dict):
+        return vm
+    architecture, machine = platform(
+        vm, preference=preference, namespace=namespace, bundle=bundle, cluster=cluster, release=release
+    )
+    admitted: Object = copy(with_storage_classes(vm, preference or {}))
+    _fill(admitted, ARCHITECTURE, architecture)
+    _fill(admitted, MACHINE_TYPE, machine)
+    if release.within(until=KINDS_WRITTEN_UNTIL):
+        for matcher, kind in DEFAULT_KINDS:
+            if isinstance(get(admitted, ("spec", matcher)), dict):
+                _fill(admitted, ("spec", matcher, "kind"), kind)
+    return vm if admitted == vm else admitted
+
+
+def platform(
+    vm: Object, *, preference: Object | None, namespace: str, bundle: Bundle, cluster: Cluster, release: Release
+) -> tuple[Any, Any]:
+    """The architecture and the machine type with which a VM is stored: its own, else what comes first of what there is."""
+    wanted, spec = preference or {}, as_map(get(vm, SPEC))
+    architecture: Any = spec.get("architecture")
+    machine = get(spec, ("domain", "machine", "type"))
+    if not is_set(architecture):
+        preferred = _preferred_architecture(wanted, release)
+        labelled = preferred if is_set(preferred) else _labelled_architecture(vm, namespace, bundle, release)
+        architecture = labelled if is_set(labelled) else cluster.default_architecture
+    if not is_set(machine):
+        preferred = get(wanted, ("machine", "preferredMachineType"))
+        machine = preferred if is_set(preferred) else cluster.machine_type(architecture, release)
+    return architecture, machine
+
+
+def _fill(vm: Object, path: tuple[str, ...], value: object) -> None:
+    if is_set(value) and not is_set(get(vm, path)):
+        write(vm, path, value)
+
+
+def _preferred_architecture(preference: Object, release: Release) -> object:
+    known = release.within(since=PREFERRED_ARCHITECTURE_SINCE)
+    return preference.get("preferredArchitecture") if known else None
+
+
+def with_storage_classes(vm: Object, preference: Object) -> Object:
+    """The VM with the preferred storage class in the DataVolume templates that name none; `vm` itself where none is.
+
+    upstream: pkg/instancetype/webhooks/vm/mutator.go:mutateDataVolumeTemplates
+    """
+    name = get(preference, ("volumes", "preferredStorageClassName"))
+    templates = as_list(get(vm, ("spec", "dataVolumeTemplates")))
+    if not is_set(name) or not any(map(_claims_without_class, templates)):
+        return vm
+    templates = copy(templates)
+    for template in templates:
+        for claim in _claims_without_class(template):
+            claim["storageClassName"] = name
+    return {**vm, "spec": {**vm["spec"], "dataVolumeTemplates": templates}}
+
+
+def _claims_without_class(template: object) -> list[Object]:
+    claims = (get(template, ("spec", key)) for key in ("pvc", "storage"))
+    return [claim for claim in claims if isinstance(claim, dict) and claim.get("storageClassName") is None]
+
+
+def _labelled_architecture(vm: Object, namespace: str, bundle: Bundle, release: Release) -> str:
+    """The architecture that the first DataSource of the VM's templates is labelled with, "" where none is.
+
+    upstream: pkg/defaults/defaults.go:setDefaultArchitectureFromDataSource
+    """
+    if not any(release.within(since=since, until=until) for since, until in ARCHITECTURE_LABEL_IN):
+        return ""
+    for template in as_list(get(vm, ("spec", "dataVolumeTemplates"))):
+        reference = get(template, ("spec", "sourceRef"), {})
+        if text(get(reference, ("kind",))).lower() != "datasource":
+            continue
+        entry = bundle.find("DataSource", text(get(reference, ("namespace",))) or namespace, text(get(reference, ("name",))))
+        source = _followed(entry.obj, bundle) if entry else None
+        label = labels_of(source).get(ARCHITECTURE_LABEL) if source else None
+        if label in ARCHITECTURES:
+            return text(label)
+    return ""
+
+
+def _followed(source: Object, bundle: Bundle) -> Object | None:
+    """The DataSource that a DataSource points at, itself where it points at none, None where that is missing."""
+    onward = get(source, ("spec", "source", "dataSource"))
+    if not isinstance(onward, dict):
+        return source
+    entry = bundle.find("DataSource", text(onward.get("namespace")), text(onward.get("name")))
+    return entry.obj if entry else None

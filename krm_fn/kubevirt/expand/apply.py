@@ -1,0 +1,73 @@
+"""Applying an instancetype and a preference to a `{metadata, spec}` template, and parts of a preference alone.
+
+All of these change the template they are given: the caller owns it. They share no structure with the specs.
+"""
+
+from __future__ import annotations
+
+from krm_fn.kubevirt.fields.instancetype import INSTANCETYPE
+from krm_fn.kubevirt.fields.preference import AUTOATTACH, DEVICES, PREFERENCE
+from krm_fn.kubevirt.fields.verbs import Work, carry_out, groups_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from krm_fn.base.objects import Object
+    from krm_fn.kubevirt.facts import Conflict
+    from krm_fn.kubevirt.fields.verbs import Field, Groups
+    from krm_fn.kubevirt.releases import Release, Version
+
+TABLES: dict[str, Sequence[Field]] = {
+    "instancetype": INSTANCETYPE,
+    "preference": PREFERENCE,
+    "devices": DEVICES,
+    "autoattach": AUTOATTACH,
+}
+
+_groups: dict[tuple[str, Version], Groups] = {}
+
+
+def apply(
+    template: Object, *, instancetype: Object | None, preference: Object | None, release: Release, table: str = "instancetype"
+) -> tuple[Conflict, ...]:
+    """The fields that the template and the instancetype both claim; none where everything was applied.
+
+    `table` names the field table of the instancetype. With conflicts the template is left half-done and must be thrown away.
+    upstream: pkg/instancetype/apply/vmi.go:ApplyToVMI
+    """
+    work = Work(template, instancetype=instancetype, preference=preference)
+    if instancetype is not None:
+        carry_out(_compiled(table, release), instancetype, work)
+    if preference is not None and not work.conflicts:
+        carry_out(_compiled("preference", release), preference, work)
+    return tuple(work.conflicts)
+
+
+def apply_device_preferences(template: Object, preference: Object, release: Release) -> None:
+    """Apply what the preference says about devices, nothing else.
+
+    upstream: pkg/instancetype/preference/apply/device.go:ApplyDevicePreferences
+    """
+    carry_out(_compiled("devices", release), preference, Work(template, preference=preference))
+
+
+def apply_autoattach_preferences(template: Object, preference: Object, release: Release) -> None:
+    """Apply what the preference says about attaching default devices, nothing else.
+
+    upstream: pkg/instancetype/preference/apply/device.go:ApplyAutoAttachPreferences
+    """
+    carry_out(_compiled("autoattach", release), preference, Work(template, preference=preference))
+
+
+def _compiled(table: str, release: Release) -> Groups:
+    key = table, release.version
+    if key not in _groups:
+        _groups[key] = groups_of(TABLES.get(table) or _flavor_table(table), release)
+    return _groups[key]
+
+
+def _flavor_table(table: str) -> Sequence[Field]:
+    from krm_fn.kubevirt.fields.flavor import TABLES as OF_FLAVORS  # nobody else pays for them
+
+    return OF_FLAVORS[table]

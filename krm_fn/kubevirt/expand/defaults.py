@@ -1,0 +1,226 @@
+"""What KubeVirt fills in: disks for volumes, a network, and an instance's resources, sizes and policies.
+
+These functions change the VMI spec they are given: the caller owns it. `BRIDGE_FORBIDDEN` and `SLIRP_REMOVED` are the words for
+cluster settings that forbid the default network.
+"""
+
+from __future__ import annotations
+
+from krm_fn.base.objects import text
+from krm_fn.base.paths import as_list, as_map, get, is_set
+from krm_fn.base.value import Value
+from krm_fn.kubevirt.fields.memory import GUEST, REQUESTS
+from krm_fn.kubevirt.fields.topology import CPU, UINT32, states_topology
+from krm_fn.kubevirt.fields.verbs import enter, enter_list, reach
+from krm_fn.kubevirt.quantity import of_int, parse, wrapped
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from krm_fn.base.objects import Object
+    from krm_fn.kubevirt.configuration import Cluster
+    from krm_fn.kubevirt.quantity import Quantity
+    from krm_fn.kubevirt.releases import Release, Version
+
+BRIDGE_FORBIDDEN = "bridge-forbidden"
+SLIRP_REMOVED = "slirp-removed"
+
+LIMITS = ("domain", "resources", "limits")
+
+
+_steps_of: dict[tuple[Version, bool], Sequence[Callable[[Object, Cluster, Release], None]]] = {}
+
+
+class Step(Value):
+    """One default of an instance, and the releases that write it.
+
+    `setting`: the setting of the KubeVirt configuration that decides the value, "" where the VM alone does.
+    """
+
+    run: Callable[[Object, Cluster, Release], None]
+    setting: str = ""
+    since: Version = ()
+    until: Version = ()
+
+
+def set_default_disks(spec: Object) -> None:
+    """Give every volume without a disk or filesystem of its name a disk that only has the name.
+
+    upstream: pkg/util/util.go:SetDefaultVolumeDisk
+    """
+    devices = as_map(as_map(spec.get("domain")).get("devices"))
+    users = [*as_list(devices.get("disks")), *as_list(devices.get("filesystems"))]
+    used = [user.get("name") for user in users if isinstance(user, dict)]
+    texts = {name for name in used if isinstance(name, str)}
+    names = [volume.get("name") for volume in as_list(spec.get("volumes")) if isinstance(volume, dict)]
+    # one for each of two volumes of one name, as upstream
+    missing = [name for name in names if name not in (texts if isinstance(name, str) else used)]
+    if missing:
+        enter_list(reach(spec, ("domain", "devices")), "disks").extend({"name": name} for name in missing)
+
+
+def set_default_network(spec: Object, cluster: Cluster) -> str:
+    """Attach a VM that says nothing about networks to the pod's. The word for what forbids that, "" where all is well.
+
+    upstream: pkg/network/vmispec/defaults.go:SetDefaultNetworkInterface
+    """
+    devices = as_map(as_map(spec.get("domain")).get("devices"))
+    if devices.get("autoattachPodInterface") is False or is_set(spec.get("networks")) or is_set(devices.get("interfaces")):
+        return ""
+    binding = cluster.default_network_interface
+    if binding == "slirp":
+        return SLIRP_REMOVED
+    if binding == "bridge" and not cluster.permits_bridge_on_pod_network:
+        return BRIDGE_FORBIDDEN
+    reach(spec, ("domain", "devices"))["interfaces"] = [{"name": "default", binding: {}}]
+    spec["networks"] = [{"name": "default", "pod": {}}]
+    return ""
+
+
+def set_instance_defaults(spec: Object, cluster: Cluster, release: Release, *, certain: bool = False) -> str:
+    """Fill in what every instance has. The word for what forbids the default network, "" where all is well.
+
+    `certain`: leave out what a setting of the cluster decides. Disks and network are filled in all the same.
+    upstream: pkg/defaults/defaults.go:SetDefaultVirtualMachineInstanceSpec
+    """
+    for run in _steps(release, certain=certain):
+        run(spec, cluster, release)
+    refusal = set_default_network(spec, cluster)
+    if not refusal:
+        set_default_disks(spec)
+    return refusal
+
+
+def set_platform(spec: Object, cluster: Cluster, release: Release) -> None:
+    """Fill in architecture and machine type alone: what the VM's own admission writes.
+
+    upstream: pkg/defaults/defaults.go:SetVirtualMachineDefaults
+    """
+    _set_architecture(spec, cluster, release)
+    _set_machine_type(spec, cluster, release)
+
+
+def _set_architecture(spec: Object, cluster: Cluster, _: Release) -> None:
+    if not is_set(spec.get("architecture")):
+        spec["architecture"] = cluster.default_architecture
+
+
+def _set_machine_type(spec: Object, cluster: Cluster, release: Release) -> None:
+    machine = reach(spec, ("domain", "machine"))
+    if not is_set(machine.get("type")):
+        machine["type"] = cluster.machine_type(text(spec.get("architecture")), release)
+
+
+def _request_limited_cpu(spec: Object, _: Cluster, __: Release) -> None:
+    _request_limit(spec, "cpu")
+
+
+def _request_limited_memory(spec: Object, _: Cluster, __: Release) -> None:
+    _request_limit(spec, "memory")
+
+
+def _request_limit(spec: Object, resource: str) -> None:
+    """A limit without a request is a request too."""
+    limit = _amount(spec, (*LIMITS, resource))
+    if limit and not _amount(spec, (*REQUESTS, resource)):
+        reach(spec, REQUESTS)[resource] = str(limit)
+
+
+def _request_guest_memory(spec: Object, cluster: Cluster, _: Release) -> None:
+    """Without a request the pod asks for the guest's memory, less what the cluster overcommits."""
+    guest = parse(get(spec, GUEST)) if is_set(get(spec, GUEST)) else _page_size(spec)
+    if is_set(get(spec, (*REQUESTS, "memory"))) or guest is None or guest.value() <= 0:
+        return
+    percent, hundredfold = cluster.memory_overcommit, wrapped(guest.value() * 100)
+    part = abs(hundredfold) // percent
+    asked = guest if percent == 100 else of_int(part if hundredfold > 0 else -part, guest.format)
+    reach(spec, REQUESTS)["memory"] = str(asked)
+
+
+def _request_cluster_cpu(spec: Object, cluster: Cluster, _: Release) -> None:
+    """The cluster's own default request, for VMs that request nothing and have no CPUs of their own."""
+    request = cluster.cpu_request
+    dedicated = as_map(get(spec, CPU)).get("dedicatedCpuPlacement") is True
+    if request and not dedicated and not is_set(get(spec, (*REQUESTS, "cpu"))):
+        reach(spec, REQUESTS)["cpu"] = str(request)
+
+
+def _set_guest_memory(spec: Object, _: Cluster, __: Release) -> None:
+    if is_set(get(spec, GUEST)):
+        return
+    memory = reach(spec, GUEST[:-1])
+    size = _amount(spec, (*REQUESTS, "memory")) or _amount(spec, (*LIMITS, "memory")) or _page_size(spec)
+    if size:
+        memory["guest"] = str(size)
+
+
+def _set_requested_topology(spec: Object, _: Cluster, __: Release) -> None:
+    """As many sockets as CPUs are limited to, else requested, where the VM states no topology."""
+    stated = next((value for kind in (LIMITS, REQUESTS) if is_set(value := get(spec, (*kind, "cpu")))), None)
+    if stated is None or states_topology(as_map(get(spec, CPU))):
+        return
+    count, cpu = parse(stated), reach(spec, CPU)
+    cpu.update(sockets=count.value() % UINT32 if count else 1, cores=1, threads=1)
+    if not cpu["sockets"]:
+        del cpu["sockets"]  # Go doesn't write a plain zero
+
+
+def _set_least_topology(spec: Object, _: Cluster, __: Release) -> None:
+    """One CPU, where neither the VM nor the cluster's default request says how many."""
+    cpu = reach(spec, CPU)
+    if not states_topology(cpu):
+        cpu.update(sockets=1, cores=1, threads=1)
+
+
+def _set_pull_policies(spec: Object, _: Cluster, __: Release) -> None:
+    for volume in as_list(spec.get("volumes")):
+        disk = as_map(volume).get("containerDisk")
+        if isinstance(disk, dict) and not is_set(disk.get("imagePullPolicy")):
+            disk["imagePullPolicy"] = _pull_policy(disk.get("image"))
+
+
+def _pull_policy(image: Any) -> str:
+    name = image if isinstance(image, str) else ""
+    # upstream takes the port of a registry for a tag
+    untagged = ":" not in name and "@" not in name
+    return "Always" if untagged or name.endswith(":latest") else "IfNotPresent"
+
+
+def _set_eviction_strategy(spec: Object, cluster: Cluster, _: Release) -> None:
+    if spec.get("evictionStrategy") is None:
+        spec["evictionStrategy"] = cluster.eviction_strategy
+
+
+def _steps(release: Release, *, certain: bool) -> Sequence[Callable[[Object, Cluster, Release], None]]:
+    """What a release runs, in order; `certain` as in `set_instance_defaults`."""
+    key = release.version, certain
+    if key not in _steps_of:
+        steps = (step for step in STEPS if not (certain and step.setting))
+        _steps_of[key] = tuple(step.run for step in steps if release.within(since=step.since, until=step.until))
+    return _steps_of[key]
+
+
+def _amount(spec: Object, path: tuple[str, ...]) -> Quantity | None:
+    """The quantity at a path, None where there is none or it is zero."""
+    found = parse(get(spec, path))
+    return found if found and found.nanos else None
+
+
+def _page_size(spec: Object) -> Quantity | None:
+    return parse(as_map(enter(enter(spec, "domain"), "memory").get("hugepages")).get("pageSize"))
+
+
+STEPS = (
+    Step(run=set_platform, setting="architectureConfiguration"),
+    Step(run=_request_limited_cpu),
+    Step(run=_request_limited_memory, until=(1, 6)),
+    Step(run=_request_guest_memory, setting="developerConfiguration.memoryOvercommit", until=(1, 6)),
+    Step(run=_request_cluster_cpu, setting="cpuRequest"),
+    Step(run=_set_guest_memory),
+    Step(run=_set_requested_topology),
+    Step(run=_set_least_topology, setting="cpuRequest"),
+    Step(run=_set_pull_policies),
+    Step(run=_set_eviction_strategy, setting="evictionStrategy"),
+)

@@ -1,0 +1,169 @@
+"""What a preference asks of the VM that uses it. KubeVirt's admission checks it, its expander doesn't.
+
+The kinds of `Unmet`: `vcpus`, `memory` and `architecture` are requirements; `spread` is a topology that the instancetype's
+vCPUs can't be divided by, with `ratio` and `across` in its detail. That of `vcpus` names in `counted` the fields that count.
+"""
+
+from __future__ import annotations
+
+from krm_fn.base.paths import as_map, get, is_set
+from krm_fn.base.value import Value
+from krm_fn.kubevirt.facts import Unmet
+from krm_fn.kubevirt.fields.topology import (
+    CPU,
+    SPREAD_ACROSS,
+    TOPOLOGIES,
+    UINT32,
+    WHOLE,
+    counts,
+    preferred_topology,
+    spread_options,
+    whole_number,
+)
+from krm_fn.kubevirt.fields.verbs import SPEC
+from krm_fn.kubevirt.quantity import Quantity, canonical, parse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from krm_fn.base.objects import Object
+    from krm_fn.base.paths import Path
+    from krm_fn.kubevirt.releases import Release, Version
+
+MATCHER = ("spec", "instancetype")
+REQUIREMENTS = ("spec", "requirements")
+
+
+class Requirement(Value):
+    """One requirement: where a preference states it, what checks it, and the releases that know it.
+
+    `check` gets the instancetype (None without one), the preference and the rendered VMI spec.
+    """
+
+    source: Path
+    check: Callable[[Object | None, Object, Object], Unmet | None]
+    since: Version = ()
+
+
+def unmet_requirements(spec: Object, *, instancetype: Object | None, preference: Object, release: Release) -> tuple[Unmet, ...]:
+    """The requirements that a rendered VMI spec, defaults included, falls short of.
+
+    upstream: pkg/instancetype/preference/requirements/checker.go:Check, which stops at the first
+    """
+    stated = get(preference, ("requirements",))
+    if not isinstance(stated, dict):
+        return ()
+    checked = (
+        row.check(instancetype, preference, spec)
+        for row in REQUIRED
+        if release.within(since=row.since) and get(preference, row.source[1:]) is not None
+    )
+    return tuple(found for found in checked if found)
+
+
+def indivisible_vcpus(instancetype: Object | None, preference: Object | None) -> tuple[Unmet, ...]:
+    """The spread topology that the instancetype's vCPUs don't fit, or nothing.
+
+    upstream: pkg/instancetype/preference/validation/cpu.go:CheckSpreadCPUTopology
+    """
+    if instancetype is None or preferred_topology(preference) != "spread":
+        return ()
+    ratio, named = spread_options(preference)
+    across = SPREAD_ACROSS.get(named)
+    vcpus = whole_number(get(instancetype, ("cpu", "guest")))
+    if across is None or vcpus % (ratio * across.threads) == 0:
+        return ()
+    unmet = Unmet(
+        kind="spread",
+        path=MATCHER,
+        required=ratio * across.threads,
+        actual=vcpus,
+        source_path=("spec", "cpu", "spreadOptions"),
+        upstream_path="instancetype.spec.cpu.guest",
+        detail=(("ratio", ratio), ("across", named)),
+    )
+    return (unmet,)
+
+
+def _vcpus(instancetype: Object | None, preference: Object, spec: Object) -> Unmet | None:
+    """upstream: pkg/instancetype/preference/requirements/cpu.go:checkCPU"""
+    required = whole_number(get(preference, ("requirements", "cpu", "guest")))
+    if instancetype is not None:
+        fields: tuple[str, ...] = ()
+        actual = whole_number(get(instancetype, ("cpu", "guest")))
+    elif preferred_topology(preference) not in TOPOLOGIES:
+        return None  # upstream counts nothing then
+    else:
+        fields = _counted(preference)
+        actual = _product(counts(as_map(get(spec, CPU))), fields)
+    if actual >= required:
+        return None
+    cpu = (*SPEC, *CPU)
+    return Unmet(
+        kind="vcpus",
+        path=MATCHER if instancetype is not None else (*cpu, *fields) if len(fields) == 1 else cpu,
+        required=required,
+        actual=actual,
+        source_path=(*REQUIREMENTS, "cpu", "guest"),
+        upstream_path=", ".join(".".join((*cpu, field)) for field in fields) if len(fields) > 1 else "",
+        detail=(("counted", fields),),
+    )
+
+
+def _counted(preference: Object) -> tuple[str, ...]:
+    """The fields of domain.cpu whose product a VM without instancetype is measured by."""
+    topology = preferred_topology(preference)
+    if topology == "any":
+        return "cores", "sockets", "threads"
+    if topology == "spread":
+        across = SPREAD_ACROSS.get(spread_options(preference)[1])
+        return across.fields if across else ()
+    return (WHOLE[topology],)
+
+
+def _product(sizes: dict[str, int], fields: tuple[str, ...]) -> int:
+    """The product as upstream's 32-bit integers have it; 0 of no fields."""
+    total = 1 if fields else 0
+    for field in fields:
+        total = total * sizes[field] % UINT32
+    return total
+
+
+def _memory(instancetype: Object | None, preference: Object, spec: Object) -> Unmet | None:
+    """upstream: pkg/instancetype/preference/requirements/memory.go:checkMemory"""
+    required = get(preference, ("requirements", "memory", "guest"))
+    own = get(spec, ("domain", "memory", "guest"))
+    actual = own if is_set(own) else get(instancetype, ("memory", "guest"))
+    needed, given = parse(required), parse(actual) or Quantity(nanos=0)
+    if needed is None or given.nanos >= needed.nanos:
+        return None
+    return Unmet(
+        kind="memory",
+        path=MATCHER if instancetype is not None else (*SPEC, "domain", "memory"),
+        required=canonical(required),
+        actual=str(given),
+        source_path=(*REQUIREMENTS, "memory", "guest"),
+    )
+
+
+def _architecture(_: Object | None, preference: Object, spec: Object) -> Unmet | None:
+    """upstream: pkg/instancetype/preference/requirements/arch.go:checkArch"""
+    required = get(preference, ("requirements", "architecture"))
+    actual = spec.get("architecture")
+    if actual == required:
+        return None
+    return Unmet(
+        kind="architecture",
+        path=(*SPEC, "architecture"),
+        required=required,
+        actual=actual,
+        source_path=(*REQUIREMENTS, "architecture"),
+    )
+
+
+REQUIRED = (
+    Requirement(source=(*REQUIREMENTS, "cpu", "guest"), check=_vcpus),
+    Requirement(source=(*REQUIREMENTS, "memory", "guest"), check=_memory),
+    Requirement(source=(*REQUIREMENTS, "architecture"), check=_architecture, since=(1, 7)),
+)

@@ -1,0 +1,96 @@
+"""What preferences do to disks, interfaces and panic devices beyond filling in one field each."""
+
+from __future__ import annotations
+
+from krm_fn.base.paths import as_list, as_map, get, is_set
+from krm_fn.kubevirt.fields.verbs import as_written, enter_list, reach
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from krm_fn.base.objects import Object
+    from krm_fn.base.paths import Path
+    from krm_fn.kubevirt.fields.verbs import Work
+
+DEVICES = ("domain", "devices")
+DISK_TARGETS = ("disk", "cdrom", "lun")
+BINDINGS = ("bridge", "slirp", "masquerade", "sriov", "macvtap", "passt", "passtBinding", "binding")
+
+
+def give_targets(work: Work, _value: Any, _: Path) -> None:
+    """Make every disk without a target a plain `disk`: any `devices` block does, even an empty one.
+
+    upstream: pkg/instancetype/preference/apply/disk.go:applyDiskPreferences
+    """
+    for disk in as_list(get(work.spec, (*DEVICES, "disks"))):
+        if isinstance(disk, dict) and not any(is_set(disk.get(target)) for target in DISK_TARGETS):
+            disk["disk"] = {}
+
+
+def as_sizes(block: Any) -> Any:
+    """A block size as Go wrote it until sizes could be left out: both of a custom one, be they zero."""
+    custom = as_map(block).get("custom")
+    if not isinstance(custom, dict):
+        return as_written(block)
+    sizes = {key: custom.get(key) or 0 for key in ("logical", "physical")}
+    return as_written({**block, "custom": None}) | {"custom": as_written(custom) | sizes}
+
+
+def as_plain_devices(devices: Any) -> Any:
+    """GPUs or host devices as Go wrote them until claims came: each with the name of its resource, be it empty."""
+    return [{"deviceName": "", **as_written(device)} for device in as_list(devices) if isinstance(device, dict)]
+
+
+def as_claiming_devices(devices: Any) -> Any:
+    """GPUs or host devices as Go wrote them while the names of claims were pointers: with these, be they empty."""
+    return [as_written(device) | _claims(device) for device in as_list(devices) if isinstance(device, dict)]
+
+
+def _claims(device: Object) -> Object:
+    return {key: device[key] for key in ("claimName", "requestName") if isinstance(device.get(key), str)}
+
+
+def is_disk(disk: Object) -> bool:
+    return is_set(disk.get("disk"))
+
+
+def is_virtio_disk(disk: Object) -> bool:
+    return as_map(disk.get("disk")).get("bus") == "virtio"
+
+
+def is_cdrom(disk: Object) -> bool:
+    return is_set(disk.get("cdrom")) and not is_disk(disk)
+
+
+def is_lun(disk: Object) -> bool:
+    return is_set(disk.get("lun")) and not is_disk(disk) and not is_cdrom(disk)
+
+
+def masquerade(work: Work, value: Any, _: Path) -> None:
+    """Bind by masquerade every interface that has no binding and is on the pod network.
+
+    upstream: pkg/instancetype/preference/apply/interface.go:applyInterfacePreferences
+    """
+    for interface in as_list(get(work.spec, (*DEVICES, "interfaces"))):
+        bound = not isinstance(interface, dict) or any(is_set(interface.get(name)) for name in BINDINGS)
+        if not bound and _on_pod_network(interface, work.spec):
+            interface["masquerade"] = as_written(value)
+
+
+def _on_pod_network(interface: Object, spec: Object) -> bool:
+    """True where the first network of the interface's name is the pod's."""
+    for network in as_list(spec.get("networks")):
+        if isinstance(network, dict) and network.get("name") == interface.get("name"):
+            return network.get("pod") is not None
+    return False
+
+
+def add_panic_device(work: Work, value: Any, _: Path) -> None:
+    """Give a VM without a panic device one of the preferred model.
+
+    upstream: pkg/instancetype/preference/apply/device.go:applyPanicDevicePreferences
+    """
+    devices = enter_list(reach(work.spec, DEVICES), "panicDevices")
+    if not devices:
+        devices.append({"model": as_written(value)})

@@ -1,0 +1,34 @@
+"""What becomes of each field of a flavor, the form that instancetypes had in KubeVirt 0.47 to 0.55.
+
+A flavor wants the parts of the domain for itself that it speaks of; requests and limits never clash with one.
+
+upstream: pkg/flavor/flavor.go:ApplyToVmi
+"""
+
+from __future__ import annotations
+
+from krm_fn.base.paths import is_nonzero
+from krm_fn.kubevirt.fields.topology import lay_out
+from krm_fn.kubevirt.fields.verbs import Field, claim, forbid, overwrite
+from krm_fn.kubevirt.quantity import canonical
+
+# The form of 0.54 and 0.55.
+FLAVOR = (
+    Field("cpu.guest", forbid("domain.cpu"), lay_out),  # the whole block, whatever is in it
+    Field("cpu.model", overwrite("domain.cpu.model")),
+    Field("cpu.dedicatedCPUPlacement", overwrite("domain.cpu.dedicatedCpuPlacement", present=is_nonzero)),
+    Field("cpu.isolateEmulatorThread", overwrite("domain.cpu.isolateEmulatorThread", present=is_nonzero)),
+    Field("cpu.numa", overwrite("domain.cpu.numa")),
+    Field("cpu.realtime", overwrite("domain.cpu.realtime")),
+    Field("memory.guest", forbid("domain.memory"), overwrite("domain.memory.guest", written=canonical)),
+    Field("memory.hugepages", overwrite("domain.memory.hugepages")),
+    Field("ioThreadsPolicy", *claim("domain.ioThreadsPolicy")),
+    Field("launchSecurity", *claim("domain.launchSecurity")),
+    Field("gpus", *claim("domain.devices.gpus")),
+    Field("hostDevices", *claim("domain.devices.hostDevices")),
+)
+
+# The form of 0.47 to 0.53: a domain's own CPU, and nothing else.
+FLAVOR_CPU = (Field("cpu", *claim("domain.cpu")),)
+
+TABLES = {"flavor": FLAVOR, "flavor-cpu": FLAVOR_CPU}

@@ -1,0 +1,71 @@
+"""The sections of a domain that presets reach. All else in a preset's domain is left aside, as in every release of KubeVirt.
+
+upstream: pkg/virt-api/webhooks/mutating-webhook/mutators/preset.go:mergeDomainSpec
+"""
+
+from __future__ import annotations
+
+from krm_fn.base.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from krm_fn.base.paths import Path
+    from krm_fn.kubevirt.releases import Release, Version
+
+
+class Section(Value):
+    """One row: a part of the domain that is copied as a whole where the instance lacks it.
+
+    `path` is its place below `spec.domain`, `upstream` the place KubeVirt names in its messages. `only` narrows a map to these
+    keys. `amounts` marks a map of quantities, which is compared key by key; `scalar` a plain string. `zero` lists the plain
+    scalars of Go below it, where zero and false mean unset; `always` the empty structures that Go writes along with it.
+    """
+
+    path: Path
+    upstream: str
+    only: tuple[str, ...] = ()
+    amounts: bool = False
+    scalar: bool = False
+    zero: tuple[Path, ...] = ()
+    always: tuple[str, ...] = ()
+    since: Version = ()
+    until: Version = ()
+
+
+# In the order in which KubeVirt looks at them: the clock's timer comes after the offset, whose copy makes the clock.
+SECTIONS = (
+    Section(path=("resources", "requests"), upstream="spec.resources.requests", amounts=True),
+    Section(
+        path=("cpu",),
+        upstream="spec.cpu",
+        zero=(
+            ("cores",),
+            ("sockets",),
+            ("threads",),
+            ("maxSockets",),
+            ("dedicatedCpuPlacement",),
+            ("isolateEmulatorThread",),
+        ),
+    ),
+    Section(path=("firmware",), upstream="spec.firmware"),
+    Section(path=("clock",), upstream="spec.clock.clockoffset", only=("utc", "timezone")),
+    Section(path=("clock", "timer"), upstream="spec.clock.timer"),
+    Section(
+        path=("features",),
+        upstream="spec.features",
+        zero=(("apic", "endOfInterrupt"), ("kvm", "hidden")),
+        always=("acpi",),
+    ),
+    Section(path=("devices", "watchdog"), upstream="spec.devices.watchdog"),
+    Section(path=("ioThreadsPolicy",), upstream="spec.ioThreadsPolicy", scalar=True, since=(0, 9)),
+)
+
+
+_sections: dict[tuple[int, int, int], tuple[Section, ...]] = {}
+
+
+def sections(release: Release) -> tuple[Section, ...]:
+    """The rows that hold for a release, in order."""
+    if release.version not in _sections:
+        _sections[release.version] = tuple(row for row in SECTIONS if release.within(since=row.since, until=row.until))
+    return _sections[release.version]

@@ -1,0 +1,121 @@
+"""How an instancetype's vCPUs are laid out as sockets, cores and threads."""
+
+from __future__ import annotations
+
+from krm_fn.base.paths import as_map, get, is_nonzero
+from krm_fn.base.value import Value
+from krm_fn.kubevirt.fields.verbs import reach
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from krm_fn.base.objects import Object
+    from krm_fn.base.paths import Path
+    from krm_fn.kubevirt.fields.verbs import Work
+
+CPU = ("domain", "cpu")
+DEFAULT_TOPOLOGY = "sockets"
+DEFAULT_RATIO = 2
+THREADS_PER_CORE = 2
+UINT32 = 2**32
+
+# The names that v1beta1 still takes for the topologies.
+DEPRECATED = {
+    "preferSockets": "sockets",
+    "preferCores": "cores",
+    "preferThreads": "threads",
+    "preferSpread": "spread",
+    "preferAny": "any",
+}
+
+# The field that gets all vCPUs.
+WHOLE = {"sockets": "sockets", "cores": "cores", "threads": "threads", "any": "sockets"}
+
+TOPOLOGIES = frozenset((*WHOLE, "spread"))
+
+
+class Across(Value):
+    """One way to spread: `fields` are those whose product counts, `counted` those that the ratio and the rest go to."""
+
+    fields: tuple[str, ...]
+    ratio: str
+    rest: str
+    threads: int = 1
+
+
+SPREAD_ACROSS = {
+    "SocketsCores": Across(fields=("sockets", "cores"), ratio="cores", rest="sockets"),
+    "CoresThreads": Across(fields=("cores", "threads"), ratio="threads", rest="cores"),
+    "SocketsCoresThreads": Across(
+        fields=("sockets", "cores", "threads"), ratio="cores", rest="sockets", threads=THREADS_PER_CORE
+    ),
+}
+DEFAULT_ACROSS = "SocketsCores"
+
+
+def preferred_topology(preference: Object | None) -> str:
+    """The topology's name in its present spelling; any other word as it is.
+
+    upstream: pkg/instancetype/preference/apply/cpu.go:GetPreferredTopology
+    """
+    named = get(preference, ("cpu", "preferredCPUTopology"))
+    topology = named if isinstance(named, str) else DEFAULT_TOPOLOGY
+    return DEPRECATED.get(topology, topology)
+
+
+def spread_options(preference: Object | None) -> tuple[int, str]:
+    """The ratio and what to spread across.
+
+    upstream: pkg/instancetype/preference/apply/cpu.go:GetSpreadOptions, which divides by a ratio of zero; here it is unset
+    """
+    options = as_map(get(preference, ("cpu", "spreadOptions")))
+    ratios = options.get("ratio"), as_map(preference).get("preferSpreadSocketToCoreRatio")
+    ratio = next((whole_number(ratio) for ratio in ratios if whole_number(ratio)), DEFAULT_RATIO)
+    across = options.get("across")
+    return ratio, across if isinstance(across, str) else DEFAULT_ACROSS
+
+
+def whole_number(value: object) -> int:
+    """The value where it is a whole number from 0 on, else 0; the API server reads 2.0 and 2e0 as 2."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return value if type(value) is int and value > 0 else 0
+
+
+def lay_out(work: Work, value: Any, _: Path) -> None:
+    """Write the vCPUs into domain.cpu.
+
+    upstream: pkg/instancetype/apply/cpu.go:applyGuestCPUTopology
+    """
+    cpu = reach(work.spec, CPU)
+    for field, count in laid_out(whole_number(value), work.preference).items():
+        if count:
+            cpu[field] = count
+        else:
+            cpu.pop(field, None)  # Go doesn't write a plain zero
+
+
+def laid_out(vcpus: int, preference: Object | None) -> dict[str, int]:
+    """Sockets, cores and threads for so many vCPUs; 1, 1, 1 for a topology of another name."""
+    layout = {"sockets": 1, "cores": 1, "threads": 1}
+    topology = preferred_topology(preference)
+    if vcpus == 1:
+        return layout
+    if topology in WHOLE:
+        return {**layout, WHOLE[topology]: vcpus}
+    ratio, named = spread_options(preference)
+    across = SPREAD_ACROSS.get(named)
+    if topology != "spread" or across is None:
+        return layout
+    return {**layout, "threads": across.threads, across.ratio: ratio, across.rest: vcpus // across.threads // ratio}
+
+
+def counts(cpu: Object) -> dict[str, int]:
+    """Sockets, cores and threads as domain.cpu states them, 0 where it doesn't."""
+    return {field: whole_number(cpu.get(field)) for field in ("sockets", "cores", "threads")}
+
+
+def states_topology(cpu: Object) -> bool:
+    """True where domain.cpu states any of the three."""
+    return any(is_nonzero(cpu.get(field)) for field in ("sockets", "cores", "threads"))

@@ -1,0 +1,10 @@
+"""Presets: parts of a domain that KubeVirt copies into instances whose labels a selector matches."""
+
+from __future__ import annotations
+
+from krm_fn.kubevirt.presets.apply import apply_presets, fold_presets
+from krm_fn.kubevirt.presets.facts import Applied, PresetFacts
+from krm_fn.kubevirt.presets.index import Group, Presets
+from krm_fn.kubevirt.presets.owners import template_of
+
+__all__ = ["Applied", "Group", "PresetFacts", "Presets", "apply_presets", "fold_presets", "template_of"]

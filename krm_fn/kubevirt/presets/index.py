@@ -1,0 +1,146 @@
+"""The presets of a bundle, found by the labels that their selectors ask for: instances are not held against each of them."""
+
+from __future__ import annotations
+
+from krm_fn.base.bundle import effective_namespace
+from krm_fn.findings.limits import Budget
+from krm_fn.kubevirt.presets.domain import Preset
+from krm_fn.kubevirt.presets.facts import InvalidSelector
+from krm_fn.kubevirt.presets.selector import readable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any
+
+    from krm_fn.base.bundle import Bundle, Entry
+    from krm_fn.base.objects import Object
+    from krm_fn.kubevirt.presets.selector import Labels, Selector, Values
+    from krm_fn.kubevirt.releases import Release
+
+    Place = tuple[str, Any]  # a label's key, and its value or ANY
+
+# The kinds that presets have had; the first stands beside the VirtualMachine that is today's instance.
+FIRST_API_VERSION = "kubevirt.io/v1alpha1"
+FIRST_KIND = "VirtualMachinePreset"
+KIND = "VirtualMachineInstancePreset"
+
+ANY: Any = object()
+# How often presets may match in one run, large ones counted several times: where thousands match thousands of instances, what
+# they write grows with the product of both. A cluster takes some thousand presets an instance: annotations hold 256 KiB.
+MATCHES, MATCHES_PER_OBJECT = 100_000, 8
+# One mistake in one selector stops all instances of a namespace; more than these help nobody.
+MOST_PROBLEMS = 10
+
+
+class Presets:
+    """The presets of a bundle, by kind and namespace; they are looked at when they are first asked for."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self._bundle = bundle
+        self._groups: dict[tuple[str, str], Group] | None = None
+
+    def seen_by(self, api_version: str, namespace: str) -> Group:
+        """The presets that instances of an API version in a namespace see, by name: KubeVirt takes them in any order."""
+        if self._groups is None:
+            self._groups = _grouped(self._bundle)
+        kind = FIRST_KIND if api_version == FIRST_API_VERSION else KIND
+        return self._groups.get((kind, namespace), NONE)
+
+
+class Group:
+    """Presets that the same instances see, in the order in which they are applied.
+
+    `invalid` are those with an invalid selector, of which the first mistakes are named.
+    """
+
+    def __init__(self, entries: Iterable[Entry], budget: Budget | None = None) -> None:
+        self.presets = tuple(map(Preset, entries))
+        self.invalid = tuple(_invalid(self.presets))
+        self._budget = budget
+        self._by_label: dict[Place, list[int]] = {}
+        self._others: set[int] = set()  # who ask for no label
+        self._refused: dict[Place, set[int]] = {}  # by the labels that these don't take
+        self._index({number: preset.selector for number, preset in enumerate(self.presets) if preset.selector})
+
+    def __len__(self) -> int:
+        return len(self.presets)
+
+    def matching(self, labels: Object, release: Release) -> list[Preset]:
+        """The presets whose selector is valid and takes these labels, in order. Raises: InputError where too many did."""
+        numbers = self.numbers(labels)
+        if self._budget:
+            self._budget.spend(len(numbers))
+        found = [self.presets[number] for number in sorted(numbers)]
+        if self._budget:
+            self._budget.spend(sum(preset.weight(release) - 1 for preset in found))
+        return found
+
+    def numbers(self, labels: Object) -> set[int]:
+        """The numbers of these presets."""
+        given = readable(labels)
+        places = [place for key, value in given.items() for place in ((key, value), (key, ANY))]
+        refused = [self._refused[place] for place in places if place in self._refused]
+        found = self._others.difference(*refused)
+        for place in places:
+            found.update(number for number in self._by_label.get(place, ()) if self._takes(number, given))
+        return found
+
+    def _takes(self, number: int, labels: Labels) -> bool:
+        selector = self.presets[number].selector
+        return selector is not None and selector.takes(labels)
+
+    def _index(self, selectors: dict[int, Selector]) -> None:
+        """Note each selector below one of the labels that it asks for: the one that the fewest ask for."""
+        asked: dict[Place, int] = {}
+        for selector in selectors.values():
+            for place in _all_places(selector.wanted):
+                asked[place] = asked.get(place, 0) + 1
+        for number, selector in selectors.items():
+            if selector.wanted:
+                rarest = _rarest(selector.wanted, asked)
+                for place in _places(selector.wanted, rarest):
+                    self._by_label.setdefault(place, []).append(number)
+            else:
+                self._others.add(number)
+                for place in _all_places(selector.unwanted):
+                    self._refused.setdefault(place, set()).add(number)
+
+
+def _grouped(bundle: Bundle) -> dict[tuple[str, str], Group]:
+    most = MATCHES + MATCHES_PER_OBJECT * len(bundle.entries)
+    budget = Budget(most, f"presets match instances more than {most:,} times; narrow the selectors of the presets")
+    found: dict[tuple[str, str], list[Entry]] = {}
+    for kind in (FIRST_KIND, KIND):
+        for entry in bundle.of_kind(kind, "kubevirt.io"):
+            found.setdefault((kind, effective_namespace(entry.obj)), []).append(entry)
+    return {seen: Group(bundle.ordered(entries), budget) for seen, entries in found.items()}
+
+
+def _invalid(presets: Sequence[Preset]) -> Iterator[InvalidSelector]:
+    """The presets with an invalid selector and the first mistakes there; the last says how many there are besides."""
+    left = MOST_PROBLEMS
+    more = max(sum(len(preset.problems) for preset in presets) - left, 0)
+    for preset in presets:
+        named = preset.problems[:left]
+        left -= len(named)
+        if named:
+            yield InvalidSelector(preset=preset.entry, problems=named, more=0 if left else more)
+
+
+def _places(values: Values, key: str) -> list[Place]:
+    wanted = values[key]
+    return [(key, ANY)] if wanted is None else [(key, value) for value in wanted]
+
+
+def _all_places(values: Values) -> Iterator[Place]:
+    for key in values:
+        yield from _places(values, key)
+
+
+def _rarest(wanted: Values, asked: dict[Place, int]) -> str:
+    """The key that the fewest selectors ask for with the same value."""
+    return min(wanted, key=lambda key: max((asked[place] for place in _places(wanted, key)), default=0))
+
+
+NONE = Group(())

@@ -1,0 +1,133 @@
+"""One preset and a domain: where they clash, and what the domain becomes.
+
+upstream: pkg/virt-api/webhooks/mutating-webhook/mutators/preset.go:checkMergeConflicts, mergeDomainSpec
+"""
+
+from __future__ import annotations
+
+from krm_fn.base.paths import as_map, drop, get, is_nonzero
+from krm_fn.kubevirt.fields.verbs import as_written
+from krm_fn.kubevirt.presets.amounts import alike, same_amount
+from krm_fn.kubevirt.presets.domain import DOMAIN
+from krm_fn.kubevirt.presets.facts import Clash
+from krm_fn.kubevirt.quantity import canonical, parse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import Any
+
+    from krm_fn.base.objects import Object
+    from krm_fn.base.paths import Path
+    from krm_fn.kubevirt.fields.preset import Section
+    from krm_fn.kubevirt.presets.domain import Domain, Preset
+    from krm_fn.kubevirt.presets.era import Era
+    from krm_fn.kubevirt.releases import Release
+
+
+def clashes(preset: Preset, domain: Domain, release: Release) -> Iterator[Clash]:
+    """Where a preset and a domain set the same part differently, in KubeVirt's order."""
+    for section, value in preset.offers(release):
+        if not domain.is_taken(section):
+            continue
+        if section.amounts:
+            yield from _amount_clashes(section, value, as_map(domain.current(section)))
+        elif preset.domain.meaning(section) != domain.meaning(section):
+            path = (*DOMAIN, *section.path)
+            yield Clash(path=path, upstream=section.upstream, value=value, current=domain.current(section))
+
+
+def merge(preset: Preset, domain: Domain, release: Release, era: Era) -> bool:
+    """Copy what the domain lacks from a preset's domain; True where the preset counts as applied.
+
+    Changes `domain` in place. A section the domain has, be it empty, is left alone.
+    """
+    credited = False
+    for section, value in preset.offers(release):
+        copies = domain.is_fillable(section)
+        if copies:
+            domain.fill(section, _written(section, value))
+        credited |= copies if era.credits_copies else _held(section, preset, domain, by_value=era.amounts_by_value)
+    return credited
+
+
+class Said:
+    """What presets, one after another, say of each part: to tell whether a later one says otherwise than one of them."""
+
+    __slots__ = ("_first", "_release", "_various")
+
+    def __init__(self, release: Release) -> None:
+        self._release = release
+        self._first: dict[Path, Any] = {}
+        self._various: set[Path] = set()  # of which several things were said
+
+    def otherwise(self, preset: Preset) -> bool:
+        """True where the preset clashes with one that was added."""
+        return any(
+            path in self._various or (path in self._first and self._first[path] != said) for path, said in self._parts(preset)
+        )
+
+    def add(self, preset: Preset) -> None:
+        for path, said in self._parts(preset):
+            if self._first.setdefault(path, said) != said:
+                self._various.add(path)
+
+    def _parts(self, preset: Preset) -> Iterator[tuple[Path, Any]]:
+        """What a preset says, by section, and by key where a section holds amounts."""
+        for section, value in preset.offers(self._release):
+            if section.amounts:
+                yield from (((*section.path, key), parse(amount) or (amount,)) for key, amount in value.items())
+            else:
+                yield section.path, preset.domain.meaning(section)
+
+
+def agree(presets: Iterable[Preset], section: Section) -> bool:
+    """True where presets that offer a section say the same there."""
+    first, *others = presets
+    return all(_is_same(section, first.domain, other.domain, whole=False) for other in others)
+
+
+def _written(section: Section, value: Any) -> Any:
+    """The section as Go writes it: quantities in the shortest form, no plain zeros, and structures that it always writes."""
+    if section.amounts:
+        return {key: canonical(amount) for key, amount in value.items()}
+    if not isinstance(value, dict):
+        return value
+    written = {**{key: {} for key in section.always}, **as_written(value)}
+    for plain in section.zero:
+        if not is_nonzero(get(written, plain)):
+            drop(written, plain)
+    return written
+
+
+def _amount_clashes(section: Section, value: Object, current: Object) -> Iterator[Clash]:
+    for key in sorted(value.keys() & current.keys(), key=str):
+        if not alike(value[key], current[key]):
+            yield Clash(
+                path=(*DOMAIN, *section.path, key),
+                upstream=f"{section.upstream}[{key}]",
+                value=value[key],
+                current=current[key],
+                same_amount=same_amount(value[key], current[key]),
+            )
+
+
+def _held(section: Section, preset: Preset, domain: Domain, *, by_value: bool) -> bool:
+    """True where the domain holds the whole of the preset's section: all of the clock for its offset."""
+    return _is_same(section, preset.domain, domain, whole=True, amounts=same_amount if by_value else alike)
+
+
+def _is_same(
+    section: Section,
+    one: Domain,
+    other: Domain,
+    *,
+    whole: bool,
+    amounts: Callable[[object, object], bool] = same_amount,
+) -> bool:
+    """True where Go reads the same from a section of both."""
+    if section.amounts:
+        here, there = one.current(section), other.current(section)
+        if isinstance(here, dict) and isinstance(there, dict):
+            return here.keys() == there.keys() and all(amounts(here[key], there[key]) for key in here)
+    return bool(one.meaning(section, whole=whole) == other.meaning(section, whole=whole))

@@ -1,0 +1,164 @@
+"""Label selectors: whether they are valid, and which labels they match.
+
+upstream: k8s.io/apimachinery pkg/apis/meta/v1/helpers.go:LabelSelectorAsSelector, pkg/labels/selector.go:NewRequirement
+"""
+
+from __future__ import annotations
+
+from krm_fn.base.paths import as_list, as_map
+from krm_fn.base.value import Value
+from krm_fn.findings.finding import UNSET
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from krm_fn.base.objects import Object
+    from krm_fn.base.paths import Path
+
+    Labels = dict[str, str | None]
+    Values = dict[str, set[str] | None]  # None stands for any value
+
+# How many values each operator takes: True at least one, False none.
+OPERATORS = {"In": True, "NotIn": True, "Exists": False, "DoesNotExist": False}
+
+_LOWER = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
+_ALNUM = _LOWER | frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+_NAME = _ALNUM | frozenset("-_.")
+MAX_NAME = 63
+MAX_PREFIX = 253
+
+
+class Problem(Value):
+    """Why a selector is invalid. `path` runs from the selector; `reason` is one of
+
+    form            it, or a part of it, is of another shape than the API's
+    key             a label key that is no qualified name
+    value           a label value that is none
+    operator        none of the four operators
+    values-missing  In and NotIn without a value
+    values-given    Exists and DoesNotExist with values
+    """
+
+    reason: str
+    path: Path
+    current: Any = UNSET
+
+
+class Selector:
+    """A valid selector, by label keys: `wanted` must be there, `unwanted` must not, each with one of some values or with any.
+
+    One that is empty or absent takes all labels.
+    """
+
+    __slots__ = ("unwanted", "wanted")
+
+    def __init__(self, selector: object) -> None:
+        read = as_map(selector)
+        self.wanted: Values = {key: {value} for key, value in as_map(read.get("matchLabels")).items()}
+        self.unwanted: Values = {}
+        for expression in as_list(read.get("matchExpressions")):
+            self._add(expression["key"], expression["operator"], set(as_list(expression.get("values"))))
+
+    def _add(self, key: str, operator: str, values: set[str]) -> None:
+        match operator:
+            case "In":
+                before = self.wanted.get(key)
+                self.wanted[key] = values if before is None else before & values
+            case "Exists":
+                self.wanted.setdefault(key, None)
+            case "NotIn":
+                known = self.unwanted.setdefault(key, set())
+                if known is not None:
+                    known |= values
+            case _:
+                self.unwanted[key] = None
+
+    def takes(self, labels: Labels) -> bool:
+        """True where it matches these labels, as `readable` gives them."""
+        for key, values in self.wanted.items():
+            if key not in labels or not (values is None or labels[key] in values):
+                return False
+        if not self.unwanted:
+            return True
+        return not any(self._refuses(key, value) for key, value in labels.items())
+
+    def _refuses(self, key: str, value: str | None) -> bool:
+        if key not in self.unwanted:
+            return False
+        values = self.unwanted[key]
+        return values is None or value in values
+
+
+def readable(labels: Object) -> Labels:
+    """The labels with null in place of each value that is no text, which no selector names."""
+    return {key: value if isinstance(value, str) else None for key, value in labels.items()}
+
+
+def problems(selector: object) -> Iterator[Problem]:
+    """What makes a selector invalid, in the order of its text; nothing for a valid one."""
+    if selector is not None and not isinstance(selector, dict):
+        yield Problem(reason="form", path=(), current=selector)
+    yield from _plain_problems(as_map(selector).get("matchLabels"))
+    expressions = as_map(selector).get("matchExpressions")
+    if expressions is not None and not isinstance(expressions, list):
+        yield Problem(reason="form", path=("matchExpressions",), current=expressions)
+    for index, one in enumerate(as_list(expressions)):
+        yield from _expression_problems(one, ("matchExpressions", index))
+
+
+def is_label_value(value: object) -> bool:
+    """True for text that may stand as a label's value: up to 63 of `A-Za-z0-9-_.`, alphanumeric at both ends, or empty."""
+    return value == "" or _is_name(value)
+
+
+def is_label_key(key: object) -> bool:
+    """True for a qualified name: `name`, or `prefix/name` with a DNS subdomain for prefix."""
+    if not isinstance(key, str):
+        return False
+    prefix, slash, name = key.rpartition("/")
+    return _is_name(name) and (not slash or _is_subdomain(prefix))
+
+
+def _plain_problems(plain: object) -> Iterator[Problem]:
+    if plain is not None and not isinstance(plain, dict):
+        yield Problem(reason="form", path=("matchLabels",), current=plain)
+    for key, value in as_map(plain).items():
+        if not is_label_key(key):
+            yield Problem(reason="key", path=("matchLabels", key), current=key)
+        if not is_label_value(value):
+            yield Problem(reason="value", path=("matchLabels", key), current=value)
+
+
+def _expression_problems(expression: object, path: Path) -> Iterator[Problem]:
+    if not isinstance(expression, dict):
+        yield Problem(reason="form", path=path, current=expression)
+        return
+    key, operator, values = (expression.get(name) for name in ("key", "operator", "values"))
+    if not is_label_key(key):
+        yield Problem(reason="key", path=(*path, "key"), current=key)
+    if not isinstance(operator, str) or operator not in OPERATORS:
+        yield Problem(reason="operator", path=(*path, "operator"), current=operator)
+    elif values is not None and not isinstance(values, list):
+        yield Problem(reason="form", path=(*path, "values"), current=values)
+    elif OPERATORS[operator] != bool(values):
+        reason = "values-missing" if OPERATORS[operator] else "values-given"
+        yield Problem(reason=reason, path=(*path, "values"), current=values)
+    for index, value in enumerate(as_list(values)):
+        if not is_label_value(value):
+            yield Problem(reason="value", path=(*path, "values", index), current=value)
+
+
+def _is_name(text: object) -> bool:
+    if not isinstance(text, str) or not 0 < len(text) <= MAX_NAME:
+        return False
+    return _NAME.issuperset(text) and text[0] in _ALNUM and text[-1] in _ALNUM
+
+
+def _is_subdomain(text: str) -> bool:
+    return len(text) <= MAX_PREFIX and all(map(_is_dns_label, text.split(".")))
+
+
+def _is_dns_label(text: str) -> bool:
+    return bool(text) and text[0] in _LOWER and text[-1] in _LOWER and _LOWER.issuperset(text.replace("-", ""))

@@ -1,0 +1,48 @@
+"""KubeVirt releases as values. What a release does differently stands in rows with `since` and `until`, never in branches."""
+
+from __future__ import annotations
+
+from krm_fn.base.errors import ConfigError
+from krm_fn.base.value import Value
+
+# The minor releases the renderer answers for, each with the patch release that "1.9" alone stands for.
+NEWEST_PATCH = {(1, 4): 1, (1, 5): 3, (1, 6): 6, (1, 7): 4, (1, 8): 4, (1, 9): 0}
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    Version = tuple[int, ...]
+
+
+class Release(Value):
+    """One KubeVirt release: `version` is (major, minor, patch)."""
+
+    version: tuple[int, int, int]
+
+    def __str__(self) -> str:
+        return ".".join(map(str, self.version))
+
+    def within(self, *, since: Version = (), until: Version = ()) -> bool:
+        """True from `since` on (included) and before `until` (excluded); `()` is no bound. Both are version tuples, (1, 7)."""
+        return (not since or self.version >= since) and (not until or self.version < until)
+
+
+def parse(text: str) -> Release:
+    """The release that `1.9`, `1.6.3` or `v1.6.3` names.
+
+    Raises: ConfigError for text of another form and for a minor release that is not in the table.
+    """
+    parts = text.removeprefix("v").split(".")
+    known = ", ".join(f"{major}.{minor}" for major, minor in NEWEST_PATCH)
+    if len(parts) not in (2, 3) or not all(part.isascii() and part.isdigit() and len(part) < 5 for part in parts):
+        raise ConfigError(f"{text!r} is no KubeVirt release; expected one of {known}, or a patch release of one such as 1.6.3")
+    major, minor = int(parts[0]), int(parts[1])
+    if (major, minor) not in NEWEST_PATCH:
+        raise ConfigError(f"KubeVirt {text} is not known; expected one of {known}, or a patch release of one")
+    newest = NEWEST_PATCH[major, minor]
+    patch = int(parts[2]) if len(parts) == 3 else newest
+    if patch > newest:
+        raise ConfigError(f"KubeVirt {text} is not known; the newest {major}.{minor} that is known is {major}.{minor}.{newest}")
+    return Release(version=(major, minor, patch))
+
+
+NEWEST = parse("1.9")

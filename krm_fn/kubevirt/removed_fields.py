@@ -1,0 +1,130 @@
+"""Where each kind holds the spec of an instance, and the fields that are gone from there and from VMs.
+
+The cluster drops a field that it doesn't know without a word, so whoever still writes one of these loses what it says.
+
+upstream: pkg/api/v1/schema.go and types.go of the releases named here
+"""
+
+from __future__ import annotations
+
+from krm_fn.base.objects import group_of, kind_of
+from krm_fn.base.paths import get
+from krm_fn.base.value import Value
+from krm_fn.kubevirt.api_versions import is_first_instance
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from krm_fn.base.objects import Object
+    from krm_fn.base.paths import Path
+
+    Rows = tuple[tuple[Path, bool, tuple["Removed", ...]], ...]
+
+POOLED: Path = ("spec", "virtualMachineTemplate")
+
+# Where an instance's template stands, and the VM around it where there is one.
+TEMPLATES: dict[tuple[str, str], tuple[Path, ...]] = {
+    ("kubevirt.io", "VirtualMachine"): (("spec", "template"),),
+    ("kubevirt.io", "OfflineVirtualMachine"): (("spec", "template"), ("spec", "Template")),
+    ("kubevirt.io", "VirtualMachineReplicaSet"): (("spec", "template"),),
+    ("kubevirt.io", "VirtualMachineInstanceReplicaSet"): (("spec", "template"),),
+    ("kubevirt.io", "VirtualMachineInstance"): ((),),
+    ("pool.kubevirt.io", "VirtualMachinePool"): ((*POOLED, "spec", "template"),),
+}
+VMS: dict[tuple[str, str], Path] = {
+    ("kubevirt.io", "VirtualMachine"): (),
+    ("kubevirt.io", "OfflineVirtualMachine"): (),
+    ("pool.kubevirt.io", "VirtualMachinePool"): POOLED,
+}
+
+
+class Removed(Value):
+    """A field that is gone: below the VM, or below the spec of an instance (`each` names the list whose entries have it).
+
+    `gone` is the first release without it, `instead` what to write.
+    """
+
+    field: Path
+    gone: str
+    instead: str
+    each: Path = ()
+    of_vm: bool = False
+
+    @property
+    def fix(self) -> str:
+        """What to do about the field."""
+        return f"write {self.instead}, as `kubevirt-render migrate` does where it can"
+
+
+REMOVED = (
+    Removed(field=("spec", "flavor"), gone="0.56", instead="spec.instancetype", of_vm=True),
+    Removed(
+        field=("spec", "liveUpdateFeatures"),
+        gone="1.2",
+        instead="domain.cpu.maxSockets and domain.memory.maxGuest, and vmRolloutStrategy in the KubeVirt object",
+        of_vm=True,
+    ),
+    Removed(field=("spec", "Running"), gone="0.4", instead="spec.runStrategy", of_vm=True),
+    Removed(field=("spec", "Template"), gone="0.4", instead="spec.template", of_vm=True),
+    Removed(
+        each=("domain", "devices", "disks"), field=("volumeName",), gone="0.13", instead="a disk that is named as its volume"
+    ),
+    Removed(each=("domain", "devices", "disks"), field=("floppy",), gone="0.51", instead="another kind of disk"),
+    Removed(each=("volumes",), field=("registryDisk",), gone="0.11", instead="containerDisk"),
+    Removed(each=("networks",), field=("genie",), gone="0.29", instead="multus"),
+    Removed(field=("domain", "memory", "value"), gone="0.2", instead="domain.memory.guest"),
+    Removed(field=("domain", "memory", "unit"), gone="0.2", instead="domain.memory.guest"),
+    Removed(field=("domain", "os"), gone="0.2", instead="domain.firmware and domain.machine"),
+    Removed(field=("domain", "type"), gone="0.2", instead="no type: KubeVirt chooses the hypervisor"),
+    Removed(field=("domain", "devices", "graphics"), gone="0.2", instead="domain.devices.autoattachGraphicsDevice"),
+)
+
+
+def template_path(obj: Object) -> Path | None:
+    """Where what an instance is made from stands in the object (`()` for an instance), None where nowhere."""
+    if is_first_instance(obj):
+        return ()
+    found = TEMPLATES.get((group_of(obj), kind_of(obj)), ())
+    return next((path for path in found if isinstance(get(obj, path), dict)), None)
+
+
+def vm_path(obj: Object) -> Path | None:
+    """Where the VM stands in the object, None where it holds none."""
+    path = None if is_first_instance(obj) else VMS.get((group_of(obj), kind_of(obj)))
+    return path if path is not None and isinstance(get(obj, path), dict) else None
+
+
+def removed_fields(obj: Object) -> Iterator[tuple[Path, Any, Removed]]:
+    """The path of each field of the object that is gone from the API, its value, and its row."""
+    vm, template = vm_path(obj), template_path(obj)
+    if vm is not None:
+        yield from _found(get(obj, vm), vm, OF_VMS)
+    if template is not None:
+        start = (*template, "spec")
+        yield from _found(get(obj, start), start, OF_INSTANCES)
+
+
+def _found(value: Any, start: Path, rows: Rows) -> Iterator[tuple[Path, Any, Removed]]:
+    for around, of_entries, wanted in rows:
+        below = get(value, around)
+        if not isinstance(below, list if of_entries else dict):
+            continue
+        for number, entry in enumerate(below if of_entries else (below,)):
+            for row in wanted:
+                found = entry.get(row.field[-1]) if isinstance(entry, dict) else None
+                if found is not None:
+                    yield (*start, *around, *((number,) if of_entries else ()), row.field[-1]), found, row
+
+
+def _rows(*, of_vm: bool) -> Rows:
+    """The rows by the map, or the list of maps, that holds their field, so that one that is not there costs one look."""
+    grouped: dict[tuple[Path, bool], list[Removed]] = {}
+    for row in REMOVED:
+        if row.of_vm == of_vm:
+            grouped.setdefault((row.each or row.field[:-1], bool(row.each)), []).append(row)
+    return tuple((around, of_entries, tuple(rows)) for (around, of_entries), rows in grouped.items())
+
+
+OF_VMS, OF_INSTANCES = _rows(of_vm=True), _rows(of_vm=False)

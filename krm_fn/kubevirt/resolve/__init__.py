@@ -1,0 +1,170 @@
+"""What the matchers of a VirtualMachine lead to, as the cluster would find it: inference, stored revisions, objects, catalogue.
+
+A ResolutionError's `reason` is one of these words. In brackets: what `wanted` (w), `candidates` (c) and `detail` (d) carry.
+
+The matcher as written (its path is the field at fault, or the matcher)
+    bad-shape                   it, or a field of it, is of another type than the API has
+    no-name                     it has neither name nor inferFromVolume
+    name-and-inference          it has both; d `volume`
+    kind-and-inference          it has a kind beside inferFromVolume; d `volume`
+    bad-policy                  inferFromVolumeFailurePolicy is neither Ignore nor Reject; c the policies
+Inference (path: inferFromVolume)
+    unknown-volume              the VM has no volume of that name; c the likest, else all; d `near`, the likest
+    unsupported-volume          the volume is neither a claim nor a DataVolume; d `holds` its keys
+    unsupported-source          nothing behind a DataVolume or DataSource can bear labels; w that object; d `holds` or `kind`
+    missing-label               the object at the end bears no label with a name; w the object; d `label`
+    empty-label                 the label is there, and empty
+    missing-source              an object on the way is not in the bundle; w the object; d `instead_of`, `namespaces`
+Names (path: name or kind; inferFromVolume where the name was inferred, then d has `inferred`)
+    unknown-name                no such object; w the object; c names; d `shipped`: releases whose catalogue has it
+    wrong-namespace             the object stands in other namespaces only; w the object; c namespaces
+    wrong-kind                  the name exists as the other kind, namespaced or cluster-wide; w the object; c kinds
+    unexpected-kind             the kind is none of the two; c the likest of them; d `kind`
+Revisions (path: revisionName, or the place in the VM's status)
+    revision-missing            no such ControllerRevision; w it; c names; d `namespaces`
+    revision-undecodable        it holds no instancetype or preference; w it
+    revision-form-unreadable    it holds one in a form that this release can't read any more; w it
+    revision-of-another-object  it holds a preference for an instancetype matcher, or the reverse; w it; d `holds`
+Flavors: the words above, and those of `resolve.flavors`; `matcher` is "flavor"
+"""
+
+from __future__ import annotations
+
+from krm_fn.base.paths import as_map, get
+from krm_fn.kubevirt.facts import Found, Resolution, ResolutionError
+from krm_fn.kubevirt.resolve.find import Finder
+from krm_fn.kubevirt.resolve.lookup import BUNDLE_KINDS, Lookup
+from krm_fn.kubevirt.resolve.matcher import IGNORE, INSTANCETYPE, MATCHERS, PREFERENCE, Matcher, faults, inferred, stage
+from krm_fn.kubevirt.resolve.revision import Payload, decode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from krm_fn.base.bundle import Bundle
+    from krm_fn.base.objects import Object
+    from krm_fn.kubevirt.releases import Release
+    from krm_fn.kubevirt.resolve.find import Catalogue
+    from krm_fn.kubevirt.resolve.flavors import FlavorFinder
+
+__all__ = [
+    "BUNDLE_KINDS",
+    "INSTANCETYPE",
+    "MATCHERS",
+    "PREFERENCE",
+    "Matcher",
+    "Payload",
+    "Resolver",
+    "decode",
+]
+
+
+class Resolver:
+    """Resolves the VMs of one bundle; what it has looked up once, it remembers. `catalogue` None is none."""
+
+    def __init__(self, *, bundle: Bundle, release: Release, catalogue: Catalogue | None) -> None:
+        self._release = release
+        self._bundle = bundle
+        self._lookup = Lookup(bundle)
+        self._finder = Finder(lookup=self._lookup, release=release, catalogue=catalogue)
+        self._flavor_finder: FlavorFinder | None = None
+
+    def resolve(self, vm: Object, *, namespace: str) -> Resolution:
+        """What both matchers of `vm` lead to; `namespace` is the one it lands in. All that is wrong is collected."""
+        found: dict[str, Found | None] = {}
+        errors: list[ResolutionError] = []
+        for matcher in MATCHERS:
+            vm, result = self._resolve_old(vm, matcher, namespace) or self._resolve_matcher(vm, matcher, namespace)
+            if isinstance(result, list) and matcher == PREFERENCE:
+                result = self._flavors().preference_object(vm, namespace) or result
+            found[matcher.field] = result if isinstance(result, Found) else None
+            errors += result if isinstance(result, list) else ()
+        return Resolution(vm=vm, errors=tuple(errors), **found)
+
+    def _resolve_old(
+        self, vm: Object, matcher: Matcher, namespace: str
+    ) -> tuple[Object, Found | list[ResolutionError] | None] | None:
+        """As `_resolve_matcher`, of a VM with a flavor; None where what it refers to is not in the group of flavors."""
+        if get(vm, ("spec", "flavor")) is None or get(vm, ("spec", "instancetype")) is not None:
+            return None
+        result = (self._flavors().flavor if matcher == INSTANCETYPE else self._flavors().preference)(vm, namespace)
+        return (vm, result) if result else None
+
+    def _flavors(self) -> FlavorFinder:
+        if self._flavor_finder is None:
+            from krm_fn.kubevirt.resolve.flavors import FlavorFinder  # nobody else pays for them
+
+            self._flavor_finder = FlavorFinder(self._bundle)
+        return self._flavor_finder
+
+    def _resolve_matcher(
+        self, vm: Object, matcher: Matcher, namespace: str
+    ) -> tuple[Object, Found | list[ResolutionError] | None]:
+        written = get(vm, ("spec", matcher.field))
+        if written is None:
+            return vm, None
+        wrong = list(faults(matcher, written))
+        if wrong:
+            return vm, wrong
+        volume = written.get("inferFromVolume")
+        if not volume:
+            return vm, _listed(self._finder.find(vm, matcher, namespace))
+        from krm_fn.kubevirt.resolve.infer import NotInferred, infer  # only where a matcher infers
+
+        try:
+            name, kind = infer(vm, matcher, namespace=namespace, lookup=self._lookup, release=self._release)
+        except NotInferred as failed:
+            ignored = failed.ignorable and written.get("inferFromVolumeFailurePolicy") == IGNORE
+            return (_without_matcher(vm, matcher), None) if ignored else (vm, [failed.error])
+        stored = _with_inferred(vm, matcher, inferred(matcher, name=name, kind=kind, release=self._release))
+        if not name:
+            return stored, [self._empty_label(matcher, volume)]
+        return stored, _listed(self._finder.find(stored, matcher, namespace), (matcher, volume, name))
+
+    def _empty_label(self, matcher: Matcher, volume: str) -> ResolutionError:
+        # upstream admits the nameless matcher and fails once it looks for it
+        return ResolutionError(
+            matcher=matcher.field,
+            reason="empty-label",
+            path=("spec", matcher.field, "inferFromVolume"),
+            current=volume,
+            detail=(("label", matcher.name_label),),
+            upstream=stage(self._release),
+        )
+
+
+def _listed(
+    result: Found | ResolutionError, inferred_from: tuple[Matcher, str, str] | None = None
+) -> Found | list[ResolutionError]:
+    """The result, an error in a list; one about an inferred name points at inferFromVolume, which the VM says."""
+    if isinstance(result, Found):
+        return result
+    if inferred_from is None or result.path[0] == "status":
+        return [result]
+    matcher, volume, name = inferred_from
+    path = ("spec", matcher.field, "inferFromVolume")
+    return [result.but(path=path, current=volume, detail=(*result.detail, ("inferred", name)))]
+
+
+def _without_matcher(vm: Object, matcher: Matcher) -> Object:
+    return {**vm, "spec": {key: value for key, value in vm["spec"].items() if key != matcher.field}}
+
+
+def _with_inferred(vm: Object, matcher: Matcher, stored: Object) -> Object:
+    """The VM with the inferred matcher in place of the one that asked for inference.
+
+    upstream: pkg/instancetype/infer/handler.go:Instancetype
+    """
+    policy = vm["spec"][matcher.field].get("inferFromVolumeFailurePolicy")
+    changed = {**vm, "spec": {**vm["spec"], matcher.field: stored}}
+    if matcher == INSTANCETYPE and policy == IGNORE:
+        # upstream clears the memory of a VM that would have done without an instancetype, so that both don't conflict
+        return _without(changed, "spec", "template", "spec", "domain", "memory")
+    return changed
+
+
+def _without(value: Object, *path: str) -> Object:
+    """The map without what stands at `path`; what is on the way is copied, the rest shared."""
+    if path[0] not in value:
+        return value
+    if len(path) == 1:
+        return {key: below for key, below in value.items() if key != path[0]}
+    return {**value, path[0]: _without(as_map(value[path[0]]), *path[1:])} if as_map(value[path[0]]) else value

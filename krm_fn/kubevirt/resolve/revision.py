@@ -1,0 +1,204 @@
+"""ControllerRevisions: the instancetype or preference that one holds, whatever release stored it.
+
+upstream: pkg/instancetype/compatibility/compatibility.go
+"""
+
+from __future__ import annotations
+
+from krm_fn.base.objects import kind_of, name_of
+from krm_fn.base.paths import as_map, copy, get, is_set, put
+from krm_fn.base.value import Value
+from krm_fn.kubevirt.quantity import canonical
+from krm_fn.kubevirt.resolve.matcher import API_VERSION, GROUP, INSTANCETYPE, MATCHERS, PREFERENCE, Matcher
+from krm_fn.kubevirt.resolve.plain import is_plain
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from krm_fn.base.objects import Object
+    from krm_fn.kubevirt.releases import Release, Version
+
+UNDECODABLE = "revision-undecodable"
+UNREADABLE_FORM = "revision-form-unreadable"
+
+
+class Payload(Value):
+    """What a ControllerRevision holds: the spec in v1beta1 form, and which matcher it answers.
+
+    `kind` and `name` are those of the stored object, "" in the oldest form, which has only a spec.
+    """
+
+    matcher: Matcher
+    spec: Object
+    kind: str = ""
+    name: str = ""
+
+
+class Form(Value):
+    """One stored form: the apiVersion of a full object, "" for a lone spec; `tables` name its fields in `alpha`, () where all
+    are taken.
+    """
+
+    api_version: str
+    until: Version = ()
+    tables: tuple[tuple[Matcher, str], ...] = ()
+
+
+# The order of the tables is upstream's: a lone spec that fits a preference is one, so an empty one always is.
+V1ALPHA1 = ((PREFERENCE, "PREFERENCE"), (INSTANCETYPE, "INSTANCETYPE"))
+V1ALPHA2 = ((PREFERENCE, "PREFERENCE_V1ALPHA2"), (INSTANCETYPE, "INSTANCETYPE"))
+# The places of a v1beta1 spec that are quantities, and those that are plain maps, of which an empty one is none.
+QUANTITIES = (("memory", "guest"), ("requirements", "memory", "guest"))
+MAPS = ("annotations", "nodeSelector")
+LONE_SPEC = Form(api_version="", until=(1, 7), tables=V1ALPHA1)
+OBJECTS = (
+    Form(api_version=f"{GROUP}/v1alpha1", until=(1, 7), tables=V1ALPHA1),
+    Form(api_version=f"{GROUP}/v1alpha2", until=(1, 7), tables=V1ALPHA2),
+    Form(api_version=API_VERSION),
+)
+
+
+def decode(data: Any, release: Release) -> Payload | str:
+    """What the `data` of a ControllerRevision holds for that release; else why it holds nothing, in a word.
+
+    The words: `revision-undecodable` (no instancetype or preference of any form), `revision-form-unreadable` (one that older
+    releases could read, but this one can't).
+    """
+    data = as_map(data)
+    if not set(data) - {"apiVersion", "spec"} and isinstance(data.get("spec"), str):
+        return _decode_lone_spec(data, release)
+    form = next((form for form in OBJECTS if form.api_version == data.get("apiVersion")), None)
+    matcher = next((matcher for matcher in MATCHERS if kind_of(data) in matcher.kinds), None)
+    if form is None or matcher is None:
+        return UNDECODABLE
+    if not release.within(until=form.until):
+        return UNREADABLE_FORM
+    spec = _read_spec(data, form, matcher, release)
+    if spec is None:
+        return UNDECODABLE
+    return Payload(matcher=matcher, spec=_with_sizes(spec, matcher), kind=kind_of(data), name=name_of(data))
+
+
+def same_payload(one: Any, other: Any, release: Release) -> bool:
+    """True where the `data` of two ControllerRevisions hold the same spec, as Go compares: `1Gi` is `1024Mi`, empty is unset.
+
+    False where one of them holds none.
+    upstream: pkg/instancetype/revision/compare.go:Compare
+    """
+    first, second = decode(one, release), decode(other, release)
+    if isinstance(first, str) or isinstance(second, str) or first.matcher != second.matcher:
+        return False
+    return bool(_comparable(canonical_spec(first.spec)) == _comparable(canonical_spec(second.spec)))
+
+
+def canonical_spec(spec: Object) -> Object:
+    """A copy of a v1beta1 spec, its quantities as Go writes them."""
+    written: Object = copy(spec)
+    for path in QUANTITIES:
+        if get(written, path) is not None:
+            put(written, path, canonical(get(written, path)))
+    return written
+
+
+def _comparable(value: Any) -> Any:
+    """The value without what is not set. Go doesn't tell an empty map from none, but a structure without fields."""
+    if isinstance(value, dict):
+        below = {key: _comparable(item) for key, item in value.items()}
+        return {key: item for key, item in below.items() if is_set(item) and (item != {} or key not in MAPS)}
+    return [_comparable(item) for item in value] if isinstance(value, list) else value
+
+
+def _decode_lone_spec(data: Object, release: Release) -> Payload | str:
+    """KubeVirt 0.55 to 0.57 stored the spec alone, as base64; of its apiVersion no release since 1.0 takes notice."""
+    spec = _parsed(data["spec"]) if isinstance(data.get("apiVersion"), str | None) else UNDECODABLE
+    from krm_fn.kubevirt.resolve import alpha  # only where a form so old is met
+
+    for matcher, table in LONE_SPEC.tables:
+        try:
+            read = {} if spec is None else alpha.read(spec, getattr(alpha, table), release, strict=True)
+        except alpha.Misfit:
+            continue
+        if not release.within(until=LONE_SPEC.until):
+            return UNREADABLE_FORM
+        return Payload(matcher=matcher, spec=_with_sizes(_converted(read, matcher), matcher))
+    return UNDECODABLE
+
+
+def _parsed(encoded: str) -> Any:
+    """The JSON in a base64 text; a word, which fits no table, where it is none."""
+    import json  # the form is four years old: nobody else pays for it
+
+    from krm_fn.base.encoding import from_base64
+
+    raw = from_base64(encoded)
+    if raw is None:
+        return UNDECODABLE
+    try:
+        return json.loads(raw.decode(), object_pairs_hook=_unique, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        return UNDECODABLE
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> Object:
+    if len(dict(pairs)) < len(pairs):
+        raise ValueError("a key stands twice")
+    return dict(pairs)
+
+
+def _refuse(constant: str) -> Any:
+    raise ValueError(f"{constant} is no JSON")
+
+
+def _read_spec(data: Object, form: Form, matcher: Matcher, release: Release) -> Object | None:
+    """The spec of a full object in v1beta1 form, None where it is not of its version's form."""
+    spec, table = data.get("spec"), dict(form.tables).get(matcher)
+    if spec is not None and not isinstance(spec, dict):
+        return None
+    if table is None:
+        return as_map(spec) if _is_decodable(data, release) else None
+    from krm_fn.kubevirt.resolve import alpha
+
+    try:
+        return _converted(alpha.read(as_map(spec), getattr(alpha, table), release, strict=False), matcher)
+    except alpha.Misfit:
+        return None
+
+
+def _is_decodable(data: Object, release: Release) -> bool:
+    """True where Go decodes the object: each value has its field's type, and each number fits. Unknown fields are passed over.
+
+    upstream: pkg/instancetype/compatibility/compatibility.go:decodeControllerRevisionObject
+    """
+    if is_plain(data):
+        return True
+    from krm_fn.kubevirt.schema.checking import check  # only where a revision has uncommon fields
+    from krm_fn.kubevirt.schema.flaws import RANGE, TYPE
+
+    return not any(flaw.kind in (TYPE, RANGE) and flaw.upstream for flaw in check(data, release))
+
+
+def _with_sizes(spec: Object, matcher: Matcher) -> Object:
+    """The spec with the sizes that no instancetype lacks in Go: nobody checks that a revision has them, so they may be zero."""
+    if matcher != INSTANCETYPE:
+        return spec
+    sizes = (("cpu", 0), ("memory", "0"))
+    lacking = {
+        block: {**as_map(spec.get(block)), "guest": zero} for block, zero in sizes if get(spec, (block, "guest")) is None
+    }
+    return {**spec, **lacking} if lacking else spec
+
+
+def _converted(spec: Object, matcher: Matcher) -> Object:
+    """A v1alpha1 or v1alpha2 spec in v1beta1 form.
+
+    upstream: api/instancetype/v1alpha1/conversion.go, conversion_generated.go; the same in v1alpha2
+    """
+    cpu = as_map(spec.get("cpu"))
+    if matcher == INSTANCETYPE:
+        # Plain values become pointers that are never nil, so even an unset one conflicts with what the VM sets.
+        unset = {"model": "", "dedicatedCPUPlacement": False, "isolateEmulatorThread": False}
+        return {**spec, "cpu": {**unset, **cpu}}
+    if cpu.get("preferredCPUTopology") == "":
+        return {**spec, "cpu": {}}
+    return spec

@@ -1,0 +1,178 @@
+"""The API's schema: which fields a kind has in a release, of which types, and what of an object is not as it says.
+
+`checking.check` holds one object against the release's own API, or against a CustomResourceDefinition that comes with the
+bundle; `examine` does so for a whole bundle. Kinds that neither knows are passed over.
+
+Rendering asks for fields of other releases only. So as not to pay for the types then, it first looks whether an object has a
+key of such a name at all: the `[strange]` section at the top of `api.txt` lists them by release.
+"""
+
+from __future__ import annotations
+
+from krm_fn.base.objects import kind_of
+from krm_fn.base.paths import as_map, get, is_set
+from krm_fn.base.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable, Iterator, Mapping
+
+    from krm_fn.base.bundle import Bundle, Entry
+    from krm_fn.base.objects import Object
+    from krm_fn.base.paths import Path
+    from krm_fn.kubevirt.releases import Release
+    from krm_fn.kubevirt.schema.crds import Crds
+    from krm_fn.kubevirt.schema.flaws import Flaw
+
+    Objects = Iterable[Object]
+    Twins = Mapping[int, int]  # by the id of an object that of another
+
+FILE = f"{__path__[0]}/api.txt"
+
+# Rendering reads these, so what it would not see in them is said in every mode.
+READ = frozenset(
+    (
+        "VirtualMachine",
+        "VirtualMachinePool",
+        "VirtualMachineInstancetype",
+        "VirtualMachineClusterInstancetype",
+        "VirtualMachinePreference",
+        "VirtualMachineClusterPreference",
+    )
+)
+
+# Where a VM's domain stands in the kinds that hold one.
+IN_VM: Path = ("spec", "template", "spec", "domain")
+DOMAINS: dict[str, Path] = {"VirtualMachine": IN_VM, "VirtualMachinePool": ("spec", "virtualMachineTemplate", *IN_VM)}
+
+_strange: dict[str, frozenset[str]] = {}
+
+
+class ObjectFacts(Value):
+    """What is wrong with an object by the schema of its kind; the paths of `flaws` run from its root."""
+
+    entry: Entry
+    release: Release
+    flaws: tuple[Flaw, ...]
+    prefix: Path = ()
+
+    @property
+    def troubled(self) -> bool:
+        """True where some rule may have something to say."""
+        return bool(self.flaws)
+
+    def without(self, told: Container[Path]) -> ObjectFacts:
+        """The facts without the flaws of places of which something else was said already."""
+        return self.but(flaws=tuple(flaw for flaw in self.flaws if flaw.path not in told))
+
+
+def examine(
+    bundle: Bundle,
+    release: Release,
+    *,
+    whole: bool,
+    handed_on: bool = False,
+    schemas: Objects = (),
+    twins: Twins | None = None,
+    definitions: bool = True,
+) -> Iterator[ObjectFacts]:
+    """The facts of every object of the bundle that has flaws.
+
+    Where `whole` is False only fields of other releases are looked for, and only in the kinds that rendering reads; where
+    VMs are `handed_on` as they came, their domain is, too.
+    `schemas` are objects beside the bundle: CustomResourceDefinitions among them count like those of the bundle, and first.
+    `twins` names, by its id, for each object that has one before it the object that is like it in all that the API's own
+    schema asks. Where `definitions` is False, no definition of the bundle replaces the release's own API.
+    """
+    if whole:
+        found = _whole(bundle, release, _crds(bundle, schemas, trusted=definitions), twins or {})
+    else:
+        found = _read(bundle, release, handed_on=handed_on)
+    for entry, flaws in found:
+        if flaws:
+            yield ObjectFacts(entry=entry, release=release, flaws=flaws)
+
+
+def _whole(bundle: Bundle, release: Release, crds: Crds | None, twins: Twins) -> Iterator[tuple[Entry, tuple[Flaw, ...]]]:
+    from krm_fn.kubevirt.schema.checking import check
+
+    if crds:
+        twins = {}  # a definition may ask for more
+    flawless: set[int] = set()
+    for entry in bundle.entries:
+        if twins.get(id(entry.obj)) in flawless:
+            continue
+        flaws = tuple(check(entry.obj, release, crds))
+        if not flaws:
+            flawless.add(id(entry.obj))
+        yield entry, flaws
+
+
+def _read(bundle: Bundle, release: Release, *, handed_on: bool) -> Iterator[tuple[Entry, tuple[Flaw, ...]]]:
+    for entry in bundle.entries:
+        yield entry, flaws_of_read(entry, release, handed_on=handed_on)
+
+
+def flaws_of_read(entry: Entry, release: Release, *, handed_on: bool) -> tuple[Flaw, ...]:
+    """The fields of other releases in an object that rendering reads.
+
+    In one that is handed on as it came also what is wrong where its domain should be: no webhook takes a VM without one.
+    """
+    if kind_of(entry.obj) not in READ:
+        return ()
+    around = _around_lost_domain(entry.obj) if handed_on else frozenset()
+    if not around and not has_strange_key(entry.obj, release):
+        return ()
+    from krm_fn.kubevirt.schema.checking import check, of_other_releases  # only where there is something to say
+
+    lost = (flaw for flaw in check(entry.obj, release) if flaw.path in around) if around else ()
+    return (*of_other_releases(entry.obj, release), *lost)
+
+
+def _around_lost_domain(obj: Object) -> frozenset[Path]:
+    """The places of which one is wrong where a VM has no domain; none where it has one.
+
+    That a VM with references has no template is a finding of its own.
+    """
+    path = DOMAINS.get(kind_of(obj), ())
+    if not path or isinstance(get(obj, path), dict):
+        return frozenset()
+    spec = as_map(get(obj, path[:-3]))
+    refers = any(is_set(spec.get(matcher)) for matcher in ("instancetype", "preference"))
+    return frozenset(path[:length] for length in range(len(path) + 1) if not refers or length != len(path) - 2)
+
+
+def has_strange_key(obj: Object, release: Release) -> bool:
+    """False where no key at any depth is the name of a field that only other releases have; True where one may be."""
+    names = _strange_names(release)
+    todo: list[object] = [obj]
+    for value in todo:
+        if isinstance(value, dict):
+            if not names.isdisjoint(value):
+                return True
+            todo.extend(value.values())
+        elif isinstance(value, list):
+            todo.extend(value)
+    return False
+
+
+def _strange_names(release: Release) -> frozenset[str]:
+    if not _strange:
+        with open(FILE, "rb") as file:  # noqa: PTH123  pathlib is too heavy here
+            while file.readline() != b"[strange]\n":
+                pass
+            while line := file.readline().strip():
+                minor, *names = line.decode().split(" ")
+                _strange[minor] = frozenset(names)
+    major, minor_number, _ = release.version
+    return _strange[f"{major}.{minor_number}"]
+
+
+def _crds(bundle: Bundle, schemas: Objects, *, trusted: bool) -> Crds | None:
+    """The definitions of `schemas`, then those of the bundle; of these only the `trusted` ones where the API knows the kind."""
+    own = [entry.obj for entry in bundle.of_kind("CustomResourceDefinition")]
+    if not (schemas or own):
+        return None
+    from krm_fn.kubevirt.schema.crds import Crds, defines_known_kind  # only where there is one
+
+    return Crds((*schemas, *(obj for obj in own if trusted or not defines_known_kind(obj))))

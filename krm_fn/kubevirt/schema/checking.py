@@ -1,0 +1,111 @@
+"""One object held against the schema of its kind."""
+
+from __future__ import annotations
+
+from krm_fn.base.objects import group_of, kind_of, text
+from krm_fn.base.paths import as_map, get
+from krm_fn.findings.limits import Limited
+from krm_fn.kubevirt.schema import table
+from krm_fn.kubevirt.schema.flaws import ELSEWHERE, SERVER, WEBHOOKS
+from krm_fn.kubevirt.schema.kinds import counts, kind_known, refused, taken, version_of
+from krm_fn.kubevirt.schema.node import walk
+from krm_fn.kubevirt.schema.subresources import with_scale, without_status
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from krm_fn.base.objects import Object
+    from krm_fn.kubevirt.releases import Release
+    from krm_fn.kubevirt.schema.crds import Crds
+    from krm_fn.kubevirt.schema.flaws import Flaw
+    from krm_fn.kubevirt.schema.kinds import Kind
+    from krm_fn.kubevirt.schema.node import Node
+
+# The key at the root of an object in which SOPS keeps how it encrypted the values, and how such a value starts.
+SOPS, ENCRYPTED = "sops", "ENC["
+
+
+def check(obj: Object, release: Release, crds: Crds | None = None) -> Iterator[Flaw]:
+    """Every place of an object that is not as the schema of its kind says; nothing for a kind that has none.
+
+    The release's own API is the schema, unless `crds` has a definition of the kind. Then the definition says what the API
+    server refuses, and the release's API what the webhooks refuse. What SOPS encrypted or wrote is not judged.
+    """
+    found = _checked(obj, release, crds)
+    return (flaw for flaw in found if not _is_of_sops(obj, flaw)) if SOPS in obj else found
+
+
+def _is_of_sops(obj: Object, flaw: Flaw) -> bool:
+    """True where a flaw is about what SOPS takes away or replaces before the object reaches the cluster."""
+    own = "mac" in as_map(obj[SOPS])
+    return own and (flaw.path[:1] == (SOPS,) or text(get(obj, flaw.path)).startswith(ENCRYPTED))
+
+
+def _checked(obj: Object, release: Release, crds: Crds | None) -> Iterator[Flaw]:
+    row = kind_known(obj, release)
+    own = _of_api(obj, row, release) if row else []
+    found = _of_definition(obj, release, crds) if crds else None
+    if row:
+        yield from _tagged(own if found is None else _joined(found, own, row), row)
+    else:
+        yield from found or ()
+
+
+def _of_definition(obj: Object, release: Release, crds: Crds) -> list[Flaw] | None:
+    """What a definition finds wrong, None where there is none of the kind."""
+    key = group_of(obj), version_of(obj), kind_of(obj)
+    definition, node = crds.definition(*key), crds.node(*key, release)
+    if definition is None or node is None:
+        return None
+    found = _walked(obj, node)
+    if definition.status:
+        found = list(without_status(obj, found))
+    if definition.replicas:
+        found = list(with_scale(obj, found, definition.replicas))
+    return [flaw.but(by=SERVER) for flaw in found]
+
+
+def _joined(found: list[Flaw], own: list[Flaw], row: Kind) -> Iterator[Flaw]:
+    """The flaws by a definition, and those by webhooks alone; one of each place.
+
+    Other flaws by the release's own API are left out, for a definition may be that of a later release. Those of a status that
+    is a subresource are kept: the mutating webhooks see it before the API server deletes it.
+    """
+    others = {flaw.path: flaw for flaw in own}
+    for flaw in found:
+        other = others.pop(flaw.path, None)
+        yield flaw.but(upstream="admission") if other and refused(other, row) else flaw
+    yield from (flaw for flaw in others.values() if flaw.by == WEBHOOKS or (row.status and flaw.path[0] == "status"))
+
+
+def of_other_releases(obj: Object, release: Release) -> Iterator[Flaw]:
+    """The fields of an object that other releases of the API have and this one has not, where rendering reads the kind."""
+    row = kind_known(obj, release)
+    if row is None or not row.always:
+        return iter(())
+    return _tagged([flaw for flaw in _of_api(obj, row, release) if flaw.kind == ELSEWHERE], row)
+
+
+def _of_api(obj: Object, row: Kind, release: Release) -> list[Flaw]:
+    found = _walked(obj, table.of(release).node(row.type))
+    if row.status and not row.mutated and "status" in obj:
+        found = list(without_status(obj, found))
+    return list(with_scale(obj, found)) if row.scale else found
+
+
+def _walked(obj: Object, node: Node) -> list[Flaw]:
+    found = Limited()
+    walk(obj, node, (), found)
+    return found.all()
+
+
+def _tagged(found: Iterable[Flaw], row: Kind) -> Iterator[Flaw]:
+    for flaw in found:
+        if flaw.upstream:
+            yield flaw
+        elif counts(flaw, row):
+            if refused(flaw, row):
+                yield flaw.but(upstream="admission")
+            else:
+                yield flaw.but(taken=True) if taken(flaw, row) else flaw

@@ -1,0 +1,188 @@
+"""The constraints of a schema: for each keyword of a CustomResourceDefinition the judge that checks it.
+
+The table of the releases' own types and CustomResourceDefinitions that come with the bundle are read by the same keywords.
+"""
+
+from __future__ import annotations
+
+from krm_fn.kubevirt.schema.cel import known
+from krm_fn.kubevirt.schema.flaws import LENGTH, MOST_KNOWN, RANGE, VALUE, Flaw
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    from krm_fn.base.paths import Path
+    from krm_fn.kubevirt.schema.node import Judge
+
+NUMBERS = (int, float)
+MOST = 2**64  # of greater numbers nothing is computed
+
+
+def within(low: float | None, high: float | None, *, exclusive: bool = False, words: str = "") -> Judge:
+    """Refuses numbers below `low` and above `high`, and these two where they are `exclusive`; None is no bound.
+
+    `words` say what to use instead of them, where something else has bounds for the same number.
+    """
+    expected = words or _bounds(low, high, exclusive=exclusive)
+
+    def judge(value: Any, path: Path) -> Flaw | None:
+        if not isinstance(value, NUMBERS) or isinstance(value, bool):
+            return None  # a text may stand in the same place
+        if (low is None or value >= low) and (high is None or value <= high) and not (exclusive and value in (low, high)):
+            return None
+        return Flaw(kind=RANGE, path=path, current=value, expected=expected)
+
+    return judge
+
+
+def _bounds(low: float | None, high: float | None, *, exclusive: bool = False) -> str:
+    if low is not None and high is not None:
+        return f"{low} to {high}"
+    if exclusive:
+        return f"less than {high}" if low is None else f"more than {low}"
+    return f"at most {high}" if low is None else f"at least {low}"
+
+
+def multiple_of(factor: float) -> Judge:
+    """Refuses numbers that are no multiple of the factor.
+
+    upstream: k8s.io/kube-openapi/pkg/validation/validate/values.go:MultipleOf
+    """
+
+    def judge(value: Any, path: Path) -> Flaw | None:
+        if not isinstance(value, NUMBERS) or isinstance(value, bool):
+            return None
+        if abs(value) > MOST or (value / factor if factor >= 1 else 1 / factor * value).is_integer():
+            return None
+        return Flaw(kind=RANGE, path=path, current=value, expected=f"a multiple of {factor}")
+
+    return judge
+
+
+def length(low: int, high: int | None) -> Judge:
+    """Refuses texts of less or more characters; None is no bound."""
+
+    def judge(value: Any, path: Path) -> Flaw | None:
+        if not isinstance(value, str) or (low <= len(value) and (high is None or len(value) <= high)):
+            return None
+        found, expected = counted(len(value), "character"), between(len(value), low, high, "character")
+        return Flaw(kind=LENGTH, path=path, current=len(value), found=found, expected=expected)
+
+    return judge
+
+
+def between(number: int, low: int, high: int | None, one: str, many: str = "") -> str:
+    """`at most 4 characters`: the bound that a number of these things is beyond."""
+    word, bound = ("at most", high) if high is not None and number > high else ("at least", low)
+    return f"{word} {counted(bound, one, many)}"
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """`1 entry`, `2 entries`."""
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def one_of(values: Iterable[Any]) -> Judge:
+    """Refuses what is none of the values."""
+    listed = tuple(values)
+    words = frozenset(value for value in listed if isinstance(value, str))
+    others = [value for value in listed if not isinstance(value, str)]
+    few = len(listed) <= MOST_KNOWN
+    named = tuple(map(str, listed)) if few else ()
+    expected = "" if few else f"one of the {len(listed):,} values that the schema lists"
+
+    def judge(value: Any, path: Path) -> Flaw | None:
+        if type(value) is str:
+            known = value in words
+        else:
+            known = any(value == each and isinstance(value, bool) == isinstance(each, bool) for each in others)
+        if known:
+            return None
+        return Flaw(kind=VALUE, path=path, current=value, known=named, expected=expected)
+
+    return judge
+
+
+def matches(pattern: str) -> Judge | None:
+    """Refuses texts that the regular expression is not found in; None for one that is none to Python."""
+    import re  # only where a schema has a pattern
+
+    from krm_fn.base.patterns import OF_DEFINITIONS
+
+    try:
+        found = re.compile(_of_go(pattern), re.ASCII)
+    except (re.error, OverflowError, RecursionError):
+        return None
+
+    def judge(value: Any, path: Path) -> Flaw | None:
+        if not isinstance(value, str) or OF_DEFINITIONS.finds(found, value) is not False:
+            return None
+        return Flaw(kind=VALUE, path=path, current=value, expected=f"text of the form {pattern}")
+
+    return judge
+
+
+def _of_go(pattern: str) -> str:
+    """A pattern of Go's as Python has it: there `$` is the very end of the text, in Python a line break may follow."""
+    made, escaped, in_class = "", False, False
+    for letter in pattern:
+        if escaped:
+            made += r"\Z" if letter == "z" else "\\" + letter
+            escaped = False
+            continue
+        escaped = letter == "\\"
+        in_class = letter != "]" if in_class else letter == "["
+        made += "" if escaped else r"\Z" if letter == "$" and not in_class else letter
+    return made + "\\" * escaped
+
+
+def of_form(name: str) -> Judge | None:
+    """Refuses texts that are not of a format; None for a format that is not checked."""
+    from krm_fn.kubevirt.schema.formats import FORMATS  # only where a schema has a format
+
+    form = FORMATS.get(name.replace("-", ""))
+    if form is None:
+        return None
+
+    def judge(value: Any, path: Path) -> Flaw | None:
+        if not isinstance(value, str) or form(value):
+            return None
+        return Flaw(kind=VALUE, path=path, current=value, expected=f"text of the format {name}")
+
+    return judge
+
+
+def obeys(rule: object) -> Judge | None:
+    """Refuses what the CEL rule is false for; None for a rule that is not known."""
+    found = known(rule)
+    if found is None:
+        return None
+    check, words = found
+
+    def judge(value: Any, path: Path) -> Flaw | None:
+        return None if check(value) else Flaw(kind=VALUE, path=path, current=value, expected=words)
+
+    return judge
+
+
+def every(judges: Iterable[Judge | None]) -> Judge | None:
+    """The first complaint of several; None where there is no judge."""
+    kept = tuple(judge for judge in judges if judge is not None)
+    if len(kept) < 2:
+        return kept[0] if kept else None
+    return lambda value, path: next((flaw for flaw in (judge(value, path) for judge in kept) if flaw), None)
+
+
+# The judge of each keyword whose value says all.
+JUDGES: dict[str, Callable[[Any], Judge | None]] = {
+    "enum": one_of,
+    "minimum": lambda low: within(low, None),
+    "maximum": lambda high: within(None, high),
+    "multipleOf": multiple_of,
+    "minLength": lambda low: length(low, None),
+    "maxLength": lambda high: length(0, high),
+    "pattern": matches,
+    "rule": obeys,
+}

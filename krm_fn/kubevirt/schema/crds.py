@@ -1,0 +1,161 @@
+"""CustomResourceDefinitions as schemas: they win over the release's own API for the kinds they define."""
+
+from __future__ import annotations
+
+from krm_fn.base.objects import group_of, kind_of, name_of, text
+from krm_fn.base.paths import as_list, as_map, get
+from krm_fn.base.patterns import OF_DEFINITIONS
+from krm_fn.base.value import Value
+from krm_fn.kubevirt.schema import table
+from krm_fn.kubevirt.schema.constraints import every, within
+from krm_fn.kubevirt.schema.kinds import KINDS
+from krm_fn.kubevirt.schema.node import ANY, TEXT, TRUTH, WHOLE, Node, list_of, structure
+from krm_fn.kubevirt.schema.scalars import INTEGERS, NUMBERS, QUANTITIES, QUANTITY, QUANTITY_FORM, judge_quantity
+from krm_fn.kubevirt.schema.values import checks, judges
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from krm_fn.base.objects import Object
+    from krm_fn.base.paths import Path
+    from krm_fn.kubevirt.releases import Release
+    from krm_fn.kubevirt.schema.node import Fields
+
+GROUP = "apiextensions.k8s.io"
+KIND = "CustomResourceDefinition"
+
+
+def defines_known_kind(crd: Object) -> bool:
+    """True where a release's own API knows the kind that is defined."""
+    spec = as_map(crd.get("spec"))
+    return (text(spec.get("group")), text(get(spec, ("names", "kind")))) in {(row.group, row.kind) for row in KINDS}
+
+
+class Definition(Value):
+    """What a CustomResourceDefinition says of one version of a kind.
+
+    `name` is the definition's; `status` is True where the status is a subresource, `replicas` leads to those of a scale
+    subresource.
+    """
+
+    schema: Object
+    name: str
+    status: bool = False
+    replicas: Path = ()
+
+
+class Crds:
+    """The schemas of some CustomResourceDefinitions, by API group, version and kind; the first of two alike counts."""
+
+    def __init__(self, objects: Iterable[Object]) -> None:
+        self._found: dict[tuple[str, str, str], Definition] = {}
+        self._nodes: dict[tuple[str, str, str], Node] = {}
+        OF_DEFINITIONS.renew()
+        for obj in objects:
+            if kind_of(obj) == KIND and group_of(obj) == GROUP:
+                self._add(obj)
+
+    def __bool__(self) -> bool:
+        return bool(self._found)
+
+    def definition(self, group: str, version: str, kind: str) -> Definition | None:
+        """The definition of a kind, None where there is none."""
+        return self._found.get((group, version, kind))
+
+    def node(self, group: str, version: str, kind: str, release: Release) -> Node | None:
+        """The schema of a kind, None where there is no definition."""
+        key = group, version, kind
+        if key not in self._found:
+            return None
+        if key not in self._nodes:
+            self._nodes[key] = _root(self._found[key], release)
+        return self._nodes[key]
+
+    def _add(self, crd: Object) -> None:
+        spec = as_map(crd.get("spec"))
+        group, kind = text(spec.get("group")), text(get(spec, ("names", "kind")))
+        for version in as_list(spec.get("versions")):
+            schema = get(version, ("schema", "openAPIV3Schema"))
+            if isinstance(schema, dict) and get(version, ("served",)) is not False:
+                lax = {"x-kubernetes-preserve-unknown-fields": True} if spec.get("preserveUnknownFields") is True else {}
+                subresources = as_map(version.get("subresources"))
+                found = Definition(
+                    schema={**schema, **lax},
+                    name=name_of(crd),
+                    status=isinstance(subresources.get("status"), dict),
+                    replicas=tuple(text(get(subresources, ("scale", "specReplicasPath"))).split(".")[1:]),
+                )
+                self._found.setdefault((group, text(version.get("name")), kind), found)
+
+
+def _root(found: Definition, release: Release) -> Node:
+    """The schema of a whole object: the API server itself takes care of these three fields."""
+    return _structure({**found.schema, "x-kubernetes-embedded-resource": True}, found.name, release)
+
+
+def _node(schema: Any, name: str, release: Release) -> Node:
+    """The node of a schema; of what it says only what a Node holds."""
+    if not isinstance(schema, dict):
+        return ANY
+    match schema.get("type"):
+        case "object":
+            return _structure(schema, name, release)
+        case "array":
+            node = list_of(_node(schema.get("items"), name, release), checks(schema))
+        case _:
+            node = _scalar(schema)
+            if node is ANY:
+                return node
+    node.nullable, node.schema = schema.get("nullable") is True, name
+    node.listed = tuple(as_list(schema.get("enum")))
+    return node
+
+
+# Type in a schema: the words for it, and what Python has for it.
+SCALARS = {
+    "string": ("text", TEXT),
+    "boolean": ("true or false", TRUTH),
+    "integer": ("an integer", WHOLE),
+    "number": ("a number", NUMBERS),
+}
+
+
+def _scalar(schema: Object) -> Node:
+    """The node of a schema of a scalar; one that tells no type takes anything."""
+    either = schema.get("x-kubernetes-int-or-string") is True
+    if either and text(schema.get("pattern")).strip("^$") == QUANTITY_FORM:
+        return Node(QUANTITY, accepts=QUANTITIES, judge=every((judge_quantity, *judges({**schema, "pattern": None}))))
+    found = ("an integer or text", TEXT | WHOLE) if either else SCALARS.get(text(schema.get("type")))
+    if found is None:
+        return ANY
+    expected, types = found
+    bounds = INTEGERS["int32" if schema.get("format") == "int32" else "int64"]
+    judge = every((within(*bounds) if int in types and float not in types else None, *judges(schema)))
+    return Node(expected, accepts=types, judge=judge) if judge else Node(expected, plain=types)
+
+
+def _structure(schema: Object, name: str, release: Release) -> Node:
+    def opened() -> tuple[Fields, tuple[str, ...], Node | None]:
+        fields = {key: _node(below, name, release) for key, below in as_map(schema.get("properties")).items()}
+        if schema.get("x-kubernetes-embedded-resource") is True:
+            known = table.of(release)
+            fields |= {"apiVersion": known.node("string"), "kind": known.node("string")}
+            fields["metadata"] = known.node("meta.ObjectMeta")
+        required = tuple(key for key in as_list(schema.get("required")) if isinstance(key, str))
+        return fields, required, _others(schema, name, release)
+
+    node = structure(opened, schema=name)
+    node.nullable, node.checks = schema.get("nullable") is True, tuple(checks(schema))
+    return node
+
+
+def _others(schema: Object, name: str, release: Release) -> Node | None:
+    """What keys that are no properties may hold, None where there may be none."""
+    if schema.get("x-kubernetes-preserve-unknown-fields") is True:
+        return ANY
+    more = schema.get("additionalProperties")
+    if isinstance(more, dict):
+        return _node(more, name, release)
+    return ANY if more is True else None

@@ -1,0 +1,174 @@
+"""Which type each kind is of, and how much of it KubeVirt's webhooks look at themselves."""
+
+from __future__ import annotations
+
+from krm_fn.base.objects import group_of, kind_of, text
+from krm_fn.base.value import Value
+from krm_fn.kubevirt.schema.flaws import (
+    ELSEWHERE,
+    MISSING,
+    NULL,
+    NUMBER,
+    RANGE,
+    SERVER,
+    TYPE,
+    UNKNOWN,
+    UNQUOTED,
+    VALUE,
+    WEBHOOKS,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from krm_fn.base.objects import Object
+    from krm_fn.kubevirt.releases import Release, Version
+    from krm_fn.kubevirt.schema.flaws import Flaw
+
+CORE, INSTANCETYPE, POOL = "kubevirt.io", "instancetype.kubevirt.io", "pool.kubevirt.io"
+FILLED = frozenset(("text", "an integer", "a number", "true or false"))
+POOL_TEMPLATE = ("spec", "virtualMachineTemplate")
+# Text of the CustomResourceDefinition's choice that Go leaves out where it is "": elsewhere it writes "", or reads a pointer.
+# upstream: kubevirt.io/containerized-data-importer-api/pkg/apis/core/v1beta1/types.go:DataVolumeSpec
+LEFT_OUT = ("contentType",)
+OBJECT_KEYS = ("apiVersion", "kind", "metadata", "spec", "status")
+
+
+class Kind(Value):
+    """A kind in the API versions and releases that serve it: its `type` in the table of types.
+
+    `strict`: its webhooks hold the spec against KubeVirt's own schema, which takes no unknown field; the others only decode the
+    object. `mutated`: a mutating webhook rewrites the object before the API server checks it against the
+    CustomResourceDefinition. `status`: its status is a subresource, so the API server deletes it from what users write.
+    `scale`: so are its replicas. `always`: fields of other releases are reported in every mode, for rendering reads the kind.
+    upstream: pkg/util/openapi/openapi.go:Validate; it looks for `v1.<Kind>Spec`, and finds none for the other groups' kinds;
+    pkg/virt-operator/resource/generate/components/crds.go, webhooks.go
+    """
+
+    group: str
+    versions: tuple[str, ...]
+    kind: str
+    type: str
+    strict: bool = False
+    mutated: bool = False
+    status: bool = False
+    scale: bool = False
+    always: bool = False
+    since: Version = ()
+    until: Version = ()
+
+
+def _core(kind: str, **others: Any) -> Kind:
+    return Kind(group=CORE, versions=("v1", "v1alpha3"), kind=kind, type=f"v1.{kind}", strict=True, **others)
+
+
+def _pool(versions: tuple[str, ...], version: str, since: Version = (), until: Version = ()) -> Kind:
+    kind = "VirtualMachinePool"
+    return Kind(
+        group=POOL,
+        versions=versions,
+        kind=kind,
+        type=f"{version}.{kind}",
+        status=True,
+        scale=True,
+        always=True,
+        since=since,
+        until=until,
+    )
+
+
+KINDS = (
+    _core("VirtualMachine", mutated=True, status=True, always=True),
+    _core("VirtualMachineInstance", mutated=True),
+    _core("VirtualMachineInstanceReplicaSet", status=True, scale=True),
+    _core("VirtualMachineInstancePreset"),
+    _core("KubeVirt", status=True),
+    _pool(("v1alpha1",), "v1alpha1", until=(1, 7)),
+    _pool(("v1alpha1", "v1beta1"), "v1beta1", since=(1, 7)),  # from 1.7 on one schema serves both versions
+    # One schema served all versions; the alpha ones until 1.5.
+    *(
+        Kind(group=INSTANCETYPE, versions=versions, kind=kind, type=f"v1beta1.{kind}", always=True, until=until)
+        for kind in (
+            "VirtualMachineInstancetype",
+            "VirtualMachineClusterInstancetype",
+            "VirtualMachinePreference",
+            "VirtualMachineClusterPreference",
+        )
+        for versions, until in ((("v1beta1",), ()), (("v1alpha1", "v1alpha2"), (1, 6)))
+    ),
+)
+
+_by_kind: dict[tuple[str, str], list[Kind]] = {}
+
+
+def version_of(obj: Object) -> str:
+    """The version in an object's apiVersion: `v1beta1` of `instancetype.kubevirt.io/v1beta1`."""
+    return text(obj.get("apiVersion")).rpartition("/")[2]
+
+
+def kind_known(obj: Object, release: Release) -> Kind | None:
+    """The row of an object's kind, None where the release serves no such kind or version, or it is none of KubeVirt's."""
+    if not _by_kind:
+        for row in KINDS:
+            _by_kind.setdefault((row.group, row.kind), []).append(row)
+    for row in _by_kind.get((group_of(obj), kind_of(obj)), ()):
+        if version_of(obj) in row.versions and release.within(since=row.since, until=row.until):
+            return row
+    return None
+
+
+def counts(flaw: Flaw, row: Kind) -> bool:
+    """False for what is no flaw in an object of the kind, since neither the API server nor a webhook refuses it.
+
+    In a status that is a subresource the API server refuses only unknown fields, and deletes the rest; a mutating webhook
+    sees it before that. A number that the CustomResourceDefinition does not take as a quantity is one to Go. A mutating webhook
+    writes it as text, and leaves out what is empty.
+    upstream: pkg/virt-api/webhooks/mutating-webhook/mutators/vm-mutator.go:Mutate, vmi-mutator.go:Mutate
+    """
+    if row.status and flaw.path[0] == "status" and flaw.kind not in (UNKNOWN, ELSEWHERE):
+        return row.mutated and refused(flaw, row)
+    if _is_rewritten(flaw, row):
+        return isinstance(flaw.current, str)
+    if flaw.kind == VALUE and flaw.current == "" and flaw.path[-1] in LEFT_OUT:
+        return not row.mutated
+    if flaw.by == WEBHOOKS and (flaw.kind == NUMBER or flaw.current is None):
+        return row.strict  # what is only decoded may hold null anywhere, and numbers as quantities
+    return True
+
+
+def taken(flaw: Flaw, row: Kind) -> bool:
+    """True for a flaw with which the object is admitted all the same.
+
+    These are quantities with blanks around them, which a mutating webhook rewrites, and what only webhooks would refuse that
+    don't look there. The template of a pool counts as refused, for its VMs are.
+    """
+    if _is_rewritten(flaw, row):
+        return True
+    return flaw.by == WEBHOOKS and flaw.path[:2] != POOL_TEMPLATE and flaw.path[0] != "metadata" and not refused(flaw, row)
+
+
+def _is_rewritten(flaw: Flaw, row: Kind) -> bool:
+    return flaw.kind == UNQUOTED and flaw.by == SERVER and row.mutated
+
+
+def refused(flaw: Flaw, row: Kind) -> bool:
+    """True where the webhooks of the kind refuse an object for this flaw.
+
+    What they only decode, they refuse for wrong types. Null never comes there.
+    upstream: pkg/util/webhooks/webhooks.go:ValidateSchema, github.com/go-openapi/validate/object_validator.go
+    """
+    top = flaw.path[0]
+    if flaw.by == SERVER:
+        return False
+    if len(flaw.path) == 1 and flaw.kind in (UNKNOWN, ELSEWHERE, MISSING):
+        return top == "spec" if flaw.kind == MISSING else top not in OBJECT_KEYS
+    if row.status and not row.mutated and top == "status":
+        return False  # it is deleted before a webhook sees it
+    if row.strict and top in ("spec", "status"):
+        # upstream takes these two for keywords of the schema itself, and lets a status hold anything
+        passed = flaw.kind in (UNKNOWN, ELSEWHERE) and (top == "status" or flaw.path[-1] in ("$schema", "id"))
+        # its schema has a default for these, and fills them in before it asks what is missing
+        filled = flaw.kind == MISSING and flaw.expected in FILLED
+        return not (passed or filled) and flaw.kind != NULL
+    return flaw.kind in (TYPE, RANGE) and flaw.current is not None  # null in a list is nothing to Go

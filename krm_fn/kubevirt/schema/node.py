@@ -1,0 +1,345 @@
+"""The schema of one place as a `Node`, and the walk that holds a value against it.
+
+A valid object must cost little: the walk looks up each key once, and what a scalar of a plain type holds is never looked at.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from krm_fn.base.paths import is_whole, number_of_values
+from krm_fn.findings.finding import UNSET
+from krm_fn.findings.limits import Limited
+from krm_fn.kubevirt.schema.flaws import (
+    ELSEWHERE,
+    MISSING,
+    MOST_KNOWN,
+    NULL,
+    SERVER,
+    TYPE,
+    UNKNOWN,
+    VALUE,
+    WEBHOOKS,
+    Flaw,
+    sort,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any, Protocol
+
+    from krm_fn.base.paths import Path
+    from krm_fn.kubevirt.schema.flaws import Span
+    from krm_fn.kubevirt.schema.lists import Check
+
+    Judge = Callable[[Any, Path], Flaw | None]
+    Fields = dict[str, "Node"]
+
+    class Found(Protocol):
+        """Where flaws are added, as `Limited` takes them."""
+
+        def takes(self, sort: object) -> bool: ...
+        def add(self, found: Flaw) -> None: ...
+
+
+NOTHING: frozenset[type] = frozenset()
+ALL: frozenset[type] = frozenset((str, int, float, bool, type(None), dict, list))
+TEXT, WHOLE, TRUTH = frozenset((str,)), frozenset((int,)), frozenset((bool,))
+
+# As many objects may lack what a large definition requires: proposals hold so many values, and so many missing names of one
+# map are reported.
+MOST_PROPOSED, MOST_MISSING = 100, 10
+
+WORDS: dict[type, str] = {
+    dict: "a map",
+    list: "a list",
+    str: "text",
+    int: "a number",
+    float: "a number",
+    bool: "true or false",
+    type(None): "null",
+}
+
+
+class Node:
+    """What may stand at one place.
+
+    `expected` words the type. `plain` are the Python types of which every value is right. Values of the other types in
+    `accepts` go to `judge`, which refuses what the API server refuses, and to `hook`, which refuses what the webhooks refuse;
+    `sure` is True for values that both take. A place `of_map` has `fields` (opened when they are first needed), `required`
+    names, and `values` for all other keys; one of `items` is a list. `checks` look at a map or list as a whole. `lax` names
+    what the API server does not check: "open" other keys, "free" all that is in the map. A `nullable` place takes null, unless
+    the values are `listed` and null is none of them; `nonnull` is True where the webhooks refuse null all the same.
+    `spans` gives the releases that know a field of that name here, and `schema` names the definition this comes from.
+    """
+
+    __slots__ = (
+        "_fields",
+        "_least",
+        "_names",
+        "_open",
+        "accepts",
+        "checks",
+        "expected",
+        "hook",
+        "items",
+        "judge",
+        "lax",
+        "listed",
+        "nonnull",
+        "nullable",
+        "of_map",
+        "plain",
+        "required",
+        "schema",
+        "spans",
+        "sure",
+        "values",
+    )
+
+    def __init__(
+        self,
+        expected: str,
+        *,
+        plain: frozenset[type] = NOTHING,
+        accepts: frozenset[type] = NOTHING,
+        judge: Judge | None = None,
+        hook: Judge | None = None,
+        sure: Callable[[Any], bool] | None = None,
+    ) -> None:
+        self.expected, self.plain, self.accepts, self.judge, self.hook = expected, plain, accepts, judge, hook
+        self.sure = sure
+        self.nullable = self.nonnull = False
+        self.listed: tuple[Any, ...] = ()
+        self.lax = ""
+        self.checks: tuple[Check, ...] = ()
+        self.of_map = False
+        self.required: dict[str, None] = {}
+        self.values: Node | None = None
+        self.items: Node | None = None
+        self.schema = ""
+        self.spans: Callable[[str], tuple[Span, ...]] | None = None
+        self._fields: Fields | None = None
+        self._least: Any = None
+        self._names: tuple[str, ...] | None = None
+        self._open: Callable[[], tuple[Fields, tuple[str, ...], Node | None]] | None = None
+
+    def verdict(self, value: Any, path: Path) -> Flaw | None:
+        """What is wrong with a scalar of one of the types in `accepts`, and who refuses it."""
+        flaw = self.judge(value, path) if self.judge else None
+        other = self.hook(value, path) if self.hook else None
+        if flaw is None or other is None:
+            return other.but(by=WEBHOOKS) if other else flaw and flaw.but(by=SERVER)
+        return flaw
+
+    @property
+    def fields(self) -> Fields:
+        """The places below, by key; asking for them fills in `required` and `values` too."""
+        if self._fields is None:
+            self._fields, required, self.values = self._open() if self._open else ({}, (), None)
+            self.required = dict.fromkeys(required)
+        return self._fields
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the fields; () where there are too many to tell which one was meant."""
+        if self._names is None:
+            self._names = tuple(self.fields) if len(self.fields) <= MOST_KNOWN else ()
+        return self._names
+
+    @property
+    def least(self) -> Any:
+        """The least map that the place takes; UNSET where it takes no map, or one that has to hold more than maps, or much."""
+        if self._least is None:
+            self._least = UNSET
+            if self.of_map:
+                fields = self.fields
+                least = {name: fields.get(name, ANY).least for name in islice(self.required, MOST_PROPOSED + 1)}
+                self._least = UNSET if UNSET in least.values() or number_of_values(least) > MOST_PROPOSED else least
+        return self._least
+
+
+ANY = Node("any value", plain=ALL)
+
+
+def list_of(items: Node, checks: Iterable[Check] = ()) -> Node:
+    """A list of which each item is as `items` says."""
+    node = Node("a list")
+    node.items, node.checks = items, tuple(checks)
+    return node
+
+
+def map_of(values: Node) -> Node:
+    """A map with any keys, the values as `values` says."""
+    return structure(lambda: ({}, (), values))
+
+
+def structure(
+    opened: Callable[[], tuple[Fields, tuple[str, ...], Node | None]],
+    *,
+    schema: str = "",
+    spans: Callable[[str], tuple[Span, ...]] | None = None,
+) -> Node:
+    """A map with fields; `opened` gives them, the names of the required ones, and what all other keys may hold."""
+    node = Node("a map")
+    node.of_map, node.schema, node.spans, node._open = True, schema, spans, opened  # noqa: SLF001  still being made
+    return node
+
+
+class OfWebhooks:
+    """Collects what only webhooks refuse: the API server does not look at the map."""
+
+    __slots__ = ("_found", "takes")
+
+    def __init__(self, found: Found) -> None:
+        self._found, self.takes = found, found.takes
+
+    def add(self, found: Flaw) -> None:
+        self._found.add(found.but(by=WEBHOOKS))
+
+
+def walk(value: Any, node: Node, path: Path, found: Found) -> None:
+    """Add what is wrong with a value, and below it, to `found`."""
+    kind = type(value)
+    if kind is dict and node.of_map:
+        _walk_map(value, node, path, OfWebhooks(found) if node.lax == "free" else found)
+    elif kind is list and node.items is not None:
+        _walk_list(value, node, path, found)
+    elif kind in node.accepts:
+        flaw = None if node.sure and node.sure(value) else node.verdict(value, path)
+        if flaw is not None and found.takes(sort(flaw.kind, path)):
+            found.add(flaw.but(schema=node.schema))
+    elif kind is float and int in node.accepts and is_whole(value):
+        walk(int(value), node, path, found)
+    elif kind not in node.plain:
+        by = WEBHOOKS if value is None and node.nullable else ""
+        if (not by or node.nonnull) and found.takes(sort(TYPE, path)):
+            found.add(_wrong_type(value, node, path).but(by=by))
+
+
+def _walk_list(value: list[Any], node: Node, path: Path, found: Found) -> None:
+    items = node.items or ANY
+    for index, each in enumerate(value):
+        if type(each) not in items.plain:
+            walk(each, items, (*path, index), found)
+    if node.checks:
+        _check(value, node, path, found)
+
+
+def _walk_map(value: dict[Any, Any], node: Node, path: Path, found: Found) -> None:
+    fields = node.fields
+    for key, below in value.items():
+        place = fields.get(key) or node.values
+        if place is None:
+            _add_unknown(node, (*path, str(key)), found)
+        elif below is None:
+            _walk_null(place, (*path, str(key)), found, required=key in node.required)
+        elif type(below) not in place.plain:
+            walk(below, place, (*path, str(key)), found)
+    _miss_required(value, node, path, found)
+    if node.checks:
+        _check(value, node, path, found)
+
+
+def _miss_required(value: dict[Any, Any], node: Node, path: Path, found: Found) -> None:
+    """Add which required names a map lacks: the first of them, the last of which says how many more."""
+    missing = (name for name in node.required if not _has(value, name, node))
+    for number, name in enumerate(islice(missing, MOST_MISSING), 1):
+        more = 0
+        if number == MOST_MISSING:
+            given = sum(name in node.required and _has(value, name, node) for name in value)
+            more = len(node.required) - given - MOST_MISSING
+        _miss(name, node, path, found, more)
+
+
+def _has(value: dict[Any, Any], name: str, node: Node) -> bool:
+    return value.get(name) is not None or (name in value and node.fields.get(name, ANY).nullable)
+
+
+def _check(value: Any, node: Node, path: Path, found: Found) -> None:
+    """Run the checks of a map or list as a whole. Only the API server has such checks."""
+    for check in node.checks:
+        for flaw in check(value, path):
+            if found.takes(sort(flaw.kind, flaw.path)):
+                found.add(flaw.but(schema=node.schema, by=SERVER))
+
+
+def _walk_null(place: Node, path: Path, found: Found, *, required: bool) -> None:
+    """The API server keeps null in a nullable place, and then checks it against an enum; elsewhere it drops null."""
+    if place.nullable and place.listed and None not in place.listed and found.takes(sort(VALUE, path)):
+        known = tuple(map(str, place.listed[:MOST_KNOWN]))
+        found.add(Flaw(kind=VALUE, path=path, current=None, known=known, by=SERVER, schema=place.schema))
+    elif place.nullable or isinstance(found, OfWebhooks):
+        if (place.nonnull or not place.nullable) and found.takes(sort(TYPE, path)):
+            found.add(_wrong_type(None, place, path).but(by=WEBHOOKS))
+    elif not required and _may_be_meant(place) and found.takes(sort(NULL, path)):
+        found.add(_wrong_type(None, place, path).but(kind=NULL))
+
+
+def _may_be_meant(place: Node) -> bool:
+    """True where `{}` says more than nothing, so that a key without a value may be a slip.
+
+    The API server drops null from maps before anything looks at it, as if the key weren't there.
+    upstream: k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting/prune.go
+    """
+    if not place.of_map or place.nullable:
+        return False
+    return place.fields is not None and place.values is None and not place.required  # asking for the fields fills in the rest
+
+
+def _miss(name: str, node: Node, path: Path, found: Found, more: int) -> None:
+    at = (*path, name)
+    if found.takes(sort(MISSING, at)):
+        place = node.fields.get(name, ANY)
+        flaw = Flaw(kind=MISSING, path=at, proposed=place.least, expected=place.expected, schema=node.schema)
+        found.add(flaw.but(more=more) if more else flaw)
+
+
+def _add_unknown(node: Node, path: Path, found: Found) -> None:
+    spans = node.spans(str(path[-1])) if node.spans else ()
+    kind = ELSEWHERE if spans else UNKNOWN
+    if found.takes(sort(kind, path)):
+        by = WEBHOOKS if node.lax else ""
+        found.add(Flaw(kind=kind, path=path, known=node.names, spans=spans, schema=node.schema, by=by))
+
+
+def _wrong_type(value: Any, node: Node, path: Path) -> Flaw:
+    """The flaw of a value of the wrong type. Maps, lists, and text in the place of one, may hold secrets."""
+    scalar = not isinstance(value, dict | list) and not (isinstance(value, str) and (node.of_map or node.items))
+    return Flaw(
+        kind=TYPE,
+        path=path,
+        current=value if scalar else UNSET,
+        proposed=_converted(value, node),
+        found=WORDS.get(type(value), "a value"),
+        expected=node.expected,
+        schema=node.schema,
+    )
+
+
+def _converted(value: Any, node: Node) -> Any:
+    """The value as the place would take it, where that is plain to see; else UNSET."""
+    if value is None:
+        return [] if node.items is not None else node.least
+    candidates = [[value]] if node.items is not None else _respelled(value)
+    return next((each for each in candidates if _fits(each, node)), UNSET)
+
+
+def _respelled(value: Any) -> list[Any]:
+    """What quoted text may have been meant to be. What else a number or a truth value was written as is gone."""
+    if value in ("true", "false"):
+        return [value == "true"]
+    digits = value.removeprefix("-") if isinstance(value, str) else ""
+    return [int(value)] if digits.isascii() and digits.isdigit() and len(digits) < 20 else []
+
+
+def _fits(value: Any, node: Node) -> bool:
+    """True where the place takes the value."""
+    if type(value) in node.plain:
+        return True
+    if type(value) not in node.accepts and node.items is None:
+        return False
+    found = Limited()
+    walk(value, node, (), found)
+    return not found.all()

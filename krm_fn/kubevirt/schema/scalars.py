@@ -1,0 +1,207 @@
+"""The nodes of scalars, by the words of the table of types: what the API server checks, and what webhooks check.
+
+The API server goes by the CustomResourceDefinition. KubeVirt's webhooks decode the object with Go, whose integers have other
+bounds, and whose durations and times have forms of their own.
+"""
+
+from __future__ import annotations
+
+from krm_fn.base.paths import is_whole
+from krm_fn.kubevirt.quantity import parse
+from krm_fn.kubevirt.schema.constraints import every, within
+from krm_fn.kubevirt.schema.flaws import NUMBER, TYPE, UNQUOTED, Flaw
+from krm_fn.kubevirt.schema.node import ANY, TEXT, TRUTH, WHOLE, Node
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from krm_fn.base.paths import Path
+    from krm_fn.kubevirt.schema.node import Judge
+
+# What each integer of Go's holds.
+INTEGERS = {
+    "int": (-(2**63), 2**63 - 1),
+    "int32": (-(2**31), 2**31 - 1),
+    "int64": (-(2**63), 2**63 - 1),
+    "uint": (0, 2**64 - 1),
+    "uint8": (0, 2**8 - 1),
+    "uint32": (0, 2**32 - 1),
+    "uint64": (0, 2**64 - 1),
+}
+# The format that CustomResourceDefinitions give to fields of these, where they say nothing else; to others they give none.
+FORMATS = {"int32": "int32", "uint32": "int32", "int64": "int64", "uint64": "int64"}
+NUMBERS = frozenset((int, float))
+QUANTITIES = frozenset((str, int, float))
+BINARY_SUFFIXES = frozenset(("Ki", "Mi", "Gi", "Ti", "Pi", "Ei"))
+DECIMAL_SUFFIXES = frozenset("numkMGTPE")
+QUANTITY = "a quantity such as 4Gi or 500m"
+# As CustomResourceDefinitions have it.
+QUANTITY_FORM = (
+    r"(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?"
+)
+# What people write for a quantity of bytes, as in 8GB, 8 GiB or 8g.
+BYTES_FORM = r"(\d+(?:\.\d+)?) ?([kmgtpe])(i?)b?"
+DURATION = "a duration such as 90s or 1h30m"
+TIME = "a time such as 2024-05-01T12:00:00Z"
+# What Go's time.ParseDuration reads.
+DURATION_FORM = r"[-+]?(0|((\d+(\.\d*)?|\.\d+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h))+)"
+# The blanks that Go cuts off and that JSON writes as they are.
+BLANKS = " \u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
+
+
+def judge_quantity(value: Any, path: Path) -> Flaw | None:
+    """Refuses what the CustomResourceDefinition takes for no quantity: it takes text of one form, and integers.
+
+    Go would read fractions, larger numbers, and text with blanks around it.
+    """
+    if isinstance(value, int | float):
+        low, high = INTEGERS["int64"]
+        if low <= value <= high if isinstance(value, int) else is_whole(value):
+            return None
+        return _bare(UNQUOTED, value, path)
+    if is_quantity(value):
+        return None
+    bare = value.strip(BLANKS)
+    if is_quantity(bare) and parse(bare) is not None:
+        found = "a quantity with blanks around it"
+        return Flaw(kind=UNQUOTED, path=path, current=value, proposed=bare, found=found, expected="one without them")
+    return _misspelt(TYPE if parse(bare) is None else UNQUOTED, value, path)
+
+
+def _misspelt(kind: str, value: str, path: Path) -> Flaw:
+    """The flaw of a text that is no quantity, with the one that is meant, or with both that may be."""
+    meant = _meant(value.strip(BLANKS))
+    if len(meant) == 1:
+        return Flaw(kind=kind, path=path, current=value, proposed=meant[0], found="text", expected=QUANTITY)
+    found = repr(value) if meant else "text"  # an amount is no secret
+    return Flaw(kind=kind, path=path, current=value, found=found, expected=" or ".join(meant) or QUANTITY)
+
+
+def _meant(text: str) -> tuple[str, ...]:
+    """The quantities that a text may stand for: `8Gi` for `8 Gi` and `8GiB`, `8G` and `8Gi` for `8GB`; none for other text."""
+    import re
+
+    squeezed = text.replace(" ", "")
+    if is_quantity(squeezed):
+        return (squeezed,)
+    found = re.fullmatch(BYTES_FORM, text, re.ASCII | re.IGNORECASE)
+    if not found:
+        return ()
+    number, letter, binary = found.groups()
+    unit = letter.upper()
+    return (f"{number}{unit}i",) if binary else (f"{number}{unit if unit != 'K' else 'k'}", f"{number}{unit}i")
+
+
+def is_plain_quantity(value: Any) -> bool:
+    """True for some digits and a suffix, which both the API server and Go read as a quantity."""
+    if type(value) is not str:
+        return False
+    body = value[:-2] if value[-2:] in BINARY_SUFFIXES else value[:-1] if value[-1:] in DECIMAL_SUFFIXES else value
+    return body.isascii() and body.isdigit() and len(body) < 20
+
+
+def is_quantity(text: str) -> bool:
+    """True for text that matches the pattern of quantities in CustomResourceDefinitions."""
+    import re  # only where there is an odd one
+
+    return re.fullmatch(QUANTITY_FORM, text) is not None
+
+
+def judge_for_go(value: Any, path: Path) -> Flaw | None:
+    """Refuses text that Go reads no quantity from."""
+    if not isinstance(value, str) or parse(value.strip(BLANKS)) is not None:
+        return None
+    return _misspelt(TYPE, value, path)
+
+
+def judge_quoted(value: Any, path: Path) -> Flaw | None:
+    """Refuses numbers, too."""
+    return judge_for_go(value, path) if isinstance(value, str) else _bare(NUMBER, value, path)
+
+
+def _bare(kind: str, value: float, path: Path) -> Flaw:
+    return Flaw(kind=kind, path=path, current=value, proposed=str(value), found="a number", expected="a quantity in quotes")
+
+
+def judge_duration(value: Any, path: Path) -> Flaw | None:
+    """Refuses text that Go reads no duration from."""
+    import re  # only where an object has one
+
+    if re.fullmatch(DURATION_FORM, value, re.ASCII):
+        return None
+    return Flaw(kind=TYPE, path=path, current=value, found="text", expected=DURATION)
+
+
+def judge_time(value: Any, path: Path) -> Flaw | None:
+    """Refuses text that is no time to a CustomResourceDefinition. A list it takes: upstream looks for text only.
+
+    upstream: k8s.io/kube-openapi/pkg/validation/validate/type.go:Validate
+    """
+    from krm_fn.kubevirt.schema.formats import is_date_time  # only where an object has one
+
+    if isinstance(value, list) or is_date_time(value):
+        return None
+    return Flaw(kind=TYPE, path=path, current=value, found="text", expected=TIME)
+
+
+def judge_go_time(value: Any, path: Path) -> Flaw | None:
+    """Refuses what Go reads no time from."""
+    from krm_fn.kubevirt.schema.formats import is_go_time
+
+    if isinstance(value, list):
+        return Flaw(kind=TYPE, path=path, found="a list", expected=TIME)
+    return None if is_go_time(value) else Flaw(kind=TYPE, path=path, current=value, found="text", expected=TIME)
+
+
+# Words whose values are always judged: what is expected, as which types of Python, by which judges: the API server's, Go's.
+JUDGED: dict[str, tuple[str, frozenset[type], Judge | None, Judge | None]] = {
+    "quantity": (QUANTITY, QUANTITIES, judge_quantity, judge_for_go),
+    "bare-quantity": (QUANTITY, QUANTITIES, judge_quantity, judge_for_go),
+    "quoted-quantity": (QUANTITY, QUANTITIES, judge_quantity, judge_quoted),
+    "duration": (DURATION, TEXT, None, judge_duration),
+    "time": (TIME, TEXT | {list}, judge_time, judge_go_time),
+    "int-or-string": ("an integer or text", TEXT | WHOLE, within(*INTEGERS["int64"]), within(*INTEGERS["int32"])),
+}
+# Words of which any value of their types is right.
+PLAIN = {
+    "string": ("text", TEXT),
+    "boolean": ("true or false", TRUTH),
+    "number": ("a number", NUMBERS),
+}
+
+
+def scalar(word: str, judges: Iterable[Judge | None] = (), webhooks: Iterable[Judge | None] = ()) -> Node:
+    """The node of a word of the table that is no integer; `judges` are further ones of the API server, `webhooks` of webhooks.
+
+    Raises: KeyError for a word that is none.
+    """
+    if word == "any":
+        return ANY
+    if word in PLAIN:
+        (expected, types), first, second = PLAIN[word], None, None
+    else:
+        expected, types, first, second = JUDGED[word]
+    judge, hook = every((first, *judges)), every((second, *webhooks))
+    if judge or hook:
+        return Node(
+            expected, accepts=types, judge=judge, hook=hook, sure=is_plain_quantity if judge is judge_quantity else None
+        )
+    return Node(expected, plain=types)
+
+
+def integer(word: str, format: str, low: int | None, high: int | None) -> Node:  # noqa: A002  a definition's own word
+    """The node of an integer of Go's; `format`, "" for none, `low` and `high` are those of the CustomResourceDefinition."""
+    least, most = INTEGERS[format or "int64"]
+    least, most = least if low is None else low, most if high is None else high
+    go_least, go_most = INTEGERS[word]
+    lowest, highest = max(least, go_least), min(most, go_most)
+    words = f"{lowest} to {highest}"
+    return Node(
+        "an integer",
+        accepts=WHOLE,
+        judge=within(least, most, words=words),
+        hook=within(go_least, go_most, words=words),
+        sure=lambda value: lowest <= value <= highest,
+    )

@@ -1,0 +1,1 @@
+"""The stages in order: a bundle is analyzed, judged and written in a mode."""

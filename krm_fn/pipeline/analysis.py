@@ -1,0 +1,289 @@
+"""The facts of a bundle: every VM resolved and expanded. `starting` adds what presets do, and the instances."""
+
+from __future__ import annotations
+
+from krm_fn.base.bundle import effective_namespace
+from krm_fn.base.objects import annotations_of, group_of, kind_of, name_of
+from krm_fn.base.paths import as_map, get, is_set
+from krm_fn.base.value import Value
+from krm_fn.findings.limits import Budget
+from krm_fn.kubevirt import expand
+from krm_fn.kubevirt.api_versions import is_first_instance
+from krm_fn.kubevirt.configuration import Cluster, kubevirt_of, merged, release_of
+from krm_fn.kubevirt.facts import BundleFacts, VmFacts
+from krm_fn.kubevirt.resolve import Resolver
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from krm_fn.base.bundle import Bundle, Entry
+    from krm_fn.base.objects import Object
+    from krm_fn.base.paths import Path
+    from krm_fn.kubevirt.facts import Expansion, Found, InstanceFacts, Resolution
+    from krm_fn.kubevirt.presets.index import Presets
+    from krm_fn.kubevirt.releases import Release
+    from krm_fn.kubevirt.settings import Config
+
+VM = "VirtualMachine"
+# Where it stands in the kinds that hold one, by API group and kind.
+VM_IN: dict[tuple[str, str], Path] = {
+    ("kubevirt.io", VM): (),
+    ("pool.kubevirt.io", "VirtualMachinePool"): ("spec", "virtualMachineTemplate"),
+}
+# Up to 1.4 what KubeVirt's expander gets has passed the mutating webhook whole, defaults and all.
+ADMITTED_UNTIL = (1, 5)
+HALF_JUDGED_SINCE = (1, 6)
+# An instancetype or preference of so many values may be used by as many VMs as there are; the largest that KubeVirt deploys
+# have some fifty. What larger ones give to all VMs is limited: it grows with the product of their size and the number of VMs.
+USUAL_VALUES = 100
+VALUES, VALUES_PER_OBJECT = 300_000, 150
+
+
+def gather(bundle: Bundle, settings: Config) -> BundleFacts:
+    """What there is to know of a bundle under a config."""
+    work = work_on(bundle, settings)
+    vms = tuple(work.vms())
+    if not work.presets:
+        return work.facts(vms=vms)
+    from krm_fn.pipeline import instances as starting  # few bundles have presets
+
+    return work.facts(vms=vms, instances=tuple(starting.instances(work)))
+
+
+def cluster_of(bundle: Bundle, settings: Config, release: Release) -> Cluster:
+    """The cluster that the bundle's KubeVirt object describes, else its HyperConverged object.
+
+    The config's `configuration` is merged over what that object says.
+    """
+    given, found = settings.configuration or {}, kubevirt_of(bundle)
+    if found:
+        own = as_map(get(found.obj, ("spec", "configuration")))
+        return Cluster(configuration=merged(own, given), annotations=annotations_of(found.obj))
+    operators = bundle.ordered(bundle.of_kind("HyperConverged", "hco.kubevirt.io"))
+    if not operators:
+        return Cluster(configuration=given, known=settings.states_cluster)
+    from krm_fn.kubevirt.hyperconverged import configuration_of, kubevirt_annotations  # few bundles have one
+
+    obj = operators[0].obj
+    return Cluster(configuration=merged(configuration_of(obj, release), given), annotations=kubevirt_annotations(obj))
+
+
+def work_on(bundle: Bundle, settings: Config) -> Work:
+    release = release_of(bundle, settings)
+    return Work(
+        bundle=bundle,
+        settings=settings,
+        release=release,
+        cluster=cluster_of(bundle, settings, release),
+        given=_given(len(bundle.entries)),
+        presets=_presets(bundle) if settings.presets != "ignore" else None,
+    )
+
+
+def _given(objects: int) -> Budget:
+    most = VALUES + VALUES_PER_OBJECT * objects
+    fix = "write large ones into the VMs that need them"
+    return Budget(most, f"instancetypes and preferences give VMs more than {most:,} values; {fix}")
+
+
+def _presets(bundle: Bundle) -> Presets | None:
+    if not (bundle.of_kind("VirtualMachineInstancePreset") or bundle.of_kind("VirtualMachinePreset")):
+        return None
+    from krm_fn.kubevirt.presets.index import Presets  # few bundles have some
+
+    return Presets(bundle)
+
+
+def holds_vm(entry: Entry) -> Path | None:
+    """The path from an object's root to the VM in it, None where it holds none that the renderer reads."""
+    prefix = VM_IN.get((group_of(entry.obj), kind_of(entry.obj)))
+    if prefix is None or not isinstance(get(entry.obj, prefix), dict):
+        return None
+    return None if is_first_instance(entry.obj) else prefix
+
+
+def large(resolution: Resolution) -> list[Found]:
+    """What a VM refers to that is larger than usual."""
+    found = (resolution.instancetype, resolution.preference)
+    return [each for each in found if each is not None and each.values > USUAL_VALUES]
+
+
+class Work(Value):
+    """One bundle on its way to facts. `presets` are those that count, None where there are none.
+
+    From `given` is taken what large instancetypes and preferences give.
+    """
+
+    bundle: Bundle
+    settings: Config
+    release: Release
+    cluster: Cluster
+    given: Budget
+    presets: Presets | None = None
+
+    def vms(self) -> Iterator[VmFacts]:
+        """The facts of every VM and of every pool's template, in the bundle's order."""
+        resolver = self.resolver()
+        if not self._has_twins():
+            return (facts for entry in self.bundle.entries if (facts := self.vm(entry, resolver)))
+        from krm_fn.pipeline.twins import Twins
+
+        twins = Twins(self, resolver)
+
+        def judged(entry: Entry) -> VmFacts | None:
+            return twins.facts(entry) if kind_of(entry.obj) == VM else self.vm(entry, resolver)
+
+        return filter(None, map(judged, self.bundle.entries))
+
+    def _has_twins(self) -> bool:
+        """True where the VMs are only judged, so that of those that are alike one stands for all."""
+        started = self.presets or self.settings.instances == "include" or self.settings.defaults == "pinned"
+        return self.settings.mode == "validate" and not started and len(self.bundle.of_kind(VM)) > 1
+
+    def vm(self, entry: Entry, resolver: Resolver) -> VmFacts | None:
+        """The facts of the VM in an object, or of the template in a pool; None where it holds none."""
+        resolved = self.resolved(entry, resolver)
+        return self.of_vm(entry, *resolved) if resolved else None
+
+    def resolved(self, entry: Entry, resolver: Resolver) -> tuple[Path, Object, Resolution] | None:
+        """The path to the VM in an object, the VM, and what it refers to; None where there is none."""
+        prefix = holds_vm(entry)
+        if prefix is None:
+            return None
+        vm = get(entry.obj, prefix)
+        return prefix, vm, resolver.resolve(vm, namespace=effective_namespace(entry.obj))
+
+    def resolver(self) -> Resolver:
+        return Resolver(bundle=self.bundle, release=self.release, catalogue=self._catalogue())
+
+    def facts(self, *, vms: tuple[VmFacts, ...], instances: tuple[InstanceFacts, ...] = ()) -> BundleFacts:
+        """What is known of the bundle when these are known."""
+        return BundleFacts(
+            bundle=self.bundle,
+            config=self.settings,
+            cluster=self.cluster,
+            release=self.release,
+            vms=vms,
+            instances=instances,
+        )
+
+    def of_vm(self, entry: Entry, prefix: Path, vm: Object, resolution: Resolution) -> VmFacts:
+        """The facts of a VM that was resolved; `prefix` leads from the object's root to it. Raises: InputError."""
+        self.spend(resolution)
+        admitted = self._admitted(entry, prefix, resolution)
+        expansion = self.expansion(admitted, resolution, namespace=effective_namespace(entry.obj))
+        facts = VmFacts(
+            entry=entry,
+            vm=vm,
+            release=self.release,
+            cluster=self.cluster,
+            resolution=resolution,
+            admitted=admitted,
+            expansion=expansion,
+            rendered=None if resolution.errors else expansion.vm if expansion else admitted,
+            prefix=prefix,
+        )
+        if resolution.errors or not (self.presets or self.settings.instances == "include"):
+            return facts
+        from krm_fn.pipeline import instances as starting
+
+        return starting.with_start(self, facts)
+
+    def spend(self, resolution: Resolution) -> None:
+        """Note that a VM gets what it refers to. Raises: InputError where VMs get too much."""
+        for found in large(resolution):
+            self.given.spend(found.values)
+
+    def _admitted(self, entry: Entry, prefix: Path, resolution: Resolution) -> Object:
+        """The VM as it comes to be expanded: not quite as it is written.
+
+        The preferred storage class goes into DataVolume templates at admission, and the preference is gone after rendering.
+        """
+        preference = resolution.preference.spec if resolution.preference else None
+        release, namespace = self.release, effective_namespace(entry.obj)
+        pinned = self.settings.defaults == "pinned"
+        stored = self.settings.defaults != "none" and self.cluster.known and release.within(until=ADMITTED_UNTIL)
+        if resolution.errors or not (pinned or stored):
+            if not is_set(get(preference, ("volumes", "preferredStorageClassName"))):
+                return resolution.vm
+            from krm_fn.kubevirt.expand.admitted import with_storage_classes  # few preferences name one
+
+            return with_storage_classes(resolution.vm, preference or {})
+        from krm_fn.kubevirt.expand.admitted import admit
+
+        admitted = admit(
+            resolution.vm,
+            preference=preference,
+            namespace=namespace,
+            bundle=self.bundle,
+            cluster=self.cluster,
+            release=release,
+        )
+        if not pinned:
+            return admitted
+        from krm_fn.kubevirt.expand.pinned import pin
+
+        return pin(admitted, name="" if prefix else name_of(entry.obj), namespace=namespace, release=release)
+
+    def _judged(self, resolution: Resolution, namespace: str) -> Expansion:
+        """What admission makes of the VM before it checks the fields."""
+        from krm_fn.kubevirt.admission.judged import judge
+
+        return judge(resolution, namespace=namespace, bundle=self.bundle, cluster=self.cluster, release=self.release)
+
+    def expansion(
+        self, vm: Object, resolution: Resolution, *, namespace: str, defaults: bool | None = None
+    ) -> Expansion | None:
+        """None where the VM refers to nothing, which KubeVirt leaves alone, and where nothing can be said of it.
+
+        From 1.6 on admission passes over a reference that leads nowhere and judges the VM by the other one.
+        """
+        if self.settings.mode == "validate":
+            return self._judged(resolution, namespace)
+        judged = not resolution.errors or self.release.within(since=HALF_JUDGED_SINCE)
+        if not judged or not (resolution.instancetype or resolution.preference):
+            return None
+        found = self._expanded(vm, resolution, defaults=self.settings.defaults != "none" if defaults is None else defaults)
+        return found.but(vm=None) if resolution.errors else found
+
+    def _expanded(self, vm: Object, resolution: Resolution, *, defaults: bool) -> Expansion:
+        found = resolution.instancetype
+        expansion = expand.expand(
+            vm,
+            instancetype=found.spec if found else None,
+            preference=resolution.preference.spec if resolution.preference else None,
+            cluster=self.cluster,
+            release=self.release,
+            defaults=defaults,
+            table=found.table if found else "instancetype",
+        )
+        # beside an instancetype it means nothing, and must not come to mean something now that this is gone
+        return without_flavor(expansion, found) if found and get(vm, ("spec", "flavor")) is not None else expansion
+
+    def _catalogue(self) -> Any:
+        if self.settings.catalogue == "none" or not self.cluster.deploys_catalogue:
+            return None
+        return LateCatalogue(self.release)
+
+
+class LateCatalogue:
+    """The catalogue of a release, read when it is first asked: most bundles hold all that their VMs refer to."""
+
+    def __init__(self, release: Release) -> None:
+        self._release = release
+
+    def __getattr__(self, name: str) -> Any:
+        from krm_fn.kubevirt import catalogue
+
+        return getattr(catalogue.of(self._release), name)
+
+
+def without_flavor(expansion: Expansion, flavor: Found) -> Expansion:
+    """What came of a VM and its flavor: the VM without the reference, conflicts that name places in the flavor's object."""
+    conflicts = tuple(found.but(source_path=(*flavor.root, *found.source_path[1:])) for found in expansion.conflicts)
+    vm = expansion.vm
+    if vm is not None:
+        vm = {**vm, "spec": {key: value for key, value in vm["spec"].items() if key != "flavor"}}
+    return expansion.but(vm=vm, conflicts=conflicts)

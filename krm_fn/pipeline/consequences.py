@@ -1,0 +1,159 @@
+"""Findings that follow from others: true, but gone with the mistake that the other one names.
+
+What is wrong with a VM by what its instancetype or preference says, where that is an error of its own; what is wrong with it
+because a reference leads nowhere; what lacks a counterpart that only stands in the wrong place; and what two rules say of
+one value. Hosts and the command print none of them.
+"""
+
+from __future__ import annotations
+
+from krm_fn.base.paths import get, is_set
+from krm_fn.base.placeholders import placeholders
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+    from krm_fn.base.objects import Object
+    from krm_fn.base.paths import Path
+    from krm_fn.findings.finding import Finding
+    from krm_fn.kubevirt.facts import VmFacts
+
+    Key = tuple[int, Path]  # item, and the place of the object in it
+    Parts = dict[Key, set[str]]
+
+NO_OBJECTS: Mapping[Key, Object] = {}
+DOMAIN: Path = ("spec", "template", "spec", "domain")
+# Rules that measure a VM by both its instancetype and its preference, and the parts of these that they look at.
+MEASURED = ("unmet-requirement", "indivisible-vcpus")
+SIZES = frozenset(("cpu", "memory", "requirements"))
+# The part of a domain that a part of an instancetype's spec goes to, where it has another name.
+PARTS = {"gpus": "devices", "hostDevices": "devices"}
+# Lists that need each other by name: where one isn't found because its key stands in a wrong place, the other lacks it.
+COUNTERPARTS = {"networks": ("interfaces",), "interfaces": ("networks",), "volumes": ("disks", "filesystems")}
+MISPLACED = "unknown-field"
+# Fields that older releases had, and what is refused for want of their successors: the parts around the field.
+OUTDATED: dict[str, tuple[Path, ...]] = {"volumeName": (("name",),), "registryDisk": ((),)}
+PLACEHOLDER = "unfilled-placeholder"
+# What the schema says of a value by its form, and a webhook's check by what it means.
+FORMS = ("value-not-allowed", "value-out-of-range")
+# Of what an owner reference lacks the second says what to do.
+MISSING, METADATA = "missing-field", "invalid-metadata"
+# Of a matcher that is no map the one says more, of a field in it that is no text the other.
+MATCHER, TYPE = "bad-matcher", "wrong-type"
+MATCHERS = frozenset(("instancetype", "preference"))
+# Of a template without storage the refusal says whether that is because it holds null.
+CLAIMS, TEMPLATE = ("pvc", "storage"), "refused-data-volume-template"
+
+
+def roots(findings: list[Finding], vms: Iterable[VmFacts], objects: Mapping[Key, Object] = NO_OBJECTS) -> list[Finding]:
+    """The findings without those that follow from another one of them.
+
+    `vms` are at least those with a MEASURED finding, `objects` those in which PLACEHOLDER was looked for.
+    """
+    errors: dict[Key, list[Finding]] = {}
+    for finding in findings:
+        if finding.severity == "error":
+            errors.setdefault((finding.item, finding.inside), []).append(finding)
+    judged = {(vm.entry.item, vm.entry.path): vm for vm in vms}
+    lost = {key: _lost(found) for key, found in errors.items()}
+    parts = {key: _parts(found) for key, found in errors.items()}
+    said = {key: {(error.rule, error.path) for error in found} for key, found in errors.items()}
+    if not any(finding.rule == PLACEHOLDER for finding in findings):
+        objects = NO_OBJECTS  # nobody is told of placeholders
+    kept = []
+    nameless: set[tuple[Key, Path]] = set()
+    for finding in findings:
+        key = finding.item, finding.inside
+        vm = judged.get(key)
+        follows = (
+            _of_placeholder(finding, objects.get(key))
+            or _repeats(finding, (key, finding.path), nameless)
+            or _lacks_counterpart(finding, lost.get(key, ()))
+            or _lacks_successor(finding, said.get(key, ()))
+            or _said_better(finding, said.get(key, ()))
+            or (vm is not None and _inherited(finding, vm, parts))
+        )
+        if not follows:
+            kept.append(finding)
+    return kept
+
+
+def _lost(errors: Iterable[Finding]) -> set[str]:
+    """The lists that lack what stands in a wrong place in an object with these errors."""
+    names = {str(error.path[-1]) for error in errors if error.rule == MISPLACED and error.path}
+    return {step for name in names for step in COUNTERPARTS.get(name, ())}
+
+
+def _lacks_counterpart(finding: Finding, lost: Iterable[str]) -> bool:
+    return finding.rule.startswith("refused-") and any(step in finding.path for step in lost)
+
+
+def _of_placeholder(finding: Finding, obj: Object | None) -> bool:
+    """True for what another rule says of a value that is known only when its placeholder is replaced."""
+    return finding.rule != PLACEHOLDER and obj is not None and bool(placeholders(get(obj, finding.path), finding.path))
+
+
+def _repeats(finding: Finding, place: tuple[Key, Path], nameless: set[tuple[Key, Path]]) -> bool:
+    """True for all but the first refusal of an empty name; it is noted in `nameless`."""
+    if not finding.rule.startswith("refused-") or finding.path[-1:] != ("name",) or finding.current != "":
+        return False
+    repeated = place in nameless
+    nameless.add(place)
+    return repeated
+
+
+def _lacks_successor(finding: Finding, said: Collection[tuple[str, Path]]) -> bool:
+    """True where what is refused stands in the old form, which another finding names."""
+    if not finding.rule.startswith("refused-"):
+        return False
+    for old, parts in OUTDATED.items():
+        for part in parts:
+            around = finding.path[: len(finding.path) - len(part)]
+            if around + part == finding.path and (MISPLACED, (*around, old)) in said:
+                return True
+    return False
+
+
+def _said_better(finding: Finding, said: Collection[tuple[str, Path]]) -> bool:
+    """True where another rule says more of the same value, or of the same entries of a list."""
+    if finding.rule in FORMS:
+        entry = finding.path[:-1] if finding.path and isinstance(finding.path[-1], int) else None
+        return any(rule.startswith("refused-") and (path == finding.path or path[:-1] == entry) for rule, path in said)
+    if finding.rule.startswith("refused-"):
+        return (MISSING, finding.path) in said  # whatever is refused of what is not there
+    if finding.rule == MISSING:
+        return (METADATA, finding.path) in said
+    if finding.rule == TYPE and finding.path[-1] in CLAIMS and (TEMPLATE, finding.path[:-1]) in said:
+        return True
+    better = {TYPE: MATCHER, MATCHER: TYPE}.get(finding.rule)
+    whole = not MATCHERS.isdisjoint(finding.path[-1:])
+    return better is not None and whole == (better == MATCHER) and (better, finding.path) in said
+
+
+def _inherited(finding: Finding, vm: VmFacts, parts: Parts) -> bool:
+    """True where the finding speaks of what comes from a source that has an error there, or can't be found."""
+    if finding.rule not in MEASURED and not finding.rule.startswith("refused-"):
+        return False
+    path = finding.path[len(vm.prefix) :]
+    wrong = _parts_in_error(vm, parts)
+    if finding.rule in MEASURED:
+        return path[-1:] != ("architecture",) and bool(vm.resolution.errors or wrong & SIZES)
+    if path[: len(DOMAIN)] != DOMAIN or path[len(DOMAIN) :][:1] == ():
+        return False
+    expanded = vm.expansion.vm if vm.expansion else None
+    own, given = get(vm.vm, path), get(expanded, path) if expanded else None
+    return path[len(DOMAIN)] in wrong and not is_set(own) and is_set(given)
+
+
+def _parts(errors: Iterable[Finding]) -> set[str]:
+    """The parts of a domain that come from the parts of an instancetype's or preference's spec with these errors."""
+    inner = {str(error.path[1]) for error in errors if error.path[:1] == ("spec",) and len(error.path) > 1}
+    return {PARTS.get(step, step) for step in inner}
+
+
+def _parts_in_error(vm: VmFacts, parts: Parts) -> set[str]:
+    """The parts of the VM's domain that come from a part of an instancetype or preference with an error."""
+    sources = (vm.resolution.instancetype, vm.resolution.preference)
+    entries = [source.entry for source in sources if source and source.entry]
+    return {part for entry in entries for part in parts.get((entry.item, entry.path), ())}

@@ -1,0 +1,78 @@
+"""Ignores: the annotation by which an object silences rules about itself.
+
+    kubevirt-render.dev/ignore: "rule-a,rule-b: why they don't matter here"
+
+A value of several lines holds one such ignore a line.
+"""
+
+from __future__ import annotations
+
+from krm_fn.base.objects import IGNORE, annotations_of, text
+from krm_fn.rules import registry
+from krm_fn.rules.facts import Ignore, IgnoreFacts
+from krm_fn.rules.registry import UNSILENCED
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from krm_fn.base.bundle import Entry
+    from krm_fn.base.paths import Path
+    from krm_fn.findings.finding import Finding
+    from krm_fn.kubevirt.facts import BundleFacts
+    from krm_fn.kubevirt.settings import Config
+
+    Key = tuple[int, Path, str]
+
+
+def gather(facts: BundleFacts) -> IgnoreFacts:
+    """The ignores of all objects of a bundle, in order."""
+    bearers = [entry for entry in facts.bundle.entries if annotations_of(entry.obj).get(IGNORE) is not None]
+    values = [(entry, annotations_of(entry.obj)[IGNORE]) for entry in bearers]
+    return IgnoreFacts(
+        release=facts.release,
+        families=registry.ids() if bearers else {},
+        ignores=tuple(ignore for entry, value in values for ignore in _of_text(entry, text(value))),
+        misshapen=tuple((entry, value) for entry, value in values if not isinstance(value, str)),
+    )
+
+
+def _of_text(entry: Entry, value: str) -> Iterator[Ignore]:
+    for line in value.splitlines():
+        names, _, reason = line.partition(":")
+        if line.strip():
+            yield Ignore(entry=entry, rules=tuple(filter(None, map(str.strip, names.split(",")))), reason=reason.strip())
+
+
+def key(finding: Finding) -> Key:
+    """Object and rule of a finding, as `reasons` has them."""
+    return finding.item, finding.inside, finding.rule
+
+
+def reasons(facts: IgnoreFacts) -> dict[Key, str]:
+    """Why a rule is silenced, by object and rule; ignores without a reason silence nothing."""
+    found: dict[Key, str] = {}
+    for ignore, rule in _named(facts):
+        found.setdefault((ignore.entry.item, ignore.entry.path, rule), ignore.reason)
+    return found
+
+
+def unused(facts: IgnoreFacts, ignored: Iterable[Finding], config: Config) -> Iterator[tuple[Ignore, str]]:
+    """The rules that an ignore names but that say nothing of its object, though the config and the release let them speak."""
+    heard = {key(finding) for finding in ignored}
+    for ignore, rule in _named(facts):
+        silent = (ignore.entry.item, ignore.entry.path, rule) not in heard
+        if silent and _declared(rule, facts).speaks(facts.release, config.severity):
+            yield ignore, rule
+
+
+def _named(facts: IgnoreFacts) -> Iterator[tuple[Ignore, str]]:
+    """Each rule that is silenced, with its ignore."""
+    for ignore in facts.ignores:
+        for rule in ignore.rules if ignore.reason else ():
+            if facts.families.get(rule, UNSILENCED[0]) not in UNSILENCED:
+                yield ignore, rule
+
+
+def _declared(rule: str, facts: IgnoreFacts) -> registry.Rule:
+    return next(each for each in registry.load(facts.families[rule]) if each.id == rule)

@@ -1,0 +1,52 @@
+"""Mode `annotate`: references stay, and what they resolve to stands in annotations, for tools that must see sizes.
+
+A matcher that infers is replaced by the name and kind it leads to, as admission does.
+"""
+
+from __future__ import annotations
+
+from krm_fn.base.paths import as_list, get
+from krm_fn.pipeline.modes import PREFIX, annotated, names, referring, replaced
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from krm_fn.base.bundle import Entry
+    from krm_fn.base.objects import Object
+    from krm_fn.base.paths import Path
+    from krm_fn.kubevirt.facts import BundleFacts
+
+DOMAIN = ("spec", "template", "spec", "domain")
+
+
+def leave(items: Sequence[Any], facts: BundleFacts) -> list[Any]:
+    return replaced(items, changes(facts))
+
+
+def changes(facts: BundleFacts) -> Iterator[tuple[Entry, Path, Object]]:
+    for each in facts.vms:
+        vm = referring(each, facts)
+        if each.resolution.errors or each.rendered is None:
+            continue
+        if each.expansion:
+            vm = annotated(vm, {**names(each), **sizes(each.rendered)})
+        if vm is not each.vm:
+            yield each.entry, each.prefix, vm
+
+
+def sizes(vm: Object) -> dict[str, str]:
+    """Annotations with a rendered VM's vCPUs, guest memory and number of GPUs, as far as it says them."""
+    domain = get(vm, DOMAIN, {})
+    notes = {}
+    topology = [get(domain, ("cpu", part)) or 1 for part in ("cores", "sockets", "threads")]
+    if get(domain, ("cpu",)) is not None and all(isinstance(part, int) for part in topology):
+        notes[PREFIX + "vcpus"] = str(topology[0] * topology[1] * topology[2])
+    memory = get(domain, ("memory", "guest"))
+    if memory is not None:
+        notes[PREFIX + "memory"] = str(memory)
+    gpus = as_list(get(domain, ("devices", "gpus")))
+    if gpus:
+        notes[PREFIX + "gpus"] = str(len(gpus))
+    return notes

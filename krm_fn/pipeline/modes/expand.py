@@ -1,0 +1,51 @@
+"""Mode `expand`: every VM that can be rendered leaves with its instancetype and preference applied and its matchers gone.
+
+An instance that stands for itself leaves with its presets applied. With `instances: include` the instance that each VM would
+start as stands at the end, marked so that hosts don't apply it.
+"""
+
+from __future__ import annotations
+
+from krm_fn.base.bundle import effective_namespace
+from krm_fn.base.objects import kind_of, name_of
+from krm_fn.pipeline.modes import PREFIX, annotated, names, replaced
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from krm_fn.base.bundle import Entry
+    from krm_fn.base.objects import Object
+    from krm_fn.base.paths import Path
+    from krm_fn.kubevirt.facts import BundleFacts
+
+
+def leave(items: Sequence[Any], facts: BundleFacts) -> list[Any]:
+    return [*replaced(items, changes(facts)), *_previews(facts)]
+
+
+def changes(facts: BundleFacts) -> Iterator[tuple[Entry, Path, Object]]:
+    for each in facts.vms:
+        vm = each.rendered
+        if vm is not None and facts.config.provenance and each.expansion:
+            vm = annotated(vm, {**names(each), f"{PREFIX}kubevirt-version": str(each.release)})
+        if vm is not None and vm is not each.vm:
+            yield each.entry, each.prefix, vm
+    for one in facts.instances:
+        if one.rendered is not one.entry.obj:
+            yield one.entry, (), one.rendered
+
+
+def _previews(facts: BundleFacts) -> list[Object]:
+    """The instances of the VMs, without those that the bundle holds already: they are of an earlier run."""
+    present = {
+        (effective_namespace(entry.obj), name_of(entry.obj))
+        for entry in facts.bundle.of_kind("VirtualMachineInstance", "kubevirt.io")
+    }
+    previews = []
+    for each in facts.vms:
+        instance = each.instance
+        if instance is not None and (effective_namespace(instance), name_of(instance)) not in present:
+            previews.append(annotated(instance, {f"{PREFIX}instance-of": kind_of(each.entry.obj)}))
+    return previews

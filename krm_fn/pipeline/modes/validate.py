@@ -1,0 +1,14 @@
+"""Mode `validate`: findings only, every item leaves as it came."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from krm_fn.kubevirt.facts import BundleFacts
+
+
+def leave(items: Sequence[Any], facts: BundleFacts) -> list[Any]:  # noqa: ARG001  every mode takes these
+    return list(items)

@@ -1,0 +1,166 @@
+"""What KubeVirt's webhooks refuse in a bundle: every object of a kind they look at, as they would get it.
+
+upstream: pkg/virt-api/webhooks/validating-webhook
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from krm_fn.base.bundle import Bundle
+from krm_fn.base.objects import group_of, kind_of, ref_of
+from krm_fn.base.paths import as_map, copy, get, is_set
+from krm_fn.kubevirt.admission import admit_vm
+from krm_fn.kubevirt.admission.gates import DISCONTINUED, state
+from krm_fn.kubevirt.admission.judged import judge
+from krm_fn.kubevirt.admission.objects import KINDS, admit_object
+from krm_fn.kubevirt.admission.parts import by_part
+from krm_fn.kubevirt.facts import AdmissionFacts, Resolution, SourceFault
+from krm_fn.pipeline.origins import Origins
+from krm_fn.pipeline.twins import Twin
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from krm_fn.base.bundle import Entry
+    from krm_fn.base.objects import Object
+    from krm_fn.base.paths import Path
+    from krm_fn.kubevirt.admission import Cause
+    from krm_fn.kubevirt.configuration import Cluster
+    from krm_fn.kubevirt.facts import BundleFacts, Found, VmFacts
+
+INSTANCE = ("kubevirt.io", "VirtualMachineInstance")
+DOMAIN: Path = ("spec", "template", "spec", "domain")
+# The least VM, which is refused for nothing but its instancetype.
+BARE: Object = {"spec": {"template": {"spec": {"domain": {"devices": {}}}}}}
+
+
+def examine(facts: BundleFacts) -> Iterator[AdmissionFacts]:
+    """What the webhooks refuse of each object, and what they refuse without a feature gate; other objects are left out.
+
+    The facts must be those of mode `validate`: a VM's expansion is then what admission makes of it.
+    """
+    presets = {(each.entry.item, each.entry.path): each.rendered for each in facts.instances}
+    admitted: set[int] = set()
+    origins = Origins()
+    for vm in facts.vms:
+        if vm.prefix or (isinstance(vm, Twin) and id(vm.first) in admitted):
+            continue
+        refused = _judged(vm.entry, vm, partial(_of_vm, vm))
+        if refused:
+            taken = {cause.path: origin for cause in refused.causes if (origin := origins.of(vm, cause.path))}
+            yield refused.but(origins=taken)
+        else:
+            admitted.add(id(vm))
+    for entry in facts.bundle.entries:
+        kind = group_of(entry.obj), kind_of(entry.obj)
+        if kind in KINDS and not (kind == INSTANCE and _lacks_domain(entry.obj)):
+            given = presets.get((entry.item, entry.path), entry.obj)
+            completed = _completed(given, facts) if kind == INSTANCE else None
+            refused = _judged(entry, facts, partial(_of_object, entry, completed, facts))
+            if refused:
+                yield refused
+
+
+def _judged(entry: Entry, facts: VmFacts | BundleFacts, admit: Callable[[Cluster], tuple[Cause, ...]]) -> AdmissionFacts | None:
+    """What a cluster refuses of an object; None where it refuses nothing.
+
+    Where the configuration is not known, any gate may be open. So the object is judged as if all gates were open that it needs.
+    """
+    causes = admit(facts.cluster)
+    if not causes:
+        return None
+    gated: dict[str, list[Cause]] = {}
+    while not facts.cluster.known and (shut := [cause for cause in causes if cause.gate and cause.gate not in gated]):
+        for cause in shut:
+            gated.setdefault(cause.gate, []).append(cause)
+        causes = admit(facts.cluster.opening(gated))
+    # a gate that still is asked for is unknown to the release, and one that was discontinued opens nothing
+    useless = {cause.gate for cause in causes} | {gate for gate in gated if state(gate, facts.release) == DISCONTINUED}
+    needed = tuple(cause for gate, found in gated.items() if gate not in useless for cause in found)
+    return AdmissionFacts(entry=entry, causes=causes, parts=by_part(causes), release=facts.release, gated=needed)
+
+
+def _of_vm(vm: VmFacts, cluster: Cluster) -> tuple[Cause, ...]:
+    expanded = vm.expansion.vm if vm.expansion else None
+    found = vm.resolution.instancetype
+    return admit_vm(
+        vm.resolution.vm,
+        expanded=expanded,
+        cluster=cluster,
+        release=vm.release,
+        instancetype=found.spec if found else None,
+    )
+
+
+def _of_object(entry: Entry, completed: Object | None, facts: BundleFacts, cluster: Cluster) -> tuple[Cause, ...]:
+    return admit_object(entry.obj, completed=completed, cluster=cluster, release=facts.release)
+
+
+def _lacks_domain(instance: Object) -> bool:
+    """True for an instance that the mutating webhook's schema refuses before any other check runs."""
+    return not isinstance(get(instance, ("spec", "domain")), dict)
+
+
+def _completed(instance: Object, facts: BundleFacts) -> Object:
+    """The instance with the defaults that the mutating webhook sets; as it is where its shape leaves no room for them."""
+    if _lacks_domain(instance):
+        return instance
+    spec = copy(instance["spec"])
+    from krm_fn.kubevirt.instance.defaults import set_webhook_defaults  # only instances are completed
+
+    set_webhook_defaults(spec, cluster=facts.cluster, release=facts.release)
+    return {**instance, "spec": spec}
+
+
+def faults(facts: BundleFacts, refused: Iterable[AdmissionFacts]) -> tuple[SourceFault, ...]:
+    """What VMs are refused for, and any other VM would be, since it is in their instancetype."""
+    causes = {(each.entry.item, each.entry.path): each.causes for each in refused}
+    users: dict[tuple[int, Path], list[VmFacts]] = {}
+    for vm in facts.vms:
+        source = vm.resolution.instancetype
+        if source and source.entry and source.origin == "bundle" and (vm.entry.item, vm.entry.path) in causes:
+            users.setdefault((source.entry.item, source.entry.path), []).append(vm)
+    return tuple(fault for vms in users.values() for fault in _faults(vms, causes))
+
+
+def _faults(vms: list[VmFacts], causes: dict[tuple[int, Path], tuple[Cause, ...]]) -> Iterator[SourceFault]:
+    """The faults of the one instancetype that all the VMs use."""
+    refused: dict[tuple[Path, str], list[VmFacts]] = {}
+    for vm in vms:
+        for cause in causes[vm.entry.item, vm.entry.path]:
+            if cause.path[: len(DOMAIN)] == DOMAIN and not is_set(get(vm.vm, cause.path)):
+                refused.setdefault((cause.path, cause.message), []).append(vm)
+    source = vms[0].resolution.instancetype
+    if not refused or source is None or source.entry is None:
+        return
+    for cause in _of_bare(source, vms[0]):
+        users = refused.get((cause.path, cause.message))
+        if users:
+            path = (*source.root, *_origin(cause.path, source.spec))
+            names = tuple(sorted((ref_of(vm.entry.obj) for vm in users), key=str))
+            yield SourceFault(entry=source.entry, path=path, message=cause.message, users=names)
+
+
+def _of_bare(source: Found, vm: VmFacts) -> tuple[Cause, ...]:
+    """Why admission refuses the least VM that uses the instancetype, where it looks at its fields at all."""
+    resolution = Resolution(vm=BARE, instancetype=source)
+    judged = judge(resolution, namespace="default", bundle=Bundle([]), cluster=vm.cluster, release=vm.release)
+    if judged.vm is None:
+        return ()
+    return admit_vm(BARE, expanded=judged.vm, cluster=vm.cluster, release=vm.release, instancetype=source.spec)
+
+
+def _origin(path: Path, spec: object) -> Path:
+    """The place in the instancetype's spec that wrote a place of the domain; the nearest around it where names differ."""
+    found: list[str] = []
+    for step in path[len(DOMAIN) :]:
+        here = as_map(spec)
+        key = next((key for key in here if str(key).lower() == str(step).lower()), None)
+        if key is not None:
+            found.append(key)
+            spec = here[key]
+        elif step != "devices":
+            break
+    return tuple(found)

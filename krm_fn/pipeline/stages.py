@@ -1,0 +1,211 @@
+"""The core: items and a config in, rendered items and findings out. No I/O, no clock, no environment."""
+
+from __future__ import annotations
+
+from krm_fn import config
+from krm_fn.base.bundle import Bundle
+from krm_fn.base.errors import InputError
+from krm_fn.base.objects import IGNORE, annotations_of
+from krm_fn.base.paths import with_integers
+from krm_fn.base.value import Value
+from krm_fn.findings import results
+from krm_fn.findings.finding import Suppressed
+from krm_fn.findings.limits import InAll, limited
+from krm_fn.kubevirt import schema
+from krm_fn.kubevirt.releases import NEWEST
+from krm_fn.pipeline import modes
+from krm_fn.pipeline.analysis import gather
+from krm_fn.rules import registry
+from krm_fn.yamlio.order import in_order
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
+
+    from krm_fn.base.objects import Object
+    from krm_fn.findings.finding import Finding
+    from krm_fn.kubevirt.facts import BundleFacts
+    from krm_fn.kubevirt.releases import Release
+    from krm_fn.kubevirt.settings import Config
+
+
+class Outcome(Value):
+    """What a run led to: all items, the untouched ones as the very objects that came, and the findings in order.
+
+    New items stand last. `before` has for each of them the number of the item that it has to precede; it is empty where they
+    may stay there. `in_order` are the items in the order in which they are to be applied.
+    `release` is the one that was rendered for. `ignored` are the findings that annotations of the objects silence, `off` those
+    of rules that the config turns off, as far as they were asked for.
+    """
+
+    items: list[Any]
+    findings: tuple[Finding, ...]
+    release: Release = NEWEST
+    ignored: tuple[Suppressed, ...] = ()
+    off: tuple[Finding, ...] = ()
+    before: tuple[int, ...] = ()
+
+    @property
+    def in_order(self) -> list[Any]:
+        return in_order(self.items, self.before)
+
+
+class Judging(Value):
+    """How the items are judged, beside the config.
+
+    `ignores`: annotations of the objects silence rules. `definitions`: the CustomResourceDefinitions of the bundle count for
+    kinds of KubeVirt, too. `off`: the outcome has the findings of rules that the config turns off. `following`: it has those
+    that only follow from another finding, too. `units` as in Bundle.
+    """
+
+    ignores: bool = True
+    definitions: bool = True
+    off: bool = False
+    following: bool = False
+    units: Sequence[frozenset[str]] = ()
+
+
+def process(resource_list: Object) -> Object:
+    """The ResourceList with its VMs rendered and `results` filled. The argument is left as it was.
+
+    Floats that are whole numbers leave as integers, as Kubernetes reads them. In mode `validate` the results hold all that
+    KubeVirt refuses, also what only follows from another result; hosts and the command leave that out.
+    Raises: ConfigError where the functionConfig is wrong, InputError where `items` is no list.
+    """
+    settings = config.read(resource_list.get("functionConfig"))
+    items = resource_list.get("items")
+    if items is not None and not isinstance(items, list | tuple):
+        raise InputError("items is no list")
+    judging = Judging(following=settings.mode == "validate")
+    outcome = render([with_integers(item) for item in items or []], settings, judging=judging)
+    return {
+        **resource_list,
+        "items": [item for item in outcome.in_order if item is not None],
+        "results": results.merge(resource_list.get("results"), outcome.findings),
+    }
+
+
+def render(
+    items: Sequence[Any],
+    settings: Config,
+    places: Sequence[tuple[str, int]] = (),
+    schemas: Sequence[Object] = (),
+    judging: Judging = Judging(),  # noqa: B008  nobody writes into a Value
+) -> Outcome:
+    """Every VM of the items rendered or left as it came, and what there is to say of them.
+
+    `places` gives file and index of each item where the caller knows them; else the items' own annotations tell. `schemas`
+    are CustomResourceDefinitions that stand beside those of the bundle.
+    """
+    facts = gather(Bundle(items, places, units=judging.units), settings)
+    if settings.mode == "snapshot":
+        from krm_fn.kubevirt import stored_revisions  # the other modes store nothing
+
+        facts = stored_revisions.plan(facts)
+    severity = _without_off(settings) if judging.off else settings.severity
+    found = list(_found(facts, schemas, severity, definitions=judging.definitions))
+    on = [finding for finding in found if not _is_off(finding, settings)]
+    told = [results.placed(finding, facts.bundle) for finding in _roots(on, facts, following=judging.following)]
+    kept, ignored = _silenced(told, facts, heeded=judging.ignores)
+    off = [finding for finding in found if _is_off(finding, settings)] if len(on) < len(found) else []
+    return Outcome(
+        items=modes.leave(items, facts),
+        findings=results.ordered(kept),
+        release=facts.release,
+        ignored=ignored,
+        off=results.ordered(off),
+        before=tuple(each.vm.entry.item for each in facts.storing for _ in each.revisions),
+    )
+
+
+def _without_off(settings: Config) -> dict[str, str]:
+    """The severities of a config in which no rule is off that would speak without it."""
+    return {rule: level for rule, level in settings.severity.items() if level != "off"}
+
+
+def _is_off(finding: Finding, settings: Config) -> bool:
+    return settings.severity.get(finding.rule) == "off"
+
+
+def _roots(found: list[Finding], facts: BundleFacts, *, following: bool) -> list[Finding]:
+    """The findings without those that follow from others; where these are wanted, all."""
+    if following or len(found) < 2:
+        return found
+    from krm_fn.pipeline import consequences  # most runs find nothing
+
+    whole = facts.config.mode == "validate"
+    objects = {(entry.item, entry.path): entry.obj for entry in facts.bundle.entries} if whole else {}
+    return consequences.roots(found, facts.vms, objects)
+
+
+def _found(
+    facts: BundleFacts, schemas: Sequence[Object], severity: Mapping[str, str], *, definitions: bool
+) -> Iterator[Finding]:
+    limit = InAll(len(facts.bundle.entries))
+    yield from limit.first(_judged(facts, schemas, severity, limit, definitions=definitions))
+    yield from limit.left_out()
+
+
+def _judged(
+    facts: BundleFacts, schemas: Sequence[Object], severity: Mapping[str, str], limit: InAll, *, definitions: bool
+) -> Iterator[Finding]:
+    whole = facts.config.mode == "validate"
+    twins = _twins(facts) if whole else {}
+    handed_on = facts.config.mode in modes.HANDING_ON
+    asked = {"whole": whole, "handed_on": handed_on, "definitions": definitions}
+    for flawed in schema.examine(facts.bundle, facts.release, **asked, schemas=schemas, twins=twins):
+        yield from registry.judge("schema", flawed, severity, limit)  # which counts the flaws itself
+    yield from limited(_judged_by_others(facts, severity, limit))
+
+
+def _judged_by_others(facts: BundleFacts, severity: Mapping[str, str], limit: InAll) -> Iterator[Finding]:
+    """The findings of all families but `schema`."""
+    for vm in facts.vms:
+        yield from registry.judge("vm", vm, severity, limit)
+    for told in (*(vm.presets for vm in facts.vms), *(instance.presets for instance in facts.instances)):
+        if told:
+            yield from registry.judge("preset", told, severity, limit)
+    yield from registry.judge_bundle(facts, severity)
+    if facts.config.mode == "validate":
+        from krm_fn.pipeline import refusals as webhooks  # a large part of the program, and rendering needs none of it
+
+        refusals = tuple(webhooks.examine(facts))
+        for refused in refusals:
+            yield from registry.judge("admission", refused, severity, limit)
+        gated = tuple(refused for refused in refusals if refused.gated)
+        facts = facts.but(faults=webhooks.faults(facts, refusals), gated=gated)
+        yield from registry.judge_bundle(facts, severity, "lint")
+
+
+def _twins(facts: BundleFacts) -> dict[int, int]:
+    from krm_fn.pipeline.twins import Twin  # only judging knows them
+
+    return {id(vm.entry.obj): id(vm.first.entry.obj) for vm in facts.vms if isinstance(vm, Twin)}
+
+
+def _silenced(found: list[Finding], facts: BundleFacts, *, heeded: bool) -> tuple[list[Finding], tuple[Suppressed, ...]]:
+    """The findings that count, what there is to say of ignores among them, and those that are ignored.
+
+    `heeded`: ignores silence what they name.
+    """
+    if not any(annotations_of(entry.obj).get(IGNORE) is not None for entry in facts.bundle.entries):
+        return found, ()
+    from krm_fn.pipeline import ignores  # only where there is one
+
+    told = ignores.gather(facts)
+    if not told.ignores and not told.misshapen:
+        return found, ()
+    why = ignores.reasons(told)
+    ignored = [finding for finding in found if ignores.key(finding) in why]
+    if facts.config.mode == "validate":  # only there are all rules asked
+        cut = {finding.rule for finding in found if finding.more}
+        told = told.but(unused=tuple(each for each in ignores.unused(told, ignored, facts.config) if each[1] not in cut))
+    judged = registry.judge_bundle(told, facts.config.severity, "ignore")
+    kept = [finding for finding in found if not heeded or ignores.key(finding) not in why]
+    return (
+        [*kept, *(results.placed(finding, facts.bundle) for finding in judged)],
+        tuple(Suppressed(finding=each, by="ignore", reason=why[ignores.key(each)]) for each in results.ordered(ignored))
+        if heeded
+        else (),
+    )

@@ -1,0 +1,77 @@
+"""Which rules about the whole bundle are asked in every run.
+
+Loading the module of a rule costs more than asking it. `NEEDS` says of each in the family `bundle`, without loading it, whether
+it can have something to say at all; for most bundles none has, and then nothing of `krm_fn.rules.registry` is loaded.
+"""
+
+from __future__ import annotations
+
+from krm_fn.base.objects import kind_of, name_of, previous_names
+from krm_fn.kubevirt.api_versions import is_served, is_stray
+from krm_fn.kubevirt.catalogue_names import NAMES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container
+
+    from krm_fn.kubevirt.facts import BundleFacts
+
+
+def any_asked(facts: BundleFacts, silent: Container[str] = ()) -> bool:
+    """False where no rule in the family `bundle` can have something to say; those in `silent` have not, as is known."""
+    return any(name not in silent and needs(facts) for name, needs in NEEDS.items())
+
+
+def uses_catalogue(facts: BundleFacts) -> bool:
+    found = (each for vm in facts.vms for each in (vm.resolution.instancetype, vm.resolution.preference))
+    return any(each is not None and each.origin == "catalogue" for each in found)
+
+
+def _may_differ(facts: BundleFacts) -> bool:
+    if facts.config.catalogue == "none":
+        return False
+    kinds = ("VirtualMachineClusterInstancetype", "VirtualMachineClusterPreference")
+    return any(name_of(each.obj) in NAMES for kind in kinds for each in facts.bundle.of_kind(kind))
+
+
+def _has_namesakes(facts: BundleFacts) -> bool:
+    names: dict[str, set[str]] = {}
+    for each in facts.bundle.entries:
+        of_kind, name = names.setdefault(kind_of(each.obj), set()), name_of(each.obj)
+        if name in of_kind:
+            return True
+        of_kind.add(name)
+    return False
+
+
+# The kinds that VMs name in fields that kustomize doesn't know.
+NAMED = (
+    *("PersistentVolumeClaim", "DataVolume", "DataSource", "VolumeSnapshot", "Secret", "ConfigMap", "ServiceAccount"),
+    *("NetworkAttachmentDefinition", "ResourceClaim", "ResourceClaimTemplate", "VirtualMachineSnapshot"),
+)
+
+
+def _has_renamed(facts: BundleFacts) -> bool:
+    if facts.config.mode == "validate":
+        return True  # there a generator's hash and the names of VMs and sizes count, too
+    return any(previous_names(each.obj) for kind in NAMED for each in facts.bundle.of_kind(kind))
+
+
+NEEDS: dict[str, Callable[[BundleFacts], object]] = {
+    "deprecated_instancetype": uses_catalogue,
+    "differing_catalogue_name": _may_differ,
+    "differing_release": lambda facts: facts.bundle.of_kind("KubeVirt"),
+    "duplicate_object": _has_namesakes,
+    "expanding_reference_policy": lambda facts: (
+        facts.config.mode in ("validate", "snapshot") and facts.cluster.expanding_policy(facts.release)
+    ),
+    "failed_snapshot": lambda facts: facts.unstored,
+    "former_name": _has_renamed,
+    "ignored_configuration": lambda facts: facts.cluster.invalid,
+    "null_item": lambda facts: facts.bundle.nulls,
+    "removed_field": lambda facts: facts.config.mode != "validate",  # there `unknown-field` speaks of them
+    "removed_in_later_release": uses_catalogue,
+    "unknown_kind": lambda facts: any(is_stray(each.obj) for each in facts.bundle.types),
+    "unserved_api_version": lambda facts: not all(is_served(each.obj, facts.release) for each in facts.bundle.types),
+    "unexpanded_vm": lambda facts: "unexpanded-vm" in facts.config.severity,
+}

@@ -1,0 +1,294 @@
+"""Rules: they turn facts into findings. They alone word messages and choose severities.
+
+A rule is one module in a family (a package below this one), named after the defect it finds:
+
+    \"\"\"Title in one line.
+
+    What it finds: ...
+    Why it matters: ...
+    Fix: ...
+    Example: ...
+    \"\"\"
+
+    @rule(severity="error", upstream="pkg/instancetype/conflict/conflicts.go:Conflict")
+    def instancetype_conflict(facts: VmFacts) -> Iterator[Hit]:
+        for conflict in facts.expansion.conflicts:
+            yield Hit(message=..., path=conflict.path, current=conflict.current, upstream="admission")
+
+The function bears the module's name; the id is the same name with dashes. Families:
+
+    vm       facts of one VM that can't be rendered as it stands; modules are loaded only when a VM is in trouble
+    preset   facts of the presets of one instance; the same
+    schema   flaws of one object against the API of the release; in other modes than `validate` only what that release lacks
+    bundle   facts of the whole bundle, in every mode: what makes rendering go wrong, or mean something else than it says
+    admission  causes for which KubeVirt's webhooks refuse an object, in mode `validate` only
+    lint     facts of the whole bundle, in mode `validate` only: what KubeVirt's webhooks don't see
+    ignore   facts of the annotations that silence rules, judged when all other families have spoken
+    baseline facts of the command's list of known findings
+    input    facts of the documents that the command couldn't read
+    migration facts of what `migrate` rewrites, and of nothing else
+"""
+
+from __future__ import annotations
+
+import sys
+
+from krm_fn.base.console import one_line
+from krm_fn.base.objects import ref_of
+from krm_fn.base.paths import dotted
+from krm_fn.base.redaction import HIDDEN, reach, redact, redact_at, safe_message, shown_path
+from krm_fn.base.value import Value
+from krm_fn.findings.finding import UNSET, Finding, Related
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+    from typing import Any
+
+    from krm_fn.base.bundle import Entry
+    from krm_fn.base.paths import Path
+    from krm_fn.findings.limits import InAll
+    from krm_fn.kubevirt.facts import AdmissionFacts, BundleFacts, VmFacts
+    from krm_fn.kubevirt.presets.facts import PresetFacts
+    from krm_fn.kubevirt.releases import Release, Version
+    from krm_fn.kubevirt.schema import ObjectFacts
+    from krm_fn.rules.facts import BaselineFacts, IgnoreFacts, InputFacts, MigrationFacts
+
+
+# Values in messages are cut to this length: the message must stay a line, and `currentValue` has the whole.
+LONGEST_SHOWN = 60
+PACKAGE = __name__.rpartition(".")[0]
+FAMILIES = ("admission", "baseline", "bundle", "ignore", "input", "lint", "migration", "preset", "schema", "vm")
+# Families that no annotation silences: they judge what silences others, or a rewriting that is asked for once.
+UNSILENCED = ("ignore", "baseline", "input", "migration")
+
+
+class Hit(Value):
+    """What a rule yields: a Finding without what the runner knows. `path` runs from the VM's root (family `vm`) or from the
+    root of `about`, the object the hit is about (needed in the family `bundle`). `severity` overrides the rule's own.
+    `related` are other places that the hit speaks of, made with `also`.
+    """
+
+    message: str
+    path: Path = ()
+    current: Any = UNSET
+    proposed: Any = UNSET
+    upstream: str = ""
+    upstream_path: str = ""
+    about: Entry | None = None
+    severity: str = ""
+    related: tuple[Related, ...] = ()
+
+
+class Rule(Value):
+    """A rule as it was declared: `check` yields Hits from the facts of its family.
+
+    `worst` is the most severe that a Hit of it may be. `on_demand`: it is silent where the config gives it no severity.
+    """
+
+    id: str
+    family: str
+    severity: str
+    worst: str
+    upstream: str
+    since: Version
+    until: Version
+    module: str
+    check: Callable[[Any], Iterable[Hit]]
+    on_demand: bool = False
+
+    def speaks(self, release: Release, severity: Mapping[str, str]) -> bool:
+        """True where the config lets it speak of this release. `severity` maps rule ids to severities, or "off"."""
+        level = severity.get(self.id, "off" if self.on_demand else self.severity)
+        return level != "off" and release.within(since=self.since, until=self.until)
+
+
+def rule(
+    *,
+    severity: str,
+    worst: str = "",
+    upstream: str = "",
+    since: Version = (),
+    until: Version = (),
+    on_demand: bool = False,
+) -> Callable[[Callable[[Any], Iterable[Hit]]], Rule]:
+    """Declare the decorated generator a rule; `upstream` is the place in KubeVirt's source that refuses the same.
+
+    `worst` is needed where some of its Hits are more severe than `severity`.
+    """
+
+    def declare(check: Callable[[Any], Iterable[Hit]]) -> Rule:
+        _, _, family, name = check.__module__.rsplit(".", 3)
+        return Rule(
+            id=name.replace("_", "-"),
+            family=family,
+            severity=severity,
+            worst=worst or severity,
+            upstream=upstream,
+            since=since,
+            until=until,
+            module=check.__module__,
+            check=check,
+            on_demand=on_demand,
+        )
+
+    return declare
+
+
+_loaded: dict[str, tuple[Rule, ...]] = {}
+
+
+def load(family: str) -> tuple[Rule, ...]:
+    """The rules of a family, by id; its modules are found by listing the package's folder."""
+    if family not in _loaded:
+        _loaded[family] = tuple(_declared(f"{PACKAGE}.{family}.{name}", name) for name in _modules(family))
+    return _loaded[family]
+
+
+def _modules(family: str) -> list[str]:
+    from os import listdir  # which rendering does without where nothing is wrong
+
+    folder = f"{sys.modules[PACKAGE].__path__[0]}/{family}"
+    return sorted({name.partition(".")[0] for name in listdir(folder)} - {"__init__", "__pycache__"})  # noqa: PTH208
+
+
+def ids() -> dict[str, str]:
+    """The id of every rule with its family; loads none of them."""
+    return {module.replace("_", "-"): family for family in FAMILIES for module in _modules(family)}
+
+
+def all_rules() -> dict[str, Rule]:
+    """All rules by their ids, sorted; loads their modules."""
+    found = {rule.id: rule for family in FAMILIES for rule in load(family)}
+    return dict(sorted(found.items()))
+
+
+def _declared(module: str, name: str) -> Rule:
+    __import__(module)
+    found: Rule = getattr(sys.modules[module], name)
+    return found
+
+
+def judge(
+    family: str,
+    facts: VmFacts | PresetFacts | ObjectFacts | AdmissionFacts,
+    severity: Mapping[str, str],
+    limit: InAll | None = None,
+) -> Iterator[Finding]:
+    """The findings of a family about one object. `severity` maps rule ids to severities, or "off".
+
+    Rules of which `limit` has had too many findings are not asked.
+    """
+    if facts.troubled:
+        for declared in load(family):
+            if limit and limit.is_full(declared.id, severity.get(declared.id) or declared.worst):
+                continue
+            for hit in _hits(declared, facts, facts.release, severity):
+                inside = facts.prefix and hit.path and hit.about is None
+                placed = hit.but(path=(*facts.prefix, *hit.path)) if inside else hit
+                if facts.prefix and family == "vm" and hit.upstream == "admission":
+                    placed = placed.but(upstream="", upstream_path="")  # the pool is admitted; it is its VMs that are not
+                yield _finding(declared, placed, hit.about or facts.entry, severity)
+
+
+def judge_bundle(
+    facts: BundleFacts | IgnoreFacts | BaselineFacts | InputFacts | MigrationFacts,
+    severity: Mapping[str, str],
+    family: str = "bundle",
+    *,
+    silent: Container[str] = (),
+) -> Iterator[Finding]:
+    """The findings of a family about the whole bundle. Rules whose modules are `silent` have nothing to say, as is known."""
+    for declared in _asked(family, facts, silent):
+        for hit in _hits(declared, facts, facts.release, severity):
+            yield _finding(declared, hit, hit.about, severity)
+
+
+def _asked(family: str, facts: Any, silent: Container[str]) -> Iterator[Rule]:
+    """The rules of a family that can have something to say, by id; the others are not loaded."""
+    package = f"{PACKAGE}.{family}"
+    __import__(package)
+    needs = getattr(sys.modules[package], "NEEDS", None)
+    for name in _modules(family) if needs is None else needs:
+        if name not in silent and (needs is None or needs[name](facts)):
+            yield _declared(f"{package}.{name}", name)
+
+
+def _hits(
+    declared: Rule,
+    facts: VmFacts
+    | PresetFacts
+    | ObjectFacts
+    | AdmissionFacts
+    | BundleFacts
+    | IgnoreFacts
+    | BaselineFacts
+    | InputFacts
+    | MigrationFacts,
+    release: Release,
+    severity: Mapping[str, str],
+) -> Iterable[Hit]:
+    return declared.check(facts) if declared.speaks(release, severity) else ()
+
+
+def _finding(declared: Rule, hit: Hit, about: Entry | None, severity: Mapping[str, str]) -> Finding:
+    """The finding; what is secret stays behind here."""
+    obj = about.obj if about else None
+    reached = reach(hit.path, obj)
+    whole = reached.shown == hit.path
+    return Finding(
+        rule=declared.id,
+        severity=severity.get(declared.id) or hit.severity or declared.severity,
+        message=safe_message(one_line(hit.message), hit.path, reached, obj),  # a name may hold line breaks
+        ref=ref_of(obj) if obj is not None else None,
+        path=reached.shown,
+        deeper=() if whole else hit.path[len(reached.shown) :],
+        current=hit.current if hit.current is UNSET else redact_at(hit.current, reached.place),
+        proposed=hit.proposed if hit.proposed is UNSET else redact_at(hit.proposed, reached.place),
+        upstream=hit.upstream,
+        upstream_path=hit.upstream_path if whole else "",
+        item=about.item if about else -1,
+        inside=about.path if about else (),
+        related=hit.related,
+    )
+
+
+def also(entry: Entry | None, path: Path) -> tuple[Related, ...]:
+    """The place in another object of the bundle, for `Hit.related`; none where the object is not in the bundle."""
+    if entry is None:
+        return ()
+    shown = reach(path, entry.obj).shown
+    return (Related(ref=ref_of(entry.obj), path=shown, deeper=path[len(shown) :], item=entry.item, inside=entry.path),)
+
+
+def path_text(path: Path) -> str:
+    """A path as messages show it: no key stands in it below a secret one."""
+    return dotted(shown_path(path))
+
+
+def show(value: object, path: Path = ()) -> str:
+    """The value that stands at `path` as messages show it: short flow text on one line, secrets redacted."""
+    text = _flow(redact(_beginning(value, iter(range(LONGEST_SHOWN))), path))
+    return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 3] + "..."
+
+
+def _beginning(value: Any, left: Iterator[int]) -> Any:
+    """The value without what stands behind as many others as are left; but with its kind, by which secrets are known."""
+    if isinstance(value, dict):
+        kept = {key: _beginning(below, left) for (key, below), _ in zip(value.items(), left, strict=False)}
+        return {**kept, "kind": value["kind"]} if isinstance(value.get("kind"), str) else kept
+    if isinstance(value, list):
+        return [_beginning(below, left) for below, _ in zip(value, left, strict=False)]
+    return value
+
+
+def _flow(value: object) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key}: {_flow(below)}" for key, below in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_flow, value)) + "]"
+    if value == HIDDEN:
+        return HIDDEN
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return " ".join(str(value).split()) if not isinstance(value, str) else repr(value)

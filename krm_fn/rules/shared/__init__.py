@@ -1,0 +1,1 @@
+"""What several rules need: views of a bundle, and wording."""

@@ -1,0 +1,215 @@
+"""What a bundle holds of the objects that VMs name, or brings about once it is applied: its objects, and what those make."""
+
+from __future__ import annotations
+
+from krm_fn.base.bundle import effective_namespace
+from krm_fn.base.objects import name_of, previous_names
+from krm_fn.base.paths import as_list, get
+from krm_fn.base.value import Value
+from krm_fn.rules.shared.views import shared
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.base.bundle import Bundle, Entry
+    from krm_fn.base.objects import Object
+    from krm_fn.base.paths import Path
+
+API_VERSIONS = {
+    "PersistentVolumeClaim": "v1",
+    "DataVolume": "cdi.kubevirt.io/v1beta1",
+    "DataSource": "cdi.kubevirt.io/v1beta1",
+    "VolumeSnapshot": "snapshot.storage.k8s.io/v1",
+    "Secret": "v1",
+    "ConfigMap": "v1",
+    "ServiceAccount": "v1",
+    "NetworkAttachmentDefinition": "k8s.cni.cncf.io/v1",
+    "ResourceClaim": "resource.k8s.io/v1",
+    "ResourceClaimTemplate": "resource.k8s.io/v1",
+    "VirtualMachine": "kubevirt.io/v1",
+    "VirtualMachineInstance": "kubevirt.io/v1",
+    "VirtualMachineSnapshot": "snapshot.kubevirt.io/v1beta1",
+}
+GROUPS = {kind: version.rpartition("/")[0] for kind, version in API_VERSIONS.items()}
+
+# What every namespace has.
+GIVEN = frozenset((("ServiceAccount", "default"), ("ConfigMap", "kube-root-ca.crt")))
+EVERYWHERE = "*"
+NAME: Path = ("metadata", "name")
+
+
+class Maker(Value):
+    """A kind whose objects make one of kind `makes`: its name is the first of `names` that is set.
+
+    It lands in the maker's namespace, in that at the path `namespace`, or, for `cluster` makers, in any.
+    """
+
+    kind: str
+    group: str
+    makes: str
+    names: tuple[Path, ...] = (NAME,)
+    namespace: Path = ()
+    cluster: bool = False
+
+
+_VAULT = ("spec", "destination", "name")
+MAKERS = (
+    Maker(kind="DataVolume", group="cdi.kubevirt.io", makes="PersistentVolumeClaim"),
+    # CDI removes a DataVolume that is done, and what named it takes the claim.
+    Maker(kind="PersistentVolumeClaim", group="", makes="DataVolume"),
+    Maker(kind="DataImportCron", group="cdi.kubevirt.io", makes="DataSource", names=(("spec", "managedDataSource"),)),
+    Maker(kind="VirtualMachine", group="kubevirt.io", makes="VirtualMachineInstance"),
+    *(
+        Maker(kind=kind, group=group, makes=made, names=(("spec", "target", "name"),))
+        for kind, group in (("VirtualMachineRestore", "snapshot.kubevirt.io"), ("VirtualMachineClone", "clone.kubevirt.io"))
+        for made in ("VirtualMachine", "VirtualMachineInstance")
+    ),
+    Maker(kind="SealedSecret", group="bitnami.com", makes="Secret", names=(("spec", "template", "metadata", "name"), NAME)),
+    Maker(kind="ExternalSecret", group="external-secrets.io", makes="Secret", names=(("spec", "target", "name"), NAME)),
+    Maker(kind="Certificate", group="cert-manager.io", makes="Secret", names=(("spec", "secretName"),)),
+    Maker(kind="VaultStaticSecret", group="secrets.hashicorp.com", makes="Secret", names=(_VAULT,)),
+    Maker(kind="VaultDynamicSecret", group="secrets.hashicorp.com", makes="Secret", names=(_VAULT,)),
+    Maker(kind="VaultPKISecret", group="secrets.hashicorp.com", makes="Secret", names=(_VAULT,)),
+    Maker(kind="Bundle", group="trust.cert-manager.io", makes="ConfigMap", cluster=True),
+    Maker(kind="UserDefinedNetwork", group="k8s.ovn.org", makes="NetworkAttachmentDefinition"),
+    Maker(kind="ClusterUserDefinedNetwork", group="k8s.ovn.org", makes="NetworkAttachmentDefinition", cluster=True),
+    Maker(
+        kind="SriovNetwork",
+        group="sriovnetwork.openshift.io",
+        makes="NetworkAttachmentDefinition",
+        namespace=("spec", "networkNamespace"),
+    ),
+)
+# The kinds whose VMs bring DataVolumes of their own, and where.
+TEMPLATES: tuple[tuple[str, str, Path], ...] = (
+    ("VirtualMachine", "kubevirt.io", ("spec", "dataVolumeTemplates")),
+    ("VirtualMachinePool", "pool.kubevirt.io", ("spec", "virtualMachineTemplate", "spec", "dataVolumeTemplates")),
+)
+FROM_TEMPLATES = ("DataVolume", "PersistentVolumeClaim")
+
+# What makes machines under names of its own: the owner's, a dash, and a number or letters.
+MACHINES = ("VirtualMachine", "VirtualMachineInstance")
+COPIERS = (("VirtualMachinePool", "pool.kubevirt.io"), ("VirtualMachineInstanceReplicaSet", "kubevirt.io"))
+
+# kustomize appends `-` and ten of these to the names of generated Secrets and ConfigMaps.
+HASHED = ("Secret", "ConfigMap")
+HASH_LETTERS = frozenset("2456789bcdfghkmt")
+HASH_LENGTH = 10
+
+
+class Stock:
+    """An index over one bundle; a kind is looked at when it is first asked for."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self._bundle = bundle
+        self._names: dict[str, dict[str, set[str]]] = {}
+        self._former: dict[str, dict[str, dict[str, str]]] = {}
+        self._all_names: dict[tuple[str, str], dict[str, tuple[str, ...]]] = {}
+        self._held: dict[str, set[str]] = {}
+        self._places: dict[str, dict[str, list[str]]] = {}
+        self._copiers: set[tuple[str, str]] | None = None
+
+    def has(self, kind: str, namespace: str, name: str) -> bool:
+        """True where the object is there, or comes with what is there."""
+        names = self._of(kind)
+        there = (kind, name) in GIVEN or name in names.get(namespace, ()) or name in names.get(EVERYWHERE, ())
+        return there or self._copied(kind, namespace, name)
+
+    def _copied(self, kind: str, namespace: str, name: str) -> bool:
+        """True for a machine that a pool or a replica set of the bundle makes: its name goes on after a dash."""
+        if kind not in MACHINES:
+            return False
+        if self._copiers is None:
+            copiers = (entry.obj for owner, group in COPIERS for entry in self._bundle.of_kind(owner, group))
+            self._copiers = {(effective_namespace(obj), name_of(obj)) for obj in copiers}
+        return (namespace, name.rpartition("-")[0]) in self._copiers
+
+    def any(self, kind: str, namespace: str) -> bool:
+        """True where the bundle holds an object of the kind in the namespace, and not only what clones and restores make."""
+        if kind not in self._held:
+            makers = [(each.kind, each.group) for each in MAKERS if each.makes == kind and each.names == (NAME,)]
+            held = (entry for owner, group in ((kind, GROUPS[kind]), *makers) for entry in self._bundle.of_kind(owner, group))
+            self._held[kind] = {effective_namespace(entry.obj) for entry in held}
+        return namespace in self._held[kind]
+
+    def namespaces(self, kind: str, name: str) -> list[str]:
+        """The namespaces that hold an object of that kind and name."""
+        found = self._of(kind)
+        if kind not in self._places:
+            self._places[kind] = {}
+            for namespace in sorted(found):
+                for each in found[namespace]:
+                    self._places[kind].setdefault(each, []).append(namespace)
+        return self._places[kind].get(name, [])
+
+    def now(self, kind: str, namespace: str, former: str) -> str:
+        """The name that kustomize gave the object in place of `former`, "" where there is none."""
+        self._of(kind)
+        return self._former[kind].get(namespace, {}).get(former, "")
+
+    def all_names(self, kind: str, namespace: str) -> dict[str, tuple[str, ...]]:
+        """The names of that kind there, those from before kustomize's changes among them, each with all of its object."""
+        if (kind, namespace) not in self._all_names:
+            self._all_names[kind, namespace] = self._with_former(kind, namespace)
+        return self._all_names[kind, namespace]
+
+    def _with_former(self, kind: str, namespace: str) -> dict[str, tuple[str, ...]]:
+        present = self._of(kind).get(namespace, set())
+        formerly: dict[str, tuple[str, ...]] = {}
+        for former, now in self._former[kind].get(namespace, {}).items():
+            formerly[now] = (*formerly.get(now, ()), former)
+        return {each: (name, *formerly.get(name, ())) for name in present for each in (*formerly.get(name, ()), name)}
+
+    def _of(self, kind: str) -> dict[str, set[str]]:
+        if kind not in self._names:
+            found: dict[str, set[str]] = {}
+            self._names[kind], self._former[kind] = found, {}
+            for entry in self._bundle.of_kind(kind, GROUPS[kind]):
+                self._add(kind, entry, found)
+            for namespace, name in self._made(kind):
+                if name:
+                    found.setdefault(namespace, set()).add(name)
+        return self._names[kind]
+
+    def _add(self, kind: str, entry: Entry, found: dict[str, set[str]]) -> None:
+        name, namespace = name_of(entry.obj), effective_namespace(entry.obj)
+        found.setdefault(namespace, set()).add(name)
+        for former in (*previous_names(entry.obj), *_unhashed(kind, name)):
+            if former != name:
+                there = self._former[kind].setdefault(namespace, {})
+                there[former] = min(there.get(former, name), name)
+
+    def _made(self, kind: str) -> Iterator[tuple[str, str]]:
+        for maker in MAKERS:
+            if maker.makes == kind:
+                for entry in self._bundle.of_kind(maker.kind, maker.group):
+                    yield _place(maker, entry.obj), _first_text(entry.obj, maker.names)
+        if kind in FROM_TEMPLATES:
+            for owner, group, path in TEMPLATES:
+                for entry in self._bundle.of_kind(owner, group):
+                    for template in as_list(get(entry.obj, path)):
+                        yield effective_namespace(entry.obj), _first_text(template, (NAME,))
+
+
+def stock(bundle: Bundle) -> Stock:
+    """The stock of a bundle, one for all that ask."""
+    return shared(bundle, Stock)
+
+
+def _place(maker: Maker, obj: Object) -> str:
+    if maker.cluster:
+        return EVERYWHERE
+    return (_first_text(obj, (maker.namespace,)) if maker.namespace else "") or effective_namespace(obj)
+
+
+def _first_text(obj: object, paths: tuple[Path, ...]) -> str:
+    found = (get(obj, path) for path in paths)
+    return next((text for text in found if isinstance(text, str) and text), "")
+
+
+def _unhashed(kind: str, name: str) -> tuple[str, ...]:
+    """The name without the suffix of a kustomize generator, where it has one."""
+    base, dash, suffix = name.rpartition("-")
+    hashed = kind in HASHED and dash and base and len(suffix) == HASH_LENGTH and HASH_LETTERS.issuperset(suffix)
+    return (base,) if hashed else ()

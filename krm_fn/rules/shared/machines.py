@@ -1,0 +1,126 @@
+"""The machines of a bundle, for the rules that compare them: every object that instances start from, and its instance spec."""
+
+from __future__ import annotations
+
+from krm_fn.base.bundle import effective_namespace
+from krm_fn.base.objects import name_of, ref_of
+from krm_fn.base.paths import as_map, get
+from krm_fn.base.value import Value
+from krm_fn.rules.registry import Hit, also
+from krm_fn.rules.shared.views import shared
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from krm_fn.base.bundle import Bundle, Entry
+    from krm_fn.base.objects import Object
+    from krm_fn.base.paths import Path
+
+
+class Owner(Value):
+    """A kind that instances start from: `template` leads to their metadata and spec, `vm` to the VM's spec or is ()."""
+
+    kind: str
+    group: str
+    template: Path
+    vm: Path = ()
+    copied: bool = False
+
+
+OWNERS = (
+    Owner(kind="VirtualMachine", group="kubevirt.io", template=("spec", "template"), vm=("spec",)),
+    Owner(
+        kind="VirtualMachinePool",
+        group="pool.kubevirt.io",
+        template=("spec", "virtualMachineTemplate", "spec", "template"),
+        vm=("spec", "virtualMachineTemplate", "spec"),
+        copied=True,
+    ),
+    Owner(kind="VirtualMachineInstanceReplicaSet", group="kubevirt.io", template=("spec", "template"), copied=True),
+    Owner(kind="VirtualMachineInstance", group="kubevirt.io", template=()),
+)
+
+# The run strategies under which a VM runs without anybody starting it.
+RUNNING = ("Always", "RerunOnFailure", "Once")
+
+
+class Machine:
+    """One of them: `spec` is the instance spec, at `path` from the object's root; `copies` is how many machines it makes.
+
+    `starts` is true where the cluster starts it by itself, `by_hand` where only people do. `vm` is the VM's spec, {} where
+    there is none.
+    """
+
+    __slots__ = ("by_hand", "copies", "entry", "namespace", "path", "spec", "starts", "vm")
+
+    def __init__(self, owner: Owner, entry: Entry, namespace: str) -> None:
+        self.entry, self.namespace = entry, namespace
+        self.path: Path = (*owner.template, "spec")
+        self.spec: Object = as_map(get(entry.obj, self.path))
+        self.vm: Object = as_map(get(entry.obj, owner.vm)) if owner.vm else {}
+        self.copies = _replicas(entry.obj) if owner.copied else 1
+        self.starts = _starts(self.vm) if owner.vm else True
+        self.by_hand = self.vm.get("runStrategy") == "Manual"
+
+    def __str__(self) -> str:
+        return str(ref_of(self.entry.obj))
+
+
+def machines(bundle: Bundle) -> tuple[Machine, ...]:
+    """All of them, kind by kind, ordered; of two objects of one name only the first, since the cluster has one."""
+    return shared(bundle, _machines)
+
+
+def _machines(bundle: Bundle) -> tuple[Machine, ...]:
+    return tuple(
+        Machine(owner, entry, namespace)
+        for owner in OWNERS
+        for entry, namespace in _distinct(bundle.ordered(bundle.of_kind(owner.kind, owner.group)))
+    )
+
+
+def _distinct(entries: Iterable[Entry]) -> Iterator[tuple[Entry, str]]:
+    """The entries with their namespaces."""
+    seen: set[tuple[str, str]] = set()
+    for entry in entries:
+        key = effective_namespace(entry.obj), name_of(entry.obj)
+        if key not in seen or not key[1]:  # an object without a name is named by the cluster
+            seen.add(key)
+            yield entry, key[0]
+
+
+def repeated(values: Iterable[tuple[str, Machine]]) -> Iterator[tuple[Machine, Machine]]:
+    """Each machine whose value another had first, with that other one; a template that makes several with itself."""
+    first: dict[str, Machine] = {}
+    for value, machine in values:
+        other = first.setdefault(value, machine)
+        if other is not machine or machine.copies > 1:
+            yield machine, other
+
+
+def told(machine: Machine, other: Machine, what: str) -> str:
+    """The fact, in words: who else has it."""
+    if other is machine:
+        return f"each of the {machine.copies} machines made from this template gets the same {what}"
+    return f"{other} has the same {what}"
+
+
+def twice(machine: Machine, other: Machine, place: Path, *, what: str, fix: str) -> Hit:
+    """What a rule says of a machine that has the same value as the other at a place in its spec."""
+    return Hit(
+        message=f"{told(machine, other, what)}; {fix}",
+        path=(*machine.path, *place),
+        current=get(machine.spec, place),
+        about=machine.entry,
+        related=() if other is machine else also(other.entry, (*other.path, *place)),
+    )
+
+
+def _replicas(obj: Object) -> int:
+    replicas = get(obj, ("spec", "replicas"))
+    return replicas if type(replicas) is int else 1
+
+
+def _starts(vm: Object) -> bool:
+    return vm.get("running") is True or vm.get("runStrategy") in RUNNING

@@ -1,0 +1,226 @@
+"""Every place in which a VM, a DataVolume, a snapshot or the like names another object of the cluster, and what is missing."""
+
+from __future__ import annotations
+
+from krm_fn.base.bundle import effective_namespace
+from krm_fn.base.objects import text
+from krm_fn.base.paths import as_map, get
+from krm_fn.base.value import Value
+from krm_fn.rules.shared.available_objects import stock
+from krm_fn.rules.shared.views import shared
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from krm_fn.base.bundle import Bundle, Entry
+    from krm_fn.base.objects import Object
+    from krm_fn.base.paths import Path
+    from krm_fn.rules.shared.available_objects import Stock
+
+    Rows = tuple[tuple[Path, tuple["Row", ...]], ...]
+    Tree = dict[Any, Any]  # by step: a tree, or a row at the end
+    Place = tuple[Path, "Row", Any]  # the last is what the path's last step is in
+    Wanted = tuple[str, str, str, bool]  # kind, namespace, name; whether it may be absent
+
+# Stands in a row's place for every item of a list.
+EACH = -1
+
+
+class Row(Value):
+    """A place that holds a name: `kind` is that of the object it names, in the owner's namespace.
+
+    `qualified`: the name may be `namespace/name`. `elsewhere`: a `namespace` beside it names another namespace. `beside`: a
+    `kind` stands beside it and has to be this one, since other kinds may be named there; `among`, in place of `kind`, are
+    those of them that are looked for.
+    """
+
+    place: Path
+    kind: str = ""
+    among: tuple[str, ...] = ()
+    qualified: bool = False
+    elsewhere: bool = False
+    beside: bool = False
+
+
+_CREDENTIAL = ("source", "secret", "secretName")
+
+# Places in the spec of an instance.
+INSTANCE = (
+    Row(place=("volumes", EACH, "persistentVolumeClaim", "claimName"), kind="PersistentVolumeClaim"),
+    Row(place=("volumes", EACH, "ephemeral", "persistentVolumeClaim", "claimName"), kind="PersistentVolumeClaim"),
+    Row(place=("volumes", EACH, "memoryDump", "claimName"), kind="PersistentVolumeClaim"),
+    Row(place=("volumes", EACH, "dataVolume", "name"), kind="DataVolume"),
+    Row(place=("volumes", EACH, "secret", "secretName"), kind="Secret"),
+    Row(place=("volumes", EACH, "configMap", "name"), kind="ConfigMap"),
+    Row(place=("volumes", EACH, "serviceAccount", "serviceAccountName"), kind="ServiceAccount"),
+    Row(place=("volumes", EACH, "sysprep", "secret", "name"), kind="Secret"),
+    Row(place=("volumes", EACH, "sysprep", "configMap", "name"), kind="ConfigMap"),
+    Row(place=("volumes", EACH, "cloudInitNoCloud", "secretRef", "name"), kind="Secret"),
+    Row(place=("volumes", EACH, "cloudInitNoCloud", "networkDataSecretRef", "name"), kind="Secret"),
+    Row(place=("volumes", EACH, "cloudInitConfigDrive", "secretRef", "name"), kind="Secret"),
+    Row(place=("volumes", EACH, "cloudInitConfigDrive", "networkDataSecretRef", "name"), kind="Secret"),
+    Row(place=("volumes", EACH, "containerDisk", "imagePullSecret"), kind="Secret"),
+    Row(place=("utilityVolumes", EACH, "claimName"), kind="PersistentVolumeClaim"),
+    Row(place=("accessCredentials", EACH, "sshPublicKey", *_CREDENTIAL), kind="Secret"),
+    Row(place=("accessCredentials", EACH, "userPassword", *_CREDENTIAL), kind="Secret"),
+    Row(place=("networks", EACH, "multus", "networkName"), kind="NetworkAttachmentDefinition", qualified=True),
+    Row(place=("domain", "firmware", "kernelBoot", "container", "imagePullSecret"), kind="Secret"),
+    Row(place=("resourceClaims", EACH, "resourceClaimName"), kind="ResourceClaim"),
+    Row(place=("resourceClaims", EACH, "resourceClaimTemplateName"), kind="ResourceClaimTemplate"),
+    Row(place=("serviceAccountName",), kind="ServiceAccount"),
+)
+
+# Places in the spec of a DataVolume, or of a template for one; a DataSource has the first two.
+SOURCES = (
+    Row(place=("source", "pvc", "name"), kind="PersistentVolumeClaim", elsewhere=True),
+    Row(place=("source", "snapshot", "name"), kind="VolumeSnapshot", elsewhere=True),
+)
+DATA_VOLUME = (
+    *SOURCES,
+    Row(place=("sourceRef", "name"), kind="DataSource", elsewhere=True, beside=True),
+    Row(place=("source", "http", "secretRef"), kind="Secret"),
+    Row(place=("source", "http", "certConfigMap"), kind="ConfigMap"),
+    Row(place=("source", "http", "secretExtraHeaders", EACH), kind="Secret"),
+    Row(place=("source", "s3", "secretRef"), kind="Secret"),
+    Row(place=("source", "s3", "certConfigMap"), kind="ConfigMap"),
+    Row(place=("source", "gcs", "secretRef"), kind="Secret"),
+    Row(place=("source", "registry", "secretRef"), kind="Secret"),
+    Row(place=("source", "registry", "certConfigMap"), kind="ConfigMap"),
+    Row(place=("source", "imageio", "secretRef"), kind="Secret"),
+    Row(place=("source", "imageio", "certConfigMap"), kind="ConfigMap"),
+    Row(place=("source", "vddk", "secretRef"), kind="Secret"),
+)
+
+# Who names a VM. What it makes of one need not be there: the targets of restores and clones.
+_SOURCE: Path = ("spec", "source", "name")
+_VM = Row(place=_SOURCE, among=("VirtualMachine",))
+_VM_OR_SNAPSHOT = Row(place=_SOURCE, among=("VirtualMachine", "VirtualMachineSnapshot"))
+
+
+# Rows, each time with what leads to their places.
+VM: Rows = (
+    (("spec", "template", "spec"), INSTANCE),
+    (("spec", "dataVolumeTemplates", EACH, "spec"), DATA_VOLUME),
+)
+OWNERS: dict[tuple[str, str], Rows] = {
+    ("kubevirt.io", "VirtualMachine"): VM,
+    ("pool.kubevirt.io", "VirtualMachinePool"): tuple((("spec", "virtualMachineTemplate", *way), rows) for way, rows in VM),
+    ("kubevirt.io", "VirtualMachineInstance"): ((("spec",), INSTANCE),),
+    ("kubevirt.io", "VirtualMachineInstanceReplicaSet"): ((("spec", "template", "spec"), INSTANCE),),
+    ("cdi.kubevirt.io", "DataVolume"): ((("spec",), DATA_VOLUME),),
+    ("cdi.kubevirt.io", "DataSource"): ((("spec",), SOURCES),),
+    ("snapshot.kubevirt.io", "VirtualMachineSnapshot"): (((), (_VM,)),),
+    ("snapshot.kubevirt.io", "VirtualMachineRestore"): (
+        ((), (Row(place=("spec", "virtualMachineSnapshotName"), kind="VirtualMachineSnapshot"),)),
+    ),
+    ("export.kubevirt.io", "VirtualMachineExport"): (((), (_VM_OR_SNAPSHOT,)),),
+    ("clone.kubevirt.io", "VirtualMachineClone"): (((), (_VM_OR_SNAPSHOT,)),),
+    ("kubevirt.io", "VirtualMachineInstanceMigration"): (
+        ((), (Row(place=("spec", "vmiName"), kind="VirtualMachineInstance"),)),
+    ),
+}
+
+# Where a pool says that it appends a number to the names of one kind, so that none is the name of an object.
+NUMBERED = {"Secret": "appendIndexToSecretRefs", "ConfigMap": "appendIndexToConfigMapRefs"}
+
+
+class Mention:
+    """Where an object names another: the last step of `path`, from the owner's root, is in `around`."""
+
+    __slots__ = ("around", "owner", "path")
+
+    def __init__(self, owner: Entry, path: Path, around: Any) -> None:
+        self.owner, self.path, self.around = owner, path, around
+
+    @property
+    def written(self) -> str:
+        """The name as it stands there."""
+        name: str = self.around[self.path[-1]]
+        return name
+
+
+def missing(bundle: Bundle) -> dict[Wanted, list[Mention]]:
+    """What is named, and the bundle neither holds nor makes, with its mentions in the order of the owners."""
+    return shared(bundle, _missing)
+
+
+def _missing(bundle: Bundle) -> dict[Wanted, list[Mention]]:
+    there = stock(bundle)
+    found: dict[Wanted, list[Mention]] = {}
+    for (group, kind), rows in OWNERS.items():
+        entries = bundle.of_kind(kind, group)
+        tree = tree_of(rows) if entries else {}
+        for entry in entries:
+            _add(entry, tree, there, found)
+    return found
+
+
+def _add(owner: Entry, tree: Tree, there: Stock, found: dict[Wanted, list[Mention]]) -> None:
+    """Add what an owner names and is missing."""
+    namespace = effective_namespace(owner.obj)
+    for path, row, around in places_of(owner.obj, tree):
+        named = wanted(row, around, path[-1], namespace)
+        if named is None or (named not in found and there.has(*named[:3])) or _numbered(owner.obj, row.kind):
+            continue
+        found.setdefault(named, []).append(Mention(owner, path, around))
+
+
+def places_of(obj: Object, tree: Tree) -> list[Place]:
+    """The places of the tree that are in the object, in its own order."""
+    found: list[Place] = []
+    _walk(obj, tree, (), found)
+    return found
+
+
+def wanted(row: Row, around: Any, step: str | int, namespace: str) -> Wanted | None:
+    """What is meant by the name in a row's place; names that are no text or empty mean nothing."""
+    name = around[step]
+    if not isinstance(name, str) or not name:
+        return None
+    beside = as_map(around)
+    kind = row.kind or text(beside.get("kind"))
+    if (row.beside and beside.get("kind") != kind) or (row.among and kind not in row.among):
+        return None
+    if row.qualified and "/" in name:
+        namespace, _, name = name.partition("/")
+    elif row.elsewhere and isinstance(beside.get("namespace"), str):
+        namespace = beside["namespace"] or namespace
+    return kind, namespace, name, beside.get("optional") is True
+
+
+def _numbered(obj: Object, kind: str) -> bool:
+    return kind in NUMBERED and get(obj, ("spec", "nameGeneration", NUMBERED[kind])) is True
+
+
+def tree_of(rows: Rows) -> Tree:
+    """The rows as a tree of their places, so that an object is walked once for all of them; a leaf is the row."""
+    tree: Tree = {}
+    for way, below in rows:
+        for row in below:
+            node = tree
+            for step in (*way, *row.place[:-1]):
+                node = node.setdefault(step, {})
+            node[row.place[-1]] = row
+    return tree
+
+
+def _walk(value: Any, tree: Tree, path: Path, found: list[Place]) -> None:
+    """Add the places of the tree that are in the value, in the value's order."""
+    node: Any
+    if isinstance(value, dict):
+        for step in value:
+            if step not in tree:
+                continue
+            node = tree[step]
+            if node.__class__ is dict:
+                _walk(value[step], node, (*path, step), found)
+            else:
+                found.append(((*path, step), node, value))
+    elif isinstance(value, list) and EACH in tree:
+        node = tree[EACH]
+        for index, below in enumerate(value):
+            if node.__class__ is dict:
+                _walk(below, node, (*path, index), found)
+            else:
+                found.append(((*path, index), node, value))

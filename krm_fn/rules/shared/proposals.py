@@ -1,0 +1,107 @@
+"""Which object of the bundle may be proposed in place of one that is missing.
+
+The name has to be a misspelling (`krm_fn.base.suggestions`), and nothing may be lost by following the proposal: the object is used by no
+machine or workload, it is not the one that names the missing object or one that this makes, and a snapshot to restore is one of
+the VM that is restored.
+"""
+
+from __future__ import annotations
+
+from krm_fn.base.bundle import effective_namespace
+from krm_fn.base.objects import group_of, kind_of, name_of, text
+from krm_fn.base.paths import as_list, get
+from krm_fn.base.suggestions import Likest
+from krm_fn.rules.shared.available_objects import MAKERS, NAME, stock
+from krm_fn.rules.shared.machines import OWNERS
+from krm_fn.rules.shared.object_references import EACH, INSTANCE, Row, places_of, tree_of, wanted
+from krm_fn.rules.shared.views import shared
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.base.bundle import Bundle, Entry
+    from krm_fn.base.paths import Path
+    from krm_fn.rules.shared.object_references import Rows
+
+    Named = tuple[str, str, str]  # kind, namespace, name
+
+POD = (
+    Row(place=("volumes", EACH, "persistentVolumeClaim", "claimName"), kind="PersistentVolumeClaim"),
+    Row(place=("volumes", EACH, "secret", "secretName"), kind="Secret"),
+    Row(place=("volumes", EACH, "configMap", "name"), kind="ConfigMap"),
+    Row(place=("serviceAccountName",), kind="ServiceAccount"),
+)
+POD_TEMPLATE: Path = ("spec", "template", "spec")
+# Where the kinds that use objects keep the spec that names these.
+USERS: dict[tuple[str, str], Rows] = {
+    **{(owner.group, owner.kind): (((*owner.template, "spec"), INSTANCE),) for owner in OWNERS},
+    ("", "Pod"): ((("spec",), POD),),
+    ("batch", "CronJob"): ((("spec", "jobTemplate", *POD_TEMPLATE), POD),),
+    ("batch", "Job"): ((POD_TEMPLATE, POD),),
+    ("apps", "Deployment"): ((POD_TEMPLATE, POD),),
+    ("apps", "StatefulSet"): ((POD_TEMPLATE, POD),),
+    ("apps", "DaemonSet"): ((POD_TEMPLATE, POD),),
+}
+# A DataVolume and its claim are one disk.
+SAME = {"DataVolume": "PersistentVolumeClaim"}
+SNAPSHOT, RESTORE = "VirtualMachineSnapshot", "VirtualMachineRestore"
+
+
+class Proposals:
+    """What may be proposed in one bundle."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self._bundle, self._there, self._likest = bundle, stock(bundle), Likest()
+
+    def name(self, missing: Named, owner: Entry) -> str:
+        """The name to write in the owner in place of a missing object's; "" where none is safe to write.
+
+        Of an object that kustomize has renamed it is the earlier name where that is nearer: the owner was written with it.
+        """
+        kind, namespace, name = missing
+        known = self._there.all_names(kind, namespace)
+        near = self._likest.of(name, known)
+        if not near:
+            return ""
+        names = {(SAME.get(kind, kind), namespace, each) for each in known[near]}
+        taken = not names.isdisjoint(shared(self._bundle, used)) or not names.isdisjoint(_own(owner))
+        return "" if taken or self._of_another(kind, namespace, known[near], owner) else near
+
+    def _of_another(self, kind: str, namespace: str, names: tuple[str, ...], owner: Entry) -> bool:
+        """True for a snapshot of another VM than the one that the owner restores."""
+        if kind != SNAPSHOT or kind_of(owner.obj) != RESTORE:
+            return False
+        target = get(owner.obj, ("spec", "target", "name"))
+        found = (self._bundle.find(kind, namespace, name) for name in names)
+        return any(each is not None and get(each.obj, ("spec", "source", "name")) != target for each in found)
+
+
+def used(bundle: Bundle) -> frozenset[Named]:
+    """The objects that machines and workloads of the bundle use; a DataVolume counts as its claim."""
+    return frozenset((SAME.get(kind, kind), namespace, name) for kind, namespace, name in _used(bundle))
+
+
+def _used(bundle: Bundle) -> Iterator[Named]:
+    for (group, kind), rows in USERS.items():
+        tree = tree_of(rows)
+        for entry in bundle.of_kind(kind, group):
+            namespace = effective_namespace(entry.obj)
+            for path, row, around in places_of(entry.obj, tree):
+                found = wanted(row, around, path[-1], namespace)
+                if found:
+                    yield found[:3]
+    for owner in OWNERS:
+        for entry in bundle.of_kind(owner.kind, owner.group) if owner.vm else ():
+            for template in as_list(get(entry.obj, (*owner.vm, "dataVolumeTemplates"))):
+                yield "DataVolume", effective_namespace(entry.obj), text(get(template, NAME))
+
+
+def _own(owner: Entry) -> set[Named]:
+    """The owner itself, and what it makes."""
+    kind, namespace = kind_of(owner.obj), effective_namespace(owner.obj)
+    found = {(SAME.get(kind, kind), namespace, name_of(owner.obj))}
+    for maker in MAKERS:
+        if (maker.kind, maker.group) == (kind, group_of(owner.obj)):
+            found |= {(SAME.get(maker.makes, maker.makes), namespace, text(get(owner.obj, path))) for path in maker.names}
+    return found

@@ -1,0 +1,50 @@
+"""What a rule says of the refusals in its part of an object."""
+
+from __future__ import annotations
+
+from krm_fn.findings.limits import COUNTED, MOST, counted
+from krm_fn.rules.registry import Hit, also, path_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.base.paths import Path
+    from krm_fn.kubevirt.facts import AdmissionFacts, Origin
+
+
+def hits(facts: AdmissionFacts, part: str) -> Iterator[Hit]:
+    """A hit for each cause whose path is in that part of the object, but no more than are told of one rule."""
+    causes = facts.parts.get(part, ())
+    more = max(len(causes) - MOST, 0) + sum(cause.more for cause in causes)
+    at_least = any(cause.more >= COUNTED - MOST for cause in causes)
+    for number, cause in enumerate(causes[:MOST], 1):
+        last = number in (MOST, len(causes))
+        origin = facts.origins.get(cause.path)
+        message = f"{cause.message}; {_source(origin)}" if origin else cause.message
+        yield Hit(
+            message=counted(message, more if last else 0, at_least=at_least),
+            path=cause.path,
+            current=cause.current,
+            upstream="admission",
+            upstream_path=cause.upstream_path,
+            related=also(origin.source.entry, _place(origin)) if origin else (),
+        )
+
+
+def _source(origin: Origin) -> str:
+    """What a value that the object does not set comes from, and where to change it."""
+    found = origin.source
+    fact = f"{path_text(('spec', *origin.field))} of {found.ref} sets it"
+    if origin.matcher == "preference":
+        return (
+            f"{fact}: change it there, or set it here"
+            if found.entry
+            else f"{fact}: set it here, or refer to another preference"
+        )
+    return f"{fact}: change it there" if found.entry else f"{fact}: refer to another instancetype"
+
+
+def _place(origin: Origin) -> Path:
+    """The field in the object of the bundle; a ControllerRevision holds it in a form of its own."""
+    return () if origin.source.revision else (*origin.source.root, *origin.field)

@@ -1,0 +1,64 @@
+"""What the rules about references share: the errors they speak of, and how a hit about one is made."""
+
+from __future__ import annotations
+
+from krm_fn.base.paths import dotted
+from krm_fn.findings.finding import UNSET
+from krm_fn.rules.registry import Hit
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from krm_fn.kubevirt.facts import ResolutionError, VmFacts
+
+# Reasons that the mutating webhook itself words, with the path of its own; for all others admission names only the matcher.
+AS_WRITTEN = frozenset(("bad-shape", "no-name", "name-and-inference", "kind-and-inference", "bad-policy"))
+INFERENCE = frozenset(("unknown-volume", "unsupported-volume", "unsupported-source", "missing-label", "missing-source"))
+
+
+def errors(facts: VmFacts, reasons: Sequence[str], matcher: str = "") -> Iterator[ResolutionError]:
+    """The resolution errors with one of the reasons, and of that matcher where one is given."""
+    for error in facts.resolution.errors:
+        if error.reason in reasons and matcher in ("", error.matcher):
+            yield error
+
+
+def hit(error: ResolutionError, message: str, proposed: Any = UNSET) -> Hit:
+    """A hit at the place of the error. Where the name was inferred, no value at that place is a fix, so none is proposed."""
+    inferred = detail(error, "inferred")
+    if inferred:
+        message = f"volume {error.current} names {inferred}: {message}"
+    return Hit(
+        message=" ".join(message.split()),
+        path=error.path,
+        current=error.current,
+        proposed=UNSET if inferred else proposed,
+        upstream=error.upstream,
+        upstream_path=_upstream_path(error),
+    )
+
+
+def the_one(candidates: Sequence[str]) -> Any:
+    """The candidate to propose: the only one, else UNSET, since nobody can tell which of several was meant."""
+    return candidates[0] if len(candidates) == 1 else UNSET
+
+
+def detail(error: ResolutionError, name: str) -> Any:
+    """What the error carries under that name, None where nothing."""
+    return dict(error.detail).get(name)
+
+
+def listed(words: Sequence[str], last: str = "or") -> str:
+    """`a`, `a or b`, `a, b or c`; at most five words, since messages are one line."""
+    words = [*words[:5], *([f"{len(words) - 5} more"] if len(words) > 5 else ())]
+    return f" {last} ".join(filter(None, (", ".join(words[:-1]), words[-1]))) if words else ""
+
+
+def _upstream_path(error: ResolutionError) -> str:
+    """The path that the release's webhook names, "" where it is the real one or none is named."""
+    if error.upstream != "admission" or error.reason in AS_WRITTEN or error.reason in INFERENCE:
+        return ""
+    matcher = dotted(("spec", error.matcher))
+    return matcher if matcher != dotted(error.path) else ""

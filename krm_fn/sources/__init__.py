@@ -1,0 +1,1 @@
+"""What the command reads: files, folders, standard input, kustomizations."""

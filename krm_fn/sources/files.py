@@ -1,0 +1,174 @@
+"""The files that a path stands for, and how they are opened.
+
+Who names a path means it, whatever it is: a file, a folder, a link, a pipe. What lies in a folder is somebody else's. A link
+there that leads out of all the paths is passed over, and what is no regular file is never opened: a pipe would wait for ever.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from krm_fn.base.errors import InputError
+from krm_fn.base.value import Value
+from krm_fn.rules.facts import Unread
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+UNREADABLE = "can't be read"
+SUFFIXES = (".yaml", ".yml", ".json")
+# What makes a folder a Helm chart, and the folder of its templates.
+CHART, TEMPLATES = "Chart.yaml", "templates"
+# What stands in a folder beside files and folders.
+SPECIAL = {
+    stat.S_IFLNK: "a link",
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+# No link is followed that replaced a file, and no pipe is waited for that did.
+CAREFUL = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+
+
+class Stamp(Value):
+    """Which file was read, and in which state: where its name leads, and what is another when somebody else writes it."""
+
+    real: str
+    state: tuple[int, ...]
+
+
+class Paths:
+    """The paths that somebody named.
+
+    `follow`: links in folders are followed wherever they lead. `within` are further folders that they may lead to. `unread`
+    collects what is passed over. Without `templates`, those of Helm charts are passed over, and `templates` collects their
+    folders.
+    """
+
+    def __init__(
+        self, paths: Iterable[str], *, follow: bool = False, within: Iterable[str] = (), templates: bool = True
+    ) -> None:
+        self.unread: list[Unread] = []
+        self.templates: list[str] = []
+        self._with_templates = templates
+        self._follow = follow
+        self._roots = tuple(map(os.path.realpath, (*paths, *within)))
+        self._seen: set[str] = set()
+
+    def files(self, path: str) -> Iterator[str]:
+        """The file itself, or all YAML and JSON files of a folder in the order of their names, with forward slashes.
+
+        Hidden files and folders are passed over, and so is a folder that was seen before: a link may lead back up.
+        Raises: InputError where the path is a folder that can't be listed.
+        """
+        named = Path(path)
+        if not named.is_dir():
+            yield named.as_posix()
+            return
+        try:
+            yield from self._below(named)
+        except OSError as error:
+            raise InputError(error.strerror or UNREADABLE, file=named.as_posix()) from None
+
+    def read(self, path: str, file: str) -> tuple[bytes, Stamp] | None:
+        """The text of a file that `files` gave for the path; None where it was found in a folder and can't be read.
+
+        Raises: InputError where it is the path itself.
+        """
+        named = Path(path).as_posix() == file
+        try:
+            return read_named(file) if named else read_found(file)
+        except OSError as error:
+            if named:
+                raise InputError(error.strerror or UNREADABLE, file=file) from None
+            self._pass_over(file, error)
+            return None
+
+    def _below(self, folder: Path) -> Iterator[str]:
+        """Raises: OSError where the folder can't be listed."""
+        real = os.path.realpath(folder)
+        if real in self._seen:
+            return
+        self._seen.add(real)
+        with os.scandir(folder) as found:
+            entries = sorted(found, key=lambda entry: entry.name)
+        chart = not self._with_templates and any(entry.name == CHART for entry in entries)
+        for entry in entries:
+            if chart and entry.name == TEMPLATES and entry.is_dir():
+                self.templates.append((folder / entry.name).as_posix())
+            elif not entry.name.startswith("."):
+                yield from self._of(entry, folder / entry.name)
+
+    def _of(self, entry: os.DirEntry[str], at: Path) -> Iterator[str]:
+        """The files that one entry of a folder stands for."""
+        wanted, file = entry.name.endswith(SUFFIXES), at.as_posix()
+        try:
+            mode = entry.stat().st_mode
+            if not (wanted or stat.S_ISDIR(mode)):
+                return
+            if entry.is_symlink() and not (self._follow or is_within(file, self._roots)):
+                self.unread.append(Unread(file=file))
+            elif stat.S_ISDIR(mode):
+                yield from self._below(at)
+            else:
+                check_regular(mode)
+                yield file
+        except OSError as error:
+            if wanted or not entry.is_symlink():  # a link that leads nowhere and is called as no object is
+                self._pass_over(file, error)
+
+    def _pass_over(self, file: str, error: OSError) -> None:
+        self.unread.append(Unread(file=file, why=error.strerror or UNREADABLE))
+
+
+def is_within(file: str, folders: Iterable[str]) -> bool:
+    """True where a file, wherever links lead, is one of the folders or below one; their own links are resolved already."""
+    real = os.path.realpath(file)
+    return any(os.path.commonpath((folder, real)) == folder for folder in folders)
+
+
+def repository(folder: str) -> str:
+    """The root of the git tree that a folder is in, else the folder itself; links resolved."""
+    here = Path(folder).resolve()
+    return str(_git_root(here) or here)
+
+
+def leads_out(file: str) -> bool:
+    """True where a file in a git tree is, by a link, a file outside of it. Devices and pipes are no such files."""
+    root = _git_root(Path(os.path.abspath(file)).parent)  # noqa: PTH100  links stay what they are
+    special = os.path.exists(file) and not os.path.isfile(file)  # noqa: PTH110, PTH113
+    return root is not None and not special and not is_within(file, [os.path.realpath(root)])
+
+
+def _git_root(folder: Path) -> Path | None:
+    return next((above for above in (folder, *folder.parents) if (above / ".git").exists()), None)
+
+
+def check_regular(mode: int) -> None:
+    """Raises: OSError where a mode is that of no regular file."""
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.EINVAL, f"it is {SPECIAL.get(stat.S_IFMT(mode), 'something else')} and no file")
+
+
+def read_found(file: str) -> tuple[bytes, Stamp]:
+    """The text of a file that was found in a folder. Raises: OSError, also where it is no regular file by now."""
+    real = os.path.realpath(file)
+    with os.fdopen(os.open(real, CAREFUL), "rb") as source:
+        found = os.fstat(source.fileno())
+        check_regular(found.st_mode)
+        return source.read(), stamp_of(real, found)
+
+
+def read_named(file: str) -> tuple[bytes, Stamp]:
+    """The text of a file that somebody named, whatever it is. Raises: OSError."""
+    with open(file, "rb") as source:  # noqa: PTH123
+        return source.read(), stamp_of(os.path.realpath(file), os.fstat(source.fileno()))
+
+
+def stamp_of(real: str, found: os.stat_result) -> Stamp:
+    return Stamp(real=real, state=(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns))

@@ -1,0 +1,364 @@
+"""Where the command reads from: files, folders, stdin, and what kustomize builds.
+
+All of them end in one list of objects, with the file and the index of each. Documents that are no Kubernetes objects, and
+objects that only tools read (a Kustomization, our own config), are left alone.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from krm_fn import yamlio
+from krm_fn.base import programs, workers
+from krm_fn.base.console import file_name, read_in
+from krm_fn.base.errors import InputError
+from krm_fn.base.objects import ORIGIN, annotations_of, group_of, kind_of, place_of, text
+from krm_fn.base.value import Value
+from krm_fn.sources.files import Paths
+from krm_fn.sources.kustomizations import FILES, Layout
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import Any
+
+    from krm_fn.base.objects import Object
+    from krm_fn.rules.facts import Unread
+    from krm_fn.sources.files import Stamp
+    from krm_fn.yamlio import ListText, StreamText
+
+    Note = Callable[[str], None]
+    Repair = Callable[[bytes, str], bytes]
+    Watch = Callable[[str, Iterable[Any], int], Iterable[Any]]
+
+STDIN = "-"
+# Seconds that a kustomization may take to build; as long as Argo CD gives it.
+TIMEOUT: float = 90
+TEMPLATE = b"{{"
+LEAST_SHARED = 1_000_000  # bytes to read: what is less takes another process about as long as this one
+TOOL_GROUPS = ("kustomize.config.k8s.io", "kpt.dev", "kubevirt-render.dev")
+
+
+class NothingFoundError(InputError):
+    """All could be read, and there is no object."""
+
+
+class TemplateError(InputError):
+    """A text can't be read since it is a template."""
+
+
+class Given(Value):
+    """A text that is to be read; `file`, `folder` and `stamp` as in Source."""
+
+    data: bytes
+    file: str = ""
+    folder: str = ""
+    stamp: Stamp | None = None
+
+
+class Source(Value):
+    """One text and the numbers of its documents that are objects.
+
+    `file` is "" for what comes from no file of ours; the files that the objects' annotations name are then below `folder`. Else
+    `stamp` says which file it was.
+    """
+
+    text: StreamText | ListText
+    data: bytes
+    file: str = ""
+    folder: str = ""
+    stamp: Stamp | None = None
+    objects: tuple[int, ...] = ()
+
+    @property
+    def items(self) -> Sequence[Any]:
+        """The objects, in order."""
+        return [self.text.items[number] for number in self.objects]
+
+    @property
+    def places(self) -> list[tuple[str, int]]:
+        """File and index of each object: its own annotations tell where it comes from no file."""
+        if self.file:
+            return [(self.file, number) for number in self.objects]
+        return [_annotated(item, self.folder) for item in self.items]
+
+
+def _annotated(item: Any, folder: str) -> tuple[str, int]:
+    """The place that an item's annotations name: as a path from here where the file is there, else as it is written."""
+    file, index = place_of(item)
+    here = os.path.normpath(os.path.join(folder, file)).replace(os.sep, "/")  # noqa: PTH118
+    remote = "\nrepo:" in "\n" + text(annotations_of(item).get(ORIGIN)) if file else False
+    return (here if file and not remote and os.path.isfile(here) else file), index  # noqa: PTH113
+
+
+class Sources(Value):
+    """All that was read.
+
+    `function_config` is that of the ResourceList that was named by itself, None where there is none. `powerless` are the files
+    with a functionConfig that configures nothing: a file in a folder must not say how the folder is judged. `unread` are the
+    files that were found in folders and passed over. `layout` is what the kustomizations in the folders say of the files there,
+    and `named` are the files that were named by themselves.
+    """
+
+    sources: tuple[Source, ...]
+    function_config: object = None
+    powerless: tuple[str, ...] = ()
+    unread: tuple[Unread, ...] = ()
+    layout: Layout | None = None
+    named: frozenset[str] = frozenset()
+
+    @property
+    def items(self) -> list[Any]:
+        """The objects of all sources, in order."""
+        return [item for source in self.sources for item in source.items]
+
+    @property
+    def places(self) -> list[tuple[str, int]]:
+        """File and index within the file of each of `items`."""
+        return [place for source in self.sources for place in source.places]
+
+    @property
+    def units(self) -> list[frozenset[str]]:
+        """For each of `items` what applies it, as in `kustomizations.Layout`; empty where that may be anything."""
+        return [units for source in self.sources for units in [self._units(source.file)] * len(source.objects)]
+
+    def is_patched(self, file: str, obj: Object, place: str = "") -> bool:
+        """True where a kustomization in the folders may patch an object of a file; `place` as in `Layout.is_patched`."""
+        return bool(self.layout and self.is_found(file) and self.layout.is_patched(file, obj, place))
+
+    def is_generated(self, file: str, name: object) -> bool:
+        """True where a kustomization that builds a file generates a ConfigMap or a Secret of that name."""
+        return bool(self.layout and self.is_found(file) and name in self.layout.generated(file))
+
+    def _units(self, file: str) -> frozenset[str]:
+        return self.layout.units(file) if self.layout and self.is_found(file) else frozenset()
+
+    def is_found(self, file: str) -> bool:
+        """True for a file that was found in a folder."""
+        return bool(file) and file not in self.named
+
+    def refuse_unread(self) -> None:
+        """Raises: InputError where a file was passed over, for who must miss no object."""
+        for each in self.unread:
+            raise InputError(each.why or "this link leads out of what may be read", file=each.file)
+
+
+def unwatched(_: str, work: Iterable[Any], __: int) -> Iterable[Any]:
+    """The work as it is: nobody wants to know how far it is."""
+    return work
+
+
+def read(
+    paths: Sequence[str],
+    *,
+    kustomizations: Sequence[str] = (),
+    timeout: float = TIMEOUT,
+    follow: bool = False,
+    within: Sequence[str] = (),
+    unbuilt: bool = True,
+    note: Note = lambda _: None,
+    repair: Repair | None = None,
+    watch: Watch = unwatched,
+) -> Sources:
+    """What stands at the paths: files, folders (all YAML and JSON files below them, sorted) or `-` for stdin.
+
+    `kustomizations` are folders that are built first, each in at most `timeout` seconds. `follow` and `within` as in
+    `files.Paths`. Without `unbuilt`, files in folders that become objects only by a build are left alone: patches of
+    kustomizations and templates of Helm charts. `note` is told what is left alone. `repair` gets the text and the name of a
+    file that can't be read, and gives what is to be read in its place. `watch` gets what is done, file after file, with its
+    name and after how many nearly all is done, and gives it on. Several processes read what is large.
+    Raises: InputError where something can't be read, and where all could be read and there is no object.
+    """
+    named = Paths(paths, follow=follow, within=within, templates=unbuilt)
+    texts = [*_texts(paths, named), *(Given(data=_built(folder, timeout), folder=folder) for folder in kustomizations)]
+    repaired: list[str] = []
+    sources, configs = [], []
+    for found, config in _all_parsed(texts, repair, repaired, watch):
+        for told in _left_alone_in(found):
+            note(told)
+        sources.append(found)
+        configs += [] if config is None else [(found, config)]
+    alone = frozenset(map(_as_file, paths))
+    layout = None if unbuilt else _layout(sources)
+    if layout:
+        sources = [*_without_patches(sources, layout, alone, note)]
+    for folder in named.templates:
+        note(f"{file_name(folder)} is left alone: it holds templates of a Helm chart, which `helm template` renders")
+    if not repaired and not any(source.objects for source in sources):
+        _refuse_nothing([*paths, *kustomizations], named.unread, tells=repair is not None)
+    single = len(paths) == 1 and not kustomizations and not os.path.isdir(paths[0])  # noqa: PTH112
+    heard = [config for found, config in configs if single or not (found.file or found.folder)]
+    return Sources(
+        sources=tuple(sources),
+        function_config=heard[0] if heard else None,
+        powerless=tuple(found.file or found.folder for found, _ in configs if not single and (found.file or found.folder)),
+        unread=tuple(named.unread),
+        layout=layout,
+        named=alone,
+    )
+
+
+def _as_file(path: str) -> str:
+    return Path(path).as_posix()
+
+
+def _layout(found: Sequence[Source]) -> Layout:
+    """What the kustomizations among the texts say."""
+    kustomizations = {
+        source.file: item
+        for source in found
+        if source.file.rpartition("/")[2] in FILES
+        for item in source.text.items[:1]
+        if isinstance(item, dict)
+    }
+    return Layout({source.file: source.data for source in found if source.file}, kustomizations)
+
+
+def _without_patches(found: Iterable[Source], layout: Layout, named: frozenset[str], note: Note) -> Iterator[Source]:
+    """The sources; those that were found and are patches hold no object."""
+    for source in found:
+        if source.objects and source.file not in named and layout.is_patch(source.file):
+            note(f"{file_name(source.file)} is left alone: it is a patch of a kustomization, which `-k` with its folder builds")
+            yield source.but(objects=())
+        else:
+            yield source
+
+
+def _refuse_nothing(paths: Sequence[str], unread: Sequence[Unread], *, tells: bool) -> None:
+    """Raises: InputError where there is no object; not for a caller that `tells` of files that can't be read."""
+    unreadable = [each for each in unread if each.why]
+    if unreadable and tells:
+        return
+    if unreadable:
+        raise InputError(unreadable[0].why, file=unreadable[0].file)
+    missing = f"no Kubernetes object found{_where(paths)}"
+    if unread:
+        raise InputError(f"{missing}; {unread[0].file} leads out of it, and --follow-links would follow")
+    raise NothingFoundError(f"{missing}; expected YAML or JSON with apiVersion and kind")
+
+
+def _all_parsed(
+    texts: Sequence[Given], repair: Repair | None, repaired: list[str], watch: Watch
+) -> Iterable[tuple[Source, object]]:
+    """What the texts hold, in order; the names of files that had to be repaired go into `repaired`."""
+
+    def parsed(number: int) -> tuple[Source, object]:
+        return _parsed(texts[number])
+
+    def parsed_or_repaired(number: int) -> tuple[Source, object]:
+        text = texts[number]
+        try:
+            return _parsed(text)
+        except InputError:
+            if not (text.file and repair):
+                raise
+            repaired.append(text.file)
+            found, config = _parsed(text.but(data=repair(text.data, text.file)))
+            return found.but(data=text.data), config
+
+    parts = workers.parted([len(text.data) for text in texts], LEAST_SHARED)
+    return watch("Reading", workers.shared(parsed, parts, here=parsed_or_repaired), len(parts[0]))
+
+
+def of_bytes(data: bytes) -> Sources:
+    """What was built already, maybe no object at all. Raises: InputError."""
+    found, config = _parsed(Given(data=data))
+    return Sources(sources=(found,), function_config=config)
+
+
+def _where(places: Sequence[str]) -> str:
+    named = ["stdin" if place == STDIN else file_name(place) for place in places]
+    return f" in {', '.join(named)}" if named else ""
+
+
+def _texts(paths: Sequence[str], named: Paths) -> Iterator[Given]:
+    seen: set[str] = set()
+    for path in paths:
+        if path == STDIN:
+            data = read_in()
+            if not data.strip():
+                raise InputError("stdin is empty; what should be rendered has to be piped in")
+            yield Given(data=data)
+            continue
+        for file in named.files(path):
+            real = os.path.realpath(file)
+            if real not in seen:
+                seen.add(real)
+                if found := named.read(path, file):
+                    yield Given(data=found[0], file=file, stamp=found[1])
+
+
+def _built(folder: str, timeout: float) -> bytes:
+    """What `kustomize build` prints; its stderr goes straight to ours."""
+    program, words = _kustomize(folder)
+    with programs.scratch() as scratch:
+        return programs.printed(
+            program,
+            words,
+            name=" ".join([Path(program).name, *words]),
+            environment={**os.environ, "TMPDIR": scratch},
+            timeout=timeout,
+            fix="; give it less to fetch, or raise --timeout",
+        )
+
+
+def _kustomize(folder: str) -> tuple[str, list[str]]:
+    """The program that builds a kustomization, and its arguments."""
+    if found := programs.find("kustomize"):
+        return found, ["build", folder]
+    if found := programs.find("kubectl"):
+        return found, ["kustomize", folder]
+    raise InputError(f"neither kustomize nor kubectl is on the PATH; one of them has to build {folder}")
+
+
+def read_text(data: bytes, file: str) -> StreamText:
+    """As `yamlio.read_stream`. Raises: InputError; TemplateError, which says so, where the mistake is a template's."""
+    try:
+        return yamlio.read_stream(data, file=file)
+    except InputError as error:
+        lines = data.splitlines()[max(error.line - 2, 0) : error.line]
+        if not any(TEMPLATE in line for line in lines):
+            raise
+        said = f"{error.message}; {TEMPLATE.decode()} is of a template: build it first, as `helm template` does"
+        raise TemplateError(said, file=error.file, line=error.line, column=error.column) from None
+
+
+def _parsed(given: Given) -> tuple[Source, object]:
+    """The source, and the function config of a ResourceList."""
+    data, file = given.data, given.file
+    listing = _listed(data, file)
+    found: StreamText | ListText = listing or read_text(data, file)
+    if not listing and len(found.items) == 1 and isinstance(found.items[0], dict) and kind_of(found.items[0]) == "ResourceList":
+        found = yamlio.read_resource_list(data, file=file)  # says what is wrong with it
+    config = listing.head.get("functionConfig") if listing else None
+    objects = tuple(number for number, item in enumerate(found.items) if not _left_alone(item, file))
+    return Source(text=found, data=data, file=file, folder=given.folder, stamp=given.stamp, objects=objects), config
+
+
+def _listed(data: bytes, file: str) -> ListText | None:
+    """The text of a ResourceList; None where it is none, or wrong. Others than these are not to be read twice."""
+    if b"ResourceList" not in data:
+        return None
+    try:
+        return yamlio.read_resource_list(data, file=file)
+    except InputError:
+        return None
+
+
+def _left_alone_in(source: Source) -> Iterator[str]:
+    """What there is to say of documents that are none of ours."""
+    for number, item in enumerate(source.text.items):
+        if reason := _left_alone(item, source.file):
+            yield f"{file_name(source.file) or 'stdin'}: document {number + 1} is left alone: {reason}"
+
+
+def _left_alone(item: object, file: str) -> str:
+    """Why the document is none of ours, "" where it is an object."""
+    unnamed = not isinstance(item, dict) or not text(item.get("apiVersion")) or not kind_of(item)
+    tool = isinstance(item, dict) and group_of(item) in TOOL_GROUPS
+    if file.rpartition("/")[2] in FILES and (unnamed or tool):
+        return "it is a kustomization, which `-k` with its folder builds"
+    if unnamed:
+        return "it has no apiVersion and kind"
+    return f"only tools read a {kind_of(item)}" if isinstance(item, dict) and tool else ""

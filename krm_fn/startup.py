@@ -1,0 +1,127 @@
+"""Loading the package's own modules from their compiled files at once, where Python would look around first.
+
+A run of the function loads some fifty modules, and half of what that costs is Python's search for each of them: folders listed,
+paths joined, files asked for that aren't there. Here a module is where it has to be: beside the others, compiled in
+`__pycache__`. A file that isn't there, or wasn't made from the source beside it, is left to Python's own search.
+
+What every rendering needs is known, and in which order: `ROAD` is loaded in one go, without the locks and look-ups of `import`.
+"""
+
+from __future__ import annotations
+
+import marshal
+import sys
+from _frozen_importlib import ModuleSpec  # what importlib.machinery has, which would cost what is saved here
+from _frozen_importlib_external import MAGIC_NUMBER, SourceFileLoader
+from _io import FileIO  # `io` has no way to read without asking the system four times
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import CodeType, ModuleType
+
+try:
+    from posix import stat
+except ImportError:
+    from os import stat
+
+PACKAGE = __package__ or "krm_fn"
+SUFFIX = f".{sys.implementation.cache_tag}.pyc"
+HEAD = 16  # bytes before the code: magic number, flags, the source's time and size
+BY_TIME, UNCHECKED = MAGIC_NUMBER + bytes(4), MAGIC_NUMBER + b"\1\0\0\0"
+
+
+# What rendering loads, each behind what it needs itself. Made by scripts/make_road.py.
+ROAD = """
+    hosts base.paths base.value findings findings.finding kubevirt kubevirt.settings config.keys kubevirt.releases config.checks
+    config base.objects fast_path base.bundle base.fleets yamlio yamlio.plain yamlio.scalars yamlio.plain.lines
+    fast_path.stencil fast_path.alike fast_path.shapes yamlio.emit yamlio.plain.changes yamlio.plain.split yamlio.plain.items
+    fast_path.light kubevirt.schema kubevirt.api_versions kubevirt.removed_fields pipeline pipeline.modes findings.limits
+    kubevirt.fields kubevirt.facts kubevirt.quantity kubevirt.fields.verbs kubevirt.fields.devices kubevirt.fields.memory
+    kubevirt.fields.others kubevirt.fields.topology kubevirt.fields.instancetype kubevirt.fields.preference
+    kubevirt.expand.apply kubevirt.expand.defaults kubevirt.expand.requirements kubevirt.expand kubevirt.configuration
+    kubevirt.resolve.matcher kubevirt.resolve.plain kubevirt.resolve.revision kubevirt.resolve.lookup kubevirt.resolve.find
+    kubevirt.resolve pipeline.analysis rules kubevirt.catalogue_names rules.needs fast_path.stream fast_path.unread
+    hosts.function pipeline.modes.expand
+""".split()  # noqa: SIM905  a list would have a line for each
+
+
+def install() -> None:
+    """Load what of the package is not loaded yet in this way. Does nothing where compiled files have other names or places."""
+    if not sys.pycache_prefix and not sys.flags.optimize:
+        sys.meta_path.insert(0, Finder())
+
+
+class Finder:
+    """Finds modules in the packages of this one; see `importlib.abc.MetaPathFinder`."""
+
+    def find_spec(self, name: str, path: Sequence[str] | None = None, _: object = None) -> ModuleSpec | None:
+        if not path or not name.startswith(PACKAGE):
+            return None
+        folder, stem = path[0], name.rpartition(".")[2]
+        return self.spec(name, folder, stem) or self.spec(name, f"{folder}/{stem}", "__init__")
+
+    def spec(self, name: str, folder: str, stem: str) -> ModuleSpec | None:
+        """The spec of a module by its file in a folder, None where it can't be loaded in this way."""
+        source, cached = f"{folder}/{stem}.py", f"{folder}/__pycache__/{stem}{SUFFIX}"
+        try:
+            with FileIO(cached) as file:
+                data = file.readall()
+            about = None if data.startswith(UNCHECKED) else stat(source)  # noqa: PTH116  pathlib is too heavy here
+        except OSError:
+            return None
+        if about:
+            made_from = int(about.st_mtime).to_bytes(8, "little")[:4] + about.st_size.to_bytes(8, "little")[:4]
+            if data[:HEAD] != BY_TIME + made_from:
+                return None
+        code = marshal.loads(memoryview(data)[HEAD:])  # noqa: S302  as Python itself does
+        spec = ModuleSpec(name, Ready(name, source, code), origin=source, is_package=stem == "__init__")
+        if spec.submodule_search_locations is not None:
+            spec.submodule_search_locations.append(folder)
+        spec.has_location, spec.cached = True, cached
+        return spec
+
+
+def load(names: Sequence[str] = ROAD) -> None:
+    """Load these modules of the package, none of which is loaded; each stands behind those that it needs itself.
+
+    Does nothing where one of them is not there as it should be: `import` will do better.
+    """
+    if not any(isinstance(finder, Finder) for finder in sys.meta_path):
+        return
+    home, finder = sys.modules[PACKAGE].__path__[0], Finder()
+    modules: list[tuple[ModuleType, CodeType]] = []
+    for name in names:
+        below, _, _ = name.rpartition(".")
+        spec = finder.find_spec(f"{PACKAGE}.{name}", (f"{home}/{below.replace('.', '/')}" if below else home,))
+        if spec is None or spec.name in sys.modules:
+            return
+        modules.append((_empty(spec), spec.loader.code))  # type: ignore[union-attr]  # it is `Ready`
+    for module, _ in modules:
+        sys.modules[module.__name__] = module
+    for module, _ in modules:
+        parent, _, stem = module.__name__.rpartition(".")
+        setattr(sys.modules[parent], stem, module)
+    for module, code in modules:
+        exec(code, module.__dict__)  # noqa: S102  as Python itself does
+
+
+def _empty(spec: ModuleSpec) -> ModuleType:
+    """The module as it is before its code runs."""
+    module = type(sys)(spec.name)
+    told = {"spec": spec, "loader": spec.loader, "package": spec.parent, "file": spec.origin, "cached": spec.cached}
+    module.__dict__.update({f"__{name}__": value for name, value in told.items()})
+    if spec.submodule_search_locations is not None:
+        module.__path__ = spec.submodule_search_locations
+    return module
+
+
+class Ready(SourceFileLoader):
+    """The usual loader, with the code at hand."""
+
+    def __init__(self, name: str, source: str, code: CodeType) -> None:
+        super().__init__(name, source)
+        self.code = code
+
+    def get_code(self, _: str) -> CodeType:
+        return self.code
