@@ -25,7 +25,10 @@ ROOT = Path(__file__).resolve().parents[1]
 ROUND_TRIP = (
     "import sys, yaml; yaml.dump(yaml.load(sys.stdin.buffer, Loader=yaml.CSafeLoader), sys.stdout, Dumper=yaml.CSafeDumper)"
 )
-ALONE = "import sys; from krm_fn.__main__ import main; from krm_fn.base import workers; workers.processes = lambda: 1; sys.argv = ['']; main()"
+ALONE = (
+    "import sys; from krm_fn.__main__ import main; from krm_fn.base import workers;"
+    " workers.processes = lambda: 1; sys.argv = ['']; main()"
+)
 # Starts a command and says its wall and CPU time in seconds, its peak memory in KiB and its exit code. A process of its own, as
 # small as Python gets: Linux counts the memory of the parent it was forked from into a child's peak.
 LAUNCHER = """

@@ -1,7 +1,8 @@
 """The table of types, `krm_fn/kubevirt/schema/api.txt`, taken apart into what each release says, and put together again.
 
 What a release says is {type: {field: words}}. A required field has a `!` behind its name, and the first of the words is its
-type. `scripts/schema_lines.py` makes the words, `krm_fn/kubevirt/schema/table.py` reads them; here only names and types are looked at.
+type. `scripts/schema_lines.py` makes the words, and `krm_fn/kubevirt/schema/table.py` reads them. Here only names and types
+are looked at.
 """
 
 from __future__ import annotations

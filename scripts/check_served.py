@@ -1,4 +1,4 @@
-"""Compare `krm_fn/kubevirt/api_versions.py` with the API versions that KubeVirt's releases serve; that table is written by hand.
+"""Compare `krm_fn/kubevirt/api_versions.py`, which is written by hand, with the API versions that KubeVirt's releases serve.
 
     python scripts/check_served.py --source CLONE [--release 1.6.6]
 

@@ -1,4 +1,6 @@
-"""Make `krm_fn/kubevirt/catalogue/builtin.txt` and `krm_fn/kubevirt/catalogue_names.py` from the instancetypes and preferences that KubeVirt deploys.
+"""Make the builtin catalogue from the instancetypes and preferences that KubeVirt deploys.
+
+It is `krm_fn/kubevirt/catalogue/builtin.txt`; the names alone are in `krm_fn/kubevirt/catalogue_names.py`.
 
     python scripts/make_catalogue.py --source CLONE [--release 1.6.6] [--check]
 

@@ -1,4 +1,6 @@
-"""The fields of one release's API in the words of `krm_fn/kubevirt/schema/api.txt`; `krm_fn/kubevirt/schema/table.py` says what they mean.
+"""The fields of one release's API in the words of `krm_fn/kubevirt/schema/api.txt`.
+
+`krm_fn/kubevirt/schema/table.py` says what the words mean.
 
 `lines(types)` takes what `kubevirt_api.read` gives, and returns {type: {field: words}}: the types that the kinds of
 `krm_fn/kubevirt/schema/kinds.py` lead to, by their short names. A required field has a `!` behind its name.

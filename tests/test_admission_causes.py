@@ -12,11 +12,11 @@ from krm_fn import config
 from krm_fn.base.bundle import Bundle
 from krm_fn.base.objects import ref_of
 from krm_fn.base.paths import dotted
-from krm_fn.rules.registry import all_rules
 from krm_fn.kubevirt.schema import examine
 from krm_fn.pipeline import refusals
-from krm_fn.pipeline.analysis import gather
+from krm_fn.pipeline.facts import gather
 from krm_fn.rules import registry
+from krm_fn.rules.registry import all_rules
 
 PLACE = re.compile(r"(pkg|staging|vendor)/[\w./-]+(:[\w.]+)?")
 

@@ -7,10 +7,11 @@ import pytest
 from krm_fn.base.bundle import Bundle, Entry
 from krm_fn.base.objects import Ref
 from krm_fn.kubevirt.catalogue import INSTANCETYPE, PREFERENCE
-from krm_fn.kubevirt.facts import Found, Resolution, VmFacts
+from krm_fn.kubevirt.facts import Found, Resolution
 from krm_fn.kubevirt.releases import Release
 from krm_fn.kubevirt.settings import Config
-from krm_fn.pipeline.analysis import gather
+from krm_fn.pipeline.facts import gather
+from krm_fn.rules.facts import VmFacts
 from krm_fn.rules.registry import judge_bundle
 
 API = "instancetype.kubevirt.io/v1beta1"

@@ -8,7 +8,7 @@ from ruling import documents, example
 from krm_fn.base.bundle import Bundle
 from krm_fn.base.paths import get, leaves
 from krm_fn.kubevirt.settings import Config
-from krm_fn.pipeline.analysis import gather
+from krm_fn.pipeline.facts import gather
 from krm_fn.rules import registry
 
 RULES = {each.id: each for each in registry.load("lint")}

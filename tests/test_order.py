@@ -17,10 +17,10 @@ from krm_fn import config
 from krm_fn.base.errors import InputError
 from krm_fn.base.paths import canonical
 from krm_fn.cli import fingerprints
-from krm_fn.rules.registry import all_rules
 from krm_fn.kubevirt.releases import NEWEST
 from krm_fn.migrate import migrate
 from krm_fn.pipeline import stages
+from krm_fn.rules.registry import all_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

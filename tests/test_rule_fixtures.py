@@ -10,8 +10,8 @@ import pytest
 from ruling import FOLDERS, example, judged, spec_of, told
 
 from krm_fn import yamlio
-from krm_fn.rules.registry import all_rules
 from krm_fn.findings.finding import SEVERITIES
+from krm_fn.rules.registry import all_rules
 
 RULES = sorted(all_rules())
 CASES = {kind: sorted(FOLDERS.glob(f"*/{kind}/*.yaml")) for kind in ("bad", "good")}

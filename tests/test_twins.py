@@ -11,7 +11,7 @@ from krm_fn.base.paths import copy, get, put
 from krm_fn.kubevirt.releases import parse
 from krm_fn.kubevirt.schema import table
 from krm_fn.pipeline import stages
-from krm_fn.pipeline.analysis import gather
+from krm_fn.pipeline.facts import gather
 from krm_fn.pipeline.twins import LARGEST, REFERENCES, ROWS, Twin, dumped, read
 from krm_fn.rules import registry
 

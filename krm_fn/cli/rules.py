@@ -11,8 +11,7 @@ import click
 from krm_fn.base.errors import UsageError
 from krm_fn.cli import completion
 from krm_fn.config.checks import hint
-from krm_fn.rules.registry import all_rules
-from krm_fn.rules.registry import ids
+from krm_fn.rules.registry import all_rules, ids
 
 if TYPE_CHECKING:
     from krm_fn.rules.registry import Rule

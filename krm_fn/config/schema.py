@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from krm_fn.config import settings as config_settings
-from krm_fn.rules.registry import all_rules
 from krm_fn.config.keys import API_VERSION, KEYS, KIND, LEVELS, SWITCHES
 from krm_fn.kubevirt.releases import NEWEST_PATCH
+from krm_fn.rules.registry import all_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

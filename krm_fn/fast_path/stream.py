@@ -17,7 +17,7 @@ from krm_fn.kubevirt.api_versions import is_served
 from krm_fn.kubevirt.removed_fields import TEMPLATES, VMS, removed_fields
 from krm_fn.kubevirt.schema import READ, ObjectFacts
 from krm_fn.pipeline import modes
-from krm_fn.pipeline.analysis import Work, large, work_on
+from krm_fn.pipeline.analysis import Analysis, analysis_of, large
 from krm_fn.rules.needs import NAMED, any_asked
 
 TYPE_CHECKING = False
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from krm_fn.fast_path.light import Light, LightList
     from krm_fn.fast_path.stencil import Difference
     from krm_fn.findings.finding import Finding
-    from krm_fn.kubevirt.facts import VmFacts
     from krm_fn.kubevirt.resolve import Resolver
     from krm_fn.kubevirt.settings import Config
+    from krm_fn.rules.facts import VmFacts
 
     # By number, of VMs that nothing is to be said of: how their lines change, what there is to know of the catalogue's use, and
     # whether the same becomes of those that are like it.
@@ -62,9 +62,9 @@ def render(listing: LightList, settings: Config) -> tuple[Finding, ...] | None:
     if holds_lists(listing) or listing.mentions(IGNORE) or names_renamed(listing):
         return None
     run = Run(listing, settings)
-    if run.work.presets:
+    if run.analysis.presets:
         return None
-    numbers = run.work.bundle.numbers(LOOKED_INTO)
+    numbers = run.analysis.bundle.numbers(LOOKED_INTO)
     unlike = run.unlike(numbers)
     others = unlike[len(unlike) // 2 :] if len(unlike) >= SHARED else []
     if not others or not share(run, numbers, others):
@@ -111,8 +111,8 @@ class Run:
 
     def __init__(self, listing: LightList, settings: Config) -> None:
         self.listing, self.settings, self.items = listing, settings, listing.items
-        self.work: Work = work_on(Bundle(listing.items, types=listing.types), settings)
-        self.resolver: Resolver = self.work.resolver()
+        self.analysis: Analysis = analysis_of(Bundle(listing.items, types=listing.types), settings)
+        self.resolver: Resolver = self.analysis.resolver()
         self.of_schemas: list[Finding] = []
         self.of_vms: list[Finding] = []
         self.catalogued: list[tuple[int, VmFacts]] = []
@@ -197,7 +197,7 @@ class Run:
 
     def look_at_keys(self, entry: Entry) -> None:
         """Say what there is to of the keys of one object, which is the same for all of a shape and an apiVersion."""
-        release, severity = self.work.release, self.settings.severity
+        release, severity = self.analysis.release, self.settings.severity
         flaws = schema.flaws_of_read(entry, release, handed_on=self.settings.mode in modes.HANDING_ON)
         if flaws:
             from krm_fn.rules import registry  # most runs have nothing to say
@@ -216,7 +216,7 @@ class Run:
             raise Unreadable
         if not keys_known:
             self.look_at_keys(entry)
-        facts = self.work.vm(entry, self.resolver)
+        facts = self.analysis.vm(entry, self.resolver)
         if facts is None:
             return None
         if facts.troubled:
@@ -225,7 +225,7 @@ class Run:
             self.of_vms += registry.judge("vm", facts, self.settings.severity)
             if facts.expansion and facts.expansion.unmet:
                 self.measured.append(without_vm(facts))
-        for changed, path, new in self.mode.changes(self.work.facts(vms=(facts,))):
+        for changed, path, new in self.mode.changes(self.analysis.facts(vms=(facts,))):
             self.listing.settle(changed.item, put_in(entry.obj, path, new))
         kept = of_catalogue(facts)
         if kept:
@@ -235,10 +235,10 @@ class Run:
     def examine_for_all(self, number: int, twin: Twin) -> VmFacts | None:
         """As `examine`, of what stands for a VM and its twins; None, and nothing done, where only the VM itself can tell."""
         stand_in = twin.stand_in()
-        facts = self.work.vm(Entry(obj=stand_in, item=number), self.resolver) if stand_in is not None else None
+        facts = self.analysis.vm(Entry(obj=stand_in, item=number), self.resolver) if stand_in is not None else None
         if facts is None or facts.troubled or facts.resolution.vm is not facts.vm:
             return None
-        for changed, _, new in self.mode.changes(self.work.facts(vms=(facts,))):
+        for changed, _, new in self.mode.changes(self.analysis.facts(vms=(facts,))):
             if not self.listing.settle_like(changed.item, twin, stand_in, new):
                 return None
         kept = of_catalogue(facts)
@@ -254,7 +254,7 @@ class Run:
     def using_catalogue(self) -> Iterator[VmFacts]:
         """The facts of the VMs that use the catalogue, as far as they were kept, with the VMs themselves."""
         for number, facts in self.catalogued:
-            entry = self.work.bundle.entries[number]
+            entry = self.analysis.bundle.entries[number]
             yield facts.but(entry=entry, vm=get(entry.obj, facts.prefix))
 
     def pass_all(self, numbers: Iterable[int]) -> None:
@@ -274,8 +274,8 @@ class Run:
         return report
 
     def findings(self) -> tuple[Finding, ...]:
-        bundle, severity = self.work.bundle, self.settings.severity
-        facts = self.work.facts(vms=tuple(self.using_catalogue()))
+        bundle, severity = self.analysis.bundle, self.settings.severity
+        facts = self.analysis.facts(vms=tuple(self.using_catalogue()))
         silent = {rule for rule, speaks in ((REMOVED, self.removed), (NAMESAKES, self.has_namesakes())) if not speaks}
         silent.add(FORMER)  # lists in which it may speak go the other road
         if not (self.of_schemas or self.of_vms or any_asked(facts, silent)):

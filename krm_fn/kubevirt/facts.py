@@ -12,19 +12,11 @@ from krm_fn.findings.finding import UNSET
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Any
 
-    from krm_fn.base.bundle import Bundle, Entry
+    from krm_fn.base.bundle import Entry
     from krm_fn.base.objects import Object, Ref
     from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.admission.causes import Cause
-    from krm_fn.kubevirt.configuration import Cluster
-    from krm_fn.kubevirt.presets.facts import PresetFacts
-    from krm_fn.kubevirt.releases import Release
-    from krm_fn.kubevirt.settings import Config
-
-NOTHING: Mapping[Any, Any] = {}
 
 
 class Found(Value):
@@ -122,128 +114,3 @@ class Expansion(Value):
     conflicts: tuple[Conflict, ...] = ()
     unmet: tuple[Unmet, ...] = ()
     refusals: tuple[str, ...] = ()
-
-
-class VmFacts(Value):
-    """All that is known of one VM. `prefix` leads from the object's root to the VM in it: `()`, or into a pool's template.
-
-    `vm` is the VM as it came, `admitted` as it comes to be expanded, `rendered` as it leaves: the same object where nothing
-    changed, None where it can't be rendered. `presets` is what presets do to its instance, `instance` that instance, where
-    the config asks for either.
-    """
-
-    entry: Entry
-    vm: Object
-    release: Release
-    cluster: Cluster
-    resolution: Resolution
-    admitted: Object
-    expansion: Expansion | None = None
-    rendered: Object | None = None
-    presets: PresetFacts | None = None
-    instance: Object | None = None
-    prefix: Path = ()
-
-    @property
-    def troubled(self) -> bool:
-        """True where some rule may have something to say."""
-        found = self.expansion
-        return bool(self.resolution.errors or (found and (found.conflicts or found.unmet or found.refusals)))
-
-
-class InstanceFacts(Value):
-    """All that is known of an object that presets reach directly; `rendered` is the object as it leaves."""
-
-    entry: Entry
-    presets: PresetFacts
-    rendered: Object
-
-
-class Origin(Value):
-    """Where a value of an expanded VM comes from: `field` leads to it in the spec of `source`, which `matcher` refers to."""
-
-    source: Found
-    field: Path
-    matcher: str
-
-
-class AdmissionFacts(Value):
-    """Why KubeVirt's webhooks refuse an object; the causes' paths run from its root.
-
-    `parts` has the same causes by the part of the object they are in, which names the rule that tells of them. `origins` has,
-    by its path, the origin of each value that the object does not set itself. `gated` are the causes
-    that some feature gate would remove, where the cluster's configuration is not known; `causes` lacks them.
-    """
-
-    entry: Entry
-    causes: tuple[Cause, ...]
-    parts: dict[str, list[Cause]]
-    release: Release
-    prefix: Path = ()
-    origins: Mapping[Path, Origin] = NOTHING
-    gated: tuple[Cause, ...] = ()
-
-    @property
-    def troubled(self) -> bool:
-        """True where some rule may have something to say."""
-        return bool(self.causes)
-
-
-class SourceFault(Value):
-    """Why no VM can use an instancetype of the bundle: `entry` it, `path` the place in it, `users` the VMs refused for it."""
-
-    entry: Entry
-    path: Path
-    message: str
-    users: tuple[Ref, ...]
-
-
-class Storing(Value):
-    """What mode `snapshot` makes of one VM that can be pinned.
-
-    `pins` has, for each matcher that gets a new one, its field and the name of the ControllerRevision; `revisions` are the new
-    ControllerRevisions; `owned` the ControllerRevisions of the bundle that the VM is pinned to and that an object owns.
-    """
-
-    vm: VmFacts
-    pins: tuple[tuple[str, str], ...] = ()
-    revisions: tuple[Object, ...] = ()
-    owned: tuple[Entry, ...] = ()
-
-
-class Unstored(Value):
-    """Why mode `snapshot` can't store what a matcher of a VM refers to; the matcher then leaves as it came.
-
-    `reason` is "name-taken" (`entry`, a ControllerRevision, holds something else), "no-label" (`entry` should be stored again,
-    but bears the new name itself), "name-too-long" (that of the ControllerRevision), "label-too-long" (the name of `found`),
-    "replaced" (the revision is stored again for the VM `other`), "status" (a reference in the VM's status counts, though it
-    leads nowhere) or "unreadable" (so does one to `entry`, of a form that this release can't read).
-    `matcher` is "instancetype" or "preference", `name` the one that the new ControllerRevision would have.
-    """
-
-    vm: VmFacts
-    matcher: str
-    reason: str
-    found: Found
-    name: str = ""
-    entry: Entry | None = None
-    other: VmFacts | None = None
-
-
-class BundleFacts(Value):
-    """All that is known of the whole bundle.
-
-    `faults` and `gated`, the objects that need feature gates of a cluster whose configuration is not known, are known in mode
-    `validate` only, `storing` and `unstored` in mode `snapshot`.
-    """
-
-    bundle: Bundle
-    config: Config
-    cluster: Cluster
-    release: Release
-    vms: tuple[VmFacts, ...] = ()
-    instances: tuple[InstanceFacts, ...] = ()
-    faults: tuple[SourceFault, ...] = ()
-    gated: tuple[AdmissionFacts, ...] = ()
-    storing: tuple[Storing, ...] = ()
-    unstored: tuple[Unstored, ...] = ()

@@ -1,4 +1,4 @@
-"""The facts of a bundle: every VM resolved and expanded. `starting` adds what presets do, and the instances."""
+"""The analysis of a bundle: each VM resolved and expanded. `facts` puts together what comes of it."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from krm_fn.findings.limits import Budget
 from krm_fn.kubevirt import expand
 from krm_fn.kubevirt.api_versions import is_first_instance
 from krm_fn.kubevirt.configuration import Cluster, kubevirt_of, merged, release_of
-from krm_fn.kubevirt.facts import BundleFacts, VmFacts
 from krm_fn.kubevirt.resolve import Resolver
+from krm_fn.rules.facts import BundleFacts, VmFacts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import Any
 
     from krm_fn.base.bundle import Bundle, Entry
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.facts import Expansion, Found, InstanceFacts, Resolution
+    from krm_fn.kubevirt.facts import Expansion, Found, Resolution
     from krm_fn.kubevirt.presets.index import Presets
     from krm_fn.kubevirt.releases import Release
     from krm_fn.kubevirt.settings import Config
+    from krm_fn.rules.facts import InstanceFacts
 
 VM = "VirtualMachine"
 # Where it stands in the kinds that hold one, by API group and kind.
@@ -39,17 +39,6 @@ HALF_JUDGED_SINCE = (1, 6)
 # have some fifty. What larger ones give to all VMs is limited: it grows with the product of their size and the number of VMs.
 USUAL_VALUES = 100
 VALUES, VALUES_PER_OBJECT = 300_000, 150
-
-
-def gather(bundle: Bundle, settings: Config) -> BundleFacts:
-    """What there is to know of a bundle under a config."""
-    work = work_on(bundle, settings)
-    vms = tuple(work.vms())
-    if not work.presets:
-        return work.facts(vms=vms)
-    from krm_fn.pipeline import instances as starting  # few bundles have presets
-
-    return work.facts(vms=vms, instances=tuple(starting.instances(work)))
 
 
 def cluster_of(bundle: Bundle, settings: Config, release: Release) -> Cluster:
@@ -70,9 +59,10 @@ def cluster_of(bundle: Bundle, settings: Config, release: Release) -> Cluster:
     return Cluster(configuration=merged(configuration_of(obj, release), given), annotations=kubevirt_annotations(obj))
 
 
-def work_on(bundle: Bundle, settings: Config) -> Work:
+def analysis_of(bundle: Bundle, settings: Config) -> Analysis:
+    """The analysis of a bundle under a config."""
     release = release_of(bundle, settings)
-    return Work(
+    return Analysis(
         bundle=bundle,
         settings=settings,
         release=release,
@@ -110,8 +100,8 @@ def large(resolution: Resolution) -> list[Found]:
     return [each for each in found if each is not None and each.values > USUAL_VALUES]
 
 
-class Work(Value):
-    """One bundle on its way to facts. `presets` are those that count, None where there are none.
+class Analysis(Value):
+    """One bundle, and what its VMs are expanded with. `presets` are those that count, None where there are none.
 
     From `given` is taken what large instancetypes and preferences give.
     """
@@ -123,24 +113,10 @@ class Work(Value):
     given: Budget
     presets: Presets | None = None
 
-    def vms(self) -> Iterator[VmFacts]:
-        """The facts of every VM and of every pool's template, in the bundle's order."""
-        resolver = self.resolver()
-        if not self._has_twins():
-            return (facts for entry in self.bundle.entries if (facts := self.vm(entry, resolver)))
-        from krm_fn.pipeline.twins import Twins
-
-        twins = Twins(self, resolver)
-
-        def judged(entry: Entry) -> VmFacts | None:
-            return twins.facts(entry) if kind_of(entry.obj) == VM else self.vm(entry, resolver)
-
-        return filter(None, map(judged, self.bundle.entries))
-
-    def _has_twins(self) -> bool:
-        """True where the VMs are only judged, so that of those that are alike one stands for all."""
-        started = self.presets or self.settings.instances == "include" or self.settings.defaults == "pinned"
-        return self.settings.mode == "validate" and not started and len(self.bundle.of_kind(VM)) > 1
+    @property
+    def starts_instances(self) -> bool:
+        """True where the facts of a VM include its instance, or what presets do to it."""
+        return bool(self.presets) or self.settings.instances == "include"
 
     def vm(self, entry: Entry, resolver: Resolver) -> VmFacts | None:
         """The facts of the VM in an object, or of the template in a pool; None where it holds none."""
@@ -174,7 +150,7 @@ class Work(Value):
         self.spend(resolution)
         admitted = self._admitted(entry, prefix, resolution)
         expansion = self.expansion(admitted, resolution, namespace=effective_namespace(entry.obj))
-        facts = VmFacts(
+        return VmFacts(
             entry=entry,
             vm=vm,
             release=self.release,
@@ -185,11 +161,6 @@ class Work(Value):
             rendered=None if resolution.errors else expansion.vm if expansion else admitted,
             prefix=prefix,
         )
-        if resolution.errors or not (self.presets or self.settings.instances == "include"):
-            return facts
-        from krm_fn.pipeline import instances as starting
-
-        return starting.with_start(self, facts)
 
     def spend(self, resolution: Resolution) -> None:
         """Note that a VM gets what it refers to. Raises: InputError where VMs get too much."""

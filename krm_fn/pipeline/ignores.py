@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from krm_fn.base.bundle import Entry
     from krm_fn.base.paths import Path
     from krm_fn.findings.finding import Finding
-    from krm_fn.kubevirt.facts import BundleFacts
     from krm_fn.kubevirt.settings import Config
+    from krm_fn.rules.facts import BundleFacts
 
     Key = tuple[int, Path, str]
 

@@ -7,10 +7,10 @@ from krm_fn.base.objects import group_of, kind_of
 from krm_fn.base.paths import copy
 from krm_fn.kubevirt import expand
 from krm_fn.kubevirt.api_versions import is_first_instance
-from krm_fn.kubevirt.facts import InstanceFacts
 from krm_fn.kubevirt.presets import Group, PresetFacts, apply_presets, fold_presets, template_of
 from krm_fn.kubevirt.presets.era import release_for
 from krm_fn.kubevirt.presets.index import NONE
+from krm_fn.rules.facts import InstanceFacts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
     from krm_fn.base.bundle import Entry
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.facts import VmFacts
     from krm_fn.kubevirt.presets import Applied
     from krm_fn.kubevirt.presets.owners import Owner
-    from krm_fn.pipeline.analysis import Work
+    from krm_fn.pipeline.analysis import Analysis
+    from krm_fn.rules.facts import VmFacts
 
 TEMPLATE: Path = ("spec", "template")
 
 
-def instances(work: Work) -> Iterator[InstanceFacts]:
+def instances(analysis: Analysis) -> Iterator[InstanceFacts]:
     """The facts of the instances that stand for themselves, which presets reach directly, and of owners of templates."""
-    for entry in work.bundle.entries:
-        owner = template_of(entry.obj) if work.settings.presets == "fold" else None
+    for entry in analysis.bundle.entries:
+        owner = template_of(entry.obj) if analysis.settings.presets == "fold" else None
         if owner:
-            yield _owner(work, entry, *owner)
+            yield _owner(analysis, entry, *owner)
         elif stands_for_itself(entry):
-            yield _instance(work, entry)
+            yield _instance(analysis, entry)
 
 
 def stands_for_itself(entry: Entry) -> bool:
@@ -43,12 +43,12 @@ def stands_for_itself(entry: Entry) -> bool:
     return instance or is_first_instance(entry.obj)
 
 
-def _instance(work: Work, entry: Entry) -> InstanceFacts:
+def _instance(analysis: Analysis, entry: Entry) -> InstanceFacts:
     given, namespace = entry.obj, effective_namespace(entry.obj)
-    release = release_for(given, work.release)
-    here = _seen(work, given, namespace)
-    applied = apply_presets(given, here, release=work.release, namespace=namespace)
-    if work.settings.defaults != "none":
+    release = release_for(given, analysis.release)
+    here = _seen(analysis, given, namespace)
+    applied = apply_presets(given, here, release=analysis.release, namespace=namespace)
+    if analysis.settings.defaults != "none":
         from krm_fn.kubevirt.presets.defaults_v0 import with_defaults
 
         applied = with_defaults(applied, given, release=release)
@@ -56,62 +56,62 @@ def _instance(work: Work, entry: Entry) -> InstanceFacts:
     return InstanceFacts(entry=entry, presets=facts, rendered=given if applied.refused else applied.instance)
 
 
-def _owner(work: Work, entry: Entry, owner: Owner, path: Path) -> InstanceFacts:
+def _owner(analysis: Analysis, entry: Entry, owner: Owner, path: Path) -> InstanceFacts:
     """The facts of an owner of instances that is no VM: its template takes the presets."""
     given, namespace = entry.obj, effective_namespace(entry.obj)
-    here, release = _seen(work, given, namespace), release_for(given, work.release)
+    here, release = _seen(analysis, given, namespace), release_for(given, analysis.release)
     applied = fold_presets(given, here, release=release, namespace=namespace, at=path, firmware_too=owner.firmware)
     facts = PresetFacts(entry=entry, applied=applied, release=release, prefix=path)
     return InstanceFacts(entry=entry, presets=facts, rendered=applied.instance)
 
 
-def with_start(work: Work, facts: VmFacts) -> VmFacts:
+def with_start(analysis: Analysis, facts: VmFacts) -> VmFacts:
     """The facts of a VM with what presets do to it, and with the instance that it starts as."""
-    fold = work.presets and work.settings.presets == "fold" and facts.rendered is not None
-    return _started(work, _folded(work, facts) if fold else facts)
+    fold = analysis.presets and analysis.settings.presets == "fold" and facts.rendered is not None
+    return _started(analysis, _folded(analysis, facts) if fold else facts)
 
 
-def _folded(work: Work, facts: VmFacts) -> VmFacts:
+def _folded(analysis: Analysis, facts: VmFacts) -> VmFacts:
     """The facts with the presets in the VM's template, where the cluster would apply them: before its own defaults."""
     namespace = effective_namespace(facts.entry.obj)
-    bare = work.expansion(facts.admitted, facts.resolution, namespace=namespace, defaults=False)
+    bare = analysis.expansion(facts.admitted, facts.resolution, namespace=namespace, defaults=False)
     vm = bare.vm if bare and bare.vm is not None else facts.admitted
-    found = fold_presets(vm, _presets(work, facts), release=facts.release, namespace=namespace)
+    found = fold_presets(vm, _presets(analysis, facts), release=facts.release, namespace=namespace)
     folded = found.instance
     if found.refused or folded is vm:
         return facts.but(presets=_preset_facts(facts, found))
-    if facts.expansion and work.settings.defaults != "none":
+    if facts.expansion and analysis.settings.defaults != "none":
         folded = copy(folded)
         spec = folded["spec"]["template"]["spec"]
-        expand.set_instance_defaults(spec, work.cluster, facts.release, certain=not work.cluster.known)
+        expand.set_instance_defaults(spec, analysis.cluster, facts.release, certain=not analysis.cluster.known)
     return facts.but(rendered=folded, presets=_preset_facts(facts, found))
 
 
-def _started(work: Work, facts: VmFacts) -> VmFacts:
+def _started(analysis: Analysis, facts: VmFacts) -> VmFacts:
     """The facts with the instance that the VM starts as, and what the presets do to it."""
     from krm_fn.kubevirt.instance import start
 
-    pinned = work.settings.defaults == "pinned"
+    pinned = analysis.settings.defaults == "pinned"
     started = start(
         facts.resolution.but(vm=facts.admitted) if pinned else facts.resolution,
         owner=facts.entry.obj,
         namespace=effective_namespace(facts.entry.obj),
-        bundle=work.bundle,
-        cluster=work.cluster,
+        bundle=analysis.bundle,
+        cluster=analysis.cluster,
         release=facts.release,
-        presets=_presets(work, facts),
+        presets=_presets(analysis, facts),
     )
     told = facts.presets or (_preset_facts(facts, started.presets) if started.presets else None)
-    wanted = work.settings.instances == "include"
+    wanted = analysis.settings.instances == "include"
     return facts.but(presets=told, instance=started.instance if wanted else None)
 
 
-def _presets(work: Work, facts: VmFacts) -> Group:
-    return _seen(work, facts.entry.obj, effective_namespace(facts.entry.obj))
+def _presets(analysis: Analysis, facts: VmFacts) -> Group:
+    return _seen(analysis, facts.entry.obj, effective_namespace(facts.entry.obj))
 
 
-def _seen(work: Work, obj: Object, namespace: str) -> Group:
-    return work.presets.seen_by(obj["apiVersion"], namespace) if work.presets else NONE
+def _seen(analysis: Analysis, obj: Object, namespace: str) -> Group:
+    return analysis.presets.seen_by(obj["apiVersion"], namespace) if analysis.presets else NONE
 
 
 def _preset_facts(facts: VmFacts, applied: Applied) -> PresetFacts:

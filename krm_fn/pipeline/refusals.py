@@ -15,9 +15,10 @@ from krm_fn.kubevirt.admission.gates import DISCONTINUED, state
 from krm_fn.kubevirt.admission.judged import judge
 from krm_fn.kubevirt.admission.objects import KINDS, admit_object
 from krm_fn.kubevirt.admission.parts import by_part
-from krm_fn.kubevirt.facts import AdmissionFacts, Resolution, SourceFault
+from krm_fn.kubevirt.facts import Resolution
 from krm_fn.pipeline.origins import Origins
 from krm_fn.pipeline.twins import Twin
+from krm_fn.rules.facts import AdmissionFacts, SourceFault
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
     from krm_fn.base.paths import Path
     from krm_fn.kubevirt.admission import Cause
     from krm_fn.kubevirt.configuration import Cluster
-    from krm_fn.kubevirt.facts import BundleFacts, Found, VmFacts
+    from krm_fn.kubevirt.facts import Found
+    from krm_fn.rules.facts import BundleFacts, VmFacts
 
 INSTANCE = ("kubevirt.io", "VirtualMachineInstance")
 DOMAIN: Path = ("spec", "template", "spec", "domain")

@@ -14,7 +14,7 @@ from krm_fn.findings.limits import InAll, limited
 from krm_fn.kubevirt import schema
 from krm_fn.kubevirt.releases import NEWEST
 from krm_fn.pipeline import modes
-from krm_fn.pipeline.analysis import gather
+from krm_fn.pipeline.facts import gather
 from krm_fn.rules import registry
 from krm_fn.yamlio.order import in_order
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     from krm_fn.base.objects import Object
     from krm_fn.findings.finding import Finding
-    from krm_fn.kubevirt.facts import BundleFacts
     from krm_fn.kubevirt.releases import Release
     from krm_fn.kubevirt.settings import Config
+    from krm_fn.rules.facts import BundleFacts
 
 
 class Outcome(Value):
@@ -100,9 +100,9 @@ def render(
     """
     facts = gather(Bundle(items, places, units=judging.units), settings)
     if settings.mode == "snapshot":
-        from krm_fn.kubevirt import stored_revisions  # the other modes store nothing
+        from krm_fn.pipeline import snapshots  # the other modes store nothing
 
-        facts = stored_revisions.plan(facts)
+        facts = snapshots.plan(facts)
     severity = _without_off(settings) if judging.off else settings.severity
     found = list(_found(facts, schemas, severity, definitions=judging.definitions))
     on = [finding for finding in found if not _is_off(finding, settings)]

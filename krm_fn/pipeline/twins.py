@@ -18,7 +18,8 @@ from krm_fn.kubevirt.admission.formats import bare_mac_length, base64_length, is
 from krm_fn.kubevirt.admission.interfaces import RESERVED_MAC
 from krm_fn.kubevirt.admission.machines import RESERVED_LABELS
 from krm_fn.kubevirt.admission.volumes import LONGEST_CLOUD_INIT
-from krm_fn.kubevirt.facts import Resolution, VmFacts
+from krm_fn.kubevirt.facts import Resolution
+from krm_fn.rules.facts import VmFacts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from krm_fn.base.paths import Path
     from krm_fn.kubevirt.facts import Expansion
     from krm_fn.kubevirt.resolve import Resolver
-    from krm_fn.pipeline.analysis import Work
+    from krm_fn.pipeline.analysis import Analysis
 
     Names = dict[str, int]
     Reading = Callable[[Any, Names], Any]
@@ -183,7 +184,7 @@ class Twin(VmFacts):
     """The facts of a VM of which nothing is to be said by itself, as of its twin `first`; it is expanded when somebody asks."""
 
     first: VmFacts
-    work: Work
+    analysis: Analysis
 
     @property
     def troubled(self) -> bool:
@@ -202,7 +203,7 @@ class Twin(VmFacts):
         return self._made().rendered
 
     def _made(self) -> VmFacts:
-        return self.work.of_vm(self.entry, self.prefix, self.vm, self.resolution)
+        return self.analysis.of_vm(self.entry, self.prefix, self.vm, self.resolution)
 
 
 class Twins:
@@ -211,8 +212,8 @@ class Twins:
     A VM has a twin where the two refer to the same, or where what they refer to is alike in all that is read of it.
     """
 
-    def __init__(self, work: Work, resolver: Resolver) -> None:
-        self._work, self._resolver = work, resolver
+    def __init__(self, analysis: Analysis, resolver: Resolver) -> None:
+        self._analysis, self._resolver = analysis, resolver
         self._referring: dict[bytes, VmFacts] = {}
         self._resolved: dict[Resolved, VmFacts] = {}
         self._specs: dict[int, tuple[Object, bytes | None]] = {}
@@ -226,15 +227,15 @@ class Twins:
             alike = first.resolution
             own = Resolution(vm=entry.obj, instancetype=alike.instancetype, preference=alike.preference)
             return self._twin(entry, first, own)
-        found = self._work.resolved(entry, self._resolver)
+        found = self._analysis.resolved(entry, self._resolver)
         if found is None:
             return None
         resolution = found[2]
         if key is None or resolution.errors or resolution.vm is not entry.obj:
-            return self._work.of_vm(entry, *found)
+            return self._analysis.of_vm(entry, *found)
         resolved = self._key(whole, resolution)
         first = self._resolved.get(resolved) if resolved else None
-        facts = self._twin(entry, first, resolution) if first else self._work.of_vm(entry, *found)
+        facts = self._twin(entry, first, resolution) if first else self._analysis.of_vm(entry, *found)
         if not facts.troubled:
             self._remember(facts, key, resolved)
         return facts
@@ -275,5 +276,5 @@ class Twins:
             cluster=first.cluster,
             resolution=resolution,
             first=first.first if isinstance(first, Twin) else first,
-            work=self._work,
+            analysis=self._analysis,
         )

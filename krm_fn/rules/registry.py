@@ -48,11 +48,10 @@ if TYPE_CHECKING:
     from krm_fn.base.bundle import Entry
     from krm_fn.base.paths import Path
     from krm_fn.findings.limits import InAll
-    from krm_fn.kubevirt.facts import AdmissionFacts, BundleFacts, VmFacts
     from krm_fn.kubevirt.presets.facts import PresetFacts
     from krm_fn.kubevirt.releases import Release, Version
     from krm_fn.kubevirt.schema import ObjectFacts
-    from krm_fn.rules.facts import BaselineFacts, IgnoreFacts, InputFacts, MigrationFacts
+    from krm_fn.rules.facts import AdmissionFacts, BaselineFacts, BundleFacts, IgnoreFacts, InputFacts, MigrationFacts, VmFacts
 
 
 # Values in messages are cut to this length: the message must stay a line, and `currentValue` has the whole.

@@ -14,8 +14,8 @@ from krm_fn.cli.fingerprints import NAME as FINGERPRINT
 from krm_fn.cli.formats import relative
 from krm_fn.cli.json_text import json_text
 from krm_fn.cli.rules import documentation, parts
-from krm_fn.rules.registry import all_rules
 from krm_fn.findings import results
+from krm_fn.rules.registry import all_rules
 
 if TYPE_CHECKING:
     from typing import Any

@@ -13,7 +13,7 @@ from krm_fn.base.objects import name_of, namespace_of
 from krm_fn.base.paths import as_list, copy, get
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.quantity import parse
-from krm_fn.pipeline.analysis import gather
+from krm_fn.pipeline.facts import gather
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.facts import VmFacts
     from krm_fn.kubevirt.releases import Version
     from krm_fn.kubevirt.settings import Config
+    from krm_fn.rules.facts import VmFacts
 
 # Stands in a path for any entry of a list, or any key of a map.
 ANY = "*"

@@ -14,8 +14,8 @@ from krm_fn.base.errors import ConfigError
 from krm_fn.base.value import Value
 from krm_fn.config import with_texts
 from krm_fn.config.checks import hint, shown
-from krm_fn.rules.registry import all_rules
 from krm_fn.config.keys import KEYS, SWITCHES
+from krm_fn.rules.registry import all_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.schema.node import Judge
+    from krm_fn.kubevirt.schema.flaws import Judge
 
 NUMBERS = (int, float)
 MOST = 2**64  # of greater numbers nothing is computed

@@ -7,12 +7,14 @@ from krm_fn.findings.finding import UNSET
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from krm_fn.base.paths import Path
     from krm_fn.kubevirt.releases import Version
 
     Span = tuple[Version, Version]
+    Judge = Callable[[Any, Path], "Flaw | None"]
 
 # What is wrong.
 UNKNOWN = "unknown"  # no release knows the field here

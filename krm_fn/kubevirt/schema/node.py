@@ -30,10 +30,9 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.schema.flaws import Span
+    from krm_fn.kubevirt.schema.flaws import Judge, Span
     from krm_fn.kubevirt.schema.lists import Check
 
-    Judge = Callable[[Any, Path], Flaw | None]
     Fields = dict[str, "Node"]
 
     class Found(Protocol):

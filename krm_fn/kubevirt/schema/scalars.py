@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.schema.node import Judge
+    from krm_fn.kubevirt.schema.flaws import Judge
 
 # What each integer of Go's holds.
 INTEGERS = {

@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from krm_fn.kubevirt.releases import Release, Version
-    from krm_fn.kubevirt.schema.flaws import Span
+    from krm_fn.kubevirt.schema.flaws import Judge, Span
     from krm_fn.kubevirt.schema.lists import Check
-    from krm_fn.kubevirt.schema.node import Judge, Node
+    from krm_fn.kubevirt.schema.node import Node
 
     # The releases, the type and the constraints of one form of a field.
     Form = tuple[Version, Version, str, Sequence[str]]

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
+    from krm_fn.kubevirt.schema.flaws import Judge
     from krm_fn.kubevirt.schema.lists import Check
-    from krm_fn.kubevirt.schema.node import Judge
 
     Made = dict[int, list[Judge]]  # by the identity of a schema, which a definition keeps
 

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from krm_fn.base.bundle import Entry
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.facts import BundleFacts, Found, VmFacts
+    from krm_fn.kubevirt.facts import Found
+    from krm_fn.rules.facts import BundleFacts, VmFacts
 
 # The modes that hand VMs on without rendering them.
 HANDING_ON = ("annotate", "snapshot")

@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from krm_fn.kubevirt.facts import BundleFacts
+    from krm_fn.rules.facts import BundleFacts
 
 
 def leave(items: Sequence[Any], facts: BundleFacts) -> list[Any]:  # noqa: ARG001  every mode takes these

@@ -1,1 +1,1 @@
-"""Rules about what KubeVirt's webhooks refuse, by the part of the object; the checks are tables of `krm_fn.kubevirt.admission`."""
+"""Rules about what KubeVirt's webhooks refuse, by the part of the object; `krm_fn.kubevirt.admission` has the checks."""

@@ -33,7 +33,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.kubevirt.facts import AdmissionFacts
+    from krm_fn.rules.facts import AdmissionFacts
     from krm_fn.rules.registry import Hit
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from krm_fn.kubevirt.configuration import Named
-    from krm_fn.kubevirt.facts import BundleFacts
+    from krm_fn.rules.facts import BundleFacts
 
 
 @rule(severity="warning")

@@ -42,7 +42,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from krm_fn.kubevirt.facts import BundleFacts, Unstored
+    from krm_fn.rules.facts import BundleFacts, Unstored
 
 
 @rule(severity="error", upstream="pkg/instancetype/revision/store.go:storeControllerRevision")

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from krm_fn.base.bundle import Bundle, Entry
-    from krm_fn.kubevirt.facts import BundleFacts
     from krm_fn.kubevirt.releases import Release
+    from krm_fn.rules.facts import BundleFacts
 
 
 # So many letters may be too many or too few in a slip.

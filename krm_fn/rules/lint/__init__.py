@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from krm_fn.kubevirt.facts import BundleFacts
+    from krm_fn.rules.facts import BundleFacts
 
 
 def _has(*kinds: str) -> Callable[[BundleFacts], object]:

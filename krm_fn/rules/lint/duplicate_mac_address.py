@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.facts import BundleFacts
+    from krm_fn.rules.facts import BundleFacts
     from krm_fn.rules.shared.machines import Machine
 
 # Bindings behind which the guest's own address stays.

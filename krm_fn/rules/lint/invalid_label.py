@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from krm_fn.base.bundle import Entry
     from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.facts import BundleFacts
+    from krm_fn.rules.facts import BundleFacts
 
 LABELS: Path = ("metadata", "labels")
 # Where else labels stand, by group and kind.

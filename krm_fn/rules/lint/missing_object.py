@@ -46,7 +46,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.kubevirt.facts import BundleFacts
+    from krm_fn.rules.facts import BundleFacts
     from krm_fn.rules.shared.object_references import Mention
 
 # What is often applied long before those that name it: told only where the bundle holds others, or another of that name.

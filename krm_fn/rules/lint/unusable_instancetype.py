@@ -35,7 +35,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.kubevirt.facts import BundleFacts, SourceFault
+    from krm_fn.rules.facts import BundleFacts, SourceFault
 
 
 @rule(severity="error")

@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krm_fn.base.bundle import Entry
-    from krm_fn.kubevirt.facts import BundleFacts
     from krm_fn.kubevirt.presets import Group, PresetFacts
+    from krm_fn.rules.facts import BundleFacts
 
     LabelSets = dict[tuple[tuple[str, Any], ...], bool]
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from krm_fn.base.paths import Path
     from krm_fn.kubevirt.catalogue import Catalogue
-    from krm_fn.kubevirt.facts import BundleFacts, VmFacts
+    from krm_fn.rules.facts import BundleFacts, VmFacts
 
     Uses = dict[tuple[str, str], list[tuple[VmFacts, str]]]
 

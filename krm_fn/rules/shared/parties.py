@@ -9,7 +9,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krm_fn.base.paths import Path
     from krm_fn.findings.finding import Related
-    from krm_fn.kubevirt.facts import Found, VmFacts
+    from krm_fn.kubevirt.facts import Found
+    from krm_fn.rules.facts import VmFacts
 
 
 def the_vm(facts: VmFacts) -> str:

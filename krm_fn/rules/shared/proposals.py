@@ -1,8 +1,8 @@
 """Which object of the bundle may be proposed in place of one that is missing.
 
-The name has to be a misspelling (`krm_fn.base.suggestions`), and nothing may be lost by following the proposal: the object is used by no
-machine or workload, it is not the one that names the missing object or one that this makes, and a snapshot to restore is one of
-the VM that is restored.
+The name has to be a misspelling (`krm_fn.base.suggestions`), and nothing may be lost by following the proposal: no machine or
+workload uses the object, it is not the one that names the missing object or one that this makes, and a snapshot to restore is
+one of the VM that is restored.
 """
 
 from __future__ import annotations

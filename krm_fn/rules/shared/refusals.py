@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.facts import AdmissionFacts, Origin
+    from krm_fn.rules.facts import AdmissionFacts, Origin
 
 
 def hits(facts: AdmissionFacts, part: str) -> Iterator[Hit]:

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-    from krm_fn.kubevirt.facts import ResolutionError, VmFacts
+    from krm_fn.kubevirt.facts import ResolutionError
+    from krm_fn.rules.facts import VmFacts
 
 # Reasons that the mutating webhook itself words, with the path of its own; for all others admission names only the matcher.
 AS_WRITTEN = frozenset(("bad-shape", "no-name", "name-and-inference", "kind-and-inference", "bad-policy"))

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    from krm_fn.kubevirt.facts import ResolutionError, VmFacts
+    from krm_fn.kubevirt.facts import ResolutionError
+    from krm_fn.rules.facts import VmFacts
     from krm_fn.rules.registry import Hit
 
 

@@ -31,7 +31,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from krm_fn.kubevirt.facts import ResolutionError, VmFacts
+    from krm_fn.kubevirt.facts import ResolutionError
+    from krm_fn.rules.facts import VmFacts
 
 
 @rule(severity="error", upstream="pkg/instancetype/webhooks/vm/mutator.go:validateMatchers")

@@ -35,7 +35,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.kubevirt.facts import VmFacts
+    from krm_fn.rules.facts import VmFacts
 
 AUTOATTACH = ("spec", "template", "spec", "domain", "devices", "autoattachPodInterface")
 WHY = {

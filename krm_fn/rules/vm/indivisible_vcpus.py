@@ -43,7 +43,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.kubevirt.facts import Unmet, VmFacts
+    from krm_fn.kubevirt.facts import Unmet
+    from krm_fn.rules.facts import VmFacts
 
 
 @rule(severity="error", upstream="pkg/instancetype/preference/validation/cpu.go:CheckSpreadCPUTopology")

@@ -35,7 +35,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.kubevirt.facts import Conflict, VmFacts
+    from krm_fn.kubevirt.facts import Conflict
+    from krm_fn.rules.facts import VmFacts
 
 # What these hold is no business of a log.
 CONFIDENTIAL = ("launchSecurity",)

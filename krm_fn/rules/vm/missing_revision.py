@@ -28,7 +28,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.kubevirt.facts import ResolutionError, VmFacts
+    from krm_fn.kubevirt.facts import ResolutionError
+    from krm_fn.rules.facts import VmFacts
 
 
 @rule(severity="error", upstream="pkg/instancetype/find/revision.go:Find")

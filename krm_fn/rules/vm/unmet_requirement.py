@@ -30,7 +30,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.kubevirt.facts import Unmet, VmFacts
+    from krm_fn.kubevirt.facts import Unmet
+    from krm_fn.rules.facts import VmFacts
 
 REQUIRED = {"vcpus": "{} vCPUs", "memory": "{} of memory", "architecture": "the architecture {}"}
 

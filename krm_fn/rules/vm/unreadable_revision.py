@@ -39,8 +39,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.kubevirt.facts import ResolutionError, VmFacts
+    from krm_fn.kubevirt.facts import ResolutionError
     from krm_fn.kubevirt.releases import Release
+    from krm_fn.rules.facts import VmFacts
 
 REASONS = ("revision-undecodable", "revision-form-unreadable", "revision-of-another-object")
 

@@ -1,0 +1,47 @@
+"""The facts of a bundle under a config: all that the rules judge and the modes write."""
+
+from __future__ import annotations
+
+from krm_fn.base.objects import kind_of
+from krm_fn.pipeline.analysis import VM, analysis_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.base.bundle import Bundle, Entry
+    from krm_fn.kubevirt.settings import Config
+    from krm_fn.pipeline.analysis import Analysis
+    from krm_fn.rules.facts import BundleFacts, VmFacts
+
+
+def gather(bundle: Bundle, settings: Config) -> BundleFacts:
+    """The facts of a bundle. Raises: InputError where VMs get too much from instancetypes and preferences."""
+    analysis = analysis_of(bundle, settings)
+    if not analysis.starts_instances:
+        return analysis.facts(vms=tuple(_vms(analysis)))
+    from krm_fn.pipeline import instances  # few bundles have presets
+
+    vms = (vm if vm.resolution.errors else instances.with_start(analysis, vm) for vm in _vms(analysis))
+    return analysis.facts(vms=tuple(vms), instances=tuple(instances.instances(analysis)) if analysis.presets else ())
+
+
+def _vms(analysis: Analysis) -> Iterator[VmFacts]:
+    """The facts of every VM and of every pool's template, in the bundle's order."""
+    resolver = analysis.resolver()
+    if not _has_twins(analysis):
+        return (facts for entry in analysis.bundle.entries if (facts := analysis.vm(entry, resolver)))
+    from krm_fn.pipeline.twins import Twins
+
+    twins = Twins(analysis, resolver)
+
+    def judged(entry: Entry) -> VmFacts | None:
+        return twins.facts(entry) if kind_of(entry.obj) == VM else analysis.vm(entry, resolver)
+
+    return filter(None, map(judged, analysis.bundle.entries))
+
+
+def _has_twins(analysis: Analysis) -> bool:
+    """True where the VMs are only judged, so that of those that are alike one stands for all."""
+    started = analysis.starts_instances or analysis.settings.defaults == "pinned"
+    return analysis.settings.mode == "validate" and not started and len(analysis.bundle.of_kind(VM)) > 1
