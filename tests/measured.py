@@ -56,3 +56,13 @@ def catalogue() -> dict[str, Any]:
 
 def _read(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
+
+
+def preset_of(one: dict[str, Any]) -> dict[str, Any]:
+    """The VirtualMachineInstancePreset of one entry in `presets` of such a case."""
+    return {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachineInstancePreset",
+        "metadata": {"name": one["name"]},
+        "spec": {"selector": one["selector"], "domain": one["domain"]},
+    }

@@ -1,91 +1,147 @@
-"""The function starts anew for every build: what it imports is paid each time."""
+"""Modules load from their compiled files, and from nothing that wasn't made from the source beside it."""
 
-from __future__ import annotations
-
+import os
+import re
 import runpy
+import shutil
 import subprocess
 import sys
+from importlib.util import MAGIC_NUMBER
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[1]
-
-# What costs more to import than rendering a small bundle does, and what only the command may load.
-HEAVY = {
-    "argparse",
-    "ast",
-    "click",
-    "collections",
-    "copy",
-    "dataclasses",
-    "datetime",
-    "difflib",
-    "enum",
-    "functools",
-    "inspect",
-    "json",
-    "jsonpatch",
-    "jsonschema",
-    "logging",
-    "pathlib",
-    "re",
-    "subprocess",
-    "tempfile",
-    "typing",
-}
-
-# Parts of the renderer that a small, sound bundle of today's kinds does without.
-UNNEEDED = {
-    "krm_fn.pipeline.stages",
-    "krm_fn.pipeline.ignores",
-    "krm_fn.kubevirt.presets",
-    "krm_fn.kubevirt.resolve.alpha",
-    "krm_fn.kubevirt.resolve.infer",
-    "krm_fn.rules.vm",
-    "krm_fn.kubevirt.schema.table",
-    "krm_fn.base.workers",
-    "krm_fn.hosts.full_list",
-    "krm_fn.yamlio.edits",
-    "krm_fn.yamlio.listedit",
-    "krm_fn.yamlio.plain.tree",
-    "krm_fn.yamlio.reader",
-    "krm_fn.yamlio.splice",
-    "krm_fn.yamlio.texts",
-}
-
-FUNCTION = """\
+BUNDLE = runpy.run_path(str(ROOT / "bench" / "generate.py"))["bundle"](20)
+PROGRAM = """\
+import sys
 sys.path.insert(0, sys.argv.pop())
+from krm_fn import startup
 from krm_fn.__main__ import run
+startup.install()
 run([])
+ready = [name for name, module in sys.modules.items() if type(module.__loader__).__name__ == "Ready"]
+sys.stderr.write(" ".join(ready) + "\\n" + sys.modules["krm_fn.kubevirt.releases"].__doc__)
 """
 
 
-def loaded(code: str, source: bytes) -> set[str]:
-    """The modules that are loaded when `code` has run, with `source` on stdin."""
-    program = f"import sys\n{code}\nsys.stderr.write(' '.join(sys.modules))\n"
-    ran = subprocess.run([sys.executable, "-I", "-c", program, str(ROOT)], input=source, capture_output=True, check=True)
-    return set(ran.stderr.decode().split())
+@pytest.fixture
+def package(tmp_path):
+    """A copy of the package, compiled."""
+    shutil.copytree(ROOT / "krm_fn", tmp_path / "krm_fn", ignore=shutil.ignore_patterns("__pycache__"))
+    subprocess.run([sys.executable, "-m", "compileall", "-q", str(tmp_path / "krm_fn")], check=True, env=environment())
+    return tmp_path
 
 
-def bundle(count: int) -> bytes:
-    made: bytes = runpy.run_path(str(ROOT / "bench" / "generate.py"))["bundle"](count)
-    return made
+def environment(**given):
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    return {**kept, "PYTHONDONTWRITEBYTECODE": "1", **given}
 
 
-def test_rendering_what_kustomize_sends_loads_nothing_but_the_renderer_itself() -> None:
-    needed = loaded(FUNCTION, bundle(20)) - loaded("", b"")
-    assert {name for name in needed if not name.startswith("krm_fn")} <= {"__future__", "_operator", "gc", "itertools"}
-    assert needed & UNNEEDED == set()
-    assert len(needed) < 65
+def ran(folder, *options, **variables):
+    """What a run writes, the modules that were loaded from compiled files, and the docstring of one of them."""
+    command = [sys.executable, *options, "-c", PROGRAM, str(folder)]
+    done = subprocess.run(command, input=BUNDLE, capture_output=True, check=True, env=environment(**variables), cwd="/")
+    loaded, _, doc = done.stderr.decode().partition("\n")
+    return done.stdout, set(loaded.split()), doc
 
 
-def test_what_libyaml_has_to_read_loads_nothing_heavy_but_what_pyyaml_itself_loads() -> None:
-    read_by_libyaml = bundle(20).replace(b"\n", b"\r\n")
-    assert (loaded(FUNCTION, read_by_libyaml) - loaded("import yaml", b"")) & HEAVY == set()
+def test_what_a_run_needs_comes_from_compiled_files(package):
+    _, loaded, _ = ran(package)
+    assert {
+        "krm_fn.fast_path.stream",
+        "krm_fn.kubevirt.fields",
+        "krm_fn.kubevirt.fields.verbs",
+        "krm_fn.fast_path.alike",
+    } <= loaded
 
 
-def test_importing_the_package_loads_nothing_of_it() -> None:
-    code = (
-        "import sys; sys.path.insert(0, sys.argv[1]); import krm_fn; print([name for name in sys.modules if 'krm_fn' in name])"
+def test_what_was_changed_since_is_read_anew(package):
+    before, _, doc = ran(package)
+    source = package / "krm_fn" / "kubevirt" / "releases.py"
+    source.write_text(source.read_text().replace('"""', '"""Changed. ', 1))
+    after, loaded, changed = ran(package)
+    assert (before, f"Changed. {doc}") == (after, changed)
+    assert "krm_fn.kubevirt.releases" not in loaded
+    assert "krm_fn.fast_path.stream" in loaded
+
+
+@pytest.mark.parametrize("head", [b"", b"\0\0\0\0", b"%s\3\0\0\0" % MAGIC_NUMBER], ids=["empty", "other magic", "by hash"])
+def test_files_of_another_form_are_left_to_python(package, head):
+    wanted = ran(package)[0]
+    for file in (package / "krm_fn").rglob("releases.*.pyc"):
+        file.write_bytes(head and head + file.read_bytes()[len(head) :])
+    found, loaded, _ = ran(package)
+    assert found == wanted
+    assert "krm_fn.kubevirt.releases" not in loaded
+
+
+def test_files_that_are_not_to_be_checked_are_not(package):
+    again = [sys.executable, "-m", "compileall", "-q", "-f", "--invalidation-mode", "unchecked-hash", str(package / "krm_fn")]
+    subprocess.run(again, check=True, env=environment())
+    for source in (package / "krm_fn").rglob("*.py"):
+        os.utime(source, (1, 1))
+    assert "krm_fn.kubevirt.releases" in ran(package)[1]
+
+
+def test_without_compiled_files_all_is_left_to_python(package):
+    wanted = ran(package)[0]
+    for folder in list((package / "krm_fn").rglob("__pycache__")):
+        shutil.rmtree(folder)
+    assert ran(package)[:2] == (wanted, set())
+
+
+@pytest.mark.parametrize(("options", "variables"), [(["-O"], {}), ([], {"PYTHONPYCACHEPREFIX": "/nowhere"})])
+def test_where_compiled_files_have_other_names_all_is_left_to_python(package, options, variables):
+    assert ran(package, *options, **variables)[:2] == (ran(package)[0], set())
+
+
+def test_an_unknown_module_is_not_found(package):
+    program = f"import sys; sys.path.insert(0, {str(package)!r})\nfrom krm_fn import startup; startup.install()\n"
+    done = subprocess.run(
+        [sys.executable, "-c", program + "import krm_fn.nothing"], capture_output=True, text=True, check=False
     )
-    ran = subprocess.run([sys.executable, "-I", "-S", "-c", code, str(ROOT)], capture_output=True, text=True, check=True)
-    assert ran.stdout == "['krm_fn']\n"
+    assert "ModuleNotFoundError: No module named 'krm_fn.nothing'" in done.stderr
+
+
+ATTRIBUTES = """\
+import sys
+sys.path.insert(0, sys.argv.pop())
+from krm_fn import startup
+import krm_fn.__main__
+startup.install()
+if sys.argv.pop() == "at once":
+    startup.load()
+import krm_fn.hosts.function, krm_fn.pipeline.modes.expand
+for name in sorted(startup.ROAD):
+    module = sys.modules["krm_fn." + name]
+    told = {key: getattr(module, key, None) for key in ("__name__", "__package__", "__file__", "__cached__", "__path__")}
+    parent = sys.modules[module.__name__.rpartition(".")[0]]
+    print(told, module.__spec__, sorted(vars(module)), getattr(parent, name.rpartition(".")[2]) is module)
+print(sys.modules["krm_fn.hosts.function"].__loader__.code.co_filename)
+"""
+
+
+def attributes(folder, how):
+    command = [sys.executable, "-c", ATTRIBUTES, how, str(folder)]
+    said = subprocess.run(command, capture_output=True, check=True, text=True, env=environment(), cwd="/").stdout
+    return re.sub("0x[0-9a-f]+", "", said)
+
+
+def test_what_is_loaded_at_once_is_as_if_imported(package):
+    assert attributes(package, "at once") == attributes(package, "one by one")
+
+
+def test_what_is_loaded_at_once_is_what_rendering_needs():
+    script = runpy.run_path(str(ROOT / "scripts" / "make_road.py"))
+    source = (ROOT / "krm_fn" / "startup.py").read_text()
+    assert script["written"](source) == source, "run scripts/make_road.py"
+
+
+def test_nothing_is_loaded_at_once_where_a_module_was_changed(package):
+    source = package / "krm_fn" / "fast_path" / "unread.py"
+    source.write_text(source.read_text() + "# changed\n")
+    code = ATTRIBUTES.partition("import krm_fn.hosts.function")[0] + "print([name for name in sys.modules if 'krm_fn' in name])"
+    command = [sys.executable, "-c", code, "at once", str(package)]
+    said = subprocess.run(command, capture_output=True, check=True, text=True, env=environment(), cwd="/").stdout
+    assert said == "['krm_fn', 'krm_fn.startup', 'krm_fn.base.console', 'krm_fn.base.errors', 'krm_fn.__main__']\n"

@@ -5,7 +5,7 @@ expansion and admission read of it: nothing, which others are the same, or what 
 read, and which are equal in all else, are twins: where nothing is to be said of the first by itself, nothing is to be said of
 the others.
 
-The rules about the whole bundle look at every VM all the same. `tests/test_twins.py` holds the rows.
+The rules about the whole bundle look at every VM all the same. `tests/pipeline/test_twins.py` holds the rows.
 """
 
 from __future__ import annotations

@@ -185,7 +185,7 @@ def test_the_path_itself_must_be_readable(folder):
 @pytest.mark.parametrize("path", ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"])
 def test_a_pipe_that_is_named_is_read(folder, path):
     command = [sys.executable, "-m", "krm_fn", "render", path]
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parents[1])}
     ran = subprocess.run(command, input=SIZE.encode(), capture_output=True, cwd=folder, env=environment, check=False)
     assert (ran.returncode, ran.stdout.decode(), ran.stderr) == (0, SIZE, b"")
 
@@ -236,7 +236,7 @@ def test_kustomize_itself_refuses_links_out_of_a_kustomization(folder, kustomize
     (folder / "kustomization.yaml").write_text("resources: [link.yaml]\n")
     path = f"{Path(kustomize).parent}:{os.environ['PATH']}"
     command = [sys.executable, "-m", "krm_fn", "render", "-k", "."]
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1]), "PATH": path}
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parents[1]), "PATH": path}
     ran = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment, check=False)
     assert (ran.returncode, ran.stdout, "is not in or below" in ran.stderr) == (1, "", True)
 

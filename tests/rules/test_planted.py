@@ -16,7 +16,7 @@ from krm_fn import yamlio
 from krm_fn.base import bundle
 from krm_fn.sources import reading
 
-PLANTED = Path(__file__).resolve().parents[1] / "fixtures" / "planted"
+PLANTED = Path(__file__).resolve().parents[2] / "fixtures" / "planted"
 MISTAKES = yamlio.read_value((PLANTED / "mistakes.yaml").read_text())
 
 

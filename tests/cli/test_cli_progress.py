@@ -22,7 +22,7 @@ from krm_fn.cli.progress import Progress
 
 pty = pytest.importorskip("pty")
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 SIZE = "apiVersion: instancetype.kubevirt.io/v1beta1\nkind: VirtualMachineClusterInstancetype\nmetadata: {name: small}\n"
 VM = """\
 apiVersion: kubevirt.io/v1

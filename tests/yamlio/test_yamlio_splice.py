@@ -11,7 +11,7 @@ import pytest
 from krm_fn.base import paths
 from krm_fn.yamlio import read_resource_list, read_stream
 
-CASES = sorted((Path(__file__).resolve().parents[1] / "fixtures/yaml/splice").iterdir())
+CASES = sorted((Path(__file__).resolve().parents[2] / "fixtures/yaml/splice").iterdir())
 
 
 def changed(items: list[Any], change: dict[str, Any]) -> list[Any]:

@@ -23,7 +23,7 @@ from krm_fn.yamlio.plain.text import PlainList, read_plain_list
 from krm_fn.yamlio.plain.tree import tree
 from krm_fn.yamlio.positions import read_positions
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted(
     path for folder in ("fixtures", "kustomization-examples", "docs") for path in ROOT.joinpath(folder).rglob("*.yaml")
 )

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def fuzz(*arguments: str, package: Path = ROOT) -> subprocess.CompletedProcess[str]:

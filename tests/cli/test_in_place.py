@@ -81,7 +81,7 @@ def test_an_owner_that_cannot_be_kept_stops_it(folder):
     os.chown(folder / "web.yaml", 1234, 4321)
     command = ["setpriv", "--bounding-set=-chown", "--inh-caps=-chown"]
     command += [sys.executable, "-m", "krm_fn", "render", "--in-place", "."]
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parents[1])}
     ran = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     said = "owner 1234:4321 and mode 644 can't be kept: Operation not permitted; run the command as the owner of the file"
     assert (ran.returncode, ran.stderr) == (1, f"kubevirt-render: error: web.yaml: {said}\n")

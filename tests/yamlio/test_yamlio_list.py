@@ -144,7 +144,7 @@ def test_documents_of_an_empty_stream_are_added() -> None:
 
 
 def test_importing_the_package_loads_neither_pyyaml_nor_heavy_modules() -> None:
-    root = str(Path(__file__).resolve().parents[1])
+    root = str(Path(__file__).resolve().parents[2])
     program = f"""
 import sys
 sys.path.insert(0, {root!r})

@@ -27,7 +27,7 @@ from sarif_pydantic import Sarif
 
 from krm_fn.cli.formats import FORMATS
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 SCHEMAS = ROOT / "tests" / "schemas"
 JUNIT = ROOT / ".hosts" / "junit-10.xsd"
 RULES_URL = "https://kubevirt-render.dev/rules/"

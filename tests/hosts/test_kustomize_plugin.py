@@ -11,7 +11,7 @@ import pytest
 
 from krm_fn.cli.install_plugin import program
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 CONFIG = "apiVersion: kubevirt-render.dev/v1alpha1\nkind: RenderVirtualMachines\nmetadata: {name: r}\n"
 CALLED = {"KUSTOMIZE_PLUGIN_CONFIG_STRING": CONFIG, "KUSTOMIZE_PLUGIN_CONFIG_ROOT": "/app"}
 

@@ -36,7 +36,7 @@ def cases():
 def test_presets_apply_as_kubevirt_applied_them(case, profile, expect):
     vm = case["vm"]
     metadata = {"labels": vm["labels"], "annotations": vm.get("annotations", {})}
-    presets = [Entry(obj=preset_of(one), item=n) for n, one in enumerate(case["presets"])]
+    presets = [Entry(obj=measured.preset_of(one), item=n) for n, one in enumerate(case["presets"])]
     found = apply_presets({"metadata": metadata, "spec": {"domain": vm["domain"]}}, presets, release=RELEASES[profile])
 
     assert as_go_prints(found.instance["spec"]["domain"], profile) == expect["domain"]
@@ -46,15 +46,6 @@ def test_presets_apply_as_kubevirt_applied_them(case, profile, expect):
     assert (found.refused == "disagreement") == (expect.get("phase") == "Failed" or is_disagreement(expect.get("rejected", "")))
     assert (found.refused == "selector") == ("rejected" in expect and not is_disagreement(expect["rejected"]))
     assert told(found) == expected_messages(expect)
-
-
-def preset_of(one):
-    return {
-        "apiVersion": "kubevirt.io/v1",
-        "kind": "VirtualMachineInstancePreset",
-        "metadata": {"name": one["name"]},
-        "spec": {"selector": one["selector"], "domain": one["domain"]},
-    }
 
 
 def as_go_prints(domain, profile):

@@ -19,7 +19,7 @@ from krm_fn.base.workers import Child, cut, shared
 # From Python 3.12 on, `fork` warns where pytest-xdist has threads; the program has none.
 pytestmark = pytest.mark.filterwarnings("ignore:This process .*multi-threaded:DeprecationWarning")
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 HERE = os.getpid()
 PARTS = [range(3), range(3, 5), range(5, 9)]
 

@@ -20,7 +20,7 @@ from krm_fn.sources import reading
 # From Python 3.12 on, `fork` warns where pytest-xdist has threads; the program has none.
 pytestmark = pytest.mark.filterwarnings("ignore:This process .*multi-threaded:DeprecationWarning")
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 SIZE = "apiVersion: instancetype.kubevirt.io/v1beta1\nkind: VirtualMachineClusterInstancetype\nmetadata: {name: small}\n"
 SPEC = "spec: {cpu: {guest: 2}, memory: {guest: 4Gi}} # sized\n"
 VM = """\

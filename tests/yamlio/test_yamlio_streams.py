@@ -20,7 +20,7 @@ from krm_fn.yamlio import read_stream
 from krm_fn.yamlio.documents import read_documents
 from krm_fn.yamlio.streams import ODD, PlainStream, read_plain_stream
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted(
     path for folder in ("fixtures", "kustomization-examples", "docs") for path in ROOT.joinpath(folder).rglob("*.y*ml")
 )

@@ -9,7 +9,6 @@ import measured
 import pytest
 from go_writer import entries
 from test_parity import resource_list
-from test_presets_parity import preset_of
 from test_yamlio_safety import HEAD, SIZE
 
 from krm_fn import config
@@ -68,7 +67,7 @@ def bundles_of_presets() -> Iterator[dict[str, Any]]:
             "metadata": {"name": "vm"},
             "spec": {"running": True, "template": template},
         }
-        items = [*map(preset_of, case["presets"]), machine]
+        items = [*map(measured.preset_of, case["presets"]), machine]
         yield {"id": case["case"], "kubevirt": "1.9", "items": items}
 
 

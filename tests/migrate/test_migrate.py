@@ -22,7 +22,7 @@ from krm_fn.pipeline import stages
 from krm_fn.rules.migration.migration_to_review import WORDINGS as TO_REVIEW
 from krm_fn.rules.migration.not_migrated import WORDINGS as NOT_MIGRATED
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 CASES = sorted((ROOT / "fixtures" / "migrate").iterdir())
 
 

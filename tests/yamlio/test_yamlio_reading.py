@@ -12,7 +12,7 @@ import pytest
 from krm_fn.base.errors import InputError
 from krm_fn.yamlio import read_resource_list, read_stream, read_value
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 LIST = "kind: ResourceList\nitems:\n- "
 
 # Where this reader differs from Go's on purpose or by libyaml.

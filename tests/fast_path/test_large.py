@@ -20,7 +20,7 @@ from krm_fn.yamlio.plain.items import read_item
 
 Run = Callable[[bytes, io.BytesIO, io.StringIO], int]
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 BENCH = runpy.run_path(str(ROOT / "bench" / "generate.py"))["bundle"](20).decode()
 HEAD, _, REST = BENCH.partition("items:\n")
 ITEMS = REST.partition("functionConfig:")[0]

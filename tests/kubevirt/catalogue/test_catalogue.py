@@ -17,7 +17,7 @@ from krm_fn.kubevirt.catalogue import INSTANCETYPE, PREFERENCE
 from krm_fn.kubevirt.catalogue_names import NAMES
 from krm_fn.kubevirt.releases import NEWEST, Release
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[3]
 
 U1_MEDIUM = {"cpu": {"guest": 1}, "memory": {"guest": "4Gi"}}
 
