@@ -41,7 +41,7 @@ ROAD = """
     kubevirt.fields.others kubevirt.fields.topology kubevirt.fields.instancetype kubevirt.fields.preference
     kubevirt.expand.apply kubevirt.expand.defaults kubevirt.expand.requirements kubevirt.expand kubevirt.configuration
     kubevirt.resolve.matcher kubevirt.resolve.plain kubevirt.resolve.revision kubevirt.resolve.lookup kubevirt.resolve.find
-    kubevirt.resolve pipeline.analysis rules kubevirt.catalogue_names rules.needs fast_path.stream fast_path.unread
+    kubevirt.resolve rules rules.facts pipeline.analysis kubevirt.catalogue_names rules.needs fast_path.stream fast_path.unread
     hosts.function pipeline.modes.expand
 """.split()  # noqa: SIM905  a list would have a line for each
 

@@ -144,4 +144,6 @@ def test_nothing_is_loaded_at_once_where_a_module_was_changed(package):
     code = ATTRIBUTES.partition("import krm_fn.hosts.function")[0] + "print([name for name in sys.modules if 'krm_fn' in name])"
     command = [sys.executable, "-c", code, "at once", str(package)]
     said = subprocess.run(command, capture_output=True, check=True, text=True, env=environment(), cwd="/").stdout
-    assert said == "['krm_fn', 'krm_fn.startup', 'krm_fn.base.console', 'krm_fn.base.errors', 'krm_fn.__main__']\n"
+    assert (
+        said == "['krm_fn', 'krm_fn.startup', 'krm_fn.base', 'krm_fn.base.console', 'krm_fn.base.errors', 'krm_fn.__main__']\n"
+    )
