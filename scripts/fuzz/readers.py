@@ -132,7 +132,11 @@ def _without_stored(before: list[Item], after: list[Item]) -> list[Item]:
     if len(after) == len(before):
         return after
     known = {repr(item.value) for item in before}
-    return [item for item in after if item.value.get("kind") != "ControllerRevision" or repr(item.value) in known]
+    return [item for item in after if repr(item.value) in known or not _is_revision(item.value)]
+
+
+def _is_revision(value: Any) -> bool:
+    return isinstance(value, dict) and value.get("kind") == "ControllerRevision"
 
 
 def _keeps(old: str, new: str, *, last: bool) -> bool:
