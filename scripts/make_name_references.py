@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from krm_fn.base.paths import EACH
 from krm_fn.kubevirt.resolve import MATCHERS
 from krm_fn.rules.shared.available_objects import GROUPS
-from krm_fn.rules.shared.object_references import EACH, OWNERS
+from krm_fn.rules.shared.object_references import OWNERS
 
 FILE = Path(__file__).resolve().parents[1] / "kustomization-examples/overlays-with-prefix/name-references.yaml"
 HEAD = """\

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     Path = tuple[str | int, ...]
 
 
+# Stands in a pattern of paths for any entry of a list: no key of a map equals it, and no path to a value has it.
+EACH = -1
+
 SCALARS = frozenset((str, int, bool, float, type(None)))
 
 

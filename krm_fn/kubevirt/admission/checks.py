@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
     Test = Callable[[Any, Object, Scope], object]
 
-# Stands for "every item" in the place of a group.
-EACH = "[]"
-
 
 def new_since(release: Version, message: str) -> str:
     """The message about what the releases before `release` took."""
@@ -65,7 +62,7 @@ class Check(Value):
 class Group(Value):
     """The rows of one place: `at` leads from the spec to a map, with EACH where every item of a list is meant."""
 
-    at: tuple[str, ...]
+    at: Path
     checks: tuple[Check, ...]
 
 

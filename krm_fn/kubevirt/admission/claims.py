@@ -5,10 +5,10 @@ upstream: pkg/dra/admitter/dra_admitter.go
 
 from __future__ import annotations
 
-from krm_fn.base.paths import as_map, is_set
+from krm_fn.base.paths import EACH, as_map, is_set
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.admission.causes import DUPLICATE, REQUIRED, shown
-from krm_fn.kubevirt.admission.checks import EACH, Check, Group, dns_subdomain, examine, shut
+from krm_fn.kubevirt.admission.checks import Check, Group, dns_subdomain, examine, shut
 from krm_fn.kubevirt.admission.formats import is_label
 from krm_fn.kubevirt.admission.scope import maps, name_of
 

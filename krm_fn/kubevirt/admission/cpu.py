@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from krm_fn.base.paths import as_map, is_nonzero
+from krm_fn.base.paths import EACH, as_map, is_nonzero
 from krm_fn.kubevirt.admission.amounts import is_some, thousandths, whole
 from krm_fn.kubevirt.admission.causes import NOT_SUPPORTED, REQUIRED, shown
-from krm_fn.kubevirt.admission.checks import EACH, Check, Group, examine, gated, number, one_of
+from krm_fn.kubevirt.admission.checks import Check, Group, examine, gated, number, one_of
 from krm_fn.kubevirt.fields.topology import UINT32
 from krm_fn.kubevirt.quantity import wrapped
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from krm_fn.base.paths import as_map
+from krm_fn.base.paths import EACH, as_map
 from krm_fn.kubevirt.admission.causes import NOT_SUPPORTED, REQUIRED, shown
-from krm_fn.kubevirt.admission.checks import EACH, Check, Group, count, examine, is_on, new_since, number, one_of, well_formed
+from krm_fn.kubevirt.admission.checks import Check, Group, count, examine, is_on, new_since, number, one_of, well_formed
 from krm_fn.kubevirt.admission.formats import is_label, is_pci_address, is_serial
 from krm_fn.kubevirt.admission.scope import name_of
 

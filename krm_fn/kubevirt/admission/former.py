@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from krm_fn.base.paths import as_map, dotted, get
+from krm_fn.base.paths import EACH, as_map, dotted, get
 from krm_fn.kubevirt.admission.causes import REQUIRED, Cause, shown
-from krm_fn.kubevirt.admission.checks import EACH, Check, Group, count, examine, gated, one_of, shut, well_formed
+from krm_fn.kubevirt.admission.checks import Check, Group, count, examine, gated, one_of, shut, well_formed
 from krm_fn.kubevirt.admission.formats import is_serial
 from krm_fn.kubevirt.admission.memory import rolls_out_live
 from krm_fn.kubevirt.admission.networks import INTERFACES

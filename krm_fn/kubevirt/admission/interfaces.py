@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from krm_fn.base.paths import as_list, as_map, is_set
+from krm_fn.base.paths import EACH, as_list, as_map, is_set
 from krm_fn.kubevirt.admission.causes import DUPLICATE, NOT_SUPPORTED, REQUIRED, shown
 from krm_fn.kubevirt.admission.checks import (
-    EACH,
     Check,
     Group,
     bounded,

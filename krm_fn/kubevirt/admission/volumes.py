@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from krm_fn.base.paths import as_map, get, is_set
+from krm_fn.base.paths import EACH, as_map, get, is_set
 from krm_fn.kubevirt.admission.amounts import is_some
 from krm_fn.kubevirt.admission.causes import NOT_FOUND, REQUIRED, shown
 from krm_fn.kubevirt.admission.checks import (
-    EACH,
     Check,
     Group,
     count,

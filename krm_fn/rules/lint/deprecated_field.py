@@ -22,7 +22,7 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.base.paths import as_list, get, is_set
+from krm_fn.base.paths import EACH, as_list, get, is_set
 from krm_fn.base.value import Value
 from krm_fn.findings.finding import UNSET
 from krm_fn.rules.registry import Hit, rule, show
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from krm_fn.base.paths import Path
     from krm_fn.kubevirt.releases import Version
     from krm_fn.rules.facts import BundleFacts
-
-EACH = -1
 
 
 class Deprecated(Value):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.objects import text
-from krm_fn.base.paths import as_map, get
+from krm_fn.base.paths import EACH, as_map, get
 from krm_fn.base.value import Value
 from krm_fn.rules.shared.available_objects import stock
 from krm_fn.rules.shared.views import shared
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     Tree = dict[Any, Any]  # by step: a tree, or a row at the end
     Place = tuple[Path, "Row", Any]  # the last is what the path's last step is in
     Wanted = tuple[str, str, str, bool]  # kind, namespace, name; whether it may be absent
-
-# Stands in a row's place for every item of a list.
-EACH = -1
 
 
 class Row(Value):

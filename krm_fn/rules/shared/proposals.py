@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.objects import group_of, kind_of, name_of, text
-from krm_fn.base.paths import as_list, get
+from krm_fn.base.paths import EACH, as_list, get
 from krm_fn.base.suggestions import Likest
 from krm_fn.rules.shared.available_objects import MAKERS, NAME, stock
 from krm_fn.rules.shared.machines import OWNERS
-from krm_fn.rules.shared.object_references import EACH, INSTANCE, Row, places_of, tree_of, wanted
+from krm_fn.rules.shared.object_references import INSTANCE, Row, places_of, tree_of, wanted
 from krm_fn.rules.shared.views import shared
 
 TYPE_CHECKING = False
