@@ -6,7 +6,7 @@ upstream: pkg/instancetype/preference/apply/firmware.go:applyFirmwarePreferences
 from __future__ import annotations
 
 from krm_fn.base.paths import as_map, get, is_set
-from krm_fn.kubevirt.removed_fields import template_path
+from krm_fn.kubevirt.holders import template_path
 from krm_fn.migrate.forms import renamed, with_value
 
 TYPE_CHECKING = False

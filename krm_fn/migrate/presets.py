@@ -12,12 +12,12 @@ from krm_fn.base.paths import as_map, copy, get, is_set
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.expand import apply
 from krm_fn.kubevirt.fields.preset import sections
+from krm_fn.kubevirt.holders import template_path, vm_path
 from krm_fn.kubevirt.presets import Presets
 from krm_fn.kubevirt.presets.domain import SELECTOR, domain_of, offers
 from krm_fn.kubevirt.presets.era import EXCLUDE
 from krm_fn.kubevirt.presets.index import KIND
 from krm_fn.kubevirt.presets.selector import problems
-from krm_fn.kubevirt.removed_fields import template_path, vm_path
 from krm_fn.kubevirt.resolve.matcher import API_VERSION
 from krm_fn.kubevirt.schema.checking import check
 from krm_fn.kubevirt.schema.flaws import NULL

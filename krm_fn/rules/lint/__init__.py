@@ -5,10 +5,10 @@ As in the family `bundle`, `NEEDS` says of each, without loading it, whether it 
 
 from __future__ import annotations
 
+from krm_fn.kubevirt.holders import RENDERED, SERVED
 from krm_fn.kubevirt.resolve import MATCHERS
 from krm_fn.rules.needs import uses_catalogue
 from krm_fn.rules.shared.labels import LABELLED
-from krm_fn.rules.shared.machines import OWNERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,11 +29,11 @@ def _always(_: BundleFacts) -> bool:
     return True
 
 
-_has_machines = _has(*(owner.kind for owner in OWNERS))
+_has_machines = _has(*(holder.kind for holder in SERVED.values()))
 
 NEEDS: dict[str, Callable[[BundleFacts], object]] = {
     "changed_in_later_release": uses_catalogue,
-    "contradictory_data_volume": _has("DataVolume", "VirtualMachine", "VirtualMachinePool"),
+    "contradictory_data_volume": _has("DataVolume", *(holder.kind for holder in RENDERED)),
     "copied_revision": _has("ControllerRevision"),
     "deprecated_field": _always,
     "disk_in_two_machines": _has_machines,

@@ -25,6 +25,7 @@ from __future__ import annotations
 from krm_fn.base.paths import EACH, as_list, get, is_set
 from krm_fn.base.value import Value
 from krm_fn.findings.finding import UNSET
+from krm_fn.kubevirt.holders import RENDERED
 from krm_fn.rules.registry import Hit, rule, show
 
 TYPE_CHECKING = False
@@ -84,12 +85,15 @@ def _setting(*place: str | int, instead: str, since: Version = ()) -> Deprecated
 
 
 ROWS = (
-    Deprecated(kinds=("VirtualMachine",), group="kubevirt.io", place=("spec", "running"), instead=RUN_STRATEGY, warned=True),
-    Deprecated(
-        kinds=("VirtualMachinePool",),
-        group="pool.kubevirt.io",
-        place=("spec", "virtualMachineTemplate", "spec", "running"),
-        instead=RUN_STRATEGY,
+    *(
+        Deprecated(
+            kinds=(holder.kind,),
+            group=holder.group,
+            place=holder.in_vm(("spec", "running")),
+            instead=RUN_STRATEGY,
+            warned=not holder.vm,  # the webhooks don't look at this in a VM inside another object
+        )
+        for holder in RENDERED
     ),
     Deprecated(
         kinds=("VirtualMachineInstancePreset",),
