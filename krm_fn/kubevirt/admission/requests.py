@@ -11,6 +11,7 @@ from krm_fn.kubevirt.admission.causes import Cause, shown
 from krm_fn.kubevirt.admission.checks import number
 from krm_fn.kubevirt.admission.disks import bus_of, target_of
 from krm_fn.kubevirt.admission.scope import maps, name_of
+from krm_fn.kubevirt.holders import INSTANCE_SPEC
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ BUSES = (
 
 def volume_requests(vm: Object, release: Release) -> Iterator[Cause]:
     """What is wrong with the requests by themselves."""
-    volumes = {name_of(volume): volume for volume in maps(get(vm, ("spec", "template", "spec", "volumes")))}
+    volumes = {name_of(volume): volume for volume in maps(get(vm, (*INSTANCE_SPEC, "volumes")))}
     seen: set[tuple[str, str]] = set()
     for index, request in enumerate(maps(get(vm, PLACE))):
         at, wanted = (*PLACE, index), [action for action in ACTIONS if request.get(action) is not None]
