@@ -36,7 +36,7 @@ import sys
 from krm_fn.base.console import one_line
 from krm_fn.base.objects import ref_of
 from krm_fn.base.paths import dotted
-from krm_fn.base.redaction import HIDDEN, reach, redact, redact_at, safe_message, shown_path
+from krm_fn.base.redaction import reach, redact_at, safe_message, shown_path
 from krm_fn.base.value import Value
 from krm_fn.findings.finding import UNSET, Finding, Related
 
@@ -54,8 +54,6 @@ if TYPE_CHECKING:
     from krm_fn.rules.facts import AdmissionFacts, BaselineFacts, BundleFacts, IgnoreFacts, InputFacts, MigrationFacts, VmFacts
 
 
-# Values in messages are cut to this length: the message must stay a line, and `currentValue` has the whole.
-LONGEST_SHOWN = 60
 PACKAGE = __name__.rpartition(".")[0]
 FAMILIES = ("admission", "baseline", "bundle", "ignore", "input", "lint", "migration", "preset", "schema", "vm")
 # Families that no annotation silences: they judge what silences others, or a rewriting that is asked for once.
@@ -263,31 +261,3 @@ def also(entry: Entry | None, path: Path) -> tuple[Related, ...]:
 def path_text(path: Path) -> str:
     """A path as messages show it: no key stands in it below a secret one."""
     return dotted(shown_path(path))
-
-
-def show(value: object, path: Path = ()) -> str:
-    """The value that stands at `path` as messages show it: short flow text on one line, secrets redacted."""
-    text = _flow(redact(_beginning(value, iter(range(LONGEST_SHOWN))), path))
-    return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 3] + "..."
-
-
-def _beginning(value: Any, left: Iterator[int]) -> Any:
-    """The value without what stands behind as many others as are left; but with its kind, by which secrets are known."""
-    if isinstance(value, dict):
-        kept = {key: _beginning(below, left) for (key, below), _ in zip(value.items(), left, strict=False)}
-        return {**kept, "kind": value["kind"]} if isinstance(value.get("kind"), str) else kept
-    if isinstance(value, list):
-        return [_beginning(below, left) for below, _ in zip(value, left, strict=False)]
-    return value
-
-
-def _flow(value: object) -> str:
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{key}: {_flow(below)}" for key, below in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_flow, value)) + "]"
-    if value == HIDDEN:
-        return HIDDEN
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    return " ".join(str(value).split()) if not isinstance(value, str) else repr(value)

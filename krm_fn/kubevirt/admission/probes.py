@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from krm_fn.base.wording import listed
 from krm_fn.kubevirt.admission.causes import REQUIRED, shown
-from krm_fn.kubevirt.admission.checks import Check, Group, count, dns_label, dns_subdomain, examine, exclusive, listing, use
+from krm_fn.kubevirt.admission.checks import Check, Group, count, dns_label, dns_subdomain, examine, exclusive, use
 from krm_fn.kubevirt.admission.scope import name_of
 
 TYPE_CHECKING = False
@@ -32,11 +33,11 @@ def _on_pod_network(scope: Scope) -> bool:
 
 
 PROBE = (
-    exclusive(HANDLERS, message=f"a probe has one kind; keep one of {listing(HANDLERS)}", upstream=VMI + "validateProbe"),
+    exclusive(HANDLERS, message=f"a probe has one kind; keep one of {listed(HANDLERS, 'and')}", upstream=VMI + "validateProbe"),
     Check(
         at=(),
         refuses=lambda _value, probe, _scope: not count(probe, HANDLERS),
-        message=f"the probe has no kind; set one of {listing(HANDLERS)}",
+        message=f"the probe has no kind; set one of {listed(HANDLERS, 'and')}",
         reason=REQUIRED,
         upstream=VMI + "validateProbe",
     ),

@@ -24,9 +24,10 @@ from __future__ import annotations
 
 from krm_fn.base.paths import EACH, as_list, get, is_set
 from krm_fn.base.value import Value
+from krm_fn.base.wording import show
 from krm_fn.findings.finding import UNSET
 from krm_fn.kubevirt.holders import RENDERED
-from krm_fn.rules.registry import Hit, rule, show
+from krm_fn.rules.registry import Hit, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

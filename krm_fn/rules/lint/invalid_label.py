@@ -27,10 +27,11 @@ from __future__ import annotations
 from krm_fn.base.objects import group_of, kind_of
 from krm_fn.base.paths import as_map, get
 from krm_fn.base.placeholders import is_filled_in
+from krm_fn.base.wording import show
 from krm_fn.findings.limits import counted, first
 from krm_fn.kubevirt.admission.formats import is_label_value, is_qualified_name
 from krm_fn.kubevirt.holders import SERVED
-from krm_fn.rules.registry import Hit, rule, show
+from krm_fn.rules.registry import Hit, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -31,9 +31,10 @@ from __future__ import annotations
 
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.base.suggestions import Likest
+from krm_fn.base.wording import show
 from krm_fn.findings.finding import UNSET
 from krm_fn.kubevirt.holders import SERVED
-from krm_fn.rules.registry import Hit, rule, show
+from krm_fn.rules.registry import Hit, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
