@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from krm_fn.base.objects import group_of, kind_of, labels_of
 from krm_fn.base.paths import as_map, get
+from krm_fn.base.wording import show
 from krm_fn.kubevirt import admission
 from krm_fn.kubevirt.admission import disks, firmware, former, instances, interfaces, machines, memory, sizes, templates
-from krm_fn.kubevirt.admission.causes import REQUIRED, Cause, shown
+from krm_fn.kubevirt.admission.causes import REQUIRED, Cause
 from krm_fn.kubevirt.admission.checks import Check, Group, count, number, required
 from krm_fn.kubevirt.admission.plan import Plan
 from krm_fn.kubevirt.admission.scope import Scope
@@ -102,7 +103,7 @@ def _selector(obj: Object, labels: Object, upstream: str, scope: Scope) -> Itera
     miss = None if faults else missed(as_map(selector), labels)
     if miss:
         place, key = miss
-        has = f"{key}: {shown(labels[key])}" if key in labels else f"no label {key}"
+        has = f"{key}: {show(labels[key])}" if key in labels else f"no label {key}"
         message = f"the selector doesn't take the template's labels, which have {has}; change one of the two"
         yield Cause(path=("spec", "selector", *place), message=message, upstream_path="spec.selector", upstream=upstream)
 

@@ -6,8 +6,8 @@ Groups and examinations become a tree that is walked along the keys a spec has, 
 from __future__ import annotations
 
 from krm_fn.base.paths import EACH, dotted
+from krm_fn.base.wording import show
 from krm_fn.findings.limits import Limited
-from krm_fn.kubevirt.admission.causes import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def _word(check: Check, at: Path, value: Any, scope: Scope) -> Cause:
     indexes = [step for step in at if isinstance(step, int)]
     cause = scope.cause(
         (*at, *check.at),
-        check.said.replace("{value}", shown(value)) if "{value}" in check.message else check.said,
+        check.said.replace("{value}", show(value)) if "{value}" in check.message else check.said,
         reason=check.reason,
         named=check.named.format(*indexes) if check.named else "",
         absolute=check.absolute.format(*indexes) if check.absolute else "",

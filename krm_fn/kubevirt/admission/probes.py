@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from krm_fn.base.wording import listed
-from krm_fn.kubevirt.admission.causes import REQUIRED, shown
+from krm_fn.base.wording import listed, show
+from krm_fn.kubevirt.admission.causes import REQUIRED
 from krm_fn.kubevirt.admission.checks import Check, Group, count, dns_label, dns_subdomain, examine, exclusive, use
 from krm_fn.kubevirt.admission.scope import name_of
 
@@ -84,7 +84,7 @@ def eviction_strategy(scope: Scope) -> Iterator[Cause]:
     strategy = own if own is not None else scope.cluster.pointer("evictionStrategy")
     if strategy is not None and strategy not in EVICTIONS:
         at: Path = ("evictionStrategy",)
-        yield scope.cause(at, f"evictionStrategy {shown(strategy)} is not known; {use(EVICTIONS)}")
+        yield scope.cause(at, f"evictionStrategy {show(strategy)} is not known; {use(EVICTIONS)}")
 
 
 EXAMINATIONS = (eviction_strategy,)
