@@ -39,6 +39,7 @@ from krm_fn.base.paths import dotted
 from krm_fn.base.redaction import reach, redact_at, safe_message, shown_path
 from krm_fn.base.value import Value
 from krm_fn.findings.finding import UNSET, Finding, Related
+from krm_fn.rules.needs import PACKAGE, asked, modules
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,7 +55,6 @@ if TYPE_CHECKING:
     from krm_fn.rules.facts import AdmissionFacts, BaselineFacts, BundleFacts, IgnoreFacts, InputFacts, MigrationFacts, VmFacts
 
 
-PACKAGE = __name__.rpartition(".")[0]
 FAMILIES = ("admission", "baseline", "bundle", "ignore", "input", "lint", "migration", "preset", "schema", "vm")
 # Families that no annotation silences: they judge what silences others, or a rewriting that is asked for once.
 UNSILENCED = ("ignore", "baseline", "input", "migration")
@@ -138,20 +138,13 @@ _loaded: dict[str, tuple[Rule, ...]] = {}
 def load(family: str) -> tuple[Rule, ...]:
     """The rules of a family, by id; its modules are found by listing the package's folder."""
     if family not in _loaded:
-        _loaded[family] = tuple(_declared(f"{PACKAGE}.{family}.{name}", name) for name in _modules(family))
+        _loaded[family] = tuple(_declared(f"{PACKAGE}.{family}.{name}", name) for name in modules(family))
     return _loaded[family]
-
-
-def _modules(family: str) -> list[str]:
-    from os import listdir  # which rendering does without where nothing is wrong
-
-    folder = f"{sys.modules[PACKAGE].__path__[0]}/{family}"
-    return sorted({name.partition(".")[0] for name in listdir(folder)} - {"__init__", "__pycache__"})  # noqa: PTH208
 
 
 def ids() -> dict[str, str]:
     """The id of every rule with its family; loads none of them."""
-    return {module.replace("_", "-"): family for family in FAMILIES for module in _modules(family)}
+    return {module.replace("_", "-"): family for family in FAMILIES for module in modules(family)}
 
 
 def all_rules() -> dict[str, Rule]:
@@ -205,10 +198,8 @@ def _asked(family: str, facts: Any, silent: Container[str]) -> Iterator[Rule]:
     """The rules of a family that can have something to say, by id; the others are not loaded."""
     package = f"{PACKAGE}.{family}"
     __import__(package)
-    needs = getattr(sys.modules[package], "NEEDS", None)
-    for name in _modules(family) if needs is None else needs:
-        if name not in silent and (needs is None or needs[name](facts)):
-            yield _declared(f"{package}.{name}", name)
+    needs = getattr(sys.modules[package], "NEEDS", {})
+    return (_declared(f"{package}.{name}", name) for name in asked(family, needs, facts, silent))
 
 
 def _hits(
