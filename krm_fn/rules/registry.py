@@ -15,7 +15,7 @@ A rule is one module in a family (a package below this one), named after the def
         for conflict in facts.expansion.conflicts:
             yield Hit(message=..., path=conflict.path, current=conflict.current, upstream="admission")
 
-The function bears the module's name; the id is the same name with dashes. Families:
+The function bears the module's name; the id is the same name with dashes. In the family `admission` a rule is a text. Families:
 
     vm       facts of one VM that can't be rendered as it stands; modules are loaded only when a VM is in trouble
     preset   facts of the presets of one instance; the same
@@ -78,7 +78,7 @@ class Hit(Value):
 
 
 class Rule(Value):
-    """A rule as it was declared: `check` yields Hits from the facts of its family.
+    """A rule as it was declared: `check` yields Hits from the facts of its family, `documentation` has its parts.
 
     `worst` is the most severe that a Hit of it may be. `on_demand`: it is silent where the config gives it no severity.
     """
@@ -90,7 +90,7 @@ class Rule(Value):
     upstream: str
     since: Version
     until: Version
-    module: str
+    documentation: str
     check: Callable[[Any], Iterable[Hit]]
     on_demand: bool = False
 
@@ -124,7 +124,7 @@ def rule(
             upstream=upstream,
             since=since,
             until=until,
-            module=check.__module__,
+            documentation=check.__globals__["__doc__"] or "",
             check=check,
             on_demand=on_demand,
         )
@@ -138,7 +138,7 @@ _loaded: dict[str, tuple[Rule, ...]] = {}
 def load(family: str) -> tuple[Rule, ...]:
     """The rules of a family, by id; its modules are found by listing the package's folder."""
     if family not in _loaded:
-        _loaded[family] = tuple(_declared(f"{PACKAGE}.{family}.{name}", name) for name in modules(family))
+        _loaded[family] = tuple(_declared(family, name) for name in modules(family))
     return _loaded[family]
 
 
@@ -153,10 +153,17 @@ def all_rules() -> dict[str, Rule]:
     return dict(sorted(found.items()))
 
 
-def _declared(module: str, name: str) -> Rule:
-    __import__(module)
-    found: Rule = getattr(sys.modules[module], name)
+def _declared(family: str, name: str) -> Rule:
+    """A rule by its name: from the module of that name, or as its family declares it."""
+    found: Rule
+    package, module = _imported(f"{PACKAGE}.{family}"), f"{PACKAGE}.{family}.{name}"
+    found = package.declared(name) if hasattr(package, "declared") else getattr(_imported(module), name)
     return found
+
+
+def _imported(name: str) -> Any:
+    __import__(name)
+    return sys.modules[name]
 
 
 def judge(
@@ -196,10 +203,8 @@ def judge_bundle(
 
 def _asked(family: str, facts: Any, silent: Container[str]) -> Iterator[Rule]:
     """The rules of a family that can have something to say, by id; the others are not loaded."""
-    package = f"{PACKAGE}.{family}"
-    __import__(package)
-    needs = getattr(sys.modules[package], "NEEDS", {})
-    return (_declared(f"{package}.{name}", name) for name in asked(family, needs, facts, silent))
+    needs = getattr(_imported(f"{PACKAGE}.{family}"), "NEEDS", {})
+    return (_declared(family, name) for name in asked(family, needs, facts, silent))
 
 
 def _hits(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from krm_fn.kubevirt.admission.parts import IN_INSTANCE, IN_VM, OTHER
 from krm_fn.rules import bundle, lint
 from krm_fn.rules.needs import modules
 from krm_fn.rules.registry import FAMILIES
@@ -60,6 +61,11 @@ def test_the_families_are_the_packages_of_rules():
 @pytest.mark.parametrize("family", [bundle, lint])
 def test_what_is_known_of_when_rules_speak_is_of_rules_that_there_are(family):
     assert sorted(set(family.NEEDS) - set(modules(family.__name__.rpartition(".")[2]))) == []
+
+
+def test_each_part_of_an_object_has_a_rule_for_what_is_refused_there():
+    parts = {part for part, _ in (*IN_INSTANCE, *IN_VM)} | {"label", OTHER}
+    assert {f"refused_{part.replace('-', '_')}" for part in parts} == set(modules("admission"))
 
 
 @pytest.mark.parametrize(("family", "modes"), [("bundle", ["expand", "validate"]), ("lint", ["validate"])])
