@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from krm_fn.base.paths import EACH
+from krm_fn.kubevirt.holders import RENDERED
 from krm_fn.kubevirt.resolve import MATCHERS
 from krm_fn.rules.shared.available_objects import GROUPS
-from krm_fn.rules.shared.object_references import EACH, OWNERS
+from krm_fn.rules.shared.object_references import OWNERS
 
 FILE = Path(__file__).resolve().parents[1] / "kustomization-examples/overlays-with-prefix/name-references.yaml"
 HEAD = """\
@@ -18,10 +20,7 @@ HEAD = """\
 nameReference:
 """
 SIZES = "instancetype.kubevirt.io"
-VMS = (
-    ("VirtualMachine", "kubevirt.io", "spec"),
-    ("VirtualMachinePool", "pool.kubevirt.io", "spec/virtualMachineTemplate/spec"),
-)
+VMS = tuple((holder.kind, holder.group, "/".join(map(str, holder.in_vm(("spec",))))) for holder in RENDERED)
 
 
 def fields() -> dict[str, list[tuple[str, str, str]]]:

@@ -6,11 +6,14 @@ be true for both.
 
 from __future__ import annotations
 
+from krm_fn.base.paths import EACH
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krm_fn.base.paths import Path
 
-EACH = "*"  # any entry of a list
+__all__ = ["EACH", "KEY", "TEXTS"]
+
 KEY = ""  # at the end, any key of a map
 
 SPEC: Path = ("spec", "template", "spec")

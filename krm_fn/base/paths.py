@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     Path = tuple[str | int, ...]
 
 
+# Stands in a pattern of paths for any entry of a list: no key of a map equals it, and no path to a value has it.
+EACH = -1
+
 SCALARS = frozenset((str, int, bool, float, type(None)))
 
 
@@ -21,7 +24,6 @@ SCALARS = frozenset((str, int, bool, float, type(None)))
 MOST_EXACT = 2**53 - 1
 
 MARKS = frozenset('./[]" ')  # what keys in a path's text are quoted for
-MOST_KEYS = 20  # of a map, in messages
 LONG = 1_000  # letters of a key; from there on each mark is looked for by itself, which takes a fiftieth of the time
 
 
@@ -186,16 +188,3 @@ def number_of_values(value: Any) -> int:
         number += len(inside)
         waiting += [each for each in inside if isinstance(each, dict | list) and each]
     return number
-
-
-def brief(value: object) -> str:
-    """A value in a few words, for messages: scalars as YAML has them, of maps the keys, of lists the length."""
-    if isinstance(value, dict):
-        keys = [str(key) for key, _ in zip(value, range(MOST_KEYS), strict=False)]
-        return f"{{{', '.join(keys)}{', ...' if len(value) > MOST_KEYS else ''}}}"
-    if isinstance(value, list):
-        return f"a list of {len(value)}"
-    if value is None or isinstance(value, bool):
-        return "null" if value is None else str(value).lower()
-    text = " ".join(str(value).split(None, 80)[:80])  # of a long text no more is looked at than is shown
-    return text if len(text) <= 80 else f"{text[:77]}..."

@@ -8,6 +8,7 @@ from krm_fn.base import bundle
 from krm_fn.base.objects import kind_of, name_of
 from krm_fn.base.paths import as_list, as_map, get, is_set
 from krm_fn.findings.finding import UNSET
+from krm_fn.kubevirt.holders import DATA_VOLUMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -73,7 +74,7 @@ def _missed(obj: Object) -> Iterator[Object]:
     """The object where others may miss it; what a VM makes of its dataVolumeTemplates, in its own namespace."""
     if kind_of(obj) in MISSED:
         yield obj
-    for template in as_list(get(obj, ("spec", "dataVolumeTemplates"))):
+    for template in as_list(get(obj, DATA_VOLUMES)):
         yield {"metadata": {**as_map(get(obj, ("metadata",))), "name": get(template, ("metadata", "name"))}}
 
 

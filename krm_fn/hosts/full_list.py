@@ -6,7 +6,7 @@ from krm_fn import config, yamlio
 from krm_fn.base.console import NAME, one_line, printable
 from krm_fn.base.errors import ConfigError
 from krm_fn.base.objects import LIST_VERSIONS, place_of
-from krm_fn.base.paths import brief
+from krm_fn.base.wording import brief
 from krm_fn.findings import results
 from krm_fn.pipeline import stages
 

@@ -6,7 +6,8 @@ upstream: pkg/instancetype/preference/apply/firmware.go:applyFirmwarePreferences
 from __future__ import annotations
 
 from krm_fn.base.paths import as_map, get, is_set
-from krm_fn.kubevirt.removed_fields import template_path
+from krm_fn.kubevirt.holders import template_path
+from krm_fn.kubevirt.presets.domain import DOMAIN
 from krm_fn.migrate.forms import renamed, with_value
 
 TYPE_CHECKING = False
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 FIRMWARE: Path = ("spec", "firmware")
 OLD = ("preferredUseEfi", "preferredUseSecureBoot")
 CHOICE = {"preferredUseEfi": "preferredEfi"}
-EFI: Path = ("spec", "domain", "firmware", "bootloader", "efi")
+EFI: Path = (*DOMAIN, "firmware", "bootloader", "efi")
 
 
 def choose_efi(obj: Object, entry: Entry, work: Work) -> Object:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from krm_fn.base.objects import text
 from krm_fn.base.paths import as_map, copy, get
 from krm_fn.kubevirt.expand import apply
+from krm_fn.kubevirt.holders import TEMPLATE
 from krm_fn.kubevirt.resolve import INSTANCETYPE
 from krm_fn.kubevirt.resolve.flavors import FLAVOR
 from krm_fn.migrate.forms import HELD, renamed, with_value
@@ -81,7 +82,7 @@ def _referring(spec: Object) -> Object:
 
 def _tell_conflicts(obj: Object, user: User, found: Found, work: Work) -> None:
     """What a VM may set beside a flavor, but not beside an instancetype."""
-    template = copy(get(obj, (*user.path, "spec", "template")))
+    template = copy(get(obj, (*user.path, *TEMPLATE)))
     if not isinstance(template, dict):
         return
     for conflict in apply(template, instancetype=found.spec, preference=None, release=work.release):

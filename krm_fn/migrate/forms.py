@@ -6,8 +6,9 @@ from krm_fn.base.objects import kind_of, text
 from krm_fn.base.paths import as_list, copy, get, put
 from krm_fn.kubevirt.api_versions import FIRST_API_VERSION, present_form
 from krm_fn.kubevirt.fields.topology import DEPRECATED
+from krm_fn.kubevirt.holders import template_path, vm_path
 from krm_fn.kubevirt.presets.era import EXCLUDE, FIRST_EXCLUDE
-from krm_fn.kubevirt.removed_fields import removed_fields, template_path, vm_path
+from krm_fn.kubevirt.removed_fields import removed_fields
 from krm_fn.kubevirt.resolve.flavors import present_preference
 
 TYPE_CHECKING = False

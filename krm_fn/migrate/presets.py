@@ -12,12 +12,12 @@ from krm_fn.base.paths import as_map, copy, get, is_set
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.expand import apply
 from krm_fn.kubevirt.fields.preset import sections
+from krm_fn.kubevirt.holders import template_path, vm_path
 from krm_fn.kubevirt.presets import Presets
-from krm_fn.kubevirt.presets.domain import SELECTOR, domain_of, offers
+from krm_fn.kubevirt.presets.domain import DOMAIN, SELECTOR, domain_of, offers
 from krm_fn.kubevirt.presets.era import EXCLUDE
 from krm_fn.kubevirt.presets.index import KIND
 from krm_fn.kubevirt.presets.selector import problems
-from krm_fn.kubevirt.removed_fields import template_path, vm_path
 from krm_fn.kubevirt.resolve.matcher import API_VERSION
 from krm_fn.kubevirt.schema.checking import check
 from krm_fn.kubevirt.schema.flaws import NULL
@@ -120,11 +120,11 @@ def _taken(preset: Entry, found: Matches, work: Work) -> Taken | None:
     """What the preset becomes, None where it stays; then the work knows why."""
     specs, misfits = translated(domain_of(preset.obj), work.release)
     for reason, path, value in misfits:
-        work.leave(preset, reason, ("spec", "domain", *path), current=value)
+        work.leave(preset, reason, (*DOMAIN, *path), current=value)
     if misfits:
         return None
     for reason, other in _reasons(preset, specs, found, work):
-        work.leave(preset, reason, ("spec", "selector"), other=str(name_of(other.obj)), kind=other.obj["kind"])
+        work.leave(preset, reason, SELECTOR, other=str(name_of(other.obj)), kind=other.obj["kind"])
         return None
     return Taken(preset=preset, specs=specs, vms=tuple(found.of(preset)))
 
@@ -161,7 +161,7 @@ def _obstacles(entry: Entry, preset: Entry, specs: dict[str, Object], found: Mat
         yield "preset-beside-matchers"
     if found.are_several(entry):
         yield "preset-among-several"
-    domain = as_map(get(template, ("spec", "domain")))
+    domain = as_map(get(template, DOMAIN))
     given = [row for row in sections(work.release) if offers(domain_of(preset.obj), row) and row.path != ("firmware",)]
     conflicts = apply(copy(template), instancetype=specs.get("instancetype"), preference=None, release=work.release)
     if conflicts or any(is_set(get(domain, row.path)) for row in given):

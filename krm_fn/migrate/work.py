@@ -7,7 +7,7 @@ from krm_fn.base.objects import name_of, text
 from krm_fn.base.paths import as_map, get
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.api_versions import present_form
-from krm_fn.kubevirt.removed_fields import vm_path
+from krm_fn.kubevirt.holders import vm_path
 from krm_fn.kubevirt.resolve import MATCHERS, Resolver
 from krm_fn.kubevirt.resolve.flavors import FLAVOR
 from krm_fn.rules.facts import Leftover

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from krm_fn.base.bundle import effective_namespace
-from krm_fn.base.objects import annotations_of, group_of, kind_of, name_of
+from krm_fn.base.objects import annotations_of, name_of
 from krm_fn.base.paths import as_map, get, is_set
 from krm_fn.base.value import Value
 from krm_fn.findings.limits import Budget
 from krm_fn.kubevirt import expand
-from krm_fn.kubevirt.api_versions import is_first_instance
 from krm_fn.kubevirt.configuration import Cluster, kubevirt_of, merged, release_of
+from krm_fn.kubevirt.holders import SERVED, vm_path
 from krm_fn.kubevirt.resolve import Resolver
 from krm_fn.rules.facts import BundleFacts, VmFacts
 
@@ -27,11 +27,6 @@ if TYPE_CHECKING:
     from krm_fn.rules.facts import InstanceFacts
 
 VM = "VirtualMachine"
-# Where it stands in the kinds that hold one, by API group and kind.
-VM_IN: dict[tuple[str, str], Path] = {
-    ("kubevirt.io", VM): (),
-    ("pool.kubevirt.io", "VirtualMachinePool"): ("spec", "virtualMachineTemplate"),
-}
 # Up to 1.4 what KubeVirt's expander gets has passed the mutating webhook whole, defaults and all.
 ADMITTED_UNTIL = (1, 5)
 HALF_JUDGED_SINCE = (1, 6)
@@ -88,10 +83,7 @@ def _presets(bundle: Bundle) -> Presets | None:
 
 def holds_vm(entry: Entry) -> Path | None:
     """The path from an object's root to the VM in it, None where it holds none that the renderer reads."""
-    prefix = VM_IN.get((group_of(entry.obj), kind_of(entry.obj)))
-    if prefix is None or not isinstance(get(entry.obj, prefix), dict):
-        return None
-    return None if is_first_instance(entry.obj) else prefix
+    return vm_path(entry.obj, SERVED)
 
 
 def large(resolution: Resolution) -> list[Found]:

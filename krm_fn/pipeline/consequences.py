@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from krm_fn.base.paths import get, is_set
 from krm_fn.base.placeholders import placeholders
+from krm_fn.kubevirt.holders import DOMAIN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     Parts = dict[Key, set[str]]
 
 NO_OBJECTS: Mapping[Key, Object] = {}
-DOMAIN: Path = ("spec", "template", "spec", "domain")
 # Rules that measure a VM by both its instancetype and its preference, and the parts of these that they look at.
 MEASURED = ("unmet-requirement", "indivisible-vcpus")
 SIZES = frozenset(("cpu", "memory", "requirements"))

@@ -16,6 +16,7 @@ from krm_fn.kubevirt.admission.judged import judge
 from krm_fn.kubevirt.admission.objects import KINDS, admit_object
 from krm_fn.kubevirt.admission.parts import by_part
 from krm_fn.kubevirt.facts import Resolution
+from krm_fn.kubevirt.holders import DOMAIN
 from krm_fn.pipeline.origins import Origins
 from krm_fn.pipeline.twins import Twin
 from krm_fn.rules.facts import AdmissionFacts, SourceFault
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from krm_fn.rules.facts import BundleFacts, VmFacts
 
 INSTANCE = ("kubevirt.io", "VirtualMachineInstance")
-DOMAIN: Path = ("spec", "template", "spec", "domain")
 # The least VM, which is refused for nothing but its instancetype.
 BARE: Object = {"spec": {"template": {"spec": {"domain": {"devices": {}}}}}}
 

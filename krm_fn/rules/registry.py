@@ -15,7 +15,7 @@ A rule is one module in a family (a package below this one), named after the def
         for conflict in facts.expansion.conflicts:
             yield Hit(message=..., path=conflict.path, current=conflict.current, upstream="admission")
 
-The function bears the module's name; the id is the same name with dashes. Families:
+The function bears the module's name; the id is the same name with dashes. In the family `admission` a rule is a text. Families:
 
     vm       facts of one VM that can't be rendered as it stands; modules are loaded only when a VM is in trouble
     preset   facts of the presets of one instance; the same
@@ -36,9 +36,10 @@ import sys
 from krm_fn.base.console import one_line
 from krm_fn.base.objects import ref_of
 from krm_fn.base.paths import dotted
-from krm_fn.base.redaction import HIDDEN, reach, redact, redact_at, safe_message, shown_path
+from krm_fn.base.redaction import reach, redact_at, safe_message, shown_path
 from krm_fn.base.value import Value
 from krm_fn.findings.finding import UNSET, Finding, Related
+from krm_fn.rules.needs import PACKAGE, asked, modules
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,9 +55,6 @@ if TYPE_CHECKING:
     from krm_fn.rules.facts import AdmissionFacts, BaselineFacts, BundleFacts, IgnoreFacts, InputFacts, MigrationFacts, VmFacts
 
 
-# Values in messages are cut to this length: the message must stay a line, and `currentValue` has the whole.
-LONGEST_SHOWN = 60
-PACKAGE = __name__.rpartition(".")[0]
 FAMILIES = ("admission", "baseline", "bundle", "ignore", "input", "lint", "migration", "preset", "schema", "vm")
 # Families that no annotation silences: they judge what silences others, or a rewriting that is asked for once.
 UNSILENCED = ("ignore", "baseline", "input", "migration")
@@ -80,7 +78,7 @@ class Hit(Value):
 
 
 class Rule(Value):
-    """A rule as it was declared: `check` yields Hits from the facts of its family.
+    """A rule as it was declared: `check` yields Hits from the facts of its family, `documentation` has its parts.
 
     `worst` is the most severe that a Hit of it may be. `on_demand`: it is silent where the config gives it no severity.
     """
@@ -92,7 +90,7 @@ class Rule(Value):
     upstream: str
     since: Version
     until: Version
-    module: str
+    documentation: str
     check: Callable[[Any], Iterable[Hit]]
     on_demand: bool = False
 
@@ -126,7 +124,7 @@ def rule(
             upstream=upstream,
             since=since,
             until=until,
-            module=check.__module__,
+            documentation=check.__globals__["__doc__"] or "",
             check=check,
             on_demand=on_demand,
         )
@@ -140,20 +138,13 @@ _loaded: dict[str, tuple[Rule, ...]] = {}
 def load(family: str) -> tuple[Rule, ...]:
     """The rules of a family, by id; its modules are found by listing the package's folder."""
     if family not in _loaded:
-        _loaded[family] = tuple(_declared(f"{PACKAGE}.{family}.{name}", name) for name in _modules(family))
+        _loaded[family] = tuple(_declared(family, name) for name in modules(family))
     return _loaded[family]
-
-
-def _modules(family: str) -> list[str]:
-    from os import listdir  # which rendering does without where nothing is wrong
-
-    folder = f"{sys.modules[PACKAGE].__path__[0]}/{family}"
-    return sorted({name.partition(".")[0] for name in listdir(folder)} - {"__init__", "__pycache__"})  # noqa: PTH208
 
 
 def ids() -> dict[str, str]:
     """The id of every rule with its family; loads none of them."""
-    return {module.replace("_", "-"): family for family in FAMILIES for module in _modules(family)}
+    return {module.replace("_", "-"): family for family in FAMILIES for module in modules(family)}
 
 
 def all_rules() -> dict[str, Rule]:
@@ -162,10 +153,17 @@ def all_rules() -> dict[str, Rule]:
     return dict(sorted(found.items()))
 
 
-def _declared(module: str, name: str) -> Rule:
-    __import__(module)
-    found: Rule = getattr(sys.modules[module], name)
+def _declared(family: str, name: str) -> Rule:
+    """A rule by its name: from the module of that name, or as its family declares it."""
+    found: Rule
+    package, module = _imported(f"{PACKAGE}.{family}"), f"{PACKAGE}.{family}.{name}"
+    found = package.declared(name) if hasattr(package, "declared") else getattr(_imported(module), name)
     return found
+
+
+def _imported(name: str) -> Any:
+    __import__(name)
+    return sys.modules[name]
 
 
 def judge(
@@ -205,12 +203,8 @@ def judge_bundle(
 
 def _asked(family: str, facts: Any, silent: Container[str]) -> Iterator[Rule]:
     """The rules of a family that can have something to say, by id; the others are not loaded."""
-    package = f"{PACKAGE}.{family}"
-    __import__(package)
-    needs = getattr(sys.modules[package], "NEEDS", None)
-    for name in _modules(family) if needs is None else needs:
-        if name not in silent and (needs is None or needs[name](facts)):
-            yield _declared(f"{package}.{name}", name)
+    needs = getattr(_imported(f"{PACKAGE}.{family}"), "NEEDS", {})
+    return (_declared(family, name) for name in asked(family, needs, facts, silent))
 
 
 def _hits(
@@ -263,31 +257,3 @@ def also(entry: Entry | None, path: Path) -> tuple[Related, ...]:
 def path_text(path: Path) -> str:
     """A path as messages show it: no key stands in it below a secret one."""
     return dotted(shown_path(path))
-
-
-def show(value: object, path: Path = ()) -> str:
-    """The value that stands at `path` as messages show it: short flow text on one line, secrets redacted."""
-    text = _flow(redact(_beginning(value, iter(range(LONGEST_SHOWN))), path))
-    return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 3] + "..."
-
-
-def _beginning(value: Any, left: Iterator[int]) -> Any:
-    """The value without what stands behind as many others as are left; but with its kind, by which secrets are known."""
-    if isinstance(value, dict):
-        kept = {key: _beginning(below, left) for (key, below), _ in zip(value.items(), left, strict=False)}
-        return {**kept, "kind": value["kind"]} if isinstance(value.get("kind"), str) else kept
-    if isinstance(value, list):
-        return [_beginning(below, left) for below, _ in zip(value, left, strict=False)]
-    return value
-
-
-def _flow(value: object) -> str:
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{key}: {_flow(below)}" for key, below in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_flow, value)) + "]"
-    if value == HIDDEN:
-        return HIDDEN
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    return " ".join(str(value).split()) if not isinstance(value, str) else repr(value)

@@ -9,8 +9,9 @@ from functions import instancetype, resource_list, run, vm
 from linting import GROUP, about, claim, machine, on_claim, pool, said, thing
 from make_name_references import FILE, fields, text
 
+from krm_fn.base.paths import EACH
 from krm_fn.hosts import function
-from krm_fn.rules.shared.object_references import DATA_VOLUME, EACH, INSTANCE
+from krm_fn.rules.shared.object_references import DATA_VOLUME, INSTANCE
 
 VOLUMES = "spec.template.spec.volumes[0]"
 

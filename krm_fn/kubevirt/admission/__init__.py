@@ -31,6 +31,7 @@ from krm_fn.kubevirt.admission import (
 from krm_fn.kubevirt.admission.causes import Cause
 from krm_fn.kubevirt.admission.plan import Plan
 from krm_fn.kubevirt.admission.scope import Scope
+from krm_fn.kubevirt.holders import INSTANCE_SPEC, TEMPLATE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,9 +43,6 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.releases import Release, Version
 
 __all__ = ["Cause", "admit_instance_spec", "admit_vm"]
-
-TEMPLATE_SPEC = ("spec", "template", "spec")
-TEMPLATE_METADATA = ("spec", "template", "metadata")
 
 GROUPS = (
     *cpu.GROUPS,
@@ -117,14 +115,14 @@ def _causes(
     subject = vm if expanded is None else expanded
     spec = as_map(subject.get("spec"))
     template = as_map(get(spec, ("template", "spec")))
-    scope = Scope(template, path=TEMPLATE_SPEC, cluster=cluster, release=release, instancetype=instancetype)
+    scope = Scope(template, path=INSTANCE_SPEC, cluster=cluster, release=release, instancetype=instancetype)
     if own.get("dataVolumeTemplates") is not None:
         yield from templates.foreign_namespaces(vm)
         yield from templates.data_volume_templates(spec, release)
     yield from machines.run_strategy(own, ("spec",), scope)
     yield from former.update_strategy(own, ("spec",), scope)
-    yield from machines.empty_pointers(as_map(get(own, ("template", "spec"))), TEMPLATE_SPEC)
-    yield from machines.instance_metadata(as_map(get(spec, ("template", "metadata"))), TEMPLATE_METADATA, scope)
+    yield from machines.empty_pointers(as_map(get(own, ("template", "spec"))), INSTANCE_SPEC)
+    yield from machines.instance_metadata(as_map(get(spec, ("template", "metadata"))), (*TEMPLATE, "metadata"), scope)
     if expanded is not None:
         yield from _plan("vm", release).run(scope)
         yield from _requested(vm, scope)
@@ -140,11 +138,11 @@ def _requested(vm: Object, scope: Scope) -> Iterator[Cause]:
         return
     faults = tuple(requests.volume_requests(vm, scope.release))
     yield from faults
-    own = get(vm, TEMPLATE_SPEC)
+    own = get(vm, INSTANCE_SPEC)
     if not faults and isinstance(own, dict):
         stored = {**own, "architecture": scope.spec.get("architecture")}
         carried_out = Scope(
-            requests.with_requests(stored, wanted), path=TEMPLATE_SPEC, cluster=scope.cluster, release=scope.release
+            requests.with_requests(stored, wanted), path=INSTANCE_SPEC, cluster=scope.cluster, release=scope.release
         )
         yield from _plan("instance", scope.release).run(carried_out)
 

@@ -8,6 +8,7 @@ expresses: a generator over the whole scope. All carry the place in upstream's s
 from __future__ import annotations
 
 from krm_fn.base.value import Value
+from krm_fn.base.wording import listed
 from krm_fn.kubevirt.admission.causes import INVALID, REQUIRED
 from krm_fn.kubevirt.admission.formats import is_label, is_subdomain
 
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.releases import Version
 
     Test = Callable[[Any, Object, Scope], object]
-
-# Stands for "every item" in the place of a group.
-EACH = "[]"
 
 
 def new_since(release: Version, message: str) -> str:
@@ -65,7 +63,7 @@ class Check(Value):
 class Group(Value):
     """The rows of one place: `at` leads from the spec to a map, with EACH where every item of a list is meant."""
 
-    at: tuple[str, ...]
+    at: Path
     checks: tuple[Check, ...]
 
 
@@ -119,7 +117,7 @@ def exclusive(keys: Sequence[str], *, upstream: str, message: str = "", **more: 
     return Check(
         at=(),
         refuses=lambda _value, item, _scope: count(item, keys) > 1,
-        message=message or f"only one of {listing(keys)} can be set; keep one",
+        message=message or f"only one of {listed(keys, 'and', most=len(keys))} can be set; keep one",
         among=tuple(keys),
         upstream=upstream,
         **more,
@@ -131,7 +129,7 @@ def exactly_one(keys: Sequence[str], *, upstream: str, message: str = "", **more
     return Check(
         at=(),
         refuses=lambda _value, item, _scope: count(item, keys) != 1,
-        message=message or f"exactly one of {listing(keys)} must be set; set one",
+        message=message or f"exactly one of {listed(keys, 'and', most=len(keys))} must be set; set one",
         among=tuple(keys),
         upstream=upstream,
         **more,
@@ -223,11 +221,6 @@ def shut(field: str, gate: str) -> str:
     )
 
 
-def listing(words: Sequence[str]) -> str:
-    """`a, b and c`."""
-    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]
-
-
 def use(words: Sequence[str]) -> str:
     """`use a, b or c`."""
-    return "use " + (words[0] if len(words) == 1 else ", ".join(words[:-1]) + " or " + words[-1])
+    return f"use {listed(words, most=len(words))}"

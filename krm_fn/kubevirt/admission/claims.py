@@ -5,10 +5,11 @@ upstream: pkg/dra/admitter/dra_admitter.go
 
 from __future__ import annotations
 
-from krm_fn.base.paths import as_map, is_set
+from krm_fn.base.paths import EACH, as_map, is_set
 from krm_fn.base.value import Value
-from krm_fn.kubevirt.admission.causes import DUPLICATE, REQUIRED, shown
-from krm_fn.kubevirt.admission.checks import EACH, Check, Group, dns_subdomain, examine, shut
+from krm_fn.base.wording import show
+from krm_fn.kubevirt.admission.causes import DUPLICATE, REQUIRED
+from krm_fn.kubevirt.admission.checks import Check, Group, dns_subdomain, examine, shut
 from krm_fn.kubevirt.admission.formats import is_label
 from krm_fn.kubevirt.admission.scope import maps, name_of
 
@@ -60,9 +61,9 @@ def claim_names(scope: Scope) -> Iterator[Cause]:
         if not name:
             yield scope.cause(at, "name is missing; set it", reason=REQUIRED)
         elif name in seen:
-            yield scope.cause(at, f"claim name {shown(name)} is that of another claim too; rename one", reason=DUPLICATE)
+            yield scope.cause(at, f"claim name {show(name)} is that of another claim too; rename one", reason=DUPLICATE)
         elif not is_label(name):
-            message = f"claim name {shown(name)} is no DNS label; use at most 63 of a-z, 0-9 and '-'"
+            message = f"claim name {show(name)} is no DNS label; use at most 63 of a-z, 0-9 and '-'"
             yield scope.cause(at, message)
         seen.add(name)
 
@@ -113,7 +114,7 @@ def claimed_devices(scope: Scope) -> Iterator[Cause]:
         yield from _claimed_networks(scope, owners)
     missing = sorted(used - {name_of(claim) for claim in maps(scope.spec.get("resourceClaims"))})
     if missing:
-        message = f"resourceClaims lacks {shown(missing[0])}, which a device uses; add it"
+        message = f"resourceClaims lacks {show(missing[0])}, which a device uses; add it"
         yield scope.cause(("resourceClaims",), message)
 
 
@@ -150,7 +151,7 @@ def _claim_of_device(scope: Scope, device: Object, at: Path, owners: dict[tuple[
 def _claim_once(scope: Scope, source: Object, at: Path, owners: dict[tuple[str, str], Path]) -> Iterator[Cause]:
     pair = str(source["claimName"]), str(source["requestName"])
     if owners.setdefault(pair, at) != at:
-        message = f"request {shown(pair[1])} of claim {shown(pair[0])} is used twice; use another request"
+        message = f"request {show(pair[1])} of claim {show(pair[0])} is used twice; use another request"
         yield scope.cause(at, message, reason=DUPLICATE)
 
 
@@ -186,7 +187,7 @@ def claimed_gpus(scope: Scope) -> Iterator[Cause]:
     used = [gpu.get("claimName") for gpu, claimed in zip(gpus, claims, strict=True) if claimed]
     missing = next((name for name in used if not isinstance(name, str) or name not in known), None)
     if missing is not None:
-        yield scope.cause(("resourceClaims",), f"resourceClaims lacks {shown(missing)}, which a GPU uses; add it")
+        yield scope.cause(("resourceClaims",), f"resourceClaims lacks {show(missing)}, which a GPU uses; add it")
 
 
 @examine("resourceClaims", upstream=DRA + "validateCreationDRA", since=(1, 8), until=(1, 9))
@@ -194,9 +195,7 @@ def claim_named_twice(scope: Scope) -> Iterator[Cause]:
     seen: set[str] = set()
     for index, claim in enumerate(maps(scope.spec.get("resourceClaims"))):
         if name_of(claim) in seen:
-            yield scope.cause(
-                ("resourceClaims", index, "name"), f"claim name {shown(name_of(claim))} is used twice; rename one"
-            )
+            yield scope.cause(("resourceClaims", index, "name"), f"claim name {show(name_of(claim))} is used twice; rename one")
         seen.add(name_of(claim))
 
 

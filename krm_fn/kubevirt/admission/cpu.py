@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from krm_fn.base.paths import as_map, is_nonzero
+from krm_fn.base.paths import EACH, as_map, is_nonzero
+from krm_fn.base.wording import show
 from krm_fn.kubevirt.admission.amounts import is_some, thousandths, whole
-from krm_fn.kubevirt.admission.causes import NOT_SUPPORTED, REQUIRED, shown
-from krm_fn.kubevirt.admission.checks import EACH, Check, Group, examine, gated, number, one_of
+from krm_fn.kubevirt.admission.causes import NOT_SUPPORTED, REQUIRED
+from krm_fn.kubevirt.admission.checks import Check, Group, examine, gated, number, one_of
 from krm_fn.kubevirt.fields.topology import UINT32
 from krm_fn.kubevirt.quantity import wrapped
 
@@ -108,7 +109,7 @@ GROUPS = (
 def request_above_limit(scope: Scope) -> Iterator[Cause]:
     requested, limit = scope.requests.get("cpu"), scope.limits.get("cpu")
     if 0 < thousandths(limit) < thousandths(requested):
-        yield scope.cause(REQUEST, f"requests.cpu {shown(requested)} exceeds limits.cpu {shown(limit)}; lower it")
+        yield scope.cause(REQUEST, f"requests.cpu {show(requested)} exceeds limits.cpu {show(limit)}; lower it")
 
 
 @examine("domain", "cpu", "realtime", upstream=VMI + "validateRealtime")
@@ -128,7 +129,7 @@ def pinned(scope: Scope) -> Iterator[Cause]:
     for kind, at, amounts in (("limits", LIMIT, scope.limits), ("requests", REQUEST, scope.requests)):
         amount = amounts.get("cpu")
         if whole(amount) > 0 and wrapped(whole(amount) * 1000) != thousandths(amount):  # Go multiplies in 64 bits
-            yield scope.cause(at, f"{kind}.cpu {shown(amount)} is no whole number, as dedicated CPUs need; round it")
+            yield scope.cause(at, f"{kind}.cpu {show(amount)} is no whole number, as dedicated CPUs need; round it")
     yield from _pinned_counts(scope)
     yield from _pinned_threads(scope)
 
@@ -144,7 +145,7 @@ def _pinned_memory(scope: Scope) -> Iterator[Cause]:
         yield scope.cause(at, "dedicated CPUs need the memory to be said; set domain.memory.guest or its limit")
     if whole(requested) > 0 and whole(limit) > 0 and whole(requested) != whole(limit):
         at = ("domain", "resources", "requests", "memory")
-        yield scope.cause(at, f"requests.memory {shown(requested)} differs from limits.memory {shown(limit)}; make them equal")
+        yield scope.cause(at, f"requests.memory {show(requested)} differs from limits.memory {show(limit)}; make them equal")
 
 
 def _pinned_counts(scope: Scope) -> Iterator[Cause]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from krm_fn.base.paths import as_map, get, is_set
+from krm_fn.base.paths import EACH, as_map, get, is_set
 from krm_fn.kubevirt.admission.causes import INVALID
-from krm_fn.kubevirt.admission.checks import EACH, Check, Group, count, exactly_one
+from krm_fn.kubevirt.admission.checks import Check, Group, count, exactly_one
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

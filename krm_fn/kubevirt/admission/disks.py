@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from krm_fn.base.paths import as_map
-from krm_fn.kubevirt.admission.causes import NOT_SUPPORTED, REQUIRED, shown
-from krm_fn.kubevirt.admission.checks import EACH, Check, Group, count, examine, is_on, new_since, number, one_of, well_formed
+from krm_fn.base.paths import EACH, as_map
+from krm_fn.base.wording import show
+from krm_fn.kubevirt.admission.causes import NOT_SUPPORTED, REQUIRED
+from krm_fn.kubevirt.admission.checks import Check, Group, count, examine, is_on, new_since, number, one_of, well_formed
 from krm_fn.kubevirt.admission.formats import is_label, is_pci_address, is_serial
 from krm_fn.kubevirt.admission.scope import name_of
 
@@ -158,7 +159,7 @@ def disk_named_twice(scope: Scope) -> Iterator[Cause]:
         first = seen.setdefault(name_of(disk), index)
         if first != index:
             at = (*PLACE, index, "name")
-            yield scope.cause(at, f"disk name {shown(name_of(disk))} is that of disks[{first}] too; rename one")
+            yield scope.cause(at, f"disk name {show(name_of(disk))} is that of disks[{first}] too; rename one")
 
 
 @examine(*PLACE, upstream=DISKS + "validateBlockSize")
@@ -206,7 +207,7 @@ def volumes_of_disks(scope: Scope) -> Iterator[Cause]:
 
 def _without_volume(scope: Scope, disk: Object, at: Path) -> Iterator[Cause]:
     if disk.get("cdrom") is None or not scope.release.within(since=EMPTY_CDROM_SINCE):
-        message = f"disk {shown(name_of(disk))} has no volume of that name; add it to volumes or remove the disk"
+        message = f"disk {show(name_of(disk))} has no volume of that name; add it to volumes or remove the disk"
         yield scope.cause((*at, "name"), message)
     elif not scope.gate(EMPTY_CDROM_GATE):
         message = f"an empty cdrom needs the feature gate {EMPTY_CDROM_GATE}, which is not open; add a volume of its name"
@@ -235,11 +236,11 @@ def boot_order(scope: Scope) -> Iterator[Cause]:
                 continue
             at = ("domain", "devices", key, index, "bootOrder")
             if key == "interfaces" and number(order) < 1:
-                message = f"bootOrder {shown(order)} is out of range; count from 1"
+                message = f"bootOrder {show(order)} is out of range; count from 1"
                 yield scope.cause(at, message, named=f"[{index}].bootOrder")  # upstream leaves out the list's name
                 continue
             if number(order) in seen:
-                yield scope.cause(at, f"bootOrder {shown(order)} is that of another device too; change one")
+                yield scope.cause(at, f"bootOrder {show(order)} is that of another device too; change one")
             seen.add(number(order))
 
 

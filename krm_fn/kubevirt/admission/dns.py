@@ -6,7 +6,8 @@ upstream: pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter
 from __future__ import annotations
 
 from krm_fn.base.paths import as_list, as_map, is_set
-from krm_fn.kubevirt.admission.causes import NOT_SUPPORTED, REQUIRED, shown
+from krm_fn.base.wording import show
+from krm_fn.kubevirt.admission.causes import NOT_SUPPORTED, REQUIRED
 from krm_fn.kubevirt.admission.checks import Group, examine, one_of
 from krm_fn.kubevirt.admission.formats import is_ip, is_subdomain
 from krm_fn.kubevirt.admission.scope import maps
@@ -68,7 +69,7 @@ def _servers(scope: Scope, config: Object) -> Iterator[Cause]:
         yield scope.cause(at, message, absolute="nameservers")
     for index, server in enumerate(servers):
         if not is_ip(server):
-            message = f"name server {shown(server)} is no IP address; use one"
+            message = f"name server {show(server)} is no IP address; use one"
             yield scope.cause((*at, index), message, absolute="nameservers")
 
 
@@ -82,7 +83,7 @@ def _searches(scope: Scope, config: Object) -> Iterator[Cause]:
         yield scope.cause(at, message, absolute="searchDomains")
     for index, search in enumerate(searches):
         if not is_subdomain(search):
-            message = f"search path {shown(search)} is no DNS subdomain; use DNS labels joined by dots"
+            message = f"search path {show(search)} is no DNS subdomain; use DNS labels joined by dots"
             yield scope.cause((*at, index), message, absolute="searchDomains")
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from krm_fn.base.paths import as_list, as_map, get, is_set
-from krm_fn.kubevirt.admission.causes import FORBIDDEN, REQUIRED, shown
+from krm_fn.base.wording import show
+from krm_fn.kubevirt.admission.causes import FORBIDDEN, REQUIRED
 from krm_fn.kubevirt.admission.checks import Check, Group, examine, exclusive, is_on, required, shut, use
 from krm_fn.kubevirt.admission.formats import is_clean_path, is_label, matches_glob
 from krm_fn.kubevirt.admission.scope import name_of
@@ -107,7 +108,7 @@ def machine_type(scope: Scope) -> Iterator[Cause]:
     if scope.cluster.patterns.timed(lambda: _admitted(machine[:LONGEST_MACHINE], patterns, scope)) is False:
         at = ("domain", "machine", "type")
         known = use(patterns) if patterns else "the cluster admits none"
-        yield scope.cause(at, f"machine type {shown(machine)} is not admitted by the cluster; {known}")
+        yield scope.cause(at, f"machine type {show(machine)} is not admitted by the cluster; {known}")
 
 
 def _admitted(machine: str, patterns: list[str], scope: Scope) -> bool:
@@ -153,9 +154,9 @@ def acpi_tables(scope: Scope) -> Iterator[Cause]:
     for key in keys:
         at, volume = (*FIRMWARE, "acpi", key), next((v for v in scope.volumes if name_of(v) == acpi[key]), None)
         if volume is None:
-            yield scope.cause(at, f"{key} {shown(acpi[key])} names no volume; add it to volumes", named=f"acpi.{key}")
+            yield scope.cause(at, f"{key} {show(acpi[key])} names no volume; add it to volumes", named=f"acpi.{key}")
         elif volume.get("secret") is None:
-            yield scope.cause(at, f"{key} {shown(acpi[key])} names a volume that is no secret; use one", named=f"acpi.{key}")
+            yield scope.cause(at, f"{key} {show(acpi[key])} names a volume that is no secret; use one", named=f"acpi.{key}")
 
 
 @examine("domain", "firmware", "bootloader", upstream=VMI + "validateDomainSpec")
@@ -196,7 +197,7 @@ def launch_security(scope: Scope) -> Iterator[Cause]:
         return
     if architecture != "amd64":
         at = ("architecture",)
-        yield scope.cause(at, f"launchSecurity is not known on architecture {shown(architecture)}; use amd64 or s390x")
+        yield scope.cause(at, f"launchSecurity is not known on architecture {show(architecture)}; use amd64 or s390x")
         return
     wanted = as_map(scope.domain.get("launchSecurity"))
     kinds = [(key, gate) for key, gate in ENCRYPTIONS if wanted.get(key) is not None]

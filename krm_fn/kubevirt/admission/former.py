@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from krm_fn.base.paths import as_map, dotted, get
-from krm_fn.kubevirt.admission.causes import REQUIRED, Cause, shown
-from krm_fn.kubevirt.admission.checks import EACH, Check, Group, count, examine, gated, one_of, shut, well_formed
+from krm_fn.base.paths import EACH, as_map, dotted, get
+from krm_fn.base.wording import show
+from krm_fn.kubevirt.admission.causes import REQUIRED, Cause
+from krm_fn.kubevirt.admission.checks import Check, Group, count, examine, gated, one_of, shut, well_formed
 from krm_fn.kubevirt.admission.formats import is_serial
 from krm_fn.kubevirt.admission.memory import rolls_out_live
 from krm_fn.kubevirt.admission.networks import INTERFACES
@@ -205,9 +206,9 @@ def slic_table(scope: Scope) -> Iterator[Cause]:
     name = get(scope.spec, at)
     volume = next((volume for volume in scope.volumes if name_of(volume) == (name or "")), None)
     if volume is None:
-        yield scope.cause(at, f"slicNameRef {shown(name)} names no volume; add it to volumes", named="acpi")
+        yield scope.cause(at, f"slicNameRef {show(name)} names no volume; add it to volumes", named="acpi")
     elif volume.get("secret") is None:
-        yield scope.cause(at, f"slicNameRef {shown(name)} names a volume that is no secret; use one", named="acpi.slicNameRef")
+        yield scope.cause(at, f"slicNameRef {show(name)} names a volume that is no secret; use one", named="acpi.slicNameRef")
 
 
 EXAMINATIONS = (

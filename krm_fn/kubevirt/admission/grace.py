@@ -6,7 +6,8 @@ upstream: pkg/virt-api/webhooks/validating-webhook/admitters/grace_io_virtualiza
 from __future__ import annotations
 
 from krm_fn.base.paths import as_map
-from krm_fn.kubevirt.admission.causes import REQUIRED, shown
+from krm_fn.base.wording import show
+from krm_fn.kubevirt.admission.causes import REQUIRED
 from krm_fn.kubevirt.admission.checks import examine
 from krm_fn.kubevirt.admission.formats import HEX
 from krm_fn.kubevirt.admission.scope import maps
@@ -85,11 +86,11 @@ def grace_devices(scope: Scope) -> Iterator[Cause]:
 def _needs(scope: Scope) -> Iterator[Cause]:
     architecture = scope.spec.get("architecture") or scope.cluster.default_architecture
     if architecture != "arm64":
-        yield scope.cause(("architecture",), f"a Grace GPU needs architecture arm64, not {shown(architecture)}; set it")
+        yield scope.cause(("architecture",), f"a Grace GPU needs architecture arm64, not {show(architecture)}; set it")
     machine = as_map(scope.domain.get("machine")).get("type")
     machine = machine if isinstance(machine, str) and machine else scope.cluster.machine_type(str(architecture), scope.release)
     if not machine.startswith("virt"):
-        yield scope.cause(("domain", "machine", "type"), f"a Grace GPU needs machine type virt, not {shown(machine)}; set it")
+        yield scope.cause(("domain", "machine", "type"), f"a Grace GPU needs machine type virt, not {show(machine)}; set it")
     if scope.cpu.get("dedicatedCpuPlacement") is not True:
         at = ("domain", "cpu", "dedicatedCpuPlacement")
         yield scope.cause(at, "a Grace GPU needs dedicated CPUs; set dedicatedCpuPlacement to true", reason=REQUIRED)

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from krm_fn.base.paths import as_map, get, is_set
 from krm_fn.base.value import Value
+from krm_fn.base.wording import show
 from krm_fn.kubevirt.admission.amounts import whole
-from krm_fn.kubevirt.admission.causes import INVALID, NOT_SUPPORTED, REQUIRED, shown
+from krm_fn.kubevirt.admission.causes import INVALID, NOT_SUPPORTED, REQUIRED
 from krm_fn.kubevirt.admission.checks import count, examine, use
 from krm_fn.kubevirt.admission.firmware import has_secure_boot
 from krm_fn.kubevirt.admission.scope import maps, name_of
@@ -73,7 +74,7 @@ def volumes_without_disk(scope: Scope) -> Iterator[Cause]:
         if volume.get("memoryDump") is not None:
             continue
         if name not in disks and name not in filesystems:
-            message = f"volume {shown(name)} has no disk or filesystem of that name; add it to domain.devices"
+            message = f"volume {show(name)} has no disk or filesystem of that name; add it to domain.devices"
             yield scope.cause((*at, "name"), message, named=f"{named}.name")
         if volume.get("containerPath") is not None:
             if name in disks or name not in filesystems:
@@ -82,7 +83,7 @@ def volumes_without_disk(scope: Scope) -> Iterator[Cause]:
                 )
             path = as_map(volume["containerPath"]).get("path")
             if isinstance(path, str) and path.startswith(RESERVED_PATHS):
-                message = f"path {shown(path)} is KubeVirt's own; use another"
+                message = f"path {show(path)} is KubeVirt's own; use another"
                 yield scope.cause((*at, "containerPath", "path"), message, named=f"{named}.containerPath.path")
 
 
@@ -141,7 +142,7 @@ def architecture_limits(scope: Scope) -> Iterator[Cause]:
     platform = next((row for row in known if row.architecture == architecture), None)
     if platform is None:
         if scope.release.within(since=PLATFORMS_COMPLETE_SINCE):
-            message = f"architecture {shown(architecture)} is not known; {use([row.architecture for row in known])}"
+            message = f"architecture {show(architecture)} is not known; {use([row.architecture for row in known])}"
             yield scope.cause(("architecture",), message, reason=INVALID)
         return
     yield from _platform_limits(scope, platform)
@@ -158,7 +159,7 @@ def _platform_limits(scope: Scope, platform: Platform) -> Iterator[Cause]:
         at: Path = ("domain", "devices", "watchdog")
         yield scope.cause(at, f"the watchdog is not one of {architecture}; {known}", reason=NOT_SUPPORTED)
     if video is not None and as_map(video).get("type") not in platform.videos:
-        message = f"video type {shown(as_map(video).get('type'))} is not one of {architecture}; {use(platform.videos)}"
+        message = f"video type {show(as_map(video).get('type'))} is not one of {architecture}; {use(platform.videos)}"
         yield scope.cause(("domain", "devices", "video", "type"), message, reason=NOT_SUPPORTED)
 
 
@@ -178,14 +179,14 @@ def _arm64(scope: Scope) -> Iterator[Cause]:
         )
     model, one = scope.cpu.get("model"), scope.release.within(since=ARM64_ONE_MODEL_SINCE)
     if (is_set(model) and model != "host-passthrough") if one else model == "host-model":
-        message = f"CPU model {shown(model)} is not one of arm64; use host-passthrough"
+        message = f"CPU model {show(model)} is not one of arm64; use host-passthrough"
         yield scope.cause(("domain", "cpu", "model"), message, reason=NOT_SUPPORTED)
     for index, disk in enumerate(scope.disks):
         for key in ("disk", "cdrom", "lun"):
             bus = as_map(disk.get(key)).get("bus")
             if bus not in (None, "", "virtio", "scsi"):
                 at = ("domain", "devices", "disks", index, key, "bus")
-                yield scope.cause(at, f"bus {shown(bus)} is not one of arm64; use virtio or scsi", reason=NOT_SUPPORTED)
+                yield scope.cause(at, f"bus {show(bus)} is not one of arm64; use virtio or scsi", reason=NOT_SUPPORTED)
     if scope.devices.get("sound") is not None:
         yield scope.cause(("domain", "devices", "sound"), "arm64 knows no sound device; remove it", reason=NOT_SUPPORTED)
 

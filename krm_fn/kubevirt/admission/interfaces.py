@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from krm_fn.base.paths import as_list, as_map, is_set
-from krm_fn.kubevirt.admission.causes import DUPLICATE, NOT_SUPPORTED, REQUIRED, shown
+from krm_fn.base.paths import EACH, as_list, as_map, is_set
+from krm_fn.base.wording import show
+from krm_fn.kubevirt.admission.causes import DUPLICATE, NOT_SUPPORTED, REQUIRED
 from krm_fn.kubevirt.admission.checks import (
-    EACH,
     Check,
     Group,
     bounded,
@@ -182,9 +182,9 @@ def ports(scope: Scope) -> Iterator[Cause]:
 def _port(scope: Scope, port: Object, at: Path, seen: set[str]) -> Iterator[Cause]:
     name, forwarded = name_of(port), number(port.get("port"))
     if name in seen:
-        yield scope.cause((*at, "name"), f"port name {shown(name)} is that of another port too; rename one", reason=DUPLICATE)
+        yield scope.cause((*at, "name"), f"port name {show(name)} is that of another port too; rename one", reason=DUPLICATE)
     if name and not is_port_name(name):
-        message = f"port name {shown(name)} is malformed; use at most 15 of a-z, 0-9 and single '-', with a letter"
+        message = f"port name {show(name)} is malformed; use at most 15 of a-z, 0-9 and single '-', with a letter"
         yield scope.cause((*at, "name"), message)
     if name:
         seen.add(name)
@@ -197,7 +197,7 @@ def _port(scope: Scope, port: Object, at: Path, seen: set[str]) -> Iterator[Caus
         new = forwarded == PORTS
         yield scope.cause((*at, "port"), new_since(PORT_NAMED_SINCE, message) if new else message, named=named)
     if port.get("protocol") not in ("TCP", "UDP", "", None):
-        yield scope.cause((*at, "protocol"), f"protocol {shown(port['protocol'])} is not known; use TCP or UDP")
+        yield scope.cause((*at, "protocol"), f"protocol {show(port['protocol'])} is not known; use TCP or UDP")
 
 
 def _port_ranges(scope: Scope, interface: Object, at: Path) -> Iterator[Cause]:
@@ -223,7 +223,7 @@ def _range_trouble(item: Object) -> tuple[str, str]:
     """The key that is wrong in a port range, and why; two empty strings where none is."""
     start, end = number(item.get("start")), number(item.get("end"))
     if item.get("protocol") not in ("TCP", "UDP"):
-        return "protocol", f"protocol {shown(item.get('protocol'))} is not known; use TCP or UDP"
+        return "protocol", f"protocol {show(item.get('protocol'))} is not known; use TCP or UDP"
     if not 0 < start < PORTS:
         return "start", f"start {start} is out of range; use 1 to 65535"
     if not 0 < end < PORTS:
@@ -250,7 +250,7 @@ def dhcp_options(scope: Scope) -> Iterator[Cause]:
             yield scope.cause((*at, "privateOptions"), message, named=".")
         for position, server in enumerate(as_list(options.get("ntpServers"))):
             if not is_ipv4_or_mapped(server):
-                message = f"NTP server {shown(server)} is no IPv4 address; use one"
+                message = f"NTP server {show(server)} is no IPv4 address; use one"
                 yield scope.cause((*at, "ntpServers", position), message)
 
 

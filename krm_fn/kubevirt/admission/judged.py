@@ -11,6 +11,7 @@ from krm_fn.kubevirt.expand import apply, set_instance_defaults
 from krm_fn.kubevirt.expand.admitted import platform
 from krm_fn.kubevirt.expand.requirements import indivisible_vcpus, unmet_requirements
 from krm_fn.kubevirt.facts import Expansion
+from krm_fn.kubevirt.holders import DATA_VOLUMES, INSTANCE_SPEC, TEMPLATE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def judge(
     vm = resolution.vm
     if expansion is not None and not expansion.refusals and not resolution.errors and _alike(vm, preference):
         return expansion
-    unmet, template = indivisible_vcpus(instancetype, preference), copy(get(vm, ("spec", "template")))
+    unmet, template = indivisible_vcpus(instancetype, preference), copy(get(vm, TEMPLATE))
     spec = template.setdefault("spec", {}) if isinstance(template, dict) else None
     if not isinstance(spec, dict):
         return Expansion(vm=None, unmet=unmet)
@@ -65,10 +66,10 @@ def _alike(vm: Object, preference: Object | None) -> bool:
     """True where admission and expand-spec make the same of a VM: its architecture is said, or decided by nothing but the
     cluster, and no default disk or network is added that a preference would then see or not see.
     """
-    spec = get(vm, ("spec", "template", "spec"))
+    spec = get(vm, INSTANCE_SPEC)
     if not isinstance(spec, dict):
         return False
-    templates, wanted = get(vm, ("spec", "dataVolumeTemplates")), (preference or {}).get("preferredArchitecture")
+    templates, wanted = get(vm, DATA_VOLUMES), (preference or {}).get("preferredArchitecture")
     if not is_set(spec.get("architecture")) and (is_set(templates) or is_set(wanted)):
         return False
     devices = as_map(get(spec, ("domain", "devices")))

@@ -6,7 +6,8 @@ upstream: pkg/virt-api/webhooks/validating-webhook/admitters/vms-admitter.go
 from __future__ import annotations
 
 from krm_fn.base.paths import as_map, dotted, is_set
-from krm_fn.kubevirt.admission.causes import NOT_SUPPORTED, Cause, shown
+from krm_fn.base.wording import show
+from krm_fn.kubevirt.admission.causes import NOT_SUPPORTED, Cause
 from krm_fn.kubevirt.admission.checks import shut, use
 from krm_fn.kubevirt.admission.former import migration_threads
 from krm_fn.kubevirt.admission.grace import ANNOTATIONS, GRACE_SINCE, SOURCE, graces
@@ -68,7 +69,7 @@ def run_strategy(spec: Object, at: Path, scope: Scope) -> Iterator[Cause]:
     if strategy is None or strategy in RUN_STRATEGIES:
         return
     if strategy != WAIT_AS_RECEIVER or not scope.release.within(since=RECEIVER_SINCE):
-        yield _cause(place, f"runStrategy {shown(strategy)} is not known; {use(RUN_STRATEGIES)}", strategy)
+        yield _cause(place, f"runStrategy {show(strategy)} is not known; {use(RUN_STRATEGIES)}", strategy)
     elif not scope.gate(RECEIVER_GATE):
         message = f"runStrategy {WAIT_AS_RECEIVER} needs the feature gate {RECEIVER_GATE}, which is not open; use another"
         yield _cause(place, message, strategy).but(gate=RECEIVER_GATE)

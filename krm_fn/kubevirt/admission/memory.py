@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from krm_fn.base.paths import as_map
+from krm_fn.base.wording import show
 from krm_fn.kubevirt.admission.amounts import quantity, whole
-from krm_fn.kubevirt.admission.causes import shown
 from krm_fn.kubevirt.admission.checks import Check, Group, examine, gated
 
 TYPE_CHECKING = False
@@ -88,7 +88,7 @@ GROUPS = (
 def request_above_limit(scope: Scope) -> Iterator[Cause]:
     requested, limit = scope.requests.get("memory"), scope.limits.get("memory")
     if 0 < whole(limit) < whole(requested):
-        yield scope.cause(REQUEST, f"requests.memory {shown(requested)} exceeds limits.memory {shown(limit)}; lower it")
+        yield scope.cause(REQUEST, f"requests.memory {show(requested)} exceeds limits.memory {show(limit)}; lower it")
 
 
 @examine("domain", "memory", "guest", upstream=VMI + "validateGuestMemoryLimit")
@@ -96,7 +96,7 @@ def guest_above_limit(scope: Scope) -> Iterator[Cause]:
     """Only where the cluster doesn't roll changes out live: else the limit follows the guest's memory."""
     guest, limit = scope.memory.get("guest"), scope.limits.get("memory")
     if not rolls_out_live(scope) and whole(limit) != 0 and whole(limit) < whole(guest):
-        yield scope.cause(GUEST, f"memory.guest {shown(guest)} exceeds limits.memory {shown(limit)}; lower it")
+        yield scope.cause(GUEST, f"memory.guest {show(guest)} exceeds limits.memory {show(limit)}; lower it")
 
 
 @examine("domain", "memory", "hugepages", upstream=VMI + "validateHugepagesMemoryRequests")
@@ -106,18 +106,16 @@ def hugepages(scope: Scope) -> Iterator[Cause]:
     page = quantity(size)
     if page is None:
         named = "domain.hugepages.size" if scope.release.within(until=PAGE_SIZE_NAMED_UNTIL) else ""
-        message = f"pageSize {shown(size)} is no quantity; use 2Mi, 1Gi or another size the nodes have"
+        message = f"pageSize {show(size)} is no quantity; use 2Mi, 1Gi or another size the nodes have"
         yield scope.cause(PAGE_SIZE, message, named=named)
         return
     at, amount = _compared(scope)
     memory, pages = whole(amount), page.value()
     named = ".".join(REQUEST)  # upstream blames the request, whichever field it read
     if memory < pages and (memory != 0 or not scope.release.within(since=GUEST_READ_SINCE)):
-        yield scope.cause(at, f"memory {shown(amount)} is less than one huge page of {shown(size)}; raise it", named=named)
+        yield scope.cause(at, f"memory {show(amount)} is less than one huge page of {show(size)}; raise it", named=named)
     elif pages and memory % pages:  # upstream divides by a page size of 0
-        yield scope.cause(
-            at, f"memory {shown(amount)} is no multiple of the huge page size {shown(size)}; round it", named=named
-        )
+        yield scope.cause(at, f"memory {show(amount)} is no multiple of the huge page size {show(size)}; round it", named=named)
 
 
 def _compared(scope: Scope) -> tuple[Path, Any]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from krm_fn.base.paths import as_map, is_set
-from krm_fn.kubevirt.admission.causes import DUPLICATE, NOT_FOUND, REQUIRED, shown
+from krm_fn.base.wording import show
+from krm_fn.kubevirt.admission.causes import DUPLICATE, NOT_FOUND, REQUIRED
 from krm_fn.kubevirt.admission.checks import count, examine, shut
 from krm_fn.kubevirt.admission.scope import maps, name_of
 
@@ -67,7 +68,7 @@ def network_named_twice(scope: Scope) -> Iterator[Cause]:
     seen: set[str] = set()
     for index, network in enumerate(scope.networks):
         if name_of(network) in seen:
-            message = f"network name {shown(name_of(network))} is that of another network too; rename one"
+            message = f"network name {show(name_of(network))} is that of another network too; rename one"
             yield scope.cause(("networks", index, "name"), message, reason=DUPLICATE)
         seen.add(name_of(network))
 
@@ -77,7 +78,7 @@ def network_without_interface(scope: Scope) -> Iterator[Cause]:
     known = {name_of(interface) for interface in scope.interfaces}
     for index, network in enumerate(scope.networks):
         if name_of(network) not in known:
-            message = f"network {shown(name_of(network))} has no interface of that name; add it to domain.devices.interfaces"
+            message = f"network {show(name_of(network))} has no interface of that name; add it to domain.devices.interfaces"
             yield scope.cause(("networks", index, "name"), message, reason=REQUIRED)
 
 
@@ -86,7 +87,7 @@ def interface_named_twice(scope: Scope) -> Iterator[Cause]:
     seen: set[str] = set()
     for index, interface in enumerate(scope.interfaces):
         if name_of(interface) in seen:
-            message = f"network {shown(name_of(interface))} has an interface already; remove one of the two"
+            message = f"network {show(name_of(interface))} has an interface already; remove one of the two"
             yield scope.cause((*INTERFACES, index, "name"), message, reason=DUPLICATE)
         seen.add(name_of(interface))
 
@@ -96,7 +97,7 @@ def interface_without_network(scope: Scope) -> Iterator[Cause]:
     known = {name_of(network) for network in scope.networks}
     for index, interface in enumerate(scope.interfaces):
         if name_of(interface) not in known:
-            message = f"interface {shown(name_of(interface))} has no network of that name; add it to networks"
+            message = f"interface {show(name_of(interface))} has no network of that name; add it to networks"
             yield scope.cause((*INTERFACES, index, "name"), message)
 
 
@@ -130,10 +131,10 @@ def _claims(scope: Scope, claimed: list[tuple[int, Object]]) -> Iterator[Cause]:
             continue
         claim, request = str(source["claimName"]), str(source["requestName"])
         if claim not in known:
-            message = f"claimName {shown(claim)} is not among resourceClaims; add it"
+            message = f"claimName {show(claim)} is not among resourceClaims; add it"
             yield scope.cause((*at, "claimName"), message, reason=NOT_FOUND)
         if (claim, request) in seen:
-            message = f"request {shown(request)} of claim {shown(claim)} is used twice; use another request"
+            message = f"request {show(request)} of claim {show(claim)} is used twice; use another request"
             yield scope.cause(at, message, reason=DUPLICATE, named=f"networks[{index}]")
         seen.add((claim, request))
 

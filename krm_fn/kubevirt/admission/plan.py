@@ -5,10 +5,9 @@ Groups and examinations become a tree that is walked along the keys a spec has, 
 
 from __future__ import annotations
 
-from krm_fn.base.paths import dotted
+from krm_fn.base.paths import EACH, dotted
+from krm_fn.base.wording import show
 from krm_fn.findings.limits import Limited
-from krm_fn.kubevirt.admission.causes import shown
-from krm_fn.kubevirt.admission.checks import EACH
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,15 +55,15 @@ class Node:
 
     def __init__(self) -> None:
         self.always: list[tuple[Path, Test, Check]] = []
-        self.keyed: dict[str, tuple[list[tuple[Path, Test, Check]], list[Node]]] = {}
+        self.keyed: dict[str | int, tuple[list[tuple[Path, Test, Check]], list[Node]]] = {}
         self.each: Node | None = None
         self.examinations: list[tuple[Callable[[Scope], Iterable[Cause]], str]] = []
 
-    def at(self, steps: Sequence[str]) -> Node:
+    def at(self, steps: Path) -> Node:
         """The node some steps down, made where it isn't there yet."""
         node = self
         for step in steps:
-            if step is EACH:
+            if step == EACH:
                 node.each = node = node.each or Node()
             else:
                 below = node.keyed.setdefault(step, ([], []))[1]
@@ -132,7 +131,7 @@ def _word(check: Check, at: Path, value: Any, scope: Scope) -> Cause:
     indexes = [step for step in at if isinstance(step, int)]
     cause = scope.cause(
         (*at, *check.at),
-        check.said.replace("{value}", shown(value)) if "{value}" in check.message else check.said,
+        check.said.replace("{value}", show(value)) if "{value}" in check.message else check.said,
         reason=check.reason,
         named=check.named.format(*indexes) if check.named else "",
         absolute=check.absolute.format(*indexes) if check.absolute else "",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from krm_fn.kubevirt.admission.causes import REQUIRED, shown
-from krm_fn.kubevirt.admission.checks import Check, Group, count, dns_label, dns_subdomain, examine, exclusive, listing, use
+from krm_fn.base.wording import listed, show
+from krm_fn.kubevirt.admission.causes import REQUIRED
+from krm_fn.kubevirt.admission.checks import Check, Group, count, dns_label, dns_subdomain, examine, exclusive, use
 from krm_fn.kubevirt.admission.scope import name_of
 
 TYPE_CHECKING = False
@@ -32,11 +33,11 @@ def _on_pod_network(scope: Scope) -> bool:
 
 
 PROBE = (
-    exclusive(HANDLERS, message=f"a probe has one kind; keep one of {listing(HANDLERS)}", upstream=VMI + "validateProbe"),
+    exclusive(HANDLERS, message=f"a probe has one kind; keep one of {listed(HANDLERS, 'and')}", upstream=VMI + "validateProbe"),
     Check(
         at=(),
         refuses=lambda _value, probe, _scope: not count(probe, HANDLERS),
-        message=f"the probe has no kind; set one of {listing(HANDLERS)}",
+        message=f"the probe has no kind; set one of {listed(HANDLERS, 'and')}",
         reason=REQUIRED,
         upstream=VMI + "validateProbe",
     ),
@@ -83,7 +84,7 @@ def eviction_strategy(scope: Scope) -> Iterator[Cause]:
     strategy = own if own is not None else scope.cluster.pointer("evictionStrategy")
     if strategy is not None and strategy not in EVICTIONS:
         at: Path = ("evictionStrategy",)
-        yield scope.cause(at, f"evictionStrategy {shown(strategy)} is not known; {use(EVICTIONS)}")
+        yield scope.cause(at, f"evictionStrategy {show(strategy)} is not known; {use(EVICTIONS)}")
 
 
 EXAMINATIONS = (eviction_strategy,)

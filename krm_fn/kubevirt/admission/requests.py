@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from krm_fn.base.paths import as_list, as_map, copy, get
 from krm_fn.base.value import Value
-from krm_fn.kubevirt.admission.causes import Cause, shown
+from krm_fn.base.wording import show
+from krm_fn.kubevirt.admission.causes import Cause
 from krm_fn.kubevirt.admission.checks import number
 from krm_fn.kubevirt.admission.disks import bus_of, target_of
 from krm_fn.kubevirt.admission.scope import maps, name_of
+from krm_fn.kubevirt.holders import INSTANCE_SPEC
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,7 +48,7 @@ BUSES = (
 
 def volume_requests(vm: Object, release: Release) -> Iterator[Cause]:
     """What is wrong with the requests by themselves."""
-    volumes = {name_of(volume): volume for volume in maps(get(vm, ("spec", "template", "spec", "volumes")))}
+    volumes = {name_of(volume): volume for volume in maps(get(vm, (*INSTANCE_SPEC, "volumes")))}
     seen: set[tuple[str, str]] = set()
     for index, request in enumerate(maps(get(vm, PLACE))):
         at, wanted = (*PLACE, index), [action for action in ACTIONS if request.get(action) is not None]
@@ -56,12 +58,12 @@ def volume_requests(vm: Object, release: Release) -> Iterator[Cause]:
         options = as_map(request[wanted[0]])
         key = wanted[0], name_of(options)
         if key in seen:
-            yield _cause((*at, key[0], "name"), f"volume {shown(key[1])} is requested twice; remove one request")
+            yield _cause((*at, key[0], "name"), f"volume {show(key[1])} is requested twice; remove one request")
         seen.add(key)
         if wanted == ["addVolumeOptions"]:
             yield from _disk(as_map(options.get("disk")), (*at, "addVolumeOptions", "disk"), release)
             if key[1] in volumes and volumes[key[1]] != volume_of(options):
-                yield _cause((*at, "addVolumeOptions"), f"the VM has another volume {shown(key[1])} already; use another name")
+                yield _cause((*at, "addVolumeOptions"), f"the VM has another volume {show(key[1])} already; use another name")
 
 
 def volume_of(options: Object) -> Object:
@@ -78,7 +80,7 @@ def _disk(disk: Object, at: Path, release: Release) -> Iterator[Cause]:
         yield _cause(at, "a disk that is added is a disk or a lun; set one of them")
     elif bus not in buses[target]:
         yield _cause(
-            (*at, target, "bus"), f"bus {shown(bus)} takes no {target} while the VM runs; use {' or '.join(buses[target])}"
+            (*at, target, "bus"), f"bus {show(bus)} takes no {target} while the VM runs; use {' or '.join(buses[target])}"
         )
     elif disk.get("dedicatedIOThread") is True and bus != "virtio":
         yield _cause((*at, "dedicatedIOThread"), "dedicatedIOThread needs the bus virtio; change the bus or remove it")

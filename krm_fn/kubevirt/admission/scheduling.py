@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krm_fn.base.paths import as_list, as_map
-from krm_fn.kubevirt.admission.causes import shown
+from krm_fn.base.wording import show
 from krm_fn.kubevirt.admission.checks import examine, number
 from krm_fn.kubevirt.admission.formats import is_label
 from krm_fn.kubevirt.admission.scope import maps
@@ -68,7 +68,7 @@ def _pod_term(term: Object, place: Place) -> Iterator[Cause]:
     for index, namespace in enumerate(as_list(term.get("namespaces"))):
         if not is_label(namespace):
             here = Place(place.scope, (*place.at, "namespaces", index), place.named + ".namespace")
-            yield here.cause(f"namespace {shown(namespace)} is no DNS label; use a namespace's name")
+            yield here.cause(f"namespace {show(namespace)} is no DNS label; use a namespace's name")
     yield from topology_key(term.get("topologyKey"), place)
 
 
@@ -81,10 +81,10 @@ def topology_spread(scope: Scope) -> Iterator[Cause]:
     for index, constraint in enumerate(constraints):
         here = root.below(index)
         if number(constraint.get("maxSkew")) <= 0:
-            yield here.below("maxSkew").cause(f"maxSkew {shown(constraint.get('maxSkew'))} is out of range; use 1 or more")
+            yield here.below("maxSkew").cause(f"maxSkew {show(constraint.get('maxSkew'))} is out of range; use 1 or more")
         yield from topology_key(constraint.get("topologyKey"), here)
         if pairs[index][1] not in ("DoNotSchedule", "ScheduleAnyway"):
-            word = f"whenUnsatisfiable {shown(pairs[index][1])} is not known; use DoNotSchedule or ScheduleAnyway"
+            word = f"whenUnsatisfiable {show(pairs[index][1])} is not known; use DoNotSchedule or ScheduleAnyway"
             yield here.below("whenUnsatisfiable").cause(word)
         # upstream leaves out the constraint's index here
         selector = Place(scope, (*here.at, "labelSelector"), "topologySpreadConstraints.labelSelector")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from krm_fn.base.objects import text
 from krm_fn.base.paths import as_list, as_map, is_set
-from krm_fn.kubevirt.admission.causes import shown
+from krm_fn.base.wording import show
 from krm_fn.kubevirt.admission.formats import is_label_value, is_qualified_name, is_subdomain
 from krm_fn.kubevirt.admission.scope import maps
 
@@ -54,16 +54,16 @@ def label_selector(selector: object, place: Place) -> Iterator[Cause]:
     for key, value in as_map(as_map(selector).get("matchLabels")).items():
         here = place.below("matchLabels")
         if not is_qualified_name(key):
-            yield here.cause(f"label key {shown(key)} is malformed; {KEY_FORM}", deeper=(str(key),))
+            yield here.cause(f"label key {show(key)} is malformed; {KEY_FORM}", deeper=(str(key),))
         if not is_label_value(value):
-            yield here.cause(f"label value {shown(value)} is malformed; {VALUE_FORM}", deeper=(str(key),))
+            yield here.cause(f"label value {show(value)} is malformed; {VALUE_FORM}", deeper=(str(key),))
     for index, requirement in enumerate(maps(as_map(selector).get("matchExpressions"))):
         here = place.below("matchExpressions", index)
         yield from _operator(requirement, here, LABEL_OPERATORS)
         yield from _key(requirement, here)
         for position, value in enumerate(as_list(requirement.get("values"))):
             if not is_label_value(value):
-                yield here.below("values", position).cause(f"label value {shown(value)} is malformed; {VALUE_FORM}")
+                yield here.below("values", position).cause(f"label value {show(value)} is malformed; {VALUE_FORM}")
 
 
 def node_term(term: object, place: Place) -> Iterator[Cause]:
@@ -80,7 +80,7 @@ def _operator(requirement: Object, place: Place, operators: dict[str, tuple[int,
     operator, values = requirement.get("operator"), as_list(requirement.get("values"))
     if not isinstance(operator, str) or operator not in operators:
         known = ", ".join(operators)
-        yield place.below("operator").cause(f"operator {shown(operator)} is not known; use one of {known}")
+        yield place.below("operator").cause(f"operator {show(operator)} is not known; use one of {known}")
         return
     least, most = operators[operator]
     if not least <= len(values) <= most:
@@ -90,7 +90,7 @@ def _operator(requirement: Object, place: Place, operators: dict[str, tuple[int,
 
 def _key(requirement: Object, place: Place) -> Iterator[Cause]:
     if not is_qualified_name(requirement.get("key")):
-        yield place.below("key").cause(f"label key {shown(requirement.get('key'))} is malformed; {KEY_FORM}")
+        yield place.below("key").cause(f"label key {show(requirement.get('key'))} is malformed; {KEY_FORM}")
 
 
 def _field(requirement: Object, place: Place) -> Iterator[Cause]:
@@ -101,13 +101,13 @@ def _field(requirement: Object, place: Place) -> Iterator[Cause]:
         return
     for position, value in enumerate(as_list(requirement.get("values"))):
         if not is_subdomain(value):
-            yield place.below("values", position).cause(f"node name {shown(value)} is no DNS subdomain; use a node's name")
+            yield place.below("values", position).cause(f"node name {show(value)} is no DNS subdomain; use a node's name")
 
 
 def topology_key(value: object, place: Place) -> Iterator[Cause]:
     """What is wrong with a topology key, which names a node's label."""
     if not is_qualified_name(value):
-        word = f"topologyKey {shown(value)} is malformed" if is_set(value) else "topologyKey is missing"
+        word = f"topologyKey {show(value)} is malformed" if is_set(value) else "topologyKey is missing"
         yield place.below("topologyKey").cause(f"{word}; {KEY_FORM}")
 
 

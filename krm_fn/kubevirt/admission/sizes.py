@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from krm_fn.base.paths import as_map, get
-from krm_fn.kubevirt.admission.causes import Cause, shown
+from krm_fn.base.wording import show
+from krm_fn.kubevirt.admission.causes import Cause
 from krm_fn.kubevirt.admission.checks import Check, Group, bounded, examine, number
 
 TYPE_CHECKING = False
@@ -63,7 +64,7 @@ def spread_options(scope: Scope) -> Iterator[Cause]:
     ratio = number(own) if own is not None else general or THREADS_A_CORE
     at: Path = ("cpu", "spreadOptions")
     if across not in SPREADS:
-        yield scope.cause((*at, "across"), f"across {shown(across)} is not known; use one of {', '.join(SPREADS)}")
+        yield scope.cause((*at, "across"), f"across {show(across)} is not known; use one of {', '.join(SPREADS)}")
     elif across == "CoresThreads" and ratio != THREADS_A_CORE:
         yield scope.cause((*at, "ratio"), f"ratio {ratio} is not possible over cores and threads; use {THREADS_A_CORE}")
 

@@ -9,6 +9,7 @@ from krm_fn.base.paths import as_map, dotted, get, is_set
 from krm_fn.kubevirt.admission.causes import INVALID, REQUIRED, Cause
 from krm_fn.kubevirt.admission.checks import count
 from krm_fn.kubevirt.admission.scope import maps
+from krm_fn.kubevirt.holders import DATA_VOLUMES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,10 +75,10 @@ def _fault(template: Object, release: Release) -> Fault | None:
 def foreign_namespaces(vm: Object) -> Iterator[Cause]:
     """Templates live in the VM's namespace. upstream: validateVirtualMachineDataVolumeTemplateNamespace"""
     home = get(vm, ("metadata", "namespace")) or "default"
-    for index, template in enumerate(maps(get(vm, ("spec", "dataVolumeTemplates")))):
+    for index, template in enumerate(maps(get(vm, DATA_VOLUMES))):
         namespace = get(template, ("metadata", "namespace"))
         if is_set(namespace) and namespace != home:
-            at = ("spec", "dataVolumeTemplates", index, "metadata", "namespace")
+            at = (*DATA_VOLUMES, index, "metadata", "namespace")
             message = f"the template is for another namespace than the VM's, {home}; remove namespace"
             named = f"spec.dataVolumeTemplates[{index}]"
             yield _cause(at, message, INVALID, named, "validateVirtualMachineDataVolumeTemplateNamespace")

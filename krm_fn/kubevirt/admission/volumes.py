@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from krm_fn.base.paths import as_map, get, is_set
+from krm_fn.base.paths import EACH, as_map, get, is_set
+from krm_fn.base.wording import show
 from krm_fn.kubevirt.admission.amounts import is_some
-from krm_fn.kubevirt.admission.causes import NOT_FOUND, REQUIRED, shown
+from krm_fn.kubevirt.admission.causes import NOT_FOUND, REQUIRED
 from krm_fn.kubevirt.admission.checks import (
-    EACH,
     Check,
     Group,
     count,
@@ -143,7 +143,7 @@ def volume_named_twice(scope: Scope) -> Iterator[Cause]:
         first = seen.setdefault(name_of(volume), index)
         if first != index:
             at = ("volumes", index, "name")
-            yield scope.cause(at, f"volume name {shown(name_of(volume))} is that of volumes[{first}] too; rename one")
+            yield scope.cause(at, f"volume name {show(name_of(volume))} is that of volumes[{first}] too; rename one")
 
 
 @examine("volumes", upstream=VOLUMES)
@@ -192,7 +192,7 @@ def two_service_accounts(scope: Scope) -> Iterator[Cause]:
     account = scope.spec.get("serviceAccountName")
     others = (get(volume, ("serviceAccount", "serviceAccountName"), "") for volume in scope.volumes if _is_account(volume))
     if is_set(account) and any(other != account for other in others):
-        message = f"serviceAccountName {shown(account)} differs from that of the serviceAccount volume; use one account"
+        message = f"serviceAccountName {show(account)} differs from that of the serviceAccount volume; use one account"
         yield scope.cause(("serviceAccountName",), message)
 
 

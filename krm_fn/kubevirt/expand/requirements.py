@@ -20,7 +20,7 @@ from krm_fn.kubevirt.fields.topology import (
     spread_options,
     whole_number,
 )
-from krm_fn.kubevirt.fields.verbs import SPEC
+from krm_fn.kubevirt.holders import INSTANCE_SPEC
 from krm_fn.kubevirt.quantity import Quantity, canonical, parse
 
 TYPE_CHECKING = False
@@ -99,7 +99,7 @@ def _vcpus(instancetype: Object | None, preference: Object, spec: Object) -> Unm
         actual = _product(counts(as_map(get(spec, CPU))), fields)
     if actual >= required:
         return None
-    cpu = (*SPEC, *CPU)
+    cpu = (*INSTANCE_SPEC, *CPU)
     return Unmet(
         kind="vcpus",
         path=MATCHER if instancetype is not None else (*cpu, *fields) if len(fields) == 1 else cpu,
@@ -140,7 +140,7 @@ def _memory(instancetype: Object | None, preference: Object, spec: Object) -> Un
         return None
     return Unmet(
         kind="memory",
-        path=MATCHER if instancetype is not None else (*SPEC, "domain", "memory"),
+        path=MATCHER if instancetype is not None else (*INSTANCE_SPEC, "domain", "memory"),
         required=canonical(required),
         actual=str(given),
         source_path=(*REQUIREMENTS, "memory", "guest"),
@@ -155,7 +155,7 @@ def _architecture(_: Object | None, preference: Object, spec: Object) -> Unmet |
         return None
     return Unmet(
         kind="architecture",
-        path=(*SPEC, "architecture"),
+        path=(*INSTANCE_SPEC, "architecture"),
         required=required,
         actual=actual,
         source_path=(*REQUIREMENTS, "architecture"),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from krm_fn.base.paths import as_list, as_map, is_set
 from krm_fn.kubevirt.facts import Conflict
-from krm_fn.kubevirt.fields.verbs import TEMPLATE, as_written, enter, enter_list, filled, reach
+from krm_fn.kubevirt.fields.verbs import as_written, enter, enter_list, filled, reach
+from krm_fn.kubevirt.holders import TEMPLATE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from krm_fn.base.paths import SCALARS, as_list, copy, get, is_set
 from krm_fn.base.value import Value, put
 from krm_fn.kubevirt.facts import Conflict
+from krm_fn.kubevirt.holders import INSTANCE_SPEC
 from krm_fn.kubevirt.quantity import canonical
 
 TYPE_CHECKING = False
@@ -26,10 +27,6 @@ if TYPE_CHECKING:
     Row = tuple[str, Path, tuple[Verb, ...], Callable[[object], bool]]
     # Blocks of a spec: where each stands, the keys that some row is about, and the rows by their keys, in order.
     Groups = tuple[tuple[Path, frozenset[str], tuple[Row, ...]], ...]
-
-# Where a VM keeps what the fields are written into.
-TEMPLATE = ("spec", "template")
-SPEC = (*TEMPLATE, "spec")
 
 # What Go writes inside a structure even when nothing was put there.
 ALWAYS_WRITTEN: dict[str, Object] = {
@@ -188,12 +185,12 @@ def filled(value: object) -> bool:
 def forbid(target: str, *, present: Callable[[object], bool] = is_set, upstream: str = "") -> Verb:
     """The VM must leave `target` unset, else it conflicts. `upstream` is how KubeVirt spells the path where it errs."""
     way = tuple(target.split("."))
-    named = ".".join((*SPEC, upstream)) if upstream else ""
+    named = ".".join((*INSTANCE_SPEC, upstream)) if upstream else ""
 
     def verb(work: Work, value: Any, source: Path) -> None:
         current = get(work.spec, way)
         if present(current):
-            found = Conflict(path=(*SPEC, *way), current=current, source_path=source, value=value, upstream_path=named)
+            found = Conflict(path=(*INSTANCE_SPEC, *way), current=current, source_path=source, value=value, upstream_path=named)
             work.conflicts.append(found)
 
     return verb

@@ -10,6 +10,7 @@ from krm_fn.base.objects import annotations_of, labels_of, metadata, name_of
 from krm_fn.base.paths import as_map, copy, drop, get, is_set, put
 from krm_fn.findings.finding import UNSET
 from krm_fn.kubevirt.fields.preset import sections
+from krm_fn.kubevirt.holders import TEMPLATE
 from krm_fn.kubevirt.presets.domain import DOMAIN, Domain, domain_of
 from krm_fn.kubevirt.presets.era import era_of, group_version_of, release_for
 from krm_fn.kubevirt.presets.facts import Applied, Disagreement, OrderMatters, PresetConflict
@@ -67,7 +68,7 @@ def fold_presets(
     *,
     release: Release,
     namespace: str,
-    at: Path = ("spec", "template"),
+    at: Path = TEMPLATE,
     firmware_too: bool = False,
 ) -> Applied:
     """The owner of a template with the presets folded into it; the result's `instance` is the owner.

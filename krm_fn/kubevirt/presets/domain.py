@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Offers = tuple[tuple[Section, Any], ...]
 
-DOMAIN: Path = ("spec", "domain")
+DOMAIN = ("spec", "domain")
 SELECTOR: Path = ("spec", "selector")
 REQUESTS, VALUES = 2, 8  # of a preset of the usual size
 

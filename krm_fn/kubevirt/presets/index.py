@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from krm_fn.base.bundle import effective_namespace
 from krm_fn.findings.limits import Budget
+from krm_fn.kubevirt.api_versions import FIRST_API_VERSION
 from krm_fn.kubevirt.presets.domain import Preset
 from krm_fn.kubevirt.presets.facts import InvalidSelector
 from krm_fn.kubevirt.presets.selector import readable
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     Place = tuple[str, Any]  # a label's key, and its value or ANY
 
 # The kinds that presets have had; the first stands beside the VirtualMachine that is today's instance.
-FIRST_API_VERSION = "kubevirt.io/v1alpha1"
 FIRST_KIND = "VirtualMachinePreset"
 KIND = "VirtualMachineInstancePreset"
 

@@ -32,6 +32,7 @@ from __future__ import annotations
 
 from krm_fn.base.paths import as_map, get
 from krm_fn.kubevirt.facts import Found, Resolution, ResolutionError
+from krm_fn.kubevirt.holders import DOMAIN
 from krm_fn.kubevirt.resolve.find import Finder
 from krm_fn.kubevirt.resolve.lookup import BUNDLE_KINDS, Lookup
 from krm_fn.kubevirt.resolve.matcher import IGNORE, INSTANCETYPE, MATCHERS, PREFERENCE, Matcher, faults, inferred, stage
@@ -157,7 +158,7 @@ def _with_inferred(vm: Object, matcher: Matcher, stored: Object) -> Object:
     changed = {**vm, "spec": {**vm["spec"], matcher.field: stored}}
     if matcher == INSTANCETYPE and policy == IGNORE:
         # upstream clears the memory of a VM that would have done without an instancetype, so that both don't conflict
-        return _without(changed, "spec", "template", "spec", "domain", "memory")
+        return _without(changed, *DOMAIN, "memory")
     return changed
 
 

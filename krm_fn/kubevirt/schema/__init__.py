@@ -12,6 +12,7 @@ from __future__ import annotations
 from krm_fn.base.objects import kind_of
 from krm_fn.base.paths import as_map, get, is_set
 from krm_fn.base.value import Value
+from krm_fn.kubevirt.holders import DOMAIN, RENDERED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,8 +33,7 @@ FILE = f"{__path__[0]}/api.txt"
 # Rendering reads these, so what it would not see in them is said in every mode.
 READ = frozenset(
     (
-        "VirtualMachine",
-        "VirtualMachinePool",
+        *(holder.kind for holder in RENDERED),
         "VirtualMachineInstancetype",
         "VirtualMachineClusterInstancetype",
         "VirtualMachinePreference",
@@ -42,8 +42,7 @@ READ = frozenset(
 )
 
 # Where a VM's domain stands in the kinds that hold one.
-IN_VM: Path = ("spec", "template", "spec", "domain")
-DOMAINS: dict[str, Path] = {"VirtualMachine": IN_VM, "VirtualMachinePool": ("spec", "virtualMachineTemplate", *IN_VM)}
+DOMAINS = {holder.kind: holder.in_vm(DOMAIN) for holder in RENDERED}
 
 _strange: dict[str, frozenset[str]] = {}
 

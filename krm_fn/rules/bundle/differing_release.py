@@ -18,9 +18,10 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.wording import show
 from krm_fn.kubevirt.configuration import named_release
 from krm_fn.kubevirt.releases import NEWEST_PATCH
-from krm_fn.rules.registry import Hit, rule, show
+from krm_fn.rules.registry import Hit, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

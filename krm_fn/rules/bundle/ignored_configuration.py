@@ -19,8 +19,9 @@ Example:
 from __future__ import annotations
 
 from krm_fn.base.paths import dotted, get
+from krm_fn.base.wording import show
 from krm_fn.kubevirt.configuration import kubevirt_of
-from krm_fn.rules.registry import Hit, rule, show
+from krm_fn.rules.registry import Hit, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,9 +37,9 @@ def ignored_configuration(facts: BundleFacts) -> Iterator[Hit]:
         return
     value = get(facts.cluster.configuration, path)
     entry = kubevirt_of(facts.bundle)
-    place = ("spec", "configuration", *path)
+    place, shown = ("spec", "configuration", *path), show(value, path)
     yield Hit(
-        message=f"{dotted(path)} can't be {show(value)}, so KubeVirt ignores the whole configuration; correct or delete it",
+        message=f"{dotted(path)} can't be {shown}, so KubeVirt ignores the whole configuration; correct or delete it",
         path=place,
         current=value,
         about=entry if entry and get(entry.obj, place) == value else None,

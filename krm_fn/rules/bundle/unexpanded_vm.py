@@ -21,7 +21,8 @@ Example:
 from __future__ import annotations
 
 from krm_fn.base.paths import get
-from krm_fn.rules.registry import Hit, rule, show
+from krm_fn.base.wording import show
+from krm_fn.rules.registry import Hit, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def unexpanded_vm(facts: BundleFacts) -> Iterator[Hit]:
             given = get(each.vm, ("spec", key))
             if given is not None:
                 name = get(given, ("name",))
-                named = f"{called} ({show(name)})" if name else called
+                named = f"{called} ({show(name, (key, 'name'))})" if name else called
                 yield Hit(
                     message=f"the VM still refers to {named}; run the function, or render it",
                     path=(*each.prefix, "spec", key),

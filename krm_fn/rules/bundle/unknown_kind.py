@@ -22,8 +22,9 @@ Example:
 from __future__ import annotations
 
 from krm_fn.base.objects import group_of, kind_of, text
-from krm_fn.base.paths import brief, get
+from krm_fn.base.paths import get
 from krm_fn.base.suggestions import meant, nearest
+from krm_fn.base.wording import brief
 from krm_fn.findings.finding import UNSET
 from krm_fn.kubevirt.api_versions import CORE, GROUPS, HOMES, NEIGHBOURS, is_stray, present_form
 from krm_fn.rules.registry import Hit, rule

@@ -25,8 +25,9 @@ from __future__ import annotations
 
 from krm_fn.base.objects import IGNORE
 from krm_fn.base.suggestions import meant
+from krm_fn.base.wording import show
 from krm_fn.findings.limits import counted, first
-from krm_fn.rules.registry import UNSILENCED, Hit, rule, show
+from krm_fn.rules.registry import UNSILENCED, Hit, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,7 +41,9 @@ PATH = ("metadata", "annotations", IGNORE)
 @rule(severity="warning")
 def bad_ignore(facts: IgnoreFacts) -> Iterator[Hit]:
     for entry, value in facts.misshapen:
-        yield Hit(message=f"an ignore is text, not {show(value)}; write RULE: REASON", path=PATH, current=value, about=entry)
+        yield Hit(
+            message=f"an ignore is text, not {show(value, PATH)}; write RULE: REASON", path=PATH, current=value, about=entry
+        )
     for (ignore, named), more in first(_bad(facts), lambda bad: id(bad[0].entry)):
         message = counted(_problem(ignore, named, facts.families), more)
         yield Hit(message=message, path=PATH, current=ignore.annotation, about=ignore.entry)

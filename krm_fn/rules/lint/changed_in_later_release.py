@@ -26,7 +26,8 @@ Example:
 from __future__ import annotations
 
 from krm_fn.base.paths import dotted, leaves
-from krm_fn.rules.registry import rule, show
+from krm_fn.base.wording import show
+from krm_fn.rules.registry import rule
 from krm_fn.rules.shared.catalogue import WORDS, hits
 from krm_fn.rules.shared.catalogue import dotted as version_text
 
@@ -70,5 +71,5 @@ def _next(builtin: Catalogue, history: tuple[Run, ...]) -> Run | None:
 def _told(old: Object, new: Object) -> str:
     before, after = dict(leaves(old)), dict(leaves(new))
     changed = [path for path in dict.fromkeys((*before, *after)) if before.get(path) != after.get(path)]
-    told = [f"{dotted(path)} {show(before.get(path))}, then {show(after.get(path))}" for path in changed[:SHOWN]]
+    told = [f"{dotted(path)} {show(before.get(path), path)}, then {show(after.get(path), path)}" for path in changed[:SHOWN]]
     return ", ".join([*told, *([f"{len(changed) - SHOWN} more"] if len(changed) > SHOWN else [])])

@@ -24,8 +24,8 @@ Example:
 from __future__ import annotations
 
 from krm_fn.base.paths import as_list, as_map, get
+from krm_fn.kubevirt.holders import DATA_VOLUMES, RENDERED
 from krm_fn.rules.registry import Hit, rule
-from krm_fn.rules.shared.available_objects import TEMPLATES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,8 +51,9 @@ def contradictory_data_volume(facts: BundleFacts) -> Iterator[Hit]:
         spec = entry.obj.get("spec")
         if isinstance(spec, dict):
             yield from _hits(entry, spec)
-    for kind, group, place in TEMPLATES:
-        for entry in facts.bundle.of_kind(kind, group):
+    for holder in RENDERED:
+        place = holder.in_vm(DATA_VOLUMES)
+        for entry in facts.bundle.of_kind(holder.kind, holder.group):
             for index, template in enumerate(as_list(get(entry.obj, place))):
                 spec = as_map(template).get("spec")
                 if isinstance(spec, dict) and spec.keys() >= BOTH:

@@ -22,10 +22,12 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.base.paths import as_list, get, is_set
+from krm_fn.base.paths import EACH, as_list, get, is_set
 from krm_fn.base.value import Value
+from krm_fn.base.wording import show
 from krm_fn.findings.finding import UNSET
-from krm_fn.rules.registry import Hit, rule, show
+from krm_fn.kubevirt.holders import RENDERED
+from krm_fn.rules.registry import Hit, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,8 +38,6 @@ if TYPE_CHECKING:
     from krm_fn.base.paths import Path
     from krm_fn.kubevirt.releases import Version
     from krm_fn.rules.facts import BundleFacts
-
-EACH = -1
 
 
 class Deprecated(Value):
@@ -86,12 +86,15 @@ def _setting(*place: str | int, instead: str, since: Version = ()) -> Deprecated
 
 
 ROWS = (
-    Deprecated(kinds=("VirtualMachine",), group="kubevirt.io", place=("spec", "running"), instead=RUN_STRATEGY, warned=True),
-    Deprecated(
-        kinds=("VirtualMachinePool",),
-        group="pool.kubevirt.io",
-        place=("spec", "virtualMachineTemplate", "spec", "running"),
-        instead=RUN_STRATEGY,
+    *(
+        Deprecated(
+            kinds=(holder.kind,),
+            group=holder.group,
+            place=holder.in_vm(("spec", "running")),
+            instead=RUN_STRATEGY,
+            warned=not holder.vm,  # the webhooks don't look at this in a VM inside another object
+        )
+        for holder in RENDERED
     ),
     Deprecated(
         kinds=("VirtualMachineInstancePreset",),

@@ -38,7 +38,7 @@ Example:
 from __future__ import annotations
 
 from krm_fn.base.bundle import effective_namespace
-from krm_fn.base.objects import kind_of, name_of, text
+from krm_fn.base.objects import name_of, text
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.base.value import Value
 from krm_fn.rules.registry import Hit, also, rule
@@ -58,7 +58,6 @@ SOURCES = (("persistentVolumeClaim", "claimName"), ("dataVolume", "name"))
 # Where a claim, or what makes one, says its access modes.
 MODES = (("spec", "accessModes"), ("spec", "pvc", "accessModes"), ("spec", "storage", "accessModes"))
 SHARED = "ReadWriteMany"
-POOL = "VirtualMachinePool"
 
 
 class Use(Value):
@@ -139,8 +138,7 @@ def _hit(use: Use, fact: str, other: Use | None) -> Hit:
 
 def _writes(machine: Machine) -> Iterator[Use]:
     """The claims that a machine writes to. A pool makes the DataVolumes of its own templates anew for each machine."""
-    pooled = kind_of(machine.entry.obj) == POOL
-    own = {name for name, _ in _templates(machine)} if pooled else set()
+    own = {name for name, _ in _templates(machine)} if machine.pooled else set()
     disks = _by_name(get(machine.spec, ("domain", "devices", "disks")))
     filesystems = _by_name(get(machine.spec, ("domain", "devices", "filesystems")))
     for index, volume in enumerate(as_list(machine.spec.get("volumes"))):

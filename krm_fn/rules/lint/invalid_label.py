@@ -27,9 +27,11 @@ from __future__ import annotations
 from krm_fn.base.objects import group_of, kind_of
 from krm_fn.base.paths import as_map, get
 from krm_fn.base.placeholders import is_filled_in
+from krm_fn.base.wording import show
 from krm_fn.findings.limits import counted, first
 from krm_fn.kubevirt.admission.formats import is_label_value, is_qualified_name
-from krm_fn.rules.registry import Hit, rule, show
+from krm_fn.kubevirt.holders import SERVED
+from krm_fn.rules.registry import Hit, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,12 +45,7 @@ if TYPE_CHECKING:
 LABELS: Path = ("metadata", "labels")
 # Where else labels stand, by group and kind.
 TEMPLATES: dict[tuple[str, str], tuple[Path, ...]] = {
-    ("kubevirt.io", "VirtualMachine"): (("spec", "template", *LABELS),),
-    ("kubevirt.io", "VirtualMachineInstanceReplicaSet"): (("spec", "template", *LABELS),),
-    ("pool.kubevirt.io", "VirtualMachinePool"): (
-        ("spec", "virtualMachineTemplate", *LABELS),
-        ("spec", "virtualMachineTemplate", "spec", "template", *LABELS),
-    ),
+    key: tuple((*place, *LABELS) for place in (holder.vm, holder.template) if place) for key, holder in SERVED.items()
 }
 KEY_FORM = "use at most 63 letters, digits and '-_.', perhaps after a DNS subdomain and a slash"
 VALUE_FORM = "use at most 63 letters, digits and '-_.', with a letter or digit at both ends"

@@ -31,10 +31,11 @@ from krm_fn.base.objects import annotations_of, text
 from krm_fn.base.paths import as_list, as_map
 from krm_fn.base.placeholders import is_filled_in
 from krm_fn.base.value import Value
+from krm_fn.base.wording import show
 from krm_fn.findings.finding import UNSET
 from krm_fn.findings.limits import counted, first
 from krm_fn.kubevirt.admission.formats import is_qualified_name
-from krm_fn.rules.registry import Hit, rule, show
+from krm_fn.rules.registry import Hit, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -26,8 +26,9 @@ from krm_fn.base.bundle import CLUSTER_KINDS
 from krm_fn.base.objects import group_of, kind_of
 from krm_fn.base.paths import as_map
 from krm_fn.base.placeholders import is_filled_in
+from krm_fn.base.wording import show
 from krm_fn.kubevirt.admission.formats import is_label, is_subdomain
-from krm_fn.rules.registry import Hit, rule, show
+from krm_fn.rules.registry import Hit, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -40,8 +40,9 @@ from __future__ import annotations
 from itertools import islice
 
 from krm_fn.base.paths import as_map, get, leaves
+from krm_fn.base.wording import show
 from krm_fn.kubevirt.quantity import canonical
-from krm_fn.rules.registry import Hit, also, path_text, rule, show
+from krm_fn.rules.registry import Hit, also, path_text, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -28,7 +28,8 @@ from __future__ import annotations
 from krm_fn.base.objects import group_of, kind_of
 from krm_fn.base.paths import get
 from krm_fn.base.placeholders import is_in_capitals, placeholders
-from krm_fn.rules.registry import Hit, rule, show
+from krm_fn.base.wording import show
+from krm_fn.rules.registry import Hit, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

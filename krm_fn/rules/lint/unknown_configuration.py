@@ -24,7 +24,7 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.kubevirt.admission.checks import listing
+from krm_fn.base.wording import listed
 from krm_fn.rules.registry import Hit, also, rule
 
 TYPE_CHECKING = False
@@ -45,7 +45,7 @@ def unknown_configuration(facts: BundleFacts) -> Iterator[Hit]:
         return
     gates = sorted({cause.gate for _, cause in needs})
     (entry, first), *others = needs
-    named = f"feature gate{'s' * (len(gates) > 1)} {listing(gates)}"
+    named = f"feature gate{'s' * (len(gates) > 1)} {listed(gates, 'and', most=len(gates))}"
     count = len({(entry.item, entry.path) for entry, _ in needs})
     users = "1 object needs" if count == 1 else f"{count} objects need"
     yield Hit(

@@ -20,10 +20,11 @@ from __future__ import annotations
 
 from krm_fn.base.paths import as_list, get
 from krm_fn.base.suggestions import meant
+from krm_fn.base.wording import show
 from krm_fn.findings.finding import UNSET
 from krm_fn.findings.limits import counted, first
 from krm_fn.kubevirt.admission.gates import GATES, state
-from krm_fn.rules.registry import Hit, rule, show
+from krm_fn.rules.registry import Hit, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -31,9 +31,10 @@ from __future__ import annotations
 
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.base.suggestions import Likest
+from krm_fn.base.wording import show
 from krm_fn.findings.finding import UNSET
-from krm_fn.rules.registry import Hit, rule, show
-from krm_fn.rules.shared.machines import OWNERS
+from krm_fn.kubevirt.holders import SERVED
+from krm_fn.rules.registry import Hit, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 LISTS = ("gpus", "hostDevices")
 # The kinds that hold such lists, and where.
 PLACES: tuple[tuple[str, str, Path], ...] = (
-    *((owner.kind, owner.group, (*owner.template, "spec", "domain", "devices")) for owner in OWNERS),
+    *((each.kind, each.group, (*each.instance, "domain", "devices")) for each in SERVED.values()),
     ("VirtualMachineInstancetype", "instancetype.kubevirt.io", ("spec",)),
     ("VirtualMachineClusterInstancetype", "instancetype.kubevirt.io", ("spec",)),
 )

@@ -31,7 +31,7 @@ from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.objects import name_of
 from krm_fn.base.paths import as_map, get
 from krm_fn.kubevirt.presets import Presets
-from krm_fn.kubevirt.presets.domain import SELECTOR
+from krm_fn.kubevirt.presets.domain import DOMAIN, SELECTOR
 from krm_fn.kubevirt.presets.index import KIND
 from krm_fn.rules.registry import Hit, rule
 from krm_fn.rules.shared.machines import machines
@@ -77,7 +77,7 @@ def _unmatched(preset: Entry) -> Hit:
 def _without_effect(preset: Entry) -> Hit:
     return Hit(
         message="the preset changes none of the instances that it matches; delete it, or see what is said of them",
-        path=("spec", "domain"),
+        path=DOMAIN,
         about=preset,
     )
 

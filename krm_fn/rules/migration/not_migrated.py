@@ -21,9 +21,10 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.wording import show
 from krm_fn.findings.finding import UNSET
 from krm_fn.kubevirt.schema.flaws import ELSEWHERE, MISSING, UNKNOWN
-from krm_fn.rules.registry import Hit, path_text, rule, show
+from krm_fn.rules.registry import Hit, path_text, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,8 +44,8 @@ def not_migrated(facts: MigrationFacts) -> Iterator[Hit]:
 
 def _running(left: Leftover, more: dict[str, Any]) -> str:
     if more["strategy"] is not None:
-        return f"running stands beside runStrategy: {show(more['strategy'])}, which no release takes; remove running"
-    return f"running is {show(left.current)}, which is no boolean; write runStrategy: Always or Halted"
+        return f"running stands beside runStrategy: {show(more['strategy'], left.path)}, which no release takes; remove running"
+    return f"running is {show(left.current, left.path)}, which is no boolean; write runStrategy: Always or Halted"
 
 
 def _removed(left: Leftover, more: dict[str, Any]) -> str:
@@ -52,7 +53,7 @@ def _removed(left: Leftover, more: dict[str, Any]) -> str:
 
 
 def _taken(left: Leftover, more: dict[str, Any]) -> str:
-    return f"another {more['kind']} is called {show(left.current)} already; rename one, and what refers to it"
+    return f"another {more['kind']} is called {show(left.current, left.path)} already; rename one, and what refers to it"
 
 
 def _flavor_taken(_: Leftover, more: dict[str, Any]) -> str:
@@ -84,7 +85,7 @@ def _preset_field(left: Leftover, _: dict[str, Any]) -> str:
 def _preset_refused(left: Leftover, more: dict[str, Any]) -> str:
     flaw, name = more["flaw"], left.path[-1]
     if flaw.kind == MISSING:
-        least = "it" if flaw.proposed is UNSET else f"at least {name}: {show(flaw.proposed)}"
+        least = "it" if flaw.proposed is UNSET else f"at least {name}: {show(flaw.proposed, flaw.path)}"
         why = f"{name} is missing; add {least}"
     elif flaw.kind in (UNKNOWN, ELSEWHERE):
         why = f"it has no field {name} in this place; remove it"

@@ -28,9 +28,10 @@ from __future__ import annotations
 
 from krm_fn.base.objects import ref_of
 from krm_fn.base.paths import dotted
+from krm_fn.base.wording import show
 from krm_fn.findings.limits import counted
 from krm_fn.kubevirt.presets.selector import OPERATORS
-from krm_fn.rules.registry import Hit, also, rule, show
+from krm_fn.rules.registry import Hit, also, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def invalid_preset_selector(facts: PresetFacts) -> Iterator[Hit]:
     for fact in facts.applied.invalid:
         for problem in fact.problems:
             more = fact.more if problem is fact.problems[-1] else 0
-            what = f"{dotted(('spec', 'selector', *problem.path))} {show(problem.current)} {WRONG[problem.reason]}"
+            what = f"{dotted(('spec', 'selector', *problem.path))} {show(problem.current, ())} {WRONG[problem.reason]}"
             yield Hit(
                 message=counted(f"{ref_of(fact.preset.obj)}: {what}, so {outcome}; correct it", more),
                 upstream="admission" if refused and not facts.prefix else "",

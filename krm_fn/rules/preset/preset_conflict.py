@@ -27,8 +27,9 @@ Example:
 from __future__ import annotations
 
 from krm_fn.base.objects import ref_of
+from krm_fn.base.wording import show
 from krm_fn.findings.finding import UNSET
-from krm_fn.rules.registry import Hit, also, path_text, rule, show
+from krm_fn.rules.registry import Hit, also, path_text, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

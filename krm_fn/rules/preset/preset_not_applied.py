@@ -28,7 +28,7 @@ from __future__ import annotations
 from krm_fn.base.objects import ref_of
 from krm_fn.base.paths import dotted
 from krm_fn.kubevirt.fields.preset import sections
-from krm_fn.kubevirt.presets.domain import domain_of, offers
+from krm_fn.kubevirt.presets.domain import DOMAIN, domain_of, offers
 from krm_fn.rules.registry import Hit, also, rule
 
 TYPE_CHECKING = False
@@ -45,8 +45,8 @@ def preset_not_applied(facts: PresetFacts) -> Iterator[Hit]:
     for preset in facts.applied.idle:
         yield Hit(
             message=f"{ref_of(preset.obj)} matches, but {_reason(preset, facts.release)}; write the values here instead",
-            path=("spec", "domain"),
-            related=also(preset, ("spec", "domain")),
+            path=DOMAIN,
+            related=also(preset, DOMAIN),
         )
 
 

@@ -20,10 +20,11 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.wording import show
 from krm_fn.findings.finding import UNSET
 from krm_fn.findings.limits import counted
 from krm_fn.kubevirt.schema.flaws import MISSING
-from krm_fn.rules.registry import Hit, rule, show
+from krm_fn.rules.registry import Hit, rule
 from krm_fn.rules.shared.schemas import the_schema
 
 TYPE_CHECKING = False
@@ -38,7 +39,7 @@ def missing_field(facts: ObjectFacts) -> Iterator[Hit]:
     for flaw in facts.flaws:
         if flaw.kind == MISSING:
             name = flaw.path[-1]
-            fix = "add it" if flaw.proposed is UNSET else f"add at least {show({name: flaw.proposed})[1:-1]}"
+            fix = "add it" if flaw.proposed is UNSET else f"add at least {show({name: flaw.proposed}, flaw.path[:-1])[1:-1]}"
             said = f"{name} is missing, which {the_schema(facts, flaw)} requires in this place; {fix}"
             yield Hit(
                 message=counted(said, flaw.more),

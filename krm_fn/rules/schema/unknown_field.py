@@ -20,7 +20,7 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.base.paths import brief
+from krm_fn.base.wording import brief
 from krm_fn.findings.limits import counted
 from krm_fn.kubevirt.removed_fields import removed_fields
 from krm_fn.kubevirt.schema.flaws import UNKNOWN

@@ -22,6 +22,7 @@ Example:
 from __future__ import annotations
 
 from krm_fn.base.suggestions import meant
+from krm_fn.base.wording import listed
 from krm_fn.findings.finding import UNSET
 from krm_fn.findings.limits import counted
 from krm_fn.kubevirt.schema.flaws import DUPLICATE, VALUE
@@ -55,10 +56,8 @@ def _said(flaw: Flaw) -> str:
         return f"{field_of(flaw)} has {shown(flaw, flaw.current)} twice; remove one, or make them differ"
     if flaw.current is UNSET:
         return f"{field_of(flaw)} is not allowed as it is; use {flaw.expected}"
-    return f"{field_of(flaw)} can't be {shown(flaw, flaw.current)}; use {flaw.expected or _listed(flaw)}"
+    return f"{field_of(flaw)} can't be {shown(flaw, flaw.current)}; use {flaw.expected or _known(flaw)}"
 
 
-def _listed(flaw: Flaw) -> str:
-    """`a, b or c`."""
-    *others, last = flaw.known or ("another value",)
-    return f"{', '.join(others)} or {last}" if others else last
+def _known(flaw: Flaw) -> str:
+    return listed(flaw.known or ("another value",), most=len(flaw.known) or 1)

@@ -6,6 +6,7 @@ from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.objects import name_of, previous_names
 from krm_fn.base.paths import as_list, get
 from krm_fn.base.value import Value
+from krm_fn.kubevirt.holders import DATA_VOLUMES, RENDERED, SERVED
 from krm_fn.rules.shared.views import shared
 
 TYPE_CHECKING = False
@@ -81,16 +82,12 @@ MAKERS = (
         namespace=("spec", "networkNamespace"),
     ),
 )
-# The kinds whose VMs bring DataVolumes of their own, and where.
-TEMPLATES: tuple[tuple[str, str, Path], ...] = (
-    ("VirtualMachine", "kubevirt.io", ("spec", "dataVolumeTemplates")),
-    ("VirtualMachinePool", "pool.kubevirt.io", ("spec", "virtualMachineTemplate", "spec", "dataVolumeTemplates")),
-)
+# What the VMs of a bundle make from templates of their own.
 FROM_TEMPLATES = ("DataVolume", "PersistentVolumeClaim")
 
 # What makes machines under names of its own: the owner's, a dash, and a number or letters.
 MACHINES = ("VirtualMachine", "VirtualMachineInstance")
-COPIERS = (("VirtualMachinePool", "pool.kubevirt.io"), ("VirtualMachineInstanceReplicaSet", "kubevirt.io"))
+COPIERS = tuple(holder for holder in SERVED.values() if holder.copies)
 
 # kustomize appends `-` and ten of these to the names of generated Secrets and ConfigMaps.
 HASHED = ("Secret", "ConfigMap")
@@ -121,7 +118,7 @@ class Stock:
         if kind not in MACHINES:
             return False
         if self._copiers is None:
-            copiers = (entry.obj for owner, group in COPIERS for entry in self._bundle.of_kind(owner, group))
+            copiers = (entry.obj for each in COPIERS for entry in self._bundle.of_kind(each.kind, each.group))
             self._copiers = {(effective_namespace(obj), name_of(obj)) for obj in copiers}
         return (namespace, name.rpartition("-")[0]) in self._copiers
 
@@ -186,9 +183,9 @@ class Stock:
                 for entry in self._bundle.of_kind(maker.kind, maker.group):
                     yield _place(maker, entry.obj), _first_text(entry.obj, maker.names)
         if kind in FROM_TEMPLATES:
-            for owner, group, path in TEMPLATES:
-                for entry in self._bundle.of_kind(owner, group):
-                    for template in as_list(get(entry.obj, path)):
+            for holder in RENDERED:
+                for entry in self._bundle.of_kind(holder.kind, holder.group):
+                    for template in as_list(get(entry.obj, holder.in_vm(DATA_VOLUMES))):
                         yield effective_namespace(entry.obj), _first_text(template, (NAME,))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.objects import name_of, ref_of
 from krm_fn.base.paths import as_map, get
-from krm_fn.base.value import Value
+from krm_fn.kubevirt.holders import SERVED
 from krm_fn.rules.registry import Hit, also
 from krm_fn.rules.shared.views import shared
 
@@ -16,30 +16,8 @@ if TYPE_CHECKING:
     from krm_fn.base.bundle import Bundle, Entry
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
+    from krm_fn.kubevirt.holders import Holder
 
-
-class Owner(Value):
-    """A kind that instances start from: `template` leads to their metadata and spec, `vm` to the VM's spec or is ()."""
-
-    kind: str
-    group: str
-    template: Path
-    vm: Path = ()
-    copied: bool = False
-
-
-OWNERS = (
-    Owner(kind="VirtualMachine", group="kubevirt.io", template=("spec", "template"), vm=("spec",)),
-    Owner(
-        kind="VirtualMachinePool",
-        group="pool.kubevirt.io",
-        template=("spec", "virtualMachineTemplate", "spec", "template"),
-        vm=("spec", "virtualMachineTemplate", "spec"),
-        copied=True,
-    ),
-    Owner(kind="VirtualMachineInstanceReplicaSet", group="kubevirt.io", template=("spec", "template"), copied=True),
-    Owner(kind="VirtualMachineInstance", group="kubevirt.io", template=()),
-)
 
 # The run strategies under which a VM runs without anybody starting it.
 RUNNING = ("Always", "RerunOnFailure", "Once")
@@ -49,18 +27,20 @@ class Machine:
     """One of them: `spec` is the instance spec, at `path` from the object's root; `copies` is how many machines it makes.
 
     `starts` is true where the cluster starts it by itself, `by_hand` where only people do. `vm` is the VM's spec, {} where
-    there is none.
+    there is none. `pooled`: each machine is a VM of its own, with what the VM makes for itself.
     """
 
-    __slots__ = ("by_hand", "copies", "entry", "namespace", "path", "spec", "starts", "vm")
+    __slots__ = ("by_hand", "copies", "entry", "namespace", "path", "pooled", "spec", "starts", "vm")
 
-    def __init__(self, owner: Owner, entry: Entry, namespace: str) -> None:
+    def __init__(self, holder: Holder, entry: Entry, namespace: str) -> None:
         self.entry, self.namespace = entry, namespace
-        self.path: Path = (*owner.template, "spec")
+        self.path: Path = holder.instance
         self.spec: Object = as_map(get(entry.obj, self.path))
-        self.vm: Object = as_map(get(entry.obj, owner.vm)) if owner.vm else {}
-        self.copies = _replicas(entry.obj) if owner.copied else 1
-        self.starts = _starts(self.vm) if owner.vm else True
+        of_vm = holder.vm is not None
+        self.vm: Object = as_map(get(entry.obj, holder.in_vm(("spec",)))) if of_vm else {}
+        self.copies = _replicas(entry.obj) if holder.copies else 1
+        self.pooled = of_vm and holder.copies
+        self.starts = _starts(self.vm) if of_vm else True
         self.by_hand = self.vm.get("runStrategy") == "Manual"
 
     def __str__(self) -> str:
@@ -74,9 +54,9 @@ def machines(bundle: Bundle) -> tuple[Machine, ...]:
 
 def _machines(bundle: Bundle) -> tuple[Machine, ...]:
     return tuple(
-        Machine(owner, entry, namespace)
-        for owner in OWNERS
-        for entry, namespace in _distinct(bundle.ordered(bundle.of_kind(owner.kind, owner.group)))
+        Machine(holder, entry, namespace)
+        for holder in SERVED.values()
+        for entry, namespace in _distinct(bundle.ordered(bundle.of_kind(holder.kind, holder.group)))
     )
 
 

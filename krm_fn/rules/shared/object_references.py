@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.objects import text
-from krm_fn.base.paths import as_map, get
+from krm_fn.base.paths import EACH, as_map, get
 from krm_fn.base.value import Value
+from krm_fn.kubevirt.holders import DATA_VOLUMES, INSTANCE_SPEC, SERVED
 from krm_fn.rules.shared.available_objects import stock
 from krm_fn.rules.shared.views import shared
 
@@ -16,15 +17,13 @@ if TYPE_CHECKING:
     from krm_fn.base.bundle import Bundle, Entry
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
+    from krm_fn.kubevirt.holders import Holder
     from krm_fn.rules.shared.available_objects import Stock
 
     Rows = tuple[tuple[Path, tuple["Row", ...]], ...]
     Tree = dict[Any, Any]  # by step: a tree, or a row at the end
     Place = tuple[Path, "Row", Any]  # the last is what the path's last step is in
     Wanted = tuple[str, str, str, bool]  # kind, namespace, name; whether it may be absent
-
-# Stands in a row's place for every item of a list.
-EACH = -1
 
 
 class Row(Value):
@@ -100,14 +99,21 @@ _VM_OR_SNAPSHOT = Row(place=_SOURCE, among=("VirtualMachine", "VirtualMachineSna
 
 # Rows, each time with what leads to their places.
 VM: Rows = (
-    (("spec", "template", "spec"), INSTANCE),
-    (("spec", "dataVolumeTemplates", EACH, "spec"), DATA_VOLUME),
+    (INSTANCE_SPEC, INSTANCE),
+    ((*DATA_VOLUMES, EACH, "spec"), DATA_VOLUME),
 )
+
+
+def _held(holder: Holder) -> Rows:
+    if holder.vm is None:
+        return ((holder.instance, INSTANCE),)
+    return tuple((holder.in_vm(way), rows) for way, rows in VM)
+
+
+# VMs come before what starts instances without one, and what stands for one machine before what makes several.
+_HOLDERS = sorted(SERVED.values(), key=lambda holder: (holder.vm is None, holder.copies))
 OWNERS: dict[tuple[str, str], Rows] = {
-    ("kubevirt.io", "VirtualMachine"): VM,
-    ("pool.kubevirt.io", "VirtualMachinePool"): tuple((("spec", "virtualMachineTemplate", *way), rows) for way, rows in VM),
-    ("kubevirt.io", "VirtualMachineInstance"): ((("spec",), INSTANCE),),
-    ("kubevirt.io", "VirtualMachineInstanceReplicaSet"): ((("spec", "template", "spec"), INSTANCE),),
+    **{(holder.group, holder.kind): _held(holder) for holder in _HOLDERS},
     ("cdi.kubevirt.io", "DataVolume"): ((("spec",), DATA_VOLUME),),
     ("cdi.kubevirt.io", "DataSource"): ((("spec",), SOURCES),),
     ("snapshot.kubevirt.io", "VirtualMachineSnapshot"): (((), (_VM,)),),

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.objects import group_of, kind_of, name_of, text
-from krm_fn.base.paths import as_list, get
+from krm_fn.base.paths import EACH, as_list, get
 from krm_fn.base.suggestions import Likest
+from krm_fn.kubevirt.holders import DATA_VOLUMES, RENDERED, SERVED
 from krm_fn.rules.shared.available_objects import MAKERS, NAME, stock
-from krm_fn.rules.shared.machines import OWNERS
-from krm_fn.rules.shared.object_references import EACH, INSTANCE, Row, places_of, tree_of, wanted
+from krm_fn.rules.shared.object_references import INSTANCE, Row, places_of, tree_of, wanted
 from krm_fn.rules.shared.views import shared
 
 TYPE_CHECKING = False
@@ -35,7 +35,7 @@ POD = (
 POD_TEMPLATE: Path = ("spec", "template", "spec")
 # Where the kinds that use objects keep the spec that names these.
 USERS: dict[tuple[str, str], Rows] = {
-    **{(owner.group, owner.kind): (((*owner.template, "spec"), INSTANCE),) for owner in OWNERS},
+    **{key: ((holder.instance, INSTANCE),) for key, holder in SERVED.items()},
     ("", "Pod"): ((("spec",), POD),),
     ("batch", "CronJob"): ((("spec", "jobTemplate", *POD_TEMPLATE), POD),),
     ("batch", "Job"): ((POD_TEMPLATE, POD),),
@@ -91,9 +91,9 @@ def _used(bundle: Bundle) -> Iterator[Named]:
                 found = wanted(row, around, path[-1], namespace)
                 if found:
                     yield found[:3]
-    for owner in OWNERS:
-        for entry in bundle.of_kind(owner.kind, owner.group) if owner.vm else ():
-            for template in as_list(get(entry.obj, (*owner.vm, "dataVolumeTemplates"))):
+    for holder in RENDERED:
+        for entry in bundle.of_kind(holder.kind, holder.group):
+            for template in as_list(get(entry.obj, holder.in_vm(DATA_VOLUMES))):
                 yield "DataVolume", effective_namespace(entry.obj), text(get(template, NAME))
 
 

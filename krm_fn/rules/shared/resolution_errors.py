@@ -51,12 +51,6 @@ def detail(error: ResolutionError, name: str) -> Any:
     return dict(error.detail).get(name)
 
 
-def listed(words: Sequence[str], last: str = "or") -> str:
-    """`a`, `a or b`, `a, b or c`; at most five words, since messages are one line."""
-    words = [*words[:5], *([f"{len(words) - 5} more"] if len(words) > 5 else ())]
-    return f" {last} ".join(filter(None, (", ".join(words[:-1]), words[-1]))) if words else ""
-
-
 def _upstream_path(error: ResolutionError) -> str:
     """The path that the release's webhook names, "" where it is the real one or none is named."""
     if error.upstream != "admission" or error.reason in AS_WRITTEN or error.reason in INFERENCE:

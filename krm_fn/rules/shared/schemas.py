@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krm_fn.base.suggestions import meant
-from krm_fn.rules.registry import show
+from krm_fn.base.wording import show
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

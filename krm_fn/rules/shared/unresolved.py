@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from krm_fn.base.wording import listed
 from krm_fn.findings.finding import UNSET
 from krm_fn.rules.shared.catalogue import dotted
-from krm_fn.rules.shared.resolution_errors import detail, errors, hit, listed, the_one
+from krm_fn.rules.shared.resolution_errors import detail, errors, hit, the_one
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

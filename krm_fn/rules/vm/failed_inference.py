@@ -25,9 +25,9 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.base.paths import brief
+from krm_fn.base.wording import brief, listed
 from krm_fn.rules.registry import Hit, rule
-from krm_fn.rules.shared.resolution_errors import detail, errors, hit, listed, the_one
+from krm_fn.rules.shared.resolution_errors import detail, errors, hit, the_one
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

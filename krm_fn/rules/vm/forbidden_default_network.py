@@ -28,6 +28,7 @@ from __future__ import annotations
 
 from krm_fn.base.paths import get, is_set
 from krm_fn.kubevirt.expand import BRIDGE_FORBIDDEN, SLIRP_REMOVED
+from krm_fn.kubevirt.holders import DOMAIN, INSTANCE_SPEC
 from krm_fn.rules.registry import Hit, rule
 from krm_fn.rules.shared.parties import the_vm
 
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
     from krm_fn.rules.facts import VmFacts
 
-AUTOATTACH = ("spec", "template", "spec", "domain", "devices", "autoattachPodInterface")
+AUTOATTACH = (*DOMAIN, "devices", "autoattachPodInterface")
 WHY = {
     BRIDGE_FORBIDDEN: "the cluster permits no bridge on the pod network, its default",
     SLIRP_REMOVED: "the cluster's default is slirp, which KubeVirt has removed",
@@ -50,7 +51,7 @@ def forbidden_default_network(facts: VmFacts) -> Iterator[Hit]:
         if refusal in WHY:
             yield Hit(
                 message=f"{the_vm(facts)} names no network, and {WHY[refusal]}; add networks and interfaces to the VM",
-                path=("spec", "template", "spec", "networks"),
+                path=(*INSTANCE_SPEC, "networks"),
                 upstream="expand" if _is_declined(facts) else "admission",
             )
 

@@ -25,8 +25,8 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.base.paths import brief
 from krm_fn.base.redaction import redact
+from krm_fn.base.wording import brief
 from krm_fn.findings.finding import UNSET
 from krm_fn.rules.registry import Hit, path_text, rule
 from krm_fn.rules.shared.parties import in_source, the_instancetype, the_vm

@@ -19,6 +19,7 @@ Example:
 from __future__ import annotations
 
 from krm_fn.kubevirt.expand import NO_TEMPLATE
+from krm_fn.kubevirt.holders import TEMPLATE
 from krm_fn.rules.registry import Hit, rule
 from krm_fn.rules.shared.parties import the_vm
 
@@ -34,6 +35,6 @@ def missing_template(facts: VmFacts) -> Iterator[Hit]:
     if facts.expansion and NO_TEMPLATE in facts.expansion.refusals:
         yield Hit(
             message=f"{the_vm(facts)} has no template that could be rendered; add spec.template with a spec in it",
-            path=("spec", "template"),
+            path=TEMPLATE,
             upstream="admission",
         )

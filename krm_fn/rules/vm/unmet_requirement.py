@@ -21,7 +21,8 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.base.paths import brief, get, is_set
+from krm_fn.base.paths import get, is_set
+from krm_fn.base.wording import brief
 from krm_fn.findings.finding import UNSET
 from krm_fn.rules.registry import Hit, rule
 from krm_fn.rules.shared.parties import in_source, the_instancetype, the_preference, the_vm
