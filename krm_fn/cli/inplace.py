@@ -5,6 +5,7 @@ from __future__ import annotations
 from codecs import BOM_UTF8
 from typing import TYPE_CHECKING
 
+from krm_fn import yamlio
 from krm_fn.base.errors import InputError
 from krm_fn.cli.outputs import inserted, rendered, whole, written
 from krm_fn.cli.replacing import replacing
@@ -62,7 +63,7 @@ def _text(source: Source, items: Sequence[Any], more: dict[int, list[Any]], last
     everything += last
     mark = BOM_UTF8 if source.data.startswith(BOM_UTF8) else b""  # reading leaves it out
     if isinstance(source.text, ListText):
-        text = source.text.write(everything, source.text.head.get("results") or [], before)
+        text = yamlio.write_resource_list(source.text, everything, source.text.head.get("results") or [], before)
     else:
-        text = source.text.write(everything, before)
+        text = yamlio.write_stream(source.text, everything, before)
     return mark + ended_as(source.data, text)

@@ -106,7 +106,7 @@ def to_resource_list(found: Sources, outcome: Outcome, _: Watch = unwatched) -> 
     said = [results.to_krm(finding) for finding in outcome.findings]
     match found.sources:
         case [Source(text=ListText() as text, objects=objects)] if len(objects) == len(text.items):
-            return text.write(outcome.items, said, outcome.before)
+            return yamlio.write_resource_list(text, outcome.items, said, outcome.before)
     listing = {"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "items": outcome.in_order, "results": said}
     return yamlio.dump(listing).encode()
 

@@ -30,12 +30,12 @@ def run(data: bytes, out: BinaryIO, err: TextIO, read: Callable[[bytes], ListTex
         settings = config.read(listing.head.get("functionConfig"))
     except ConfigError as error:
         found = _located(error, listing)
-        out.write(listing.write(listing.items, [*(earlier or []), _config_result(found)]))
+        out.write(yamlio.write_resource_list(listing, listing.items, [*(earlier or []), _config_result(found)]))
         err.write(f"{NAME}: error: {printable(one_line(str(found)))}\n")
         return error.exit_code
     outcome = stages.render(listing.items, settings)
     said = results.merge(earlier, outcome.findings) if outcome.findings else []
-    out.write(listing.write(outcome.items, said, outcome.before))
+    out.write(yamlio.write_resource_list(listing, outcome.items, said, outcome.before))
     results.report(outcome.findings, err)
     return results.exit_code(outcome.findings, settings.fail_on)
 

@@ -20,7 +20,9 @@ from krm_fn.yamlio.events import (
     SequenceEndEvent,
     SequenceStartEvent,
     StreamEndEvent,
+    YAMLError,
     place_of,
+    translate,
 )
 from krm_fn.yamlio.nodes import ALIAS, BLOCK_SCALAR, LEAF, MAP, MERGE, SEQ
 from krm_fn.yamlio.scalars import key_text, resolve, resolve_tagged, resolve_typed
@@ -199,6 +201,24 @@ NODES = frozenset((ScalarEvent, AliasEvent, MappingStartEvent, SequenceStartEven
 
 
 # One loop without calls for the usual events: it runs over a hundred thousand of them for a thousand resources.
+def read_piece(
+    text: str, *, first_entry: bool = False, anchors: dict[str, Any] | None = None, memo: Memo | None = None
+) -> tuple[Any, dict[str, Any]]:
+    """The value of a text's first document, and the values of its anchors; with `first_entry`, of its list's first entry.
+
+    Raises: InputError.
+    """
+    source = Source(text, anchors=anchors, memo=memo)
+    try:
+        event = open_node(source, first_entry=first_entry)
+        if event is None:
+            return None, {}
+        value = read_node(source, event)[0]
+        return value, {name: anchored for name, (anchored, _) in source.anchors.items()}
+    except YAMLError as error:
+        raise translate(error, text.encode(), "") from None
+
+
 def read_node(source: Source, event: Any, outside: int = 0) -> tuple[Any, Any]:  # noqa: C901, PLR0912, PLR0915
     """The plain value of the node that starts with `event`, and the node's last event; `outside` is its depth.
 
