@@ -14,10 +14,10 @@ import marshal
 
 from krm_fn.base.fleets import EACH, KEY, TEXTS
 from krm_fn.base.paths import get
+from krm_fn.kubevirt.admission.fields.interfaces import RESERVED_MAC
+from krm_fn.kubevirt.admission.fields.metadata import RESERVED_LABELS
+from krm_fn.kubevirt.admission.fields.volumes import LONGEST_CLOUD_INIT
 from krm_fn.kubevirt.admission.formats import bare_mac_length, base64_length, is_label, is_serial, mac_length
-from krm_fn.kubevirt.admission.interfaces import RESERVED_MAC
-from krm_fn.kubevirt.admission.machines import RESERVED_LABELS
-from krm_fn.kubevirt.admission.volumes import LONGEST_CLOUD_INIT
 from krm_fn.kubevirt.facts import Resolution
 from krm_fn.rules.facts import VmFacts
 

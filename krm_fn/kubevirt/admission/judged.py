@@ -6,7 +6,7 @@ It is nearly what expand-spec returns; but there the default disks and the defau
 from __future__ import annotations
 
 from krm_fn.base.paths import as_map, copy, get, is_set, put
-from krm_fn.kubevirt.admission.scope import maps, name_of
+from krm_fn.kubevirt.admission.items import maps, name_of
 from krm_fn.kubevirt.expand import apply, set_instance_defaults
 from krm_fn.kubevirt.expand.admitted import platform
 from krm_fn.kubevirt.expand.requirements import indivisible_vcpus, unmet_requirements

@@ -4,10 +4,22 @@ from __future__ import annotations
 
 from krm_fn.base.objects import group_of, kind_of, labels_of
 from krm_fn.base.paths import as_map, get
-from krm_fn.kubevirt import admission
-from krm_fn.kubevirt.admission import disks, firmware, former, instances, interfaces, machines, memory, sizes, templates
+from krm_fn.kubevirt.admission import specs
 from krm_fn.kubevirt.admission.causes import REQUIRED, Cause, shown
 from krm_fn.kubevirt.admission.checks import Check, Group, count, number, required
+from krm_fn.kubevirt.admission.fields import (
+    data_volume_templates,
+    disks,
+    earlier_releases,
+    firmware,
+    grace_gpus,
+    instances,
+    instancetypes,
+    interfaces,
+    memory,
+    run_strategy,
+    scheduling,
+)
 from krm_fn.kubevirt.admission.plan import Plan
 from krm_fn.kubevirt.admission.scope import Scope
 from krm_fn.kubevirt.admission.selectors import Place, label_selector, missed
@@ -123,8 +135,8 @@ class _Request:
 def _instance(request: _Request) -> Iterator[Cause]:
     """upstream: pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go:Admit"""
     scope = request.scope(completed=True)
-    yield from machines.empty_pointers(as_map(request.obj.get("spec")), ("spec",))
-    yield from machines.instance_metadata(as_map(request.obj.get("metadata")), ("metadata",), scope)
+    yield from scheduling.empty_eviction_strategy(as_map(request.obj.get("spec")), ("spec",))
+    yield from specs.metadata_causes(as_map(request.obj.get("metadata")), ("metadata",), scope)
     yield from _plan("complete instance", request.release).run(scope)
 
 
@@ -139,9 +151,9 @@ def _replica_set(request: _Request) -> Iterator[Cause]:
         )
         return
     scope = request.scope(TEMPLATE_SPEC)
-    yield from machines.grace_annotations(as_map(get(template, ("metadata",))), ("spec", "template", "metadata"), scope)
+    yield from grace_gpus.grace_annotations(as_map(get(template, ("metadata",))), ("spec", "template", "metadata"), scope)
     cluster, release = request.cluster, request.release
-    yield from admission.admit_instance_spec(scope.spec, TEMPLATE_SPEC, cluster=cluster, release=release, as_written=True)
+    yield from specs.admit_instance_spec(scope.spec, TEMPLATE_SPEC, cluster=cluster, release=release, as_written=True)
     yield from _selector(request.obj, labels_of(as_map(template)), REPLICA_SETS, request.scope())
 
 
@@ -160,11 +172,11 @@ def _pool(request: _Request) -> Iterator[Cause]:
         )
         return
     metadata = as_map(as_map(template).get("metadata"))
-    yield from machines.instance_metadata(metadata, (*POOL_SPEC, "template", "metadata"), scope)
+    yield from specs.metadata_causes(metadata, (*POOL_SPEC, "template", "metadata"), scope)
     yield from _plan("pool template", request.release).run(scope)
-    yield from templates.data_volume_templates(spec, request.release, POOL_SPEC)
-    yield from machines.run_strategy(spec, POOL_SPEC, scope)
-    yield from former.update_strategy(spec, POOL_SPEC, scope)
+    yield from data_volume_templates.data_volume_templates(spec, request.release, POOL_SPEC)
+    yield from run_strategy.run_strategy(spec, POOL_SPEC, scope)
+    yield from earlier_releases.update_strategy(spec, POOL_SPEC, scope)
     yield from _selector(request.obj, labels_of(vm), POOLS + "ValidateVMPoolSpec", request.scope())
 
 
@@ -198,17 +210,17 @@ def _plan(name: str, release: Release) -> Plan:
     if (name, release) not in _plans:
         groups, examinations = {
             "complete instance": (
-                admission.GROUPS,
-                (*admission.EXAMINATIONS, *interfaces.VM_EXAMINATIONS, *instances.EXAMINATIONS),
+                specs.GROUPS,
+                (*specs.EXAMINATIONS, *interfaces.VM_EXAMINATIONS, *instances.EXAMINATIONS),
             ),
             "pool": (POOL_GROUPS, ()),
             "pool template": (
-                admission.GROUPS,
-                (*admission.EXAMINATIONS, *former.TEMPLATE_EXAMINATIONS, *memory.VM_EXAMINATIONS),
+                specs.GROUPS,
+                (*specs.EXAMINATIONS, *earlier_releases.TEMPLATE_EXAMINATIONS, *memory.VM_EXAMINATIONS),
             ),
             "preset": (PRESET_GROUPS, PRESET_EXAMINATIONS),
-            "instancetype": (sizes.INSTANCETYPE_GROUPS, ()),
-            "preference": (sizes.PREFERENCE_GROUPS, sizes.PREFERENCE_EXAMINATIONS),
+            "instancetype": (instancetypes.INSTANCETYPE_GROUPS, ()),
+            "preference": (instancetypes.PREFERENCE_GROUPS, instancetypes.PREFERENCE_EXAMINATIONS),
         }[name]
         _plans[name, release] = Plan(groups, examinations, release)
     return _plans[name, release]

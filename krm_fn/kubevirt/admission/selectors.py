@@ -9,7 +9,7 @@ from krm_fn.base.objects import text
 from krm_fn.base.paths import as_list, as_map, is_set
 from krm_fn.kubevirt.admission.causes import shown
 from krm_fn.kubevirt.admission.formats import is_label_value, is_qualified_name, is_subdomain
-from krm_fn.kubevirt.admission.scope import maps
+from krm_fn.kubevirt.admission.items import maps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from krm_fn.base.bundle import Bundle
 from krm_fn.base.objects import Ref
 from krm_fn.base.paths import copy, dotted, put
 from krm_fn.kubevirt import admission, releases
-from krm_fn.kubevirt.admission import parts
+from krm_fn.kubevirt.admission import parts, specs
 from krm_fn.kubevirt.admission.checks import Check
 from krm_fn.kubevirt.admission.judged import judge
 from krm_fn.kubevirt.configuration import Cluster
@@ -22,8 +22,8 @@ from krm_fn.kubevirt.expand import expand
 from krm_fn.kubevirt.facts import Found, Resolution
 from krm_fn.rules import registry
 
-CHECKS = [check for group in admission.GROUPS for check in group.checks]
-EXAMINATIONS = (*admission.EXAMINATIONS, *admission.VM_EXAMINATIONS)
+CHECKS = [check for group in specs.GROUPS for check in group.checks]
+EXAMINATIONS = (*specs.EXAMINATIONS, *specs.VM_EXAMINATIONS)
 RELEASES = [releases.parse(f"1.{minor}") for minor in range(4, 10)]
 SECRET = "hunter2-" * 400
 

@@ -10,7 +10,7 @@ from krm_fn.base.value import Value
 from krm_fn.kubevirt.admission.causes import DUPLICATE, REQUIRED, shown
 from krm_fn.kubevirt.admission.checks import EACH, Check, Group, dns_subdomain, examine, shut
 from krm_fn.kubevirt.admission.formats import is_label
-from krm_fn.kubevirt.admission.scope import maps, name_of
+from krm_fn.kubevirt.admission.items import maps, name_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

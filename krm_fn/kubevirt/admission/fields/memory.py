@@ -31,8 +31,6 @@ GIB, TWO_MIB = 2**30, 2**21
 # Releases differ in where a page size is looked for, which memory is compared with it, and who may grow.
 PAGE_SIZE_NAMED_UNTIL: Version = (1, 8)
 GUEST_READ_SINCE: Version = (1, 6)
-LIVE_BY_DEFAULT_SINCE: Version = (1, 6)
-LIVE_GATE = "VMLiveUpdateFeatures"
 ARM64_GROWS_UNTIL: Version = (1, 5)
 
 
@@ -95,7 +93,7 @@ def request_above_limit(scope: Scope) -> Iterator[Cause]:
 def guest_above_limit(scope: Scope) -> Iterator[Cause]:
     """Only where the cluster doesn't roll changes out live: else the limit follows the guest's memory."""
     guest, limit = scope.memory.get("guest"), scope.limits.get("memory")
-    if not rolls_out_live(scope) and whole(limit) != 0 and whole(limit) < whole(guest):
+    if not scope.rolls_out_live() and whole(limit) != 0 and whole(limit) < whole(guest):
         yield scope.cause(GUEST, f"memory.guest {shown(guest)} exceeds limits.memory {shown(limit)}; lower it")
 
 
@@ -131,7 +129,7 @@ def _compared(scope: Scope) -> tuple[Path, Any]:
 @examine("domain", "memory", "maxGuest", upstream=HOTPLUG)
 def hotplug(scope: Scope) -> Iterator[Cause]:
     """What memory hotplug asks of a VM that sets maxGuest; checked for VirtualMachines on clusters that roll out live."""
-    if rolls_out_live(scope):
+    if scope.rolls_out_live():
         wrong = _hotplug_trouble(scope)
         if wrong:
             at = ("domain", "memory", "maxGuest")  # upstream blames the guest's memory for all of it
@@ -165,14 +163,6 @@ def _hotplug_size(scope: Scope, guest: int, most: int) -> str:
     if scope.spec.get("architecture") not in growing:
         return f"exists on {' and '.join(growing)} only; remove maxGuest"
     return "needs at least 1Gi of guest memory; raise memory.guest" if guest < GIB else ""
-
-
-def rolls_out_live(scope: Scope) -> bool:
-    """upstream: pkg/virt-config/virt-config.go:IsVMRolloutStrategyLiveUpdate"""
-    strategy = scope.cluster.pointer("vmRolloutStrategy")
-    if strategy is None:
-        return scope.release.within(since=LIVE_BY_DEFAULT_SINCE)
-    return strategy == "LiveUpdate" and scope.gate(LIVE_GATE)
 
 
 EXAMINATIONS = (request_above_limit, guest_above_limit, hugepages)

@@ -9,7 +9,7 @@ from krm_fn.base.paths import as_list, as_map, is_set
 from krm_fn.kubevirt.admission.causes import NOT_SUPPORTED, REQUIRED, shown
 from krm_fn.kubevirt.admission.checks import Group, examine, one_of
 from krm_fn.kubevirt.admission.formats import is_ip, is_subdomain
-from krm_fn.kubevirt.admission.scope import maps
+from krm_fn.kubevirt.admission.items import maps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -17,9 +17,8 @@ from krm_fn.kubevirt.admission.checks import (
     one_of,
     required,
 )
-from krm_fn.kubevirt.admission.firmware import is_boot_path
-from krm_fn.kubevirt.admission.formats import base64_length
-from krm_fn.kubevirt.admission.scope import maps, name_of
+from krm_fn.kubevirt.admission.formats import base64_length, is_path_below_root
+from krm_fn.kubevirt.admission.items import maps, name_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -113,7 +112,7 @@ GROUPS = (
         checks=(
             Check(
                 at=("path",),
-                refuses=lambda value, _item, _scope: isinstance(value, str) and value != "" and not is_boot_path(value),
+                refuses=lambda value, _item, _scope: isinstance(value, str) and value != "" and not is_path_below_root(value),
                 message="path {value} is no absolute path of a file; use one without '.' and '..'",
                 upstream="pkg/storage/admitters/disks.go:ValidateContainerDisks",
                 named="volumes[{0}].containerDisk",

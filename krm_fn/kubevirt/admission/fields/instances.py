@@ -10,8 +10,7 @@ from krm_fn.base.value import Value
 from krm_fn.kubevirt.admission.amounts import whole
 from krm_fn.kubevirt.admission.causes import INVALID, NOT_SUPPORTED, REQUIRED, shown
 from krm_fn.kubevirt.admission.checks import count, examine, use
-from krm_fn.kubevirt.admission.firmware import has_secure_boot
-from krm_fn.kubevirt.admission.scope import maps, name_of
+from krm_fn.kubevirt.admission.items import maps, name_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -167,7 +166,7 @@ def _arm64(scope: Scope) -> Iterator[Cause]:
     if get(scope.domain, ("firmware", "bootloader", "bios")) is not None:
         at: Path = ("domain", "firmware", "bootloader", "bios")
         yield scope.cause(at, "arm64 boots by UEFI only; use bootloader.efi", reason=NOT_SUPPORTED)
-    if scope.release.within(until=ARM64_SECURE_BOOT_UNTIL) and has_secure_boot(scope.domain):
+    if scope.release.within(until=ARM64_SECURE_BOOT_UNTIL) and scope.has_secure_boot():
         at = ("domain", "firmware", "bootloader", "efi", "secureBoot")
         named = "domain.firmware.bootloader.efi.secureboot"
         yield scope.cause(

@@ -9,8 +9,7 @@ from krm_fn.base.paths import as_list, as_map, copy, get
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.admission.causes import Cause, shown
 from krm_fn.kubevirt.admission.checks import number
-from krm_fn.kubevirt.admission.disks import bus_of, target_of
-from krm_fn.kubevirt.admission.scope import maps, name_of
+from krm_fn.kubevirt.admission.items import bus_of, maps, name_of, target_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
