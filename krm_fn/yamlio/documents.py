@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, TypeVar
 
-    from krm_fn.yamlio.reader import Memo, Spans
+    from krm_fn.yamlio.reader import Memo
+    from krm_fn.yamlio.spans import Spans
 
     AnyText = TypeVar("AnyText", ListText, StreamText)
 

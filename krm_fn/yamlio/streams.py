@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from krm_fn.yamlio.nodes import Node
     from krm_fn.yamlio.plain.lines import Layout
-    from krm_fn.yamlio.reader import Spans
+    from krm_fn.yamlio.spans import Spans
 
 BOM = b"\xef\xbb\xbf"
 MARK = b"---"

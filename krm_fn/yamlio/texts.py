@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
     from krm_fn.base.paths import Path
     from krm_fn.yamlio.nodes import Node
-    from krm_fn.yamlio.reader import Memo, Spans
+    from krm_fn.yamlio.reader import Memo
+    from krm_fn.yamlio.spans import Spans
 
 # How a piece holds its value: as the first entry of a list, as the whole text, or exactly, from bracket to bracket.
 ENTRY, WHOLE, EXACT = range(3)
