@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from krm_fn import yamlio
-from krm_fn.base import programs, workers
+from krm_fn.base import workers
 from krm_fn.base.console import file_name, read_in
 from krm_fn.base.errors import InputError
 from krm_fn.base.objects import ORIGIN, annotations_of, group_of, kind_of, place_of, text
 from krm_fn.base.value import Value
+from krm_fn.sources.builds import TIMEOUT, built
 from krm_fn.sources.files import Paths
 from krm_fn.sources.kustomizations import FILES, Layout
 
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
     Watch = Callable[[str, Iterable[Any], int], Iterable[Any]]
 
 STDIN = "-"
-# Seconds that a kustomization may take to build; as long as Argo CD gives it.
-TIMEOUT: float = 90
 TEMPLATE = b"{{"
 LEAST_SHARED = 1_000_000  # bytes to read: what is less takes another process about as long as this one
 TOOL_GROUPS = ("kustomize.config.k8s.io", "kpt.dev", "kubevirt-render.dev")
@@ -171,7 +170,7 @@ def read(
     Raises: InputError where something can't be read, and where all could be read and there is no object.
     """
     named = Paths(paths, follow=follow, within=within, templates=unbuilt)
-    texts = [*_texts(paths, named), *(Given(data=_built(folder, timeout), folder=folder) for folder in kustomizations)]
+    texts = [*_texts(paths, named), *(Given(data=built(folder, timeout), folder=folder) for folder in kustomizations)]
     repaired: list[str] = []
     sources, configs = [], []
     for found, config in _all_parsed(texts, repair, repaired, watch):
@@ -287,29 +286,6 @@ def _texts(paths: Sequence[str], named: Paths) -> Iterator[Given]:
                 seen.add(real)
                 if found := named.read(path, file):
                     yield Given(data=found[0], file=file, stamp=found[1])
-
-
-def _built(folder: str, timeout: float) -> bytes:
-    """What `kustomize build` prints; its stderr goes straight to ours."""
-    program, words = _kustomize(folder)
-    with programs.scratch() as scratch:
-        return programs.printed(
-            program,
-            words,
-            name=" ".join([Path(program).name, *words]),
-            environment={**os.environ, "TMPDIR": scratch},
-            timeout=timeout,
-            fix="; give it less to fetch, or raise --timeout",
-        )
-
-
-def _kustomize(folder: str) -> tuple[str, list[str]]:
-    """The program that builds a kustomization, and its arguments."""
-    if found := programs.find("kustomize"):
-        return found, ["build", folder]
-    if found := programs.find("kubectl"):
-        return found, ["kustomize", folder]
-    raise InputError(f"neither kustomize nor kubectl is on the PATH; one of them has to build {folder}")
 
 
 def read_text(data: bytes, file: str) -> StreamText:
