@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 DEEPEST = 500  # levels of maps and lists in each other; a real VirtualMachine has under 20
-ALIASED_NODES = 100_000  # nodes that the aliases of one input may stand for; larger inputs may have more, see `Source.spend`
+# Nodes that the aliases of one input may stand for; larger inputs may have more, see `Source.count_nodes`.
+ALIASED_NODES = 100_000
 BYTES_PER_ALIASED_NODE = 4
 
 BLOCK_STYLES = frozenset("|>")
@@ -173,12 +174,12 @@ class Source:
         if isinstance(value, (dict, list)):
             if id(value) in self.open:
                 raise self.fail("this alias stands inside its own anchor", event)
-            self.spend(value, depth, event)
+            self.count_nodes(value, depth, event)
         if home != self.home:
             self.crossing.append((home, self.home, name, value))
         return value
 
-    def spend(self, value: Any, depth: int, event: Any) -> None:
+    def count_nodes(self, value: Any, depth: int, event: Any) -> None:
         """Count the nodes of an aliased value.
 
         Raises: InputError when all aliases together stand for too many, or when the value nests too deep where it stands.

@@ -11,7 +11,7 @@ from krm_fn.base.paths import as_map, get, is_set
 from krm_fn.kubevirt.admission.causes import Cause
 from krm_fn.kubevirt.admission.fields import data_volume_templates, earlier_releases, run_strategy, scheduling, volume_requests
 from krm_fn.kubevirt.admission.scope import Scope
-from krm_fn.kubevirt.admission.specs import metadata_causes, plan
+from krm_fn.kubevirt.admission.specs import check_tree, metadata_causes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def _causes(
     yield from scheduling.empty_eviction_strategy(as_map(get(own, ("template", "spec"))), TEMPLATE_SPEC)
     yield from metadata_causes(as_map(get(spec, ("template", "metadata"))), TEMPLATE_METADATA, scope)
     if expanded is not None:
-        yield from plan("vm", release).run(scope)
+        yield from check_tree("vm", release).run(scope)
         yield from _requested(vm, scope)
 
 
@@ -80,4 +80,4 @@ def _requested(vm: Object, scope: Scope) -> Iterator[Cause]:
         carried_out = Scope(
             volume_requests.with_requests(stored, wanted), path=TEMPLATE_SPEC, cluster=scope.cluster, release=scope.release
         )
-        yield from plan("instance", scope.release).run(carried_out)
+        yield from check_tree("instance", scope.release).run(carried_out)

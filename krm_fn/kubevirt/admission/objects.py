@@ -6,6 +6,7 @@ from krm_fn.base.objects import group_of, kind_of, labels_of
 from krm_fn.base.paths import as_map, get
 from krm_fn.kubevirt.admission import specs
 from krm_fn.kubevirt.admission.causes import REQUIRED, Cause, shown
+from krm_fn.kubevirt.admission.check_tree import CheckTree
 from krm_fn.kubevirt.admission.checks import Check, Group, count, number, required
 from krm_fn.kubevirt.admission.fields import (
     data_volume_templates,
@@ -20,9 +21,8 @@ from krm_fn.kubevirt.admission.fields import (
     run_strategy,
     scheduling,
 )
-from krm_fn.kubevirt.admission.plan import Plan
 from krm_fn.kubevirt.admission.scope import Scope
-from krm_fn.kubevirt.admission.selectors import Place, label_selector, missed
+from krm_fn.kubevirt.admission.selectors import Position, label_selector, missed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def _selector(obj: Object, labels: Object, upstream: str, scope: Scope) -> Itera
         message = "the selector is missing; set one that takes the template's labels"
         yield Cause(path=("spec", "selector"), message=message, reason=REQUIRED, upstream=upstream)
         return
-    faults = list(label_selector(selector, Place(scope, ("selector",), "selector")))
+    faults = list(label_selector(selector, Position(scope, ("selector",), "selector")))
     for fault in faults:
         yield fault.but(upstream_path="spec.selector", upstream=upstream)
     miss = None if faults else missed(as_map(selector), labels)
@@ -137,7 +137,7 @@ def _instance(request: _Request) -> Iterator[Cause]:
     scope = request.scope(completed=True)
     yield from scheduling.empty_eviction_strategy(as_map(request.obj.get("spec")), ("spec",))
     yield from specs.metadata_causes(as_map(request.obj.get("metadata")), ("metadata",), scope)
-    yield from _plan("complete instance", request.release).run(scope)
+    yield from _check_tree("complete instance", request.release).run(scope)
 
 
 def _replica_set(request: _Request) -> Iterator[Cause]:
@@ -159,7 +159,7 @@ def _replica_set(request: _Request) -> Iterator[Cause]:
 
 def _pool(request: _Request) -> Iterator[Cause]:
     """The VM in a pool is looked at as it stands: only the VMs that the pool makes of it are expanded, and checked so."""
-    yield from _plan("pool", request.release).run(request.scope())
+    yield from _check_tree("pool", request.release).run(request.scope())
     vm = get(request.obj, ("spec", "virtualMachineTemplate"))
     if not isinstance(vm, dict):
         return
@@ -173,7 +173,7 @@ def _pool(request: _Request) -> Iterator[Cause]:
         return
     metadata = as_map(as_map(template).get("metadata"))
     yield from specs.metadata_causes(metadata, (*POOL_SPEC, "template", "metadata"), scope)
-    yield from _plan("pool template", request.release).run(scope)
+    yield from _check_tree("pool template", request.release).run(scope)
     yield from data_volume_templates.data_volume_templates(spec, request.release, POOL_SPEC)
     yield from run_strategy.run_strategy(spec, POOL_SPEC, scope)
     yield from earlier_releases.update_strategy(spec, POOL_SPEC, scope)
@@ -181,15 +181,15 @@ def _pool(request: _Request) -> Iterator[Cause]:
 
 
 def _preset(request: _Request) -> Iterator[Cause]:
-    yield from _plan("preset", request.release).run(request.scope())
+    yield from _check_tree("preset", request.release).run(request.scope())
 
 
 def _instancetype(request: _Request) -> Iterator[Cause]:
-    yield from _plan("instancetype", request.release).run(request.scope())
+    yield from _check_tree("instancetype", request.release).run(request.scope())
 
 
 def _preference(request: _Request) -> Iterator[Cause]:
-    yield from _plan("preference", request.release).run(request.scope())
+    yield from _check_tree("preference", request.release).run(request.scope())
 
 
 KINDS = {
@@ -203,11 +203,11 @@ KINDS = {
     ("instancetype.kubevirt.io", "VirtualMachineClusterPreference"): _preference,
 }
 
-_plans: dict[tuple[str, Release], Plan] = {}
+_trees: dict[tuple[str, Release], CheckTree] = {}
 
 
-def _plan(name: str, release: Release) -> Plan:
-    if (name, release) not in _plans:
+def _check_tree(name: str, release: Release) -> CheckTree:
+    if (name, release) not in _trees:
         groups, examinations = {
             "complete instance": (
                 specs.GROUPS,
@@ -222,8 +222,8 @@ def _plan(name: str, release: Release) -> Plan:
             "instancetype": (instancetypes.INSTANCETYPE_GROUPS, ()),
             "preference": (instancetypes.PREFERENCE_GROUPS, instancetypes.PREFERENCE_EXAMINATIONS),
         }[name]
-        _plans[name, release] = Plan(groups, examinations, release)
-    return _plans[name, release]
+        _trees[name, release] = CheckTree(groups, examinations, release)
+    return _trees[name, release]
 
 
 def admit_object(obj: Object, *, completed: Object | None = None, cluster: Cluster, release: Release) -> tuple[Cause, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from krm_fn.kubevirt.admission.check_tree import CheckTree
 from krm_fn.kubevirt.admission.fields import (
     claims,
     cpu,
@@ -20,7 +21,6 @@ from krm_fn.kubevirt.admission.fields import (
     scheduling,
     volumes,
 )
-from krm_fn.kubevirt.admission.plan import Plan
 from krm_fn.kubevirt.admission.scope import Scope
 
 TYPE_CHECKING = False
@@ -65,19 +65,19 @@ EXAMINATIONS = (
 )
 VM_EXAMINATIONS = (*memory.VM_EXAMINATIONS, *interfaces.VM_EXAMINATIONS)
 
-_plans: dict[tuple[str, Version], Plan] = {}
+_trees: dict[tuple[str, Version], CheckTree] = {}
 
 
-def plan(name: str, release: Release) -> Plan:
+def check_tree(name: str, release: Release) -> CheckTree:
     """The compiled tables of a kind of object for a release; made once."""
     key = name, release.version
-    if key not in _plans:
+    if key not in _trees:
         groups, examinations = {
             "instance": (GROUPS, (*EXAMINATIONS, *earlier_releases.TEMPLATE_EXAMINATIONS)),
             "vm": (GROUPS, (*EXAMINATIONS, *VM_EXAMINATIONS)),
         }[name]
-        _plans[key] = Plan(groups, examinations, release)
-    return _plans[key]
+        _trees[key] = CheckTree(groups, examinations, release)
+    return _trees[key]
 
 
 def admit_instance_spec(
@@ -89,7 +89,7 @@ def admit_instance_spec(
     upstream: pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go:ValidateVirtualMachineInstanceSpec
     """
     scope = Scope(spec, path=path, cluster=cluster, release=release, as_written=as_written)
-    return plan("instance", release).run(scope)
+    return check_tree("instance", release).run(scope)
 
 
 def metadata_causes(found: Object, at: Path, scope: Scope) -> Iterator[Cause]:

@@ -11,20 +11,20 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.fields.verbs import Work
+    from krm_fn.kubevirt.fields.verbs import Application
 
 REQUESTS = ("domain", "resources", "requests")
 GUEST = ("domain", "memory", "guest")
 
 
-def overcommit(work: Work, value: Any, _: Path) -> None:
+def overcommit(application: Application, value: Any, _: Path) -> None:
     """The pod requests so many percent less than the guest has, in the format of the instancetype's own text.
 
     upstream: pkg/instancetype/apply/memory.go:applyMemory
     """
-    guest = parse(get(work.instancetype, ("memory", "guest")))
+    guest = parse(get(application.instancetype, ("memory", "guest")))
     if guest and type(value) is int and value > 0:
-        reach(work.spec, REQUESTS)["memory"] = str(of_int(overcommitted(guest.value(), value), guest.format))
+        reach(application.spec, REQUESTS)["memory"] = str(of_int(overcommitted(guest.value(), value), guest.format))
 
 
 def overcommitted(size: int, percent: int) -> int:

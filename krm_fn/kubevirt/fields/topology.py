@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.fields.verbs import Work
+    from krm_fn.kubevirt.fields.verbs import Application
 
 CPU = ("domain", "cpu")
 DEFAULT_TOPOLOGY = "sockets"
@@ -83,13 +83,13 @@ def whole_number(value: object) -> int:
     return value if type(value) is int and value > 0 else 0
 
 
-def lay_out(work: Work, value: Any, _: Path) -> None:
+def lay_out(application: Application, value: Any, _: Path) -> None:
     """Write the vCPUs into domain.cpu.
 
     upstream: pkg/instancetype/apply/cpu.go:applyGuestCPUTopology
     """
-    cpu = reach(work.spec, CPU)
-    for field, count in laid_out(whole_number(value), work.preference).items():
+    cpu = reach(application.spec, CPU)
+    for field, count in laid_out(whole_number(value), application.preference).items():
         if count:
             cpu[field] = count
         else:

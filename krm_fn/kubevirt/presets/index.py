@@ -70,10 +70,10 @@ class Group:
         """The presets whose selector is valid and takes these labels, in order. Raises: InputError where too many did."""
         numbers = self.numbers(labels)
         if self._budget:
-            self._budget.spend(len(numbers))
+            self._budget.take(len(numbers))
         found = [self.presets[number] for number in sorted(numbers)]
         if self._budget:
-            self._budget.spend(sum(preset.weight(release) - 1 for preset in found))
+            self._budget.take(sum(preset.weight(release) - 1 for preset in found))
         return found
 
     def numbers(self, labels: Object) -> set[int]:

@@ -642,7 +642,7 @@ def test_memory_that_may_grow_has_to_be_said() -> None:
 
 def test_amounts_are_remembered_for_a_while_only() -> None:
     for number in range(3 * amounts.MOST_REMEMBERED):
-        assert amounts.whole(f"{number}Ki") == number * 1024
+        assert amounts.units(f"{number}Ki") == number * 1024
 
 
 def test_an_instance_spec_is_judged_at_its_own_path() -> None:

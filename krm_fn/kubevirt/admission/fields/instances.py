@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from krm_fn.base.paths import as_map, get, is_set
 from krm_fn.base.value import Value
-from krm_fn.kubevirt.admission.amounts import whole
+from krm_fn.kubevirt.admission.amounts import units
 from krm_fn.kubevirt.admission.causes import INVALID, NOT_SUPPORTED, REQUIRED, shown
 from krm_fn.kubevirt.admission.checks import count, examine, use
 from krm_fn.kubevirt.admission.items import maps, name_of
@@ -99,7 +99,7 @@ def default_network(scope: Scope) -> Iterator[Cause]:
 @examine(upstream=VMI + "ValidateVirtualMachineInstanceMandatoryFields")
 def memory_missing(scope: Scope) -> Iterator[Cause]:
     """Upstream names no path here."""
-    if whole(scope.requests.get("memory")) == 0 and not count(scope.memory, ("guest", "hugepages")):
+    if units(scope.requests.get("memory")) == 0 and not count(scope.memory, ("guest", "hugepages")):
         yield scope.cause(("domain", "memory", "guest"), "the instance asks for no memory; set memory.guest", reason=REQUIRED)
 
 

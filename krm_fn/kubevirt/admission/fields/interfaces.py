@@ -85,7 +85,7 @@ CHECKS = (
         BINDINGS,
         message="an interface has exactly one binding; set one of bridge, masquerade, sriov, passtBinding and binding",
         since=(1, 9),
-        told_new=True,
+        is_new=True,
         upstream=BINDING + "validateInterfaceBindingExists",
     ),
     Check(

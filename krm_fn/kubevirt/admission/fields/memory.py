@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krm_fn.base.paths import as_map
-from krm_fn.kubevirt.admission.amounts import quantity, whole
+from krm_fn.kubevirt.admission.amounts import quantity, units
 from krm_fn.kubevirt.admission.causes import shown
 from krm_fn.kubevirt.admission.checks import Check, Group, examine, gated
 
@@ -45,7 +45,7 @@ GROUPS = (
         checks=(
             Check(
                 at=("memory",),
-                refuses=lambda value, _item, _scope: whole(value) < 0,
+                refuses=lambda value, _item, _scope: units(value) < 0,
                 message="requests.memory {value} is negative; request zero or more",
                 upstream=VMI + "validateMemoryRequestsNegativeOrNull",
             ),
@@ -62,7 +62,7 @@ GROUPS = (
         checks=(
             Check(
                 at=("memory",),
-                refuses=lambda value, _item, _scope: whole(value) < 0,
+                refuses=lambda value, _item, _scope: units(value) < 0,
                 message="limits.memory {value} is negative; limit it to zero or more",
                 upstream=VMI + "validateMemoryLimitsNegativeOrNull",
             ),
@@ -85,7 +85,7 @@ GROUPS = (
 @examine("domain", "resources", "limits", upstream=VMI + "validateMemoryLimitsNegativeOrNull")
 def request_above_limit(scope: Scope) -> Iterator[Cause]:
     requested, limit = scope.requests.get("memory"), scope.limits.get("memory")
-    if 0 < whole(limit) < whole(requested):
+    if 0 < units(limit) < units(requested):
         yield scope.cause(REQUEST, f"requests.memory {shown(requested)} exceeds limits.memory {shown(limit)}; lower it")
 
 
@@ -93,7 +93,7 @@ def request_above_limit(scope: Scope) -> Iterator[Cause]:
 def guest_above_limit(scope: Scope) -> Iterator[Cause]:
     """Only where the cluster doesn't roll changes out live: else the limit follows the guest's memory."""
     guest, limit = scope.memory.get("guest"), scope.limits.get("memory")
-    if not scope.rolls_out_live() and whole(limit) != 0 and whole(limit) < whole(guest):
+    if not scope.rolls_out_live() and units(limit) != 0 and units(limit) < units(guest):
         yield scope.cause(GUEST, f"memory.guest {shown(guest)} exceeds limits.memory {shown(limit)}; lower it")
 
 
@@ -108,7 +108,7 @@ def hugepages(scope: Scope) -> Iterator[Cause]:
         yield scope.cause(PAGE_SIZE, message, named=named)
         return
     at, amount = _compared(scope)
-    memory, pages = whole(amount), page.value()
+    memory, pages = units(amount), page.value()
     named = ".".join(REQUEST)  # upstream blames the request, whichever field it read
     if memory < pages and (memory != 0 or not scope.release.within(since=GUEST_READ_SINCE)):
         yield scope.cause(at, f"memory {shown(amount)} is less than one huge page of {shown(size)}; raise it", named=named)
@@ -121,9 +121,9 @@ def hugepages(scope: Scope) -> Iterator[Cause]:
 def _compared(scope: Scope) -> tuple[Path, Any]:
     """The memory that has to be a multiple of the page size, with its place."""
     requested, guest = scope.requests.get("memory"), scope.memory.get("guest")
-    if whole(requested) or not scope.release.within(since=GUEST_READ_SINCE):
+    if units(requested) or not scope.release.within(since=GUEST_READ_SINCE):
         return REQUEST, requested
-    return (GUEST, guest) if whole(guest) else (LIMIT, scope.limits.get("memory"))
+    return (GUEST, guest) if units(guest) else (LIMIT, scope.limits.get("memory"))
 
 
 @examine("domain", "memory", "maxGuest", upstream=HOTPLUG)

@@ -64,7 +64,7 @@ CLOUD_INIT_DATA = (
 )
 LONGEST_CLOUD_INIT = 2048
 
-FORMER_GATE_UNTIL: Version = (1, 8)
+EXPERIMENTAL_GATE_UNTIL: Version = (1, 8)
 
 GROUPS = (
     Group(
@@ -202,8 +202,8 @@ def _is_account(volume: Object) -> bool:
 @examine("domain", "devices", "filesystems", upstream=VMI + "validateFilesystemsWithVirtIOFSEnabled", since=(1, 5))
 def shared_storage(scope: Scope) -> Iterator[Cause]:
     """virtiofs over a claim needs its feature gate."""
-    former = ("ExperimentalVirtiofsSupport",) if scope.release.within(until=FORMER_GATE_UNTIL) else ()
-    gates = ("EnableVirtioFsStorageVolumes", *former)
+    experimental = ("ExperimentalVirtiofsSupport",) if scope.release.within(until=EXPERIMENTAL_GATE_UNTIL) else ()
+    gates = ("EnableVirtioFsStorageVolumes", *experimental)
     volumes = {name_of(volume): volume for volume in scope.volumes}
     for index, filesystem in enumerate(maps(scope.devices.get("filesystems"))):
         volume = volumes.get(name_of(filesystem), {})
