@@ -173,19 +173,19 @@ def _repair(lost: list[Lost], named: set[str]) -> Repair:
 def _report(found: Sources, outcome: Outcome, config: Config, lost: list[Lost]) -> Report:
     """Raises: InputError for a document that can't be read where the config forbids to tell of it."""
     places, stands = Places(found, lost), found.places
-    unread = list(findings(lost, config.severity, outcome.release))
-    if lost and not unread:
+    of_input = list(findings(lost, config.severity, outcome.release))
+    if lost and not of_input:
         raise lost[0].error
-    unread += passed_over(found.unread, config.severity, outcome.release)
+    of_input += passed_over(found.skipped, config.severity, outcome.release)
     silent = [each.finding for each in outcome.ignored]
     doubts = Doubts(lost)
     sure = unbuilt.certain(outcome.findings, found)
-    told = [finding for finding in sure if not doubts.concern(finding)]
-    located = places.located((*told, *silent))
-    marked = fingerprints.printed((*unread, *located))
-    counted = len(unread) + len(told)
+    certain = [finding for finding in sure if not doubts.concern(finding)]
+    located = places.located((*certain, *silent))
+    marked = fingerprints.printed((*of_input, *located))
+    counted = len(of_input) + len(certain)
     return Report(
-        findings=results.ordered(marked[:counted]) if unread else tuple(marked[:counted]),
+        findings=results.ordered(marked[:counted]) if of_input else tuple(marked[:counted]),
         suppressed=tuple(each.but(finding=finding) for finding, each in zip(marked[counted:], outcome.ignored, strict=True)),
         fail_on=config.fail_on,
         release=outcome.release,
@@ -218,13 +218,14 @@ def _written(known: baseline.Baseline, findings: Iterable[Finding]) -> baseline.
 def _without_known(report: Report, known: baseline.Baseline, config: Config, today: str, release: Release) -> Report:
     """The report without what the baseline knows, and with what is to say of the baseline."""
     parted = baseline.split(report.findings, known, today=today, release=release)
-    told = (
+    of_baseline = (
         finding.but(file=known.file, line=line, column=column)
         for finding in registry.judge_bundle(parted.facts, config.severity, "baseline")
         for line, column in [known.place(finding.path)]
     )
     return report.but(
-        findings=results.ordered([*parted.new, *fingerprints.printed(told)]), suppressed=(*report.suppressed, *parted.known)
+        findings=results.ordered([*parted.new, *fingerprints.printed(of_baseline)]),
+        suppressed=(*report.suppressed, *parted.known),
     )
 
 

@@ -9,7 +9,7 @@ from krm_fn import yamlio
 from krm_fn.base.console import file_name
 from krm_fn.base.errors import InputError, UsageError
 from krm_fn.cli.options import note
-from krm_fn.cli.outputs import inserted, rendered, whole, written
+from krm_fn.cli.outputs import all_items, inserted, rendered, written
 from krm_fn.cli.replacing import replacing
 from krm_fn.sources.reading import unwatched
 from krm_fn.yamlio import ListText
@@ -76,7 +76,7 @@ def _differ(source: Source, items: Sequence[Any]) -> bool:
 
 
 def _text(source: Source, items: Sequence[Any], more: dict[int, list[Any]], last: Sequence[Any]) -> bytes:
-    everything, before = whole(source, items, more, source.text.items)
+    everything, before = all_items(source, items, more, source.text.items)
     everything += last
     mark = BOM_UTF8 if source.data.startswith(BOM_UTF8) else b""  # reading leaves it out
     if isinstance(source.text, ListText):

@@ -62,7 +62,7 @@ def migrate(
     with bar.at("Migrating"):
         release = release_of(Bundle(found.items), settings)
         items, findings = migration.migrate(found.items, release, places=found.places)
-    findings = results.ordered([*passed_over(found.unread, {}, release), *findings])
+    findings = results.ordered([*passed_over(found.skipped, {}, release), *findings])
     for source in found.sources:
         source.text.successors = migration.RENAMED_KEYS
     report(Places(found).located(findings), sys.stderr)

@@ -151,7 +151,7 @@ def read_sources(
     """
     if not paths and not kustomizations:
         raise UsageError("nothing to read; name files or folders, -k DIR, or - for stdin")
-    told = note if verbose else lambda _: None
+    notify = note if verbose else lambda _: None
     places = [_kustomization(place) for place in kustomizations]
     return reading.read(
         paths,
@@ -159,7 +159,7 @@ def read_sources(
         timeout=timeout,
         follow=follow_links,
         unbuilt=unbuilt,
-        note=told,
+        note=notify,
         repair=repair,
         watch=watch,
     )

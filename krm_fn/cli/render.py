@@ -73,10 +73,10 @@ def render(
     with bar.at("Rendering"):
         judging = Judging(ignores=not no_ignores)
         outcome = stages.render(found.items, config, places=found.places, judging=judging)
-    unread = passed_over(found.unread, config.severity, outcome.release)
+    skipped = passed_over(found.skipped, config.severity, outcome.release)
     if verbose:
         options.note(f"rendered as KubeVirt {outcome.release} would")
-    outcome = outcome.but(findings=results.ordered([*unread, *outcome.findings]))
+    outcome = outcome.but(findings=results.ordered([*skipped, *outcome.findings]))
     report(Places(found).located(outcome.findings), sys.stderr)
     code = results.exit_code(outcome.findings, config.fail_on)
     if in_place:

@@ -16,8 +16,8 @@ from krm_fn.kubevirt.admission.gates import DISCONTINUED, state
 from krm_fn.kubevirt.admission.objects import KINDS, admit_object
 from krm_fn.kubevirt.admission.parts import by_part
 from krm_fn.kubevirt.facts import Resolution
+from krm_fn.pipeline.equivalents import EquivalentVm
 from krm_fn.pipeline.origins import Origins
-from krm_fn.pipeline.twins import Twin
 from krm_fn.rules.facts import AdmissionFacts, SourceFault
 
 TYPE_CHECKING = False
@@ -47,7 +47,7 @@ def examine(facts: BundleFacts) -> Iterator[AdmissionFacts]:
     admitted: set[int] = set()
     origins = Origins()
     for vm in facts.vms:
-        if vm.prefix or (isinstance(vm, Twin) and id(vm.first) in admitted):
+        if vm.prefix or (isinstance(vm, EquivalentVm) and id(vm.first) in admitted):
             continue
         refused = _refusal(vm.entry, vm, partial(_of_vm, vm))
         if refused:

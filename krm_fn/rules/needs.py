@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from krm_fn.rules.facts import BundleFacts
 
 
-def any_asked(facts: BundleFacts, silent: Container[str] = ()) -> bool:
+def any_speaks(facts: BundleFacts, silent: Container[str] = ()) -> bool:
     """False where no rule in the family `bundle` can have something to say; those in `silent` have not, as is known."""
     return any(name not in silent and needs(facts) for name, needs in NEEDS.items())
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krm_fn.base.objects import Object
-    from krm_fn.rules.facts import Unread
+    from krm_fn.rules.facts import SkippedFile
     from krm_fn.sources.files import Stamp
     from krm_fn.yamlio import ListText, StreamText
 
@@ -95,7 +95,7 @@ class Sources(Value):
     """All that was read.
 
     `function_config` is that of the ResourceList that was named by itself, None where there is none. `powerless` are the files
-    with a functionConfig that configures nothing: a file in a folder must not say how the folder is judged. `unread` are the
+    with a functionConfig that configures nothing: a file in a folder must not say how the folder is judged. `skipped` are the
     files that were found in folders and passed over. `layout` is what the kustomizations in the folders say of the files there,
     and `named` are the files that were named by themselves.
     """
@@ -103,7 +103,7 @@ class Sources(Value):
     sources: tuple[Source, ...]
     function_config: object = None
     powerless: tuple[str, ...] = ()
-    unread: tuple[Unread, ...] = ()
+    skipped: tuple[SkippedFile, ...] = ()
     layout: Layout | None = None
     named: frozenset[str] = frozenset()
 
@@ -137,9 +137,9 @@ class Sources(Value):
         """True for a file that was found in a folder."""
         return bool(file) and file not in self.named
 
-    def refuse_unread(self) -> None:
+    def refuse_skipped(self) -> None:
         """Raises: InputError where a file was passed over, for who must miss no object."""
-        for each in self.unread:
+        for each in self.skipped:
             raise InputError(each.why or "this link leads out of what may be read", file=each.file)
 
 
@@ -174,8 +174,8 @@ def read(
     repaired: list[str] = []
     sources, configs = [], []
     for found, config in _all_parsed(texts, repair, repaired, watch):
-        for told in _left_alone_in(found):
-            note(told)
+        for text_of_note in _left_alone_in(found):
+            note(text_of_note)
         sources.append(found)
         configs += [] if config is None else [(found, config)]
     alone = frozenset(map(_as_file, paths))
@@ -185,14 +185,14 @@ def read(
     for folder in named.templates:
         note(f"{file_name(folder)} is left alone: it holds templates of a Helm chart, which `helm template` renders")
     if not repaired and not any(source.objects for source in sources):
-        _refuse_nothing([*paths, *kustomizations], named.unread, tells=repair is not None)
+        _refuse_nothing([*paths, *kustomizations], named.skipped, tells=repair is not None)
     single = len(paths) == 1 and not kustomizations and not os.path.isdir(paths[0])  # noqa: PTH112
     heard = [config for found, config in configs if single or not (found.file or found.folder)]
     return Sources(
         sources=tuple(sources),
         function_config=heard[0] if heard else None,
         powerless=tuple(found.file or found.folder for found, _ in configs if not single and (found.file or found.folder)),
-        unread=tuple(named.unread),
+        skipped=tuple(named.skipped),
         layout=layout,
         named=alone,
     )
@@ -224,16 +224,16 @@ def _without_patches(found: Iterable[Source], layout: Layout, named: frozenset[s
             yield source
 
 
-def _refuse_nothing(paths: Sequence[str], unread: Sequence[Unread], *, tells: bool) -> None:
+def _refuse_nothing(paths: Sequence[str], skipped: Sequence[SkippedFile], *, tells: bool) -> None:
     """Raises: InputError where there is no object; not for a caller that `tells` of files that can't be read."""
-    unreadable = [each for each in unread if each.why]
+    unreadable = [each for each in skipped if each.why]
     if unreadable and tells:
         return
     if unreadable:
         raise InputError(unreadable[0].why, file=unreadable[0].file)
     missing = f"no Kubernetes object found{_where(paths)}"
-    if unread:
-        raise InputError(f"{missing}; {unread[0].file} leads out of it, and --follow-links would follow")
+    if skipped:
+        raise InputError(f"{missing}; {skipped[0].file} leads out of it, and --follow-links would follow")
     raise NothingFoundError(f"{missing}; expected YAML or JSON with apiVersion and kind")
 
 
@@ -296,8 +296,8 @@ def read_text(data: bytes, file: str) -> StreamText:
         lines = data.splitlines()[max(error.line - 2, 0) : error.line]
         if not any(TEMPLATE in line for line in lines):
             raise
-        said = f"{error.message}; {TEMPLATE.decode()} is of a template: build it first, as `helm template` does"
-        raise TemplateError(said, file=error.file, line=error.line, column=error.column) from None
+        message = f"{error.message}; {TEMPLATE.decode()} is of a template: build it first, as `helm template` does"
+        raise TemplateError(message, file=error.file, line=error.line, column=error.column) from None
 
 
 def _parsed(given: Given) -> tuple[Source, object]:

@@ -50,14 +50,14 @@ def _read(reader: Callable[[bytes, str], AnyText], data: bytes, file: str) -> An
     try:
         text = reader(data, file)
     except (YAMLError, InputError) as error:
-        raise _told(error, data, file, rare=rare) from None  # an error in a variable here would keep the parser alive
+        raise _as_input_error(error, data, file, rare=rare) from None  # an error in a variable here would keep the parser alive
     if rare:
         numbers = line_numbers(data, [piece.start for piece in text.pieces])
         text.pieces = [piece.but(line=line) for piece, line in zip(text.pieces, numbers, strict=True)]
     return text
 
 
-def _told(error: YAMLError | InputError, data: bytes, file: str, *, rare: bool) -> InputError:
+def _as_input_error(error: YAMLError | InputError, data: bytes, file: str, *, rare: bool) -> InputError:
     found = translate(error, data, file) if isinstance(error, YAMLError) else error
     return relocated(found, data) if rare else found
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from krm_fn.yamlio.spans import Spans
 
 # How a piece holds its value: as the first entry of a list, as the whole text, or exactly, from bracket to bracket.
-ENTRY, WHOLE, EXACT = range(3)
+ENTRY, DOCUMENT, EXACT = range(3)
 STRIDE = 1 << 13  # characters in which line breaks are counted once
 # An item of more bytes, with fewer than one value in so many of them, is no List of objects, and no object.
 LARGEST, SPARSE = 16 << 20, 1 << 10
@@ -29,7 +29,7 @@ class Piece(Value):
     end: int
     line: int
     column: int = 0
-    form: int = WHOLE
+    form: int = DOCUMENT
 
 
 class Pieces:

@@ -43,7 +43,7 @@ def build(
         found = reading.read([os.path.relpath(folder)], within=[str(_repository(folder, environment))])
     except NothingFoundError:
         return Sources(sources=())
-    found.refuse_unread()  # Argo CD would delete what is missing
+    found.refuse_skipped()  # Argo CD would delete what is missing
     return found
 
 

@@ -135,8 +135,8 @@ def _request_guest_memory(spec: Object, cluster: Cluster, _: Release) -> None:
         return
     percent, hundredfold = cluster.memory_overcommit, wrapped(guest.value() * 100)
     part = abs(hundredfold) // percent
-    asked = guest if percent == 100 else of_int(part if hundredfold > 0 else -part, guest.format)
-    reach(spec, REQUESTS)["memory"] = str(asked)
+    request = guest if percent == 100 else of_int(part if hundredfold > 0 else -part, guest.format)
+    reach(spec, REQUESTS)["memory"] = str(request)
 
 
 def _request_cluster_cpu(spec: Object, cluster: Cluster, _: Release) -> None:

@@ -30,9 +30,9 @@ DEPRECATED = {
 }
 
 # The field that gets all vCPUs.
-WHOLE = {"sockets": "sockets", "cores": "cores", "threads": "threads", "any": "sockets"}
+COUNT_IN = {"sockets": "sockets", "cores": "cores", "threads": "threads", "any": "sockets"}
 
-TOPOLOGIES = frozenset((*WHOLE, "spread"))
+TOPOLOGIES = frozenset((*COUNT_IN, "spread"))
 
 
 class Across(Value):
@@ -102,8 +102,8 @@ def laid_out(vcpus: int, preference: Object | None) -> dict[str, int]:
     topology = preferred_topology(preference)
     if vcpus == 1:
         return layout
-    if topology in WHOLE:
-        return {**layout, WHOLE[topology]: vcpus}
+    if topology in COUNT_IN:
+        return {**layout, COUNT_IN[topology]: vcpus}
     ratio, named = spread_options(preference)
     across = SPREAD_ACROSS.get(named)
     if topology != "spread" or across is None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 DOMAIN = ("spec", "template", "spec", "domain")
 
 
-def leave(items: Sequence[Any], facts: BundleFacts) -> list[Any]:
+def apply(items: Sequence[Any], facts: BundleFacts) -> list[Any]:
     return replaced(items, changes(facts))
 
 
