@@ -94,7 +94,7 @@ class Suggestions:
         self._known: dict[int, tuple[Collection[str], Words]] = {}
 
     def nearest(self, word: str, known: Collection[str]) -> tuple[str, ...]:
-        """As the function."""
+        """At most three of the known words that `word` is a misspelling of, none where too much was compared already."""
         self._left -= PER_NAME * len(known)
         if self._left <= 0 or len(word) > LONGEST_NAME:
             return ()
@@ -111,7 +111,7 @@ class Suggestions:
         return self._known[id(known)][1]
 
     def of(self, word: str, known: Collection[str]) -> str:
-        """As `meant`."""
+        """The known word that `word` is a misspelling of; "" where there is none, or where several are equally near."""
         return _only(self.nearest(word, known))
 
 

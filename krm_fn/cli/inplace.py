@@ -48,7 +48,7 @@ def need_files(paths: Sequence[str], kustomizations: Sequence[str]) -> None:
 
 
 def write_back(found: Sources, outcome: Outcome, bar: Progress, *, verbose: bool) -> None:
-    """Write the files as `write` does, while the bar shows it; with `verbose`, name them."""
+    """Write the files whose objects changed, while the bar shows it; with `verbose`, name them."""
     with bar.at("Writing"):
         files = write(found, outcome, bar.watch)
     for file in files if verbose else ():

@@ -147,7 +147,8 @@ def read_sources(
 ) -> Sources:
     """What the command was told to read. Raises: UsageError where that is nothing, or a flag in place of a folder; InputError.
 
-    `timeout`, `unbuilt`, `repair` and `watch` as in `sources.read`.
+    A kustomization is built in at most `timeout` seconds. Without `unbuilt`, files that become objects only by a build are left
+    alone. `repair` gives what is to be read in place of a file that can't be read, `watch` is told how far reading is.
     """
     if not paths and not kustomizations:
         raise UsageError("nothing to read; name files or folders, -k DIR, or - for stdin")

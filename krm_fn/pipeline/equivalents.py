@@ -2,8 +2,8 @@
 
 Most VMs of a fleet differ in names, addresses and user data (`fleets`). `READINGS` says of each sort of text what schema,
 expansion and admission read of it: nothing, which others are the same, or what a check says of it. VMs of which the same is
-read, and which are equal in all else, are twins: where nothing is to be said of the first by itself, nothing is to be said of
-the others.
+read, and which are equal in all else, are equivalent: where nothing is to be said of the first by itself, nothing is to
+be said of the others.
 
 The rules about the whole bundle look at every VM all the same. `tests/pipeline/test_equivalents.py` holds the rows.
 """
@@ -172,7 +172,7 @@ def is_large(value: Any) -> bool:
 
 
 def marshalled(value: Any) -> bytes | None:
-    """As `dumped`, of a value that is known not to be large but for the keys in it."""
+    """The value as bytes, None where it is no plain data or large; the caller knows that only its keys can make it large."""
     try:
         data = marshal.dumps(value, FORMAT)
     except ValueError:
@@ -209,7 +209,7 @@ class EquivalentVm(VmFacts):
 class Equivalents:
     """The VMs of a bundle so far of which nothing is to be said by themselves.
 
-    A VM has a twin where the two refer to the same, or where what they refer to is alike in all that is read of it.
+    Two VMs are equivalent where they refer to the same, or where what they refer to is alike in all that is read of it.
     """
 
     def __init__(self, analysis: Analysis, resolver: Resolver) -> None:

@@ -56,7 +56,8 @@ class Judging(Value):
 
     `ignores`: annotations of the objects silence rules. `definitions`: the CustomResourceDefinitions of the bundle count for
     kinds of KubeVirt, too. `off`: the outcome has the findings of rules that the config turns off. `following`: it has those
-    that only follow from another finding, too. `units` as in Bundle.
+    that only follow from another finding, too. `units` names for each item what applies it to a cluster, such as the
+    kustomizations that build it.
     """
 
     ignores: bool = True

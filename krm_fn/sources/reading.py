@@ -48,7 +48,7 @@ class TemplateError(InputError):
 
 
 class Given(Value):
-    """A text that is to be read; `file`, `folder` and `stamp` as in Source."""
+    """A text that is to be read: out of a file, which `stamp` identifies, or made by a build of `folder`."""
 
     data: bytes
     file: str = ""
@@ -119,11 +119,11 @@ class Sources(Value):
 
     @property
     def units(self) -> list[frozenset[str]]:
-        """For each of `items` what applies it, as in `kustomizations.Layout`; empty where that may be anything."""
+        """For each of `items` what applies it: the kustomizations that build its file; empty where that may be anything."""
         return [units for source in self.sources for units in [self._units(source.file)] * len(source.objects)]
 
     def is_patched(self, file: str, obj: Object, place: str = "") -> bool:
-        """True where a kustomization in the folders may patch an object of a file; `place` as in `Layout.is_patched`."""
+        """True where a kustomization in the folders may patch an object of a file by a patch that has `place` in its text."""
         return bool(self.layout and self.is_found(file) and self.layout.is_patched(file, obj, place))
 
     def is_generated(self, file: str, name: object) -> bool:
@@ -162,11 +162,12 @@ def read(
 ) -> Sources:
     """What stands at the paths: files, folders (all YAML and JSON files below them, sorted) or `-` for stdin.
 
-    `kustomizations` are folders that are built first, each in at most `timeout` seconds. `follow` and `within` as in
-    `files.Paths`. Without `unbuilt`, files in folders that become objects only by a build are left alone: patches of
-    kustomizations and templates of Helm charts. `note` is told what is left alone. `repair` gets the text and the name of a
-    file that can't be read, and gives what is to be read in its place. `watch` gets what is done, file after file, with its
-    name and after how many nearly all is done, and gives it on. Several processes read what is large.
+    `kustomizations` are folders that are built first, each in at most `timeout` seconds. With `follow`, links in folders are
+    followed wherever they lead, else within the paths and the folders of `within`. Without `unbuilt`, files in folders that
+    become objects only by a build are left alone: patches of kustomizations and templates of Helm charts. `note` is told what
+    is left alone. `repair` gets the text and the name of a file that can't be read, and gives what is to be read in its place.
+    `watch` gets what is done, file after file, with its name and after how many nearly all is done, and gives it on.
+    Several processes read what is large.
     Raises: InputError where something can't be read, and where all could be read and there is no object.
     """
     named = Paths(paths, follow=follow, within=within, templates=unbuilt)
@@ -289,7 +290,7 @@ def _texts(paths: Sequence[str], named: Paths) -> Iterator[Given]:
 
 
 def read_text(data: bytes, file: str) -> StreamText:
-    """As `yamlio.read_stream`. Raises: InputError; TemplateError, which says so, where the mistake is a template's."""
+    """The text of a stream. Raises: InputError; TemplateError, which says so, where the mistake is a template's."""
     try:
         return yamlio.read_stream(data, file=file)
     except InputError as error:

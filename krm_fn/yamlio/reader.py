@@ -105,7 +105,7 @@ class Source:
             raise self.fail(str(error), event) from None
 
     def next_key(self, event: Any, into: dict[str, Any], stack: Sequence[Any]) -> Any:
-        """The key of a map that the event tells of, or MERGE; noted. `stack` as in `check_again`.
+        """The key of a map that the event tells of, or MERGE; noted. `stack` has the maps and lists around `into`.
 
         Raises: InputError for what is no key, and for one that is there.
         """

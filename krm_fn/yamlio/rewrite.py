@@ -34,7 +34,7 @@ def rewritten(
 ) -> bytes:
     """The list with these items and results, its keys in the input's order.
 
-    `places` has the numbers of the items that added ones precede, as `before` in `order`. `changed` has the new texts of items
+    `places` has for each added item the number of the one that it precedes. `changed` has the new texts of items
     by number, None where an item has none; then all items get new text.
     """
     head = {key: value for key, value in (text.head if text.top else HEAD).items() if not (results and key == "results")}

@@ -36,7 +36,7 @@ def read_plain_stream(data: bytes, file: str) -> PlainStream | None:
 
 
 def _prepared(data: bytes) -> bytes:
-    """The input as `documents.prepared` gives it. Raises: NotPlain where libyaml has to look at its end."""
+    """The input without byte order mark, ended by a line break. Raises: NotPlain where libyaml has to look at its end."""
     data = data.removeprefix(BOM)
     if not data.endswith(b"\n"):
         if b"|" in data or b">" in data:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def write_stream(text: StreamText, items: Sequence[Any], before: Sequence[int] = ()) -> bytes:
-    """The stream with these items; `yamlio.write_stream` says more."""
+    """The stream with these items: None leaves its document out, further ones come last, or `before` those of these numbers."""
     edits: list[Edit] = []
     inserted, last = parted(items[len(text.items) :], before, len(text.items))
     for number, (old, new) in enumerate(zip(text.items, items, strict=False)):
@@ -71,7 +71,10 @@ def _head_end(text: bytes) -> int:
 
 
 def write_list(text: ListText, items: Sequence[Any], results: Sequence[Any] = (), before: Sequence[int] = ()) -> bytes:
-    """The list with these items and results; `yamlio.write_resource_list` says more."""
+    """The list with these items: None leaves out its item, further ones come last, or `before` those of these numbers.
+
+    `results`, where there are any, replace those of the input.
+    """
     if text.top is None:
         from krm_fn.yamlio.rewrite import rewritten
 

@@ -50,7 +50,7 @@ def build(
 def command_for(folder: Path, *, options: Sequence[str], wanted: Wanted = NOTHING, environment: Mapping[str, str]) -> list[str]:
     """The command that builds the folder, empty where its files are the objects.
 
-    Raises: InputError without the program; ConfigError as in `build`.
+    Raises: InputError without the program; ConfigError for a flag that an application may not give.
     """
     path = environment.get("PATH", os.defpath)
     if any((folder / name).is_file() for name in KUSTOMIZATIONS):

@@ -38,8 +38,9 @@ class Check(Value):
 
     `lazy` rows are skipped where the field is absent or null. `named` is upstream's path below the group's spec where it isn't
     the real one, with `{0}`, `{1}` for the indexes on the way; `absolute` the same without the spec's path before it. Where
-    several keys `among` these are set, the cause is at the last of them, and upstream's path is that of the map. `gate` as in
-    Cause. `is_new` rows refuse what the release before `since` took; their message says so.
+    several keys `among` these are set, the cause is at the last of them, and upstream's path is that of the map. `gate` is the
+    feature gate with which the same would pass. `is_new` rows refuse what the release before `since` took; their message says
+    so.
     """
 
     at: Path

@@ -110,7 +110,8 @@ class Scope:
         gate: str = "",
     ) -> Cause:
         """A cause at the place `at` below the spec. Upstream's own path, where it isn't that one, is `named` (below the spec)
-        or `absolute`. The value of a `secret` place is left out. `gate` as in Cause.
+        or `absolute`. The value of a `secret` place is left out. `gate` is the feature gate
+        with which the same would pass.
         """
         path, current = (*self.path, *at), UNSET if secret else get(self.spec, at, UNSET)
         upstream_path = absolute or (below(dotted(self.path), named) if named else "")

@@ -85,7 +85,7 @@ def admit_instance_spec(
 ) -> list[Cause]:
     """All that admission says of a VirtualMachineInstance's spec with its defaults set; `path` leads to the spec.
 
-    `as_written` as in Scope.
+    `as_written`: no mutating webhook has left out of it what is empty.
     upstream: pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go:ValidateVirtualMachineInstanceSpec
     """
     scope = Scope(spec, path=path, cluster=cluster, release=release, as_written=as_written)

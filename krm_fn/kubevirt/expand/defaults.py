@@ -194,7 +194,7 @@ def _set_eviction_strategy(spec: Object, cluster: Cluster, _: Release) -> None:
 
 
 def _steps(release: Release, *, certain: bool) -> Sequence[Callable[[Object, Cluster, Release], None]]:
-    """What a release runs, in order; `certain` as in `set_instance_defaults`."""
+    """What a release runs, in order; with `certain`, without what a setting of the cluster decides."""
     key = release.version, certain
     if key not in _steps_of:
         steps = (step for step in STEPS if not (certain and step.setting))

@@ -135,7 +135,7 @@ def enter(parent: Object, key: str) -> Object:
 
 
 def enter_list(parent: Object, key: str) -> list[Any]:
-    """The list at `key`, as `enter` does."""
+    """The list at `key`, made where none is. Where the user wrote something else, a list that leads nowhere."""
     below = parent.get(key)
     if below is None:
         below = parent[key] = []
@@ -237,7 +237,7 @@ def default(target: str) -> Verb:
 
 
 def default_within(target: str) -> Verb:
-    """As `default`, but only where the map that holds `target` is there."""
+    """`target` gets the value where it is unset and the map that holds it is there."""
     *way, last = target.split(".")
 
     def verb(application: Application, value: Any, _: Path) -> None:

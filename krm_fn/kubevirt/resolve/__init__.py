@@ -82,7 +82,7 @@ class Resolver:
     def _resolve_old(
         self, vm: Object, matcher: Matcher, namespace: str
     ) -> tuple[Object, Found | list[ResolutionError] | None] | None:
-        """As `_resolve_matcher`, of a VM with a flavor; None where what it refers to is not in the group of flavors."""
+        """What a matcher of a VM with a flavor leads to; None where what it refers to is not in the group of flavors."""
         if get(vm, ("spec", "flavor")) is None or get(vm, ("spec", "instancetype")) is not None:
             return None
         result = (self._flavors().flavor if matcher == INSTANCETYPE else self._flavors().preference)(vm, namespace)

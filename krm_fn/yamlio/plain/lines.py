@@ -52,7 +52,7 @@ def token(line: str) -> Token:
 
 
 def once(line: str) -> Token:
-    """As `token`, of a line that will hardly be seen again.
+    """What a line says that is no part of a block of text, and that will hardly be seen again.
 
     Where the line up to its value was seen before, as most were, only the value is looked at.
     """
@@ -104,7 +104,7 @@ def _read_token(line: str) -> Token:
 
 
 def places(line: str) -> tuple[int, int, int, int]:
-    """The columns of a line where its key starts and ends and where its value starts, and the value's kind; see `token`."""
+    """The columns of a line where its key starts and ends and where its value starts, and the value's kind."""
     known = _places.get(line)
     if known is None:
         if len(_places) >= MEMO:
