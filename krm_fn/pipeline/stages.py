@@ -103,7 +103,7 @@ def render(
     if settings.mode == "snapshot":
         from krm_fn.pipeline import snapshots  # the other modes store nothing
 
-        facts = snapshots.plan(facts)
+        facts = snapshots.with_revisions(facts)
     severity = _without_off(settings) if judging.off else settings.severity
     found = list(_found(facts, schemas, severity, definitions=judging.definitions))
     on = [finding for finding in found if not _is_off(finding, settings)]
