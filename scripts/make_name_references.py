@@ -13,7 +13,7 @@ from krm_fn.rules.shared.object_references import EACH, OWNERS
 
 FILE = Path(__file__).resolve().parents[1] / "kustomization-examples/overlays-with-prefix/name-references.yaml"
 HEAD = """\
-# The fields of KubeVirt in which kustomize is to change names. It knows none of them by itself.
+# The fields of KubeVirt in which kustomize updates names. By default it knows none of them.
 # List this file below `configurations:` in the kustomization that has the prefix, the suffix or the generator.
 nameReference:
 """

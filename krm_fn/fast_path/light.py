@@ -416,8 +416,8 @@ class LightList:
         except (NotPlain, InputError):
             raise Unreadable from None
         self.items, self.types = self._held.items, self._held.types
-        if last is None:
-            raise Unreadable  # there may be comments behind the last item, with which results have to deal
+        if last is None or last == ODD:
+            raise Unreadable  # comments or empty lines may follow the last item, and results stand before them
 
     def settle_as(self, number: int, changes: Settled) -> None:
         """Let an item's lines change as its twin's did."""

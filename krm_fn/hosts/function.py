@@ -20,7 +20,7 @@ def run(data: bytes, out: BinaryIO, err: TextIO) -> int:
     A wrong config leaves the items as they came, with one result that names the key.
     Raises: InputError where `data` is no ResourceList; then nothing was written.
     """
-    code = _run_through(data, out, err)
+    code = run_by_object(data, out, err)
     if code is None:
         from krm_fn.hosts import full_list  # needs a good part of the program that others do without
 
@@ -28,7 +28,7 @@ def run(data: bytes, out: BinaryIO, err: TextIO) -> int:
     return code
 
 
-def _run_through(data: bytes, out: BinaryIO, err: TextIO) -> int | None:
+def run_by_object(data: bytes, out: BinaryIO, err: TextIO) -> int | None:
     """The exit code of a run object after object, in little more memory than the input needs.
 
     None, and nothing written, where the list is none that can be rendered so, or wrong: the other road says why.

@@ -189,7 +189,7 @@ class Seq(Collection):
 
 
 def _read_key(written: str) -> Any:
-    if written[:1].isalnum() and UNMARKED.issuperset(written):
+    if written.removeprefix("-")[:1].isalnum() and UNMARKED.issuperset(written):
         return key_text(resolve_typed(written))
     source = Part(f" {written}: 0")
     try:
