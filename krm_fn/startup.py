@@ -109,8 +109,8 @@ def load(names: Sequence[str] = ROAD) -> None:
 def _empty(spec: ModuleSpec) -> ModuleType:
     """The module as it is before its code runs."""
     module = type(sys)(spec.name)
-    told = {"spec": spec, "loader": spec.loader, "package": spec.parent, "file": spec.origin, "cached": spec.cached}
-    module.__dict__.update({f"__{name}__": value for name, value in told.items()})
+    attributes = {"spec": spec, "loader": spec.loader, "package": spec.parent, "file": spec.origin, "cached": spec.cached}
+    module.__dict__.update({f"__{name}__": value for name, value in attributes.items()})
     if spec.submodule_search_locations is not None:
         module.__path__ = spec.submodule_search_locations
     return module

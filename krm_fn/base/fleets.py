@@ -1,7 +1,7 @@
 """The texts in which the VMs of a fleet differ, and of which sort each is.
 
-Rendering reads none of them (`unread`), judging little (`twins`, which says of each sort what it is). What is added here has to
-be true for both.
+Rendering reads none of them (`unread`), judging little (`equivalents`, which says of each sort what it is). What is added here
+has to be true for both.
 """
 
 from __future__ import annotations

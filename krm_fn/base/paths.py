@@ -96,12 +96,12 @@ def with_integers(value: Any) -> Any:
     So Kubernetes reads numbers: `2.0` is 2. YAML and JSON text is read so at once; this is for data of other programs.
     """
     holders = _holders(value)
-    if not any(is_whole(each) for holder in holders for each in _entries(holder)):
+    if not any(is_integral(each) for holder in holders for each in _entries(holder)):
         return value
     copies: dict[int, Any] = {id(holder): dict(holder) if isinstance(holder, dict) else list(holder) for holder in holders}
     for holder in copies.values():
         for key, each in holder.items() if isinstance(holder, dict) else enumerate(holder):
-            holder[key] = int(each) if is_whole(each) else copies.get(id(each), each)
+            holder[key] = int(each) if is_integral(each) else copies.get(id(each), each)
     return copies[id(value)]
 
 
@@ -120,7 +120,7 @@ def _entries(holder: Any) -> Any:
     return holder.values() if isinstance(holder, dict) else holder
 
 
-def is_whole(value: object) -> bool:
+def is_integral(value: object) -> bool:
     """True for a float that is an integer to Kubernetes."""
     return value.__class__ is float and value.is_integer() and abs(value) <= MOST_EXACT
 
@@ -172,11 +172,11 @@ def canonical(value: object) -> str:
     """The value as text: the same for values that are equal, whatever the order of their keys."""
     import json  # only where objects have to be told apart by what they hold
 
-    whole = {**value} if isinstance(value, dict) else value  # the json module does not see what is read late
+    loaded = {**value} if isinstance(value, dict) else value  # the json module does not see what is read late
     try:
-        return json.dumps(whole, sort_keys=True, default=repr)
+        return json.dumps(loaded, sort_keys=True, default=repr)
     except TypeError:  # keys that are no text
-        return repr(whole)
+        return repr(loaded)
 
 
 def number_of_values(value: Any) -> int:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from krm_fn.sources.reading import Sources
 
 # Rules that compare a whole object with another.
-OF_WHOLE = frozenset(("differing-catalogue-name",))
+OF_OBJECT = frozenset(("differing-catalogue-name",))
 MISSING = "missing-object"
 NAME = ("metadata", "name")
 # The kinds of objects that it misses.
@@ -60,7 +60,7 @@ class _Doubts:
             return False
         if finding.rule == MISSING:
             return self._is_elsewhere(finding, obj) or self._found.is_generated(file, finding.current)
-        lacks = finding.rule in OF_WHOLE or get(obj, finding.path, UNSET) is UNSET
+        lacks = finding.rule in OF_OBJECT or get(obj, finding.path, UNSET) is UNSET
         place = "" if lacks else "/metadata/name"
         return (lacks or finding.path == NAME) and self._found.is_patched(file, obj, place)
 

@@ -75,10 +75,10 @@ def _nearest_release(text: str) -> str:
     minor = rest.partition(".")[0]
     if not (major.isdecimal() and minor.isdecimal() and len(major + minor) < 9):
         return hint(text, known)
-    asked = int(major), int(minor)
-    if asked not in NEWEST_PATCH:
-        asked = min(NEWEST_PATCH) if asked < min(NEWEST_PATCH) else max(NEWEST_PATCH)
-    return f"; did you mean {asked[0]}.{asked[1]}"
+    version = int(major), int(minor)
+    if version not in NEWEST_PATCH:
+        version = min(NEWEST_PATCH) if version < min(NEWEST_PATCH) else max(NEWEST_PATCH)
+    return f"; did you mean {version[0]}.{version[1]}"
 
 
 def _switch(_: Key, value: object, path: str) -> bool:
@@ -117,8 +117,8 @@ def _known_settings(configuration: dict[str, Any], path: str, named: int = 0) ->
         found = [dotted(home) or "configuration" for home in homes(name)]
         fix = f"; it belongs below {found[0]}" if len(found) == 1 else hint(name, known)
         below = dotted(("", *place[named:])).removeprefix('[""]') if len(place) > named else ""
-        said = f"{show(name)} is no setting of KubeVirt {_span()}{fix or '; remove it'}"
-        raise ConfigError(said, path=path + below)
+        message = f"{show(name)} is no setting of KubeVirt {_span()}{fix or '; remove it'}"
+        raise ConfigError(message, path=path + below)
 
 
 def _span() -> str:

@@ -451,7 +451,7 @@ class LightList:
 
     def _frame(self, results: Sequence[Any]) -> bytes:
         """The list around its items, which a small one stands for."""
-        from krm_fn.yamlio import read_resource_list
+        from krm_fn.yamlio import read_resource_list, write_resource_list
 
         frame = read_resource_list(self.data[: self.start] + b"items:\n" + PLACEHOLDER + self.data[self.end :])
-        return frame.write(frame.items, results)
+        return write_resource_list(frame, frame.items, results)

@@ -18,7 +18,7 @@ from krm_fn.kubevirt.removed_fields import TEMPLATES, VMS, removed_fields
 from krm_fn.kubevirt.schema import READ, ObjectFacts
 from krm_fn.pipeline import modes
 from krm_fn.pipeline.analysis import Analysis, analysis_of, large
-from krm_fn.rules.needs import NAMED, any_asked
+from krm_fn.rules.needs import NAMED, any_speaks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -278,7 +278,7 @@ class Run:
         facts = self.analysis.facts(vms=tuple(self.using_catalogue()))
         silent = {rule for rule, speaks in ((REMOVED, self.removed), (NAMESAKES, self.has_namesakes())) if not speaks}
         silent.add(FORMER)  # lists in which it may speak go the other road
-        if not (self.of_schemas or self.of_vms or any_asked(facts, silent)):
+        if not (self.of_schemas or self.of_vms or any_speaks(facts, silent)):
             return ()
         from krm_fn.findings import results
         from krm_fn.findings.limits import InAll

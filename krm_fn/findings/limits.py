@@ -124,7 +124,7 @@ class Budget:
     def __init__(self, most: int, message: str) -> None:
         self._left, self._message = most, message
 
-    def spend(self, amount: int) -> None:
+    def take(self, amount: int) -> None:
         """Raises: InputError where all of it is spent."""
         self._left -= amount
         if self._left < 0:

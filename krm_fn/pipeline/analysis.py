@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 VM = "VirtualMachine"
 # Up to 1.4 what KubeVirt's expander gets has passed the mutating webhook whole, defaults and all.
 ADMITTED_UNTIL = (1, 5)
-HALF_JUDGED_SINCE = (1, 6)
+UNRESOLVED_PASSED_OVER_SINCE = (1, 6)
 # An instancetype or preference of so many values may be used by as many VMs as there are; the largest that KubeVirt deploys
 # have some fifty. What larger ones give to all VMs is limited: it grows with the product of their size and the number of VMs.
 USUAL_VALUES = 100
@@ -139,7 +139,7 @@ class Analysis(Value):
 
     def of_vm(self, entry: Entry, prefix: Path, vm: Object, resolution: Resolution) -> VmFacts:
         """The facts of a VM that was resolved; `prefix` leads from the object's root to it. Raises: InputError."""
-        self.spend(resolution)
+        self.count_values(resolution)
         admitted = self._admitted(entry, prefix, resolution)
         expansion = self.expansion(admitted, resolution, namespace=effective_namespace(entry.obj))
         return VmFacts(
@@ -154,10 +154,10 @@ class Analysis(Value):
             prefix=prefix,
         )
 
-    def spend(self, resolution: Resolution) -> None:
+    def count_values(self, resolution: Resolution) -> None:
         """Note that a VM gets what it refers to. Raises: InputError where VMs get too much."""
         for found in large(resolution):
-            self.given.spend(found.values)
+            self.given.take(found.values)
 
     def _admitted(self, entry: Entry, prefix: Path, resolution: Resolution) -> Object:
         """The VM as it comes to be expanded: not quite as it is written.
@@ -190,11 +190,13 @@ class Analysis(Value):
 
         return pin(admitted, name="" if prefix else name_of(entry.obj), namespace=namespace, release=release)
 
-    def _judged(self, resolution: Resolution, namespace: str) -> Expansion:
+    def _expanded_for_admission(self, resolution: Resolution, namespace: str) -> Expansion:
         """What admission makes of the VM before it checks the fields."""
-        from krm_fn.kubevirt.admission.judged import judge
+        from krm_fn.kubevirt.admission.expansion import expand_for_admission
 
-        return judge(resolution, namespace=namespace, bundle=self.bundle, cluster=self.cluster, release=self.release)
+        return expand_for_admission(
+            resolution, namespace=namespace, bundle=self.bundle, cluster=self.cluster, release=self.release
+        )
 
     def expansion(
         self, vm: Object, resolution: Resolution, *, namespace: str, defaults: bool | None = None
@@ -204,9 +206,9 @@ class Analysis(Value):
         From 1.6 on admission passes over a reference that leads nowhere and judges the VM by the other one.
         """
         if self.settings.mode == "validate":
-            return self._judged(resolution, namespace)
-        judged = not resolution.errors or self.release.within(since=HALF_JUDGED_SINCE)
-        if not judged or not (resolution.instancetype or resolution.preference):
+            return self._expanded_for_admission(resolution, namespace)
+        looked_at = not resolution.errors or self.release.within(since=UNRESOLVED_PASSED_OVER_SINCE)
+        if not looked_at or not (resolution.instancetype or resolution.preference):
             return None
         found = self._expanded(vm, resolution, defaults=self.settings.defaults != "none" if defaults is None else defaults)
         return found.but(vm=None) if resolution.errors else found

@@ -100,9 +100,9 @@ def _started(analysis: Analysis, facts: VmFacts) -> VmFacts:
         release=facts.release,
         presets=_presets(analysis, facts),
     )
-    told = facts.presets or (_preset_facts(facts, started.presets) if started.presets else None)
+    presets = facts.presets or (_preset_facts(facts, started.presets) if started.presets else None)
     wanted = analysis.settings.instances == "include"
-    return facts.but(presets=told, instance=started.instance if wanted else None)
+    return facts.but(presets=presets, instance=started.instance if wanted else None)
 
 
 def _presets(analysis: Analysis, facts: VmFacts) -> Group:

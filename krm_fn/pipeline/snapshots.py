@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 PINNED, STATUS, NEW, OLDER = range(4)
 
 
-def plan(facts: BundleFacts) -> BundleFacts:
+def with_revisions(facts: BundleFacts) -> BundleFacts:
     """The facts with what is to be stored. Nothing is where the cluster replaces references by what they mean."""
     if facts.cluster.expanding_policy(facts.release):
         return facts

@@ -39,7 +39,7 @@ def asked(family: str, needs: Needs, facts: BundleFacts, silent: Container[str] 
             yield name
 
 
-def any_asked(facts: BundleFacts, silent: Container[str] = ()) -> bool:
+def any_speaks(facts: BundleFacts, silent: Container[str] = ()) -> bool:
     """False where no rule in the family `bundle` can have something to say; those in `silent` have not, as is known."""
     return any(True for _ in asked("bundle", NEEDS, facts, silent))
 

@@ -196,12 +196,12 @@ def judge_bundle(
     silent: Container[str] = (),
 ) -> Iterator[Finding]:
     """The findings of a family about the whole bundle. Rules whose modules are `silent` have nothing to say, as is known."""
-    for declared in _asked(family, facts, silent):
+    for declared in _speaking(family, facts, silent):
         for hit in _hits(declared, facts, facts.release, severity):
             yield _finding(declared, hit, hit.about, severity)
 
 
-def _asked(family: str, facts: Any, silent: Container[str]) -> Iterator[Rule]:
+def _speaking(family: str, facts: Any, silent: Container[str]) -> Iterator[Rule]:
     """The rules of a family that can have something to say, by id; the others are not loaded."""
     needs = getattr(_imported(f"{PACKAGE}.{family}"), "NEEDS", {})
     return (_declared(family, name) for name in asked(family, needs, facts, silent))
@@ -228,18 +228,18 @@ def _finding(declared: Rule, hit: Hit, about: Entry | None, severity: Mapping[st
     """The finding; what is secret stays behind here."""
     obj = about.obj if about else None
     reached = reach(hit.path, obj)
-    whole = reached.shown == hit.path
+    is_shown = reached.shown == hit.path
     return Finding(
         rule=declared.id,
         severity=severity.get(declared.id) or hit.severity or declared.severity,
         message=safe_message(one_line(hit.message), hit.path, reached, obj),  # a name may hold line breaks
         ref=ref_of(obj) if obj is not None else None,
         path=reached.shown,
-        deeper=() if whole else hit.path[len(reached.shown) :],
+        deeper=() if is_shown else hit.path[len(reached.shown) :],
         current=hit.current if hit.current is UNSET else redact_at(hit.current, reached.place),
         proposed=hit.proposed if hit.proposed is UNSET else redact_at(hit.proposed, reached.place),
         upstream=hit.upstream,
-        upstream_path=hit.upstream_path if whole else "",
+        upstream_path=hit.upstream_path if is_shown else "",
         item=about.item if about else -1,
         inside=about.path if about else (),
         related=hit.related,

@@ -126,9 +126,9 @@ def test_what_was_left_out_of_the_report_is_not_called_unused():
 
 def test_a_budget_ends_the_run_when_it_is_spent():
     budget = Budget(3, "too much of it")
-    budget.spend(3)
+    budget.take(3)
     with pytest.raises(InputError, match="too much of it"):
-        budget.spend(1)
+        budget.take(1)
 
 
 def test_of_what_is_added_the_last_of_each_sort_says_how_many_were_left_out():

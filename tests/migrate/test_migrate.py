@@ -37,7 +37,7 @@ def migrated(data, release):
     places = [("input.yaml", number) for number in range(len(text.items))]
     text.successors = RENAMED_KEYS
     items, findings = migrate(text.items, release, places=places)
-    return text.write(items), [results.line(finding) for finding in findings]
+    return yamlio.write_stream(text, items), [results.line(finding) for finding in findings]
 
 
 def named(case):

@@ -17,7 +17,7 @@ from krm_fn.rules import registry
 
 
 def findings(obj: dict[str, Any], release: str = "1.9", *, whole: bool = True, severity: Any = None) -> list[Any]:
-    found = examine(Bundle([obj]), releases.parse(release), whole=whole)
+    found = examine(Bundle([obj]), releases.parse(release), complete=whole)
     return [finding for facts in found for finding in registry.judge("schema", facts, severity or {})]
 
 
@@ -368,7 +368,7 @@ def test_a_definition_is_named() -> None:
         "spec": {"group": "example.com", "names": {"kind": "Thing"}, "versions": [version]},
     }
     thing = {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "a"}, "spec": {"sizes": 1}}
-    (facts,) = examine(Bundle([crd, thing]), releases.NEWEST, whole=True)
+    (facts,) = examine(Bundle([crd, thing]), releases.NEWEST, complete=True)
     (found,) = registry.judge("schema", facts, {})
     assert (
         found.message == "the CustomResourceDefinition things.example.com has no field sizes in this place; did you mean size"

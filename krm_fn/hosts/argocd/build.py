@@ -43,14 +43,14 @@ def build(
         found = reading.read([os.path.relpath(folder)], within=[str(_repository(folder, environment))])
     except NothingFoundError:
         return Sources(sources=())
-    found.refuse_unread()  # Argo CD would delete what is missing
+    found.refuse_skipped()  # Argo CD would delete what is missing
     return found
 
 
 def command_for(folder: Path, *, options: Sequence[str], wanted: Wanted = NOTHING, environment: Mapping[str, str]) -> list[str]:
     """The command that builds the folder, empty where its files are the objects.
 
-    Raises: InputError without the program; ConfigError as in `build`.
+    Raises: InputError without the program; ConfigError for a flag that an application may not give.
     """
     path = environment.get("PATH", os.defpath)
     if any((folder / name).is_file() for name in KUSTOMIZATIONS):

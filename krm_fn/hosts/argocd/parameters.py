@@ -231,7 +231,7 @@ def _announced(name: str, tooltip: str, collection: str, item: str = "string") -
     }
 
 
-def unread(environment: Environment) -> Sequence[str]:
+def unknown_variables(environment: Environment) -> Sequence[str]:
     """The variables of the application's `env` that nothing reads: most likely misspelt."""
     known = {f"ARGOCD_ENV_{upper(name)}" for name in NAMES}
     return sorted(name for name in environment if name.startswith("ARGOCD_ENV_") and name not in known)

@@ -36,8 +36,9 @@ class Check(Value):
 
     `lazy` rows are skipped where the field is absent or null. `named` is upstream's path below the group's spec where it isn't
     the real one, with `{0}`, `{1}` for the indexes on the way; `absolute` the same without the spec's path before it. Where
-    several keys `among` these are set, the cause is at the last of them, and upstream's path is that of the map. `gate` as in
-    Cause. `told_new` rows refuse what the release before `since` took; their message says so.
+    several keys `among` these are set, the cause is at the last of them, and upstream's path is that of the map. `gate` is the
+    feature gate with which the same would pass. `is_new` rows refuse what the release before `since` took; their message says
+    so.
     """
 
     at: Path
@@ -50,14 +51,14 @@ class Check(Value):
     named: str = ""
     absolute: str = ""
     gate: str = ""
-    told_new: bool = False
+    is_new: bool = False
     since: Version = ()
     until: Version = ()
 
     @property
-    def said(self) -> str:
-        """The message, with the release that brought the check where it is `told_new`."""
-        return new_since(self.since, self.message) if self.told_new else self.message
+    def wording(self) -> str:
+        """The message, with the release that brought the check where it is `is_new`."""
+        return new_since(self.since, self.message) if self.is_new else self.message
 
 
 class Group(Value):

@@ -10,11 +10,11 @@ from krm_fn.base.paths import as_map, get, is_set
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.facts import Unmet
 from krm_fn.kubevirt.fields.topology import (
+    COUNT_IN,
     CPU,
     SPREAD_ACROSS,
     TOPOLOGIES,
     UINT32,
-    WHOLE,
     counts,
     preferred_topology,
     spread_options,
@@ -119,7 +119,7 @@ def _counted(preference: Object) -> tuple[str, ...]:
     if topology == "spread":
         across = SPREAD_ACROSS.get(spread_options(preference)[1])
         return across.fields if across else ()
-    return (WHOLE[topology],)
+    return (COUNT_IN[topology],)
 
 
 def _product(sizes: dict[str, int], fields: tuple[str, ...]) -> int:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.schema.flaws import Flaw
 
     Objects = Iterable[Object]
-    Twins = Mapping[int, int]  # by the id of an object that of another
+    Equivalents = Mapping[int, int]  # by the id of an object that of another
 
 FILE = f"{__path__[0]}/api.txt"
 
@@ -60,31 +60,31 @@ class ObjectFacts(Value):
         """True where some rule may have something to say."""
         return bool(self.flaws)
 
-    def without(self, told: Container[Path]) -> ObjectFacts:
+    def without(self, reported: Container[Path]) -> ObjectFacts:
         """The facts without the flaws of places of which something else was said already."""
-        return self.but(flaws=tuple(flaw for flaw in self.flaws if flaw.path not in told))
+        return self.but(flaws=tuple(flaw for flaw in self.flaws if flaw.path not in reported))
 
 
 def examine(
     bundle: Bundle,
     release: Release,
     *,
-    whole: bool,
+    complete: bool,
     handed_on: bool = False,
     schemas: Objects = (),
-    twins: Twins | None = None,
+    equivalents: Equivalents | None = None,
     definitions: bool = True,
 ) -> Iterator[ObjectFacts]:
     """The facts of every object of the bundle that has flaws.
 
-    Where `whole` is False only fields of other releases are looked for, and only in the kinds that rendering reads; where
+    Where `complete` is False only fields of other releases are looked for, and only in the kinds that rendering reads; where
     VMs are `handed_on` as they came, their domain is, too.
     `schemas` are objects beside the bundle: CustomResourceDefinitions among them count like those of the bundle, and first.
-    `twins` names, by its id, for each object that has one before it the object that is like it in all that the API's own
+    `equivalents` names, by its id, for each object that has one before it the object that is like it in all that the API's own
     schema asks. Where `definitions` is False, no definition of the bundle replaces the release's own API.
     """
-    if whole:
-        found = _whole(bundle, release, _crds(bundle, schemas, trusted=definitions), twins or {})
+    if complete:
+        found = _all_flaws(bundle, release, _crds(bundle, schemas, trusted=definitions), equivalents or {})
     else:
         found = _read(bundle, release, handed_on=handed_on)
     for entry, flaws in found:
@@ -92,14 +92,16 @@ def examine(
             yield ObjectFacts(entry=entry, release=release, flaws=flaws)
 
 
-def _whole(bundle: Bundle, release: Release, crds: Crds | None, twins: Twins) -> Iterator[tuple[Entry, tuple[Flaw, ...]]]:
+def _all_flaws(
+    bundle: Bundle, release: Release, crds: Crds | None, equivalents: Equivalents
+) -> Iterator[tuple[Entry, tuple[Flaw, ...]]]:
     from krm_fn.kubevirt.schema.checking import check
 
     if crds:
-        twins = {}  # a definition may ask for more
+        equivalents = {}  # a definition may ask for more
     flawless: set[int] = set()
     for entry in bundle.entries:
-        if twins.get(id(entry.obj)) in flawless:
+        if equivalents.get(id(entry.obj)) in flawless:
             continue
         flaws = tuple(check(entry.obj, release, crds))
         if not flaws:

@@ -6,11 +6,11 @@ bounds, and whose durations and times have forms of their own.
 
 from __future__ import annotations
 
-from krm_fn.base.paths import is_whole
+from krm_fn.base.paths import is_integral
 from krm_fn.kubevirt.quantity import parse
 from krm_fn.kubevirt.schema.constraints import every, within
 from krm_fn.kubevirt.schema.flaws import NUMBER, TYPE, UNQUOTED, Flaw
-from krm_fn.kubevirt.schema.node import ANY, TEXT, TRUTH, WHOLE, Node
+from krm_fn.kubevirt.schema.node import ANY, INTEGER, TEXT, TRUTH, SchemaNode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def judge_quantity(value: Any, path: Path) -> Flaw | None:
     """
     if isinstance(value, int | float):
         low, high = INTEGERS["int64"]
-        if low <= value <= high if isinstance(value, int) else is_whole(value):
+        if low <= value <= high if isinstance(value, int) else is_integral(value):
             return None
         return _bare(UNQUOTED, value, path)
     if is_quantity(value):
@@ -156,13 +156,13 @@ def judge_go_time(value: Any, path: Path) -> Flaw | None:
 
 
 # Words whose values are always judged: what is expected, as which types of Python, by which judges: the API server's, Go's.
-JUDGED: dict[str, tuple[str, frozenset[type], Judge | None, Judge | None]] = {
+CHECKED: dict[str, tuple[str, frozenset[type], Judge | None, Judge | None]] = {
     "quantity": (QUANTITY, QUANTITIES, judge_quantity, judge_for_go),
     "bare-quantity": (QUANTITY, QUANTITIES, judge_quantity, judge_for_go),
     "quoted-quantity": (QUANTITY, QUANTITIES, judge_quantity, judge_quoted),
     "duration": (DURATION, TEXT, None, judge_duration),
     "time": (TIME, TEXT | {list}, judge_time, judge_go_time),
-    "int-or-string": ("an integer or text", TEXT | WHOLE, within(*INTEGERS["int64"]), within(*INTEGERS["int32"])),
+    "int-or-string": ("an integer or text", TEXT | INTEGER, within(*INTEGERS["int64"]), within(*INTEGERS["int32"])),
 }
 # Words of which any value of their types is right.
 PLAIN = {
@@ -172,7 +172,7 @@ PLAIN = {
 }
 
 
-def scalar(word: str, judges: Iterable[Judge | None] = (), webhooks: Iterable[Judge | None] = ()) -> Node:
+def scalar(word: str, judges: Iterable[Judge | None] = (), webhooks: Iterable[Judge | None] = ()) -> SchemaNode:
     """The node of a word of the table that is no integer; `judges` are further ones of the API server, `webhooks` of webhooks.
 
     Raises: KeyError for a word that is none.
@@ -182,25 +182,25 @@ def scalar(word: str, judges: Iterable[Judge | None] = (), webhooks: Iterable[Ju
     if word in PLAIN:
         (expected, types), first, second = PLAIN[word], None, None
     else:
-        expected, types, first, second = JUDGED[word]
+        expected, types, first, second = CHECKED[word]
     judge, hook = every((first, *judges)), every((second, *webhooks))
     if judge or hook:
-        return Node(
+        return SchemaNode(
             expected, accepts=types, judge=judge, hook=hook, sure=is_plain_quantity if judge is judge_quantity else None
         )
-    return Node(expected, plain=types)
+    return SchemaNode(expected, plain=types)
 
 
-def integer(word: str, format: str, low: int | None, high: int | None) -> Node:  # noqa: A002  a definition's own word
+def integer(word: str, format: str, low: int | None, high: int | None) -> SchemaNode:  # noqa: A002  a definition's own word
     """The node of an integer of Go's; `format`, "" for none, `low` and `high` are those of the CustomResourceDefinition."""
     least, most = INTEGERS[format or "int64"]
     least, most = least if low is None else low, most if high is None else high
     go_least, go_most = INTEGERS[word]
     lowest, highest = max(least, go_least), min(most, go_most)
     words = f"{lowest} to {highest}"
-    return Node(
+    return SchemaNode(
         "an integer",
-        accepts=WHOLE,
+        accepts=INTEGER,
         judge=within(least, most, words=words),
         hook=within(go_least, go_most, words=words),
         sure=lambda value: lowest <= value <= highest,

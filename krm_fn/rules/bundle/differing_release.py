@@ -52,5 +52,5 @@ def _agree(facts: BundleFacts, named: Named) -> bool:
     if named.release is None:
         return False
     minor = facts.release.version[:2]
-    whole = facts.release.version[2] == NEWEST_PATCH[minor]
-    return named.release == facts.release or (whole and named.release.version[:2] == minor)
+    is_newest_patch = facts.release.version[2] == NEWEST_PATCH[minor]
+    return named.release == facts.release or (is_newest_patch and named.release.version[:2] == minor)

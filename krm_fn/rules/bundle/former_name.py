@@ -45,7 +45,7 @@ from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.objects import Ref, kind_of, name_of
 from krm_fn.base.paths import get
 from krm_fn.rules.registry import Hit, rule
-from krm_fn.rules.shared.available_objects import API_VERSIONS, stock
+from krm_fn.rules.shared.available_objects import API_VERSIONS, available_objects
 from krm_fn.rules.shared.labels import defaults
 from krm_fn.rules.shared.object_references import missing
 
@@ -87,12 +87,12 @@ def _of_labels(facts: BundleFacts) -> Iterator[Hit]:
 
 
 def _of_objects(facts: BundleFacts) -> Iterator[Hit]:
-    there = stock(facts.bundle)
-    for (kind, namespace, name, _), mentions in missing(facts.bundle).items():
+    there = available_objects(facts.bundle)
+    for (kind, namespace, name, _), references in missing(facts.bundle).items():
         now = there.now(kind, namespace, name)
-        for mention in mentions if now else ():
+        for reference in references if now else ():
             ref = Ref(api_version=API_VERSIONS[kind], kind=kind, name=name, namespace=namespace)
-            yield _hit(mention.owner, mention.path, mention.written, ref, now)
+            yield _hit(reference.owner, reference.path, reference.written, ref, now)
 
 
 def _hit(owner: Entry, path: Path, written: str, ref: Ref, now: str) -> Hit:

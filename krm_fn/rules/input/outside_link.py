@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @rule(severity="warning")
 def outside_link(facts: InputFacts) -> Iterator[Hit]:
-    for each in facts.unread:
+    for each in facts.skipped:
         if not each.why:
             fix = "name what it leads to as a path, or give --follow-links"
             yield Hit(message=f"this link leads out of the paths that are read, so it is passed over; {fix}")

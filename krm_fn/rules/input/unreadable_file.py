@@ -27,6 +27,6 @@ if TYPE_CHECKING:
 
 @rule(severity="error")
 def unreadable_file(facts: InputFacts) -> Iterator[Hit]:
-    for each in facts.unread:
+    for each in facts.skipped:
         if each.why:
             yield Hit(message=f"can't be read: {each.why}; correct or remove it")

@@ -54,9 +54,9 @@ def _word(builtin: Catalogue, kind: str, name: str) -> str:
     now, later = builtin.run(kind, name), _next(builtin, catalogue.history(kind, name))
     if now is None or later is None:
         return ""
-    told = _told(catalogue.spec_of(now), catalogue.spec_of(later))
+    changes = _changes(catalogue.spec_of(now), catalogue.spec_of(later))
     return (
-        f"KubeVirt {version_text(later.first)} deploys the builtin {WORDS[kind]} {name} with another spec: {told}; "
+        f"KubeVirt {version_text(later.first)} deploys the builtin {WORDS[kind]} {name} with another spec: {changes}; "
         "compare before the upgrade, or keep a copy of it in the bundle under a name of your own"
     )
 
@@ -68,8 +68,8 @@ def _next(builtin: Catalogue, history: tuple[Run, ...]) -> Run | None:
     return next((run for run in later if run.form != history[here or 0].form), None)
 
 
-def _told(old: Object, new: Object) -> str:
+def _changes(old: Object, new: Object) -> str:
     before, after = dict(leaves(old)), dict(leaves(new))
     changed = [path for path in dict.fromkeys((*before, *after)) if before.get(path) != after.get(path)]
-    told = [f"{dotted(path)} {show(before.get(path), path)}, then {show(after.get(path), path)}" for path in changed[:SHOWN]]
-    return ", ".join([*told, *([f"{len(changed) - SHOWN} more"] if len(changed) > SHOWN else [])])
+    changes = [f"{dotted(path)} {show(before.get(path), path)}, then {show(after.get(path), path)}" for path in changed[:SHOWN]]
+    return ", ".join([*changes, *([f"{len(changed) - SHOWN} more"] if len(changed) > SHOWN else [])])

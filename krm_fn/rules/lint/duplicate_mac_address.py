@@ -39,7 +39,7 @@ from __future__ import annotations
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.base.value import Value
 from krm_fn.rules.registry import Hit, also, rule
-from krm_fn.rules.shared.machines import machines, told
+from krm_fn.rules.shared.machines import holders_named, machines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -111,12 +111,16 @@ def _on_one_network(interface: Interface, other: Interface) -> Hit:
     network = f" on {interface.network}" if interface.network else ""
     fix = "delete macAddress" if other is interface else "give each its own, or delete macAddress"
     twice = other is not interface and other.machine is interface.machine
-    fact = "another interface here has the same MAC address" if twice else told(interface.machine, other.machine, "MAC address")
+    fact = (
+        "another interface here has the same MAC address"
+        if twice
+        else holders_named(interface.machine, other.machine, "MAC address")
+    )
     return _hit(interface, other, f"{fact}{network}; {fix}", "" if certain else "info")
 
 
 def _on_two_networks(interface: Interface, other: Interface) -> Hit:
-    fact = told(interface.machine, other.machine, "MAC address")
+    fact = holders_named(interface.machine, other.machine, "MAC address")
     where = f" on {other.network}" if other.network else ""
     return _hit(interface, other, f"{fact}{where}; change one, unless the two networks are never one segment", "info")
 

@@ -38,7 +38,7 @@ from __future__ import annotations
 from krm_fn.base.objects import Ref, kind_of
 from krm_fn.findings.finding import UNSET
 from krm_fn.rules.registry import Hit, rule
-from krm_fn.rules.shared.available_objects import API_VERSIONS, stock
+from krm_fn.rules.shared.available_objects import API_VERSIONS, available_objects
 from krm_fn.rules.shared.object_references import missing
 from krm_fn.rules.shared.proposals import Proposals
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from krm_fn.rules.facts import BundleFacts
-    from krm_fn.rules.shared.object_references import Mention
+    from krm_fn.rules.shared.object_references import Reference
 
 # What is often applied long before those that name it: told only where the bundle holds others, or another of that name.
 SEPARATE = ("VirtualMachine", "VirtualMachineInstance", "VirtualMachineSnapshot")
@@ -57,27 +57,27 @@ BOOT_SOURCES = ("kubevirt-os-images", "openshift-virtualization-os-images")
 
 @rule(severity="info", worst="warning")
 def missing_object(facts: BundleFacts) -> Iterator[Hit]:
-    there, proposals = stock(facts.bundle), Proposals(facts.bundle)
-    for (kind, namespace, name, optional), mentions in missing(facts.bundle).items():
+    there, proposals = available_objects(facts.bundle), Proposals(facts.bundle)
+    for (kind, namespace, name, optional), references in missing(facts.bundle).items():
         if optional or there.now(kind, namespace, name) or (namespace in BOOT_SOURCES and not there.any(kind, namespace)):
             continue  # a name of before kustomize's changes is told by the rule former-name
         if kind not in SEPARATE or there.any(kind, namespace) or there.namespaces(kind, name):
             ref = Ref(api_version=API_VERSIONS[kind], kind=kind, name=name, namespace=namespace)
-            mention = _first(mentions, facts)
+            reference = _first(references, facts)
             elsewhere = there.namespaces(kind, name)
-            near = "" if elsewhere else proposals.name((kind, namespace, name), mention.owner)
-            yield _hit(ref, mention, len(mentions) - 1, near=near, elsewhere=elsewhere[0] if elsewhere else "")
+            near = "" if elsewhere else proposals.name((kind, namespace, name), reference.owner)
+            yield _hit(ref, reference, len(references) - 1, near=near, elsewhere=elsewhere[0] if elsewhere else "")
 
 
-def _first(mentions: list[Mention], facts: BundleFacts) -> Mention:
+def _first(references: list[Reference], facts: BundleFacts) -> Reference:
     """The mention that stands for all: of one kind of owners, that of the first one."""
-    kind = kind_of(mentions[0].owner.obj)
-    owners = {id(mention.owner): mention.owner for mention in mentions if kind_of(mention.owner.obj) == kind}
+    kind = kind_of(references[0].owner.obj)
+    owners = {id(reference.owner): reference.owner for reference in references if kind_of(reference.owner.obj) == kind}
     owner = facts.bundle.ordered(owners.values())[0]
-    return next(mention for mention in mentions if mention.owner is owner)
+    return next(reference for reference in references if reference.owner is owner)
 
 
-def _hit(ref: Ref, mention: Mention, others: int, *, near: str, elsewhere: str) -> Hit:
+def _hit(ref: Ref, reference: Reference, others: int, *, near: str, elsewhere: str) -> Hit:
     """`near` is the name that was meant, `elsewhere` a namespace that has such an object; each is "" where there is none."""
     if elsewhere:
         fact = f", but it is in namespace {elsewhere}"
@@ -89,9 +89,9 @@ def _hit(ref: Ref, mention: Mention, others: int, *, near: str, elsewhere: str) 
     too = f" ({others} more places name it)" if others > 1 else " (another place names it too)" if others else ""
     return Hit(
         message=f"{ref} is not in the bundle{fact}{too}; {fix}",
-        path=mention.path,
-        current=mention.written,
-        proposed=mention.written.removesuffix(ref.name) + near if near else UNSET,
-        about=mention.owner,
+        path=reference.path,
+        current=reference.written,
+        proposed=reference.written.removesuffix(ref.name) + near if near else UNSET,
+        about=reference.owner,
         severity="warning" if near else "",
     )

@@ -72,7 +72,7 @@ def outdated_revision(facts: BundleFacts) -> Iterator[Hit]:
                 path, name = _place(vm, matcher)
                 older = f"{found.revision} holds an older {found.ref}"
                 yield Hit(
-                    message=f"{older}: {_told(changed, number)}; drop the revision to take the new one",
+                    message=f"{older}: {_changes(changed, number)}; drop the revision to take the new one",
                     path=path,
                     current=name,
                     about=vm.entry,
@@ -117,9 +117,9 @@ def _changed(old: Leaves, new: Leaves) -> tuple[list[Change], int]:
     return [(path, old.get(path), new.get(path)) for path in first], len(differing) + len(new) - there
 
 
-def _told(changed: list[Change], number: int) -> str:
-    told = [f"{path_text(path)} {show(old, path)}, now {show(new, path)}" for path, old, new in changed]
-    return ", ".join([*told, *([f"{number - SHOWN} more"] if number > SHOWN else [])])
+def _changes(changed: list[Change], number: int) -> str:
+    shown = [f"{path_text(path)} {show(old, path)}, now {show(new, path)}" for path, old, new in changed]
+    return ", ".join([*shown, *([f"{number - SHOWN} more"] if number > SHOWN else [])])
 
 
 def _place(vm: VmFacts, matcher: str) -> tuple[Path, object]:

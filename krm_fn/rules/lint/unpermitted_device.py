@@ -30,7 +30,7 @@ Example:
 from __future__ import annotations
 
 from krm_fn.base.paths import as_list, as_map, get
-from krm_fn.base.suggestions import Likest
+from krm_fn.base.suggestions import Suggestions
 from krm_fn.base.wording import show
 from krm_fn.findings.finding import UNSET
 from krm_fn.kubevirt.holders import SERVED
@@ -62,18 +62,18 @@ def unpermitted_device(facts: BundleFacts) -> Iterator[Hit]:
     known = {name for name in permitted if isinstance(name, str)}
     if not known:
         return
-    likest = Likest()
+    suggestions = Suggestions()
     for kind, group, place in PLACES:
         for entry in facts.bundle.of_kind(kind, group):
             for key in LISTS:
-                yield from _hits(entry, (*place, key), known, likest)
+                yield from _hits(entry, (*place, key), known, suggestions)
 
 
-def _hits(entry: Entry, place: Path, known: set[str], likest: Likest) -> Iterator[Hit]:
+def _hits(entry: Entry, place: Path, known: set[str], suggestions: Suggestions) -> Iterator[Hit]:
     for index, device in enumerate(as_list(get(entry.obj, place))):
         name = as_map(device).get("deviceName")
         if isinstance(name, str) and name and name not in known:
-            likely = likest.of(name, known)
+            likely = suggestions.of(name, known)
             fix = f"use {likely}" if likely else "use one that is"
             yield Hit(
                 message=f"device {show(name)} is not among the cluster's permittedHostDevices; {fix}, or add it there",

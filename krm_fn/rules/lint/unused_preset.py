@@ -86,10 +86,10 @@ def _matched(group: Group, labels: LabelSets) -> tuple[set[int], set[int]]:
     """The numbers of the presets that match some labels, and of those of which it is not known what they do there."""
     matched: set[int] = set()
     unknown: set[int] = set()
-    for plain, judged in labels.items():
+    for plain, known in labels.items():
         numbers = group.numbers(dict(plain))
         matched |= numbers
-        if not judged:
+        if not known:
             unknown |= numbers
     return matched, unknown
 
@@ -99,17 +99,17 @@ def _label_sets(facts: BundleFacts, groups: dict[str, Group]) -> dict[str, Label
 
     True where it is known what presets do to all instances that have them.
     """
-    asked = {namespace: _keys(group) for namespace, group in groups.items()}
-    judged = {id(entry.obj) for entry, _ in _told(facts)}
+    keys_of = {namespace: _keys(group) for namespace, group in groups.items()}
+    known = {id(entry.obj) for entry, _ in _effects(facts)}
     found: dict[str, LabelSets] = {}
     for machine in machines(facts.bundle):
         if machine.namespace not in groups:
             continue
         labels = as_map(get(machine.entry.obj, (*machine.path[:-1], "metadata", "labels")))
-        keys = asked[machine.namespace]
+        keys = keys_of[machine.namespace]
         plain = tuple(sorted((key, value) for key, value in labels.items() if key in keys and isinstance(value, str)))
         sets = found.setdefault(machine.namespace, {})
-        sets[plain] = sets.get(plain, True) and id(machine.entry.obj) in judged
+        sets[plain] = sets.get(plain, True) and id(machine.entry.obj) in known
     return found
 
 
@@ -120,10 +120,10 @@ def _keys(group: Group) -> set[str]:
 
 def _applied(facts: BundleFacts) -> set[tuple[str, str]]:
     """Namespace and name of the presets that are applied somewhere."""
-    return {(effective_namespace(entry.obj), name) for entry, presets in _told(facts) for name in presets.applied.applied}
+    return {(effective_namespace(entry.obj), name) for entry, presets in _effects(facts) for name in presets.applied.applied}
 
 
-def _told(facts: BundleFacts) -> Iterator[tuple[Entry, PresetFacts]]:
+def _effects(facts: BundleFacts) -> Iterator[tuple[Entry, PresetFacts]]:
     """What presets do, by the object they do it to; none where they are ignored or the VM can't be rendered."""
     for vm in facts.vms:
         if vm.presets:

@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 def field_of_another_release(facts: ObjectFacts) -> Iterator[Hit]:
     for flaw in facts.flaws:
         if flaw.kind == ELSEWHERE:
-            said = f"{the_schema(facts, flaw)} has no field {flaw.path[-1]} in this place; {_fix(facts, flaw)}"
+            message = f"{the_schema(facts, flaw)} has no field {flaw.path[-1]} in this place; {_fix(facts, flaw)}"
             yield Hit(
-                message=counted(said, flaw.more),
+                message=counted(message, flaw.more),
                 path=flaw.path,
                 upstream=flaw.upstream,
                 severity="error" if flaw.upstream else "",

@@ -40,9 +40,9 @@ def missing_field(facts: ObjectFacts) -> Iterator[Hit]:
         if flaw.kind == MISSING:
             name = flaw.path[-1]
             fix = "add it" if flaw.proposed is UNSET else f"add at least {show({name: flaw.proposed}, flaw.path[:-1])[1:-1]}"
-            said = f"{name} is missing, which {the_schema(facts, flaw)} requires in this place; {fix}"
+            message = f"{name} is missing, which {the_schema(facts, flaw)} requires in this place; {fix}"
             yield Hit(
-                message=counted(said, flaw.more),
+                message=counted(message, flaw.more),
                 path=flaw.path,
                 proposed=flaw.proposed,
                 upstream=flaw.upstream,

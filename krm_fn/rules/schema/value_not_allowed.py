@@ -42,7 +42,7 @@ def value_not_allowed(facts: ObjectFacts) -> Iterator[Hit]:
     for flaw in facts.flaws:
         if flaw.kind in (VALUE, DUPLICATE):
             yield Hit(
-                message=counted(_said(flaw), flaw.more),
+                message=counted(_message(flaw), flaw.more),
                 path=flaw.path,
                 current=flaw.current,
                 proposed=meant(str(flaw.current), flaw.known) or UNSET,
@@ -51,7 +51,7 @@ def value_not_allowed(facts: ObjectFacts) -> Iterator[Hit]:
             )
 
 
-def _said(flaw: Flaw) -> str:
+def _message(flaw: Flaw) -> str:
     if flaw.kind == DUPLICATE:
         return f"{field_of(flaw)} has {shown(flaw, flaw.current)} twice; remove one, or make them differ"
     if flaw.current is UNSET:

@@ -47,9 +47,9 @@ def wrong_type(facts: ObjectFacts) -> Iterator[Hit]:
         if flaw.kind == NULL:
             matcher = flaw.path[-2:] in MATCHERS
             meant = "{name: NAME}" if matcher else "{}"
-            said = f"{field_of(flaw)} holds null, which counts as absent; write {meant} where it is meant, else remove it"
+            message = f"{field_of(flaw)} holds null, which counts as absent; write {meant} where it is meant, else remove it"
             yield Hit(
-                message=counted(said, flaw.more),
+                message=counted(message, flaw.more),
                 path=flaw.path,
                 current=None,
                 proposed=UNSET if matcher else flaw.proposed,

@@ -95,13 +95,13 @@ HASH_LETTERS = frozenset("2456789bcdfghkmt")
 HASH_LENGTH = 10
 
 
-class Stock:
+class AvailableObjects:
     """An index over one bundle; a kind is looked at when it is first asked for."""
 
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
         self._names: dict[str, dict[str, set[str]]] = {}
-        self._former: dict[str, dict[str, dict[str, str]]] = {}
+        self._previous: dict[str, dict[str, dict[str, str]]] = {}
         self._all_names: dict[tuple[str, str], dict[str, tuple[str, ...]]] = {}
         self._held: dict[str, set[str]] = {}
         self._places: dict[str, dict[str, list[str]]] = {}
@@ -140,28 +140,28 @@ class Stock:
                     self._places[kind].setdefault(each, []).append(namespace)
         return self._places[kind].get(name, [])
 
-    def now(self, kind: str, namespace: str, former: str) -> str:
-        """The name that kustomize gave the object in place of `former`, "" where there is none."""
+    def now(self, kind: str, namespace: str, previous: str) -> str:
+        """The name that kustomize gave the object in place of `previous`, "" where there is none."""
         self._of(kind)
-        return self._former[kind].get(namespace, {}).get(former, "")
+        return self._previous[kind].get(namespace, {}).get(previous, "")
 
     def all_names(self, kind: str, namespace: str) -> dict[str, tuple[str, ...]]:
         """The names of that kind there, those from before kustomize's changes among them, each with all of its object."""
         if (kind, namespace) not in self._all_names:
-            self._all_names[kind, namespace] = self._with_former(kind, namespace)
+            self._all_names[kind, namespace] = self._with_previous(kind, namespace)
         return self._all_names[kind, namespace]
 
-    def _with_former(self, kind: str, namespace: str) -> dict[str, tuple[str, ...]]:
+    def _with_previous(self, kind: str, namespace: str) -> dict[str, tuple[str, ...]]:
         present = self._of(kind).get(namespace, set())
         formerly: dict[str, tuple[str, ...]] = {}
-        for former, now in self._former[kind].get(namespace, {}).items():
-            formerly[now] = (*formerly.get(now, ()), former)
+        for previous, now in self._previous[kind].get(namespace, {}).items():
+            formerly[now] = (*formerly.get(now, ()), previous)
         return {each: (name, *formerly.get(name, ())) for name in present for each in (*formerly.get(name, ()), name)}
 
     def _of(self, kind: str) -> dict[str, set[str]]:
         if kind not in self._names:
             found: dict[str, set[str]] = {}
-            self._names[kind], self._former[kind] = found, {}
+            self._names[kind], self._previous[kind] = found, {}
             for entry in self._bundle.of_kind(kind, GROUPS[kind]):
                 self._add(kind, entry, found)
             for namespace, name in self._made(kind):
@@ -172,10 +172,10 @@ class Stock:
     def _add(self, kind: str, entry: Entry, found: dict[str, set[str]]) -> None:
         name, namespace = name_of(entry.obj), effective_namespace(entry.obj)
         found.setdefault(namespace, set()).add(name)
-        for former in (*previous_names(entry.obj), *_unhashed(kind, name)):
-            if former != name:
-                there = self._former[kind].setdefault(namespace, {})
-                there[former] = min(there.get(former, name), name)
+        for previous in (*previous_names(entry.obj), *_unhashed(kind, name)):
+            if previous != name:
+                there = self._previous[kind].setdefault(namespace, {})
+                there[previous] = min(there.get(previous, name), name)
 
     def _made(self, kind: str) -> Iterator[tuple[str, str]]:
         for maker in MAKERS:
@@ -189,9 +189,9 @@ class Stock:
                         yield effective_namespace(entry.obj), _first_text(template, (NAME,))
 
 
-def stock(bundle: Bundle) -> Stock:
-    """The stock of a bundle, one for all that ask."""
-    return shared(bundle, Stock)
+def available_objects(bundle: Bundle) -> AvailableObjects:
+    """The available objects of a bundle, one index for all that ask."""
+    return shared(bundle, AvailableObjects)
 
 
 def _place(maker: Maker, obj: Object) -> str:

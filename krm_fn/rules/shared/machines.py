@@ -79,7 +79,7 @@ def repeated(values: Iterable[tuple[str, Machine]]) -> Iterator[tuple[Machine, M
             yield machine, other
 
 
-def told(machine: Machine, other: Machine, what: str) -> str:
+def holders_named(machine: Machine, other: Machine, what: str) -> str:
     """The fact, in words: who else has it."""
     if other is machine:
         return f"each of the {machine.copies} machines made from this template gets the same {what}"
@@ -89,7 +89,7 @@ def told(machine: Machine, other: Machine, what: str) -> str:
 def twice(machine: Machine, other: Machine, place: Path, *, what: str, fix: str) -> Hit:
     """What a rule says of a machine that has the same value as the other at a place in its spec."""
     return Hit(
-        message=f"{told(machine, other, what)}; {fix}",
+        message=f"{holders_named(machine, other, what)}; {fix}",
         path=(*machine.path, *place),
         current=get(machine.spec, place),
         about=machine.entry,

@@ -7,7 +7,7 @@ from krm_fn.base.objects import text
 from krm_fn.base.paths import EACH, as_map, get
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.holders import DATA_VOLUMES, INSTANCE_SPEC, SERVED
-from krm_fn.rules.shared.available_objects import stock
+from krm_fn.rules.shared.available_objects import available_objects
 from krm_fn.rules.shared.views import shared
 
 TYPE_CHECKING = False
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
     from krm_fn.kubevirt.holders import Holder
-    from krm_fn.rules.shared.available_objects import Stock
+    from krm_fn.rules.shared.available_objects import AvailableObjects
 
-    Rows = tuple[tuple[Path, tuple["Row", ...]], ...]
+    Fields = tuple[tuple[Path, tuple["ReferenceField", ...]], ...]
     Tree = dict[Any, Any]  # by step: a tree, or a row at the end
-    Place = tuple[Path, "Row", Any]  # the last is what the path's last step is in
+    Occurrence = tuple[Path, "ReferenceField", Any]  # the last is what the path's last step is in
     Wanted = tuple[str, str, str, bool]  # kind, namespace, name; whether it may be absent
 
 
-class Row(Value):
+class ReferenceField(Value):
     """A place that holds a name: `kind` is that of the object it names, in the owner's namespace.
 
     `qualified`: the name may be `namespace/name`. `elsewhere`: a `namespace` beside it names another namespace. `beside`: a
@@ -46,65 +46,65 @@ _CREDENTIAL = ("source", "secret", "secretName")
 
 # Places in the spec of an instance.
 INSTANCE = (
-    Row(place=("volumes", EACH, "persistentVolumeClaim", "claimName"), kind="PersistentVolumeClaim"),
-    Row(place=("volumes", EACH, "ephemeral", "persistentVolumeClaim", "claimName"), kind="PersistentVolumeClaim"),
-    Row(place=("volumes", EACH, "memoryDump", "claimName"), kind="PersistentVolumeClaim"),
-    Row(place=("volumes", EACH, "dataVolume", "name"), kind="DataVolume"),
-    Row(place=("volumes", EACH, "secret", "secretName"), kind="Secret"),
-    Row(place=("volumes", EACH, "configMap", "name"), kind="ConfigMap"),
-    Row(place=("volumes", EACH, "serviceAccount", "serviceAccountName"), kind="ServiceAccount"),
-    Row(place=("volumes", EACH, "sysprep", "secret", "name"), kind="Secret"),
-    Row(place=("volumes", EACH, "sysprep", "configMap", "name"), kind="ConfigMap"),
-    Row(place=("volumes", EACH, "cloudInitNoCloud", "secretRef", "name"), kind="Secret"),
-    Row(place=("volumes", EACH, "cloudInitNoCloud", "networkDataSecretRef", "name"), kind="Secret"),
-    Row(place=("volumes", EACH, "cloudInitConfigDrive", "secretRef", "name"), kind="Secret"),
-    Row(place=("volumes", EACH, "cloudInitConfigDrive", "networkDataSecretRef", "name"), kind="Secret"),
-    Row(place=("volumes", EACH, "containerDisk", "imagePullSecret"), kind="Secret"),
-    Row(place=("utilityVolumes", EACH, "claimName"), kind="PersistentVolumeClaim"),
-    Row(place=("accessCredentials", EACH, "sshPublicKey", *_CREDENTIAL), kind="Secret"),
-    Row(place=("accessCredentials", EACH, "userPassword", *_CREDENTIAL), kind="Secret"),
-    Row(place=("networks", EACH, "multus", "networkName"), kind="NetworkAttachmentDefinition", qualified=True),
-    Row(place=("domain", "firmware", "kernelBoot", "container", "imagePullSecret"), kind="Secret"),
-    Row(place=("resourceClaims", EACH, "resourceClaimName"), kind="ResourceClaim"),
-    Row(place=("resourceClaims", EACH, "resourceClaimTemplateName"), kind="ResourceClaimTemplate"),
-    Row(place=("serviceAccountName",), kind="ServiceAccount"),
+    ReferenceField(place=("volumes", EACH, "persistentVolumeClaim", "claimName"), kind="PersistentVolumeClaim"),
+    ReferenceField(place=("volumes", EACH, "ephemeral", "persistentVolumeClaim", "claimName"), kind="PersistentVolumeClaim"),
+    ReferenceField(place=("volumes", EACH, "memoryDump", "claimName"), kind="PersistentVolumeClaim"),
+    ReferenceField(place=("volumes", EACH, "dataVolume", "name"), kind="DataVolume"),
+    ReferenceField(place=("volumes", EACH, "secret", "secretName"), kind="Secret"),
+    ReferenceField(place=("volumes", EACH, "configMap", "name"), kind="ConfigMap"),
+    ReferenceField(place=("volumes", EACH, "serviceAccount", "serviceAccountName"), kind="ServiceAccount"),
+    ReferenceField(place=("volumes", EACH, "sysprep", "secret", "name"), kind="Secret"),
+    ReferenceField(place=("volumes", EACH, "sysprep", "configMap", "name"), kind="ConfigMap"),
+    ReferenceField(place=("volumes", EACH, "cloudInitNoCloud", "secretRef", "name"), kind="Secret"),
+    ReferenceField(place=("volumes", EACH, "cloudInitNoCloud", "networkDataSecretRef", "name"), kind="Secret"),
+    ReferenceField(place=("volumes", EACH, "cloudInitConfigDrive", "secretRef", "name"), kind="Secret"),
+    ReferenceField(place=("volumes", EACH, "cloudInitConfigDrive", "networkDataSecretRef", "name"), kind="Secret"),
+    ReferenceField(place=("volumes", EACH, "containerDisk", "imagePullSecret"), kind="Secret"),
+    ReferenceField(place=("utilityVolumes", EACH, "claimName"), kind="PersistentVolumeClaim"),
+    ReferenceField(place=("accessCredentials", EACH, "sshPublicKey", *_CREDENTIAL), kind="Secret"),
+    ReferenceField(place=("accessCredentials", EACH, "userPassword", *_CREDENTIAL), kind="Secret"),
+    ReferenceField(place=("networks", EACH, "multus", "networkName"), kind="NetworkAttachmentDefinition", qualified=True),
+    ReferenceField(place=("domain", "firmware", "kernelBoot", "container", "imagePullSecret"), kind="Secret"),
+    ReferenceField(place=("resourceClaims", EACH, "resourceClaimName"), kind="ResourceClaim"),
+    ReferenceField(place=("resourceClaims", EACH, "resourceClaimTemplateName"), kind="ResourceClaimTemplate"),
+    ReferenceField(place=("serviceAccountName",), kind="ServiceAccount"),
 )
 
 # Places in the spec of a DataVolume, or of a template for one; a DataSource has the first two.
 SOURCES = (
-    Row(place=("source", "pvc", "name"), kind="PersistentVolumeClaim", elsewhere=True),
-    Row(place=("source", "snapshot", "name"), kind="VolumeSnapshot", elsewhere=True),
+    ReferenceField(place=("source", "pvc", "name"), kind="PersistentVolumeClaim", elsewhere=True),
+    ReferenceField(place=("source", "snapshot", "name"), kind="VolumeSnapshot", elsewhere=True),
 )
 DATA_VOLUME = (
     *SOURCES,
-    Row(place=("sourceRef", "name"), kind="DataSource", elsewhere=True, beside=True),
-    Row(place=("source", "http", "secretRef"), kind="Secret"),
-    Row(place=("source", "http", "certConfigMap"), kind="ConfigMap"),
-    Row(place=("source", "http", "secretExtraHeaders", EACH), kind="Secret"),
-    Row(place=("source", "s3", "secretRef"), kind="Secret"),
-    Row(place=("source", "s3", "certConfigMap"), kind="ConfigMap"),
-    Row(place=("source", "gcs", "secretRef"), kind="Secret"),
-    Row(place=("source", "registry", "secretRef"), kind="Secret"),
-    Row(place=("source", "registry", "certConfigMap"), kind="ConfigMap"),
-    Row(place=("source", "imageio", "secretRef"), kind="Secret"),
-    Row(place=("source", "imageio", "certConfigMap"), kind="ConfigMap"),
-    Row(place=("source", "vddk", "secretRef"), kind="Secret"),
+    ReferenceField(place=("sourceRef", "name"), kind="DataSource", elsewhere=True, beside=True),
+    ReferenceField(place=("source", "http", "secretRef"), kind="Secret"),
+    ReferenceField(place=("source", "http", "certConfigMap"), kind="ConfigMap"),
+    ReferenceField(place=("source", "http", "secretExtraHeaders", EACH), kind="Secret"),
+    ReferenceField(place=("source", "s3", "secretRef"), kind="Secret"),
+    ReferenceField(place=("source", "s3", "certConfigMap"), kind="ConfigMap"),
+    ReferenceField(place=("source", "gcs", "secretRef"), kind="Secret"),
+    ReferenceField(place=("source", "registry", "secretRef"), kind="Secret"),
+    ReferenceField(place=("source", "registry", "certConfigMap"), kind="ConfigMap"),
+    ReferenceField(place=("source", "imageio", "secretRef"), kind="Secret"),
+    ReferenceField(place=("source", "imageio", "certConfigMap"), kind="ConfigMap"),
+    ReferenceField(place=("source", "vddk", "secretRef"), kind="Secret"),
 )
 
 # Who names a VM. What it makes of one need not be there: the targets of restores and clones.
 _SOURCE: Path = ("spec", "source", "name")
-_VM = Row(place=_SOURCE, among=("VirtualMachine",))
-_VM_OR_SNAPSHOT = Row(place=_SOURCE, among=("VirtualMachine", "VirtualMachineSnapshot"))
+_VM = ReferenceField(place=_SOURCE, among=("VirtualMachine",))
+_VM_OR_SNAPSHOT = ReferenceField(place=_SOURCE, among=("VirtualMachine", "VirtualMachineSnapshot"))
 
 
 # Rows, each time with what leads to their places.
-VM: Rows = (
+VM: Fields = (
     (INSTANCE_SPEC, INSTANCE),
     ((*DATA_VOLUMES, EACH, "spec"), DATA_VOLUME),
 )
 
 
-def _held(holder: Holder) -> Rows:
+def _held(holder: Holder) -> Fields:
     if holder.vm is None:
         return ((holder.instance, INSTANCE),)
     return tuple((holder.in_vm(way), rows) for way, rows in VM)
@@ -112,18 +112,18 @@ def _held(holder: Holder) -> Rows:
 
 # VMs come before what starts instances without one, and what stands for one machine before what makes several.
 _HOLDERS = sorted(SERVED.values(), key=lambda holder: (holder.vm is None, holder.copies))
-OWNERS: dict[tuple[str, str], Rows] = {
+OWNERS: dict[tuple[str, str], Fields] = {
     **{(holder.group, holder.kind): _held(holder) for holder in _HOLDERS},
     ("cdi.kubevirt.io", "DataVolume"): ((("spec",), DATA_VOLUME),),
     ("cdi.kubevirt.io", "DataSource"): ((("spec",), SOURCES),),
     ("snapshot.kubevirt.io", "VirtualMachineSnapshot"): (((), (_VM,)),),
     ("snapshot.kubevirt.io", "VirtualMachineRestore"): (
-        ((), (Row(place=("spec", "virtualMachineSnapshotName"), kind="VirtualMachineSnapshot"),)),
+        ((), (ReferenceField(place=("spec", "virtualMachineSnapshotName"), kind="VirtualMachineSnapshot"),)),
     ),
     ("export.kubevirt.io", "VirtualMachineExport"): (((), (_VM_OR_SNAPSHOT,)),),
     ("clone.kubevirt.io", "VirtualMachineClone"): (((), (_VM_OR_SNAPSHOT,)),),
     ("kubevirt.io", "VirtualMachineInstanceMigration"): (
-        ((), (Row(place=("spec", "vmiName"), kind="VirtualMachineInstance"),)),
+        ((), (ReferenceField(place=("spec", "vmiName"), kind="VirtualMachineInstance"),)),
     ),
 }
 
@@ -131,7 +131,7 @@ OWNERS: dict[tuple[str, str], Rows] = {
 NUMBERED = {"Secret": "appendIndexToSecretRefs", "ConfigMap": "appendIndexToConfigMapRefs"}
 
 
-class Mention:
+class Reference:
     """Where an object names another: the last step of `path`, from the owner's root, is in `around`."""
 
     __slots__ = ("around", "owner", "path")
@@ -146,14 +146,14 @@ class Mention:
         return name
 
 
-def missing(bundle: Bundle) -> dict[Wanted, list[Mention]]:
+def missing(bundle: Bundle) -> dict[Wanted, list[Reference]]:
     """What is named, and the bundle neither holds nor makes, with its mentions in the order of the owners."""
     return shared(bundle, _missing)
 
 
-def _missing(bundle: Bundle) -> dict[Wanted, list[Mention]]:
-    there = stock(bundle)
-    found: dict[Wanted, list[Mention]] = {}
+def _missing(bundle: Bundle) -> dict[Wanted, list[Reference]]:
+    there = available_objects(bundle)
+    found: dict[Wanted, list[Reference]] = {}
     for (group, kind), rows in OWNERS.items():
         entries = bundle.of_kind(kind, group)
         tree = tree_of(rows) if entries else {}
@@ -162,24 +162,24 @@ def _missing(bundle: Bundle) -> dict[Wanted, list[Mention]]:
     return found
 
 
-def _add(owner: Entry, tree: Tree, there: Stock, found: dict[Wanted, list[Mention]]) -> None:
+def _add(owner: Entry, tree: Tree, there: AvailableObjects, found: dict[Wanted, list[Reference]]) -> None:
     """Add what an owner names and is missing."""
     namespace = effective_namespace(owner.obj)
     for path, row, around in places_of(owner.obj, tree):
         named = wanted(row, around, path[-1], namespace)
         if named is None or (named not in found and there.has(*named[:3])) or _numbered(owner.obj, row.kind):
             continue
-        found.setdefault(named, []).append(Mention(owner, path, around))
+        found.setdefault(named, []).append(Reference(owner, path, around))
 
 
-def places_of(obj: Object, tree: Tree) -> list[Place]:
+def places_of(obj: Object, tree: Tree) -> list[Occurrence]:
     """The places of the tree that are in the object, in its own order."""
-    found: list[Place] = []
+    found: list[Occurrence] = []
     _walk(obj, tree, (), found)
     return found
 
 
-def wanted(row: Row, around: Any, step: str | int, namespace: str) -> Wanted | None:
+def wanted(row: ReferenceField, around: Any, step: str | int, namespace: str) -> Wanted | None:
     """What is meant by the name in a row's place; names that are no text or empty mean nothing."""
     name = around[step]
     if not isinstance(name, str) or not name:
@@ -199,7 +199,7 @@ def _numbered(obj: Object, kind: str) -> bool:
     return kind in NUMBERED and get(obj, ("spec", "nameGeneration", NUMBERED[kind])) is True
 
 
-def tree_of(rows: Rows) -> Tree:
+def tree_of(rows: Fields) -> Tree:
     """The rows as a tree of their places, so that an object is walked once for all of them; a leaf is the row."""
     tree: Tree = {}
     for way, below in rows:
@@ -211,7 +211,7 @@ def tree_of(rows: Rows) -> Tree:
     return tree
 
 
-def _walk(value: Any, tree: Tree, path: Path, found: list[Place]) -> None:
+def _walk(value: Any, tree: Tree, path: Path, found: list[Occurrence]) -> None:
     """Add the places of the tree that are in the value, in the value's order."""
     node: Any
     if isinstance(value, dict):

@@ -10,10 +10,10 @@ from __future__ import annotations
 from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.objects import group_of, kind_of, name_of, text
 from krm_fn.base.paths import EACH, as_list, get
-from krm_fn.base.suggestions import Likest
+from krm_fn.base.suggestions import Suggestions
 from krm_fn.kubevirt.holders import DATA_VOLUMES, RENDERED, SERVED
-from krm_fn.rules.shared.available_objects import MAKERS, NAME, stock
-from krm_fn.rules.shared.object_references import INSTANCE, Row, places_of, tree_of, wanted
+from krm_fn.rules.shared.available_objects import MAKERS, NAME, available_objects
+from krm_fn.rules.shared.object_references import INSTANCE, ReferenceField, places_of, tree_of, wanted
 from krm_fn.rules.shared.views import shared
 
 TYPE_CHECKING = False
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 
     from krm_fn.base.bundle import Bundle, Entry
     from krm_fn.base.paths import Path
-    from krm_fn.rules.shared.object_references import Rows
+    from krm_fn.rules.shared.object_references import Fields
 
     Named = tuple[str, str, str]  # kind, namespace, name
 
 POD = (
-    Row(place=("volumes", EACH, "persistentVolumeClaim", "claimName"), kind="PersistentVolumeClaim"),
-    Row(place=("volumes", EACH, "secret", "secretName"), kind="Secret"),
-    Row(place=("volumes", EACH, "configMap", "name"), kind="ConfigMap"),
-    Row(place=("serviceAccountName",), kind="ServiceAccount"),
+    ReferenceField(place=("volumes", EACH, "persistentVolumeClaim", "claimName"), kind="PersistentVolumeClaim"),
+    ReferenceField(place=("volumes", EACH, "secret", "secretName"), kind="Secret"),
+    ReferenceField(place=("volumes", EACH, "configMap", "name"), kind="ConfigMap"),
+    ReferenceField(place=("serviceAccountName",), kind="ServiceAccount"),
 )
 POD_TEMPLATE: Path = ("spec", "template", "spec")
 # Where the kinds that use objects keep the spec that names these.
-USERS: dict[tuple[str, str], Rows] = {
+USERS: dict[tuple[str, str], Fields] = {
     **{key: ((holder.instance, INSTANCE),) for key, holder in SERVED.items()},
     ("", "Pod"): ((("spec",), POD),),
     ("batch", "CronJob"): ((("spec", "jobTemplate", *POD_TEMPLATE), POD),),
@@ -52,7 +52,7 @@ class Proposals:
     """What may be proposed in one bundle."""
 
     def __init__(self, bundle: Bundle) -> None:
-        self._bundle, self._there, self._likest = bundle, stock(bundle), Likest()
+        self._bundle, self._there, self._suggestions = bundle, available_objects(bundle), Suggestions()
 
     def name(self, missing: Named, owner: Entry) -> str:
         """The name to write in the owner in place of a missing object's; "" where none is safe to write.
@@ -61,7 +61,7 @@ class Proposals:
         """
         kind, namespace, name = missing
         known = self._there.all_names(kind, namespace)
-        near = self._likest.of(name, known)
+        near = self._suggestions.of(name, known)
         if not near:
             return ""
         names = {(SAME.get(kind, kind), namespace, each) for each in known[near]}

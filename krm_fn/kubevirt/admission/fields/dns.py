@@ -10,7 +10,7 @@ from krm_fn.base.wording import show
 from krm_fn.kubevirt.admission.causes import NOT_SUPPORTED, REQUIRED
 from krm_fn.kubevirt.admission.checks import Group, examine, one_of
 from krm_fn.kubevirt.admission.formats import is_ip, is_subdomain
-from krm_fn.kubevirt.admission.scope import maps
+from krm_fn.kubevirt.admission.items import maps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from krm_fn.base.wording import show
 from krm_fn.kubevirt.admission.causes import NOT_SUPPORTED, REQUIRED
 from krm_fn.kubevirt.admission.checks import Check, Group, count, examine, is_on, new_since, number, one_of, well_formed
 from krm_fn.kubevirt.admission.formats import is_label, is_pci_address, is_serial
-from krm_fn.kubevirt.admission.scope import name_of
+from krm_fn.kubevirt.admission.items import TARGETS, bus_of, name_of, target_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ PLACE = ("domain", "devices", "disks")
 TWICE = "domain.devices.disks.domain.devices.disks[{0}]"
 TWICE_PCI = "domain.devices.disks.domain.devices.disks.disk[{0}].pciAddress"
 
-TARGETS = ("disk", "lun", "cdrom")
 BUSES = ("virtio", "scsi", "sata", "usb")
 LONGEST_SERIAL = 256
 SMALLEST_BLOCK, LARGEST_BLOCK = 512, 2**21
@@ -36,17 +35,6 @@ RESERVATION_SETTING_SINCE: Version = (1, 9)
 BLOCKS_BY_BUS_SINCE: Version = (1, 7)
 EMPTY_CDROM_SINCE: Version = (1, 6)
 RESERVATION_GATE, EMPTY_CDROM_GATE = "PersistentReservation", "DeclarativeHotplugVolumes"
-
-
-def target_of(disk: Object) -> str:
-    """Which of disk, lun and cdrom the disk is, "" where it names none."""
-    return next((key for key in TARGETS if disk.get(key) is not None), "")
-
-
-def bus_of(disk: Object) -> str:
-    """The bus of the disk's target, "" where it names none. upstream: pkg/storage/admitters/disks.go:getDiskBus"""
-    bus = as_map(disk.get(target_of(disk))).get("bus")
-    return bus if isinstance(bus, str) else ""
 
 
 def _target(key: str) -> tuple[Check, ...]:

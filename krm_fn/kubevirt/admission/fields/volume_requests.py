@@ -10,8 +10,7 @@ from krm_fn.base.value import Value
 from krm_fn.base.wording import show
 from krm_fn.kubevirt.admission.causes import Cause
 from krm_fn.kubevirt.admission.checks import number
-from krm_fn.kubevirt.admission.disks import bus_of, target_of
-from krm_fn.kubevirt.admission.scope import maps, name_of
+from krm_fn.kubevirt.admission.items import bus_of, maps, name_of, target_of
 from krm_fn.kubevirt.holders import INSTANCE_SPEC
 
 TYPE_CHECKING = False

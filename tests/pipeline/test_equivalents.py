@@ -11,8 +11,8 @@ from krm_fn.base.paths import copy, get, put
 from krm_fn.kubevirt.releases import parse
 from krm_fn.kubevirt.schema import table
 from krm_fn.pipeline import stages
+from krm_fn.pipeline.equivalents import LARGEST, REFERENCES, ROWS, EquivalentVm, dumped, read
 from krm_fn.pipeline.facts import gather
-from krm_fn.pipeline.twins import LARGEST, REFERENCES, ROWS, Twin, dumped, read
 from krm_fn.rules import registry
 
 FLEET = "fleet"
@@ -125,7 +125,7 @@ def sound(name):
 
 @pytest.mark.parametrize("name", FILES)
 def test_of_each_of_many_vms_is_said_what_is_said_of_it_alone(name):
-    twins = 0
+    equivalents = 0
     for case, others, vm in sound(name):
         many = [vm, *variants(vm)]
         together = told(case, [*others, *many])
@@ -133,8 +133,8 @@ def test_of_each_of_many_vms_is_said_what_is_said_of_it_alone(name):
             (alone,) = told(case, [*others, each]).values()
             assert together[number] == alone
         settings, items = rendered(case, [*others, *many])
-        twins += sum(isinstance(each, Twin) for each in gather(Bundle(items), settings).vms)
-    assert twins > 20
+        equivalents += sum(isinstance(each, EquivalentVm) for each in gather(Bundle(items), settings).vms)
+    assert equivalents > 20
 
 
 def test_the_fleet_has_all_that_the_rows_are_about_and_nothing_is_said_of_it():
@@ -216,7 +216,7 @@ def test_of_each_of_vms_that_refer_to_what_is_alike_is_said_what_is_said_of_it_a
         (alone,) = told(case, [*filter(None, pair), vm]).values()
         assert together[len(others) + number] == alone
     settings, items = rendered(case, [*others, *vms])
-    found = [vm for vm in gather(Bundle(items), settings).vms if isinstance(vm, Twin)]
+    found = [vm for vm in gather(Bundle(items), settings).vms if isinstance(vm, EquivalentVm)]
     assert sum(vm.resolution.instancetype != vm.first.resolution.instancetype for vm in found) > 4
     assert sum(vm.resolution.preference != vm.first.resolution.preference for vm in found) > 4
 
@@ -237,7 +237,7 @@ def facts(*items, **spec):
 
 def test_what_is_made_of_a_twin_is_its_own():
     first, twin = facts(plain_vm("a"), plain_vm("b"), mode="validate")
-    assert isinstance(twin, Twin)
+    assert isinstance(twin, EquivalentVm)
     assert twin.first is first
     assert twin.expansion.vm == {**first.expansion.vm, "metadata": {"name": "b"}}
     assert (twin.rendered["metadata"], twin.admitted["metadata"]) == ({"name": "b"}, {"name": "b"})
@@ -253,7 +253,7 @@ def test_what_is_made_of_a_twin_is_its_own():
     ],
 )
 def test_where_something_is_made_of_each_vm_there_are_no_twins(spec):
-    assert not any(isinstance(vm, Twin) for vm in facts(plain_vm("a"), plain_vm("b"), **spec))
+    assert not any(isinstance(vm, EquivalentVm) for vm in facts(plain_vm("a"), plain_vm("b"), **spec))
 
 
 def test_where_presets_are_applied_there_are_no_twins():
@@ -263,7 +263,7 @@ def test_where_presets_are_applied_there_are_no_twins():
         "metadata": {"name": "all"},
         "spec": {"selector": {}, "domain": {"cpu": {"cores": 2}}},
     }
-    assert not any(isinstance(vm, Twin) for vm in facts(plain_vm("a"), plain_vm("b"), preset, mode="validate"))
+    assert not any(isinstance(vm, EquivalentVm) for vm in facts(plain_vm("a"), plain_vm("b"), preset, mode="validate"))
 
 
 def key_of(vm):

@@ -8,11 +8,10 @@ from __future__ import annotations
 from krm_fn.base.paths import as_map, get, is_set
 from krm_fn.base.value import Value
 from krm_fn.base.wording import show
-from krm_fn.kubevirt.admission.amounts import whole
+from krm_fn.kubevirt.admission.amounts import units
 from krm_fn.kubevirt.admission.causes import INVALID, NOT_SUPPORTED, REQUIRED
 from krm_fn.kubevirt.admission.checks import count, examine, use
-from krm_fn.kubevirt.admission.firmware import has_secure_boot
-from krm_fn.kubevirt.admission.scope import maps, name_of
+from krm_fn.kubevirt.admission.items import maps, name_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -101,7 +100,7 @@ def default_network(scope: Scope) -> Iterator[Cause]:
 @examine(upstream=VMI + "ValidateVirtualMachineInstanceMandatoryFields")
 def memory_missing(scope: Scope) -> Iterator[Cause]:
     """Upstream names no path here."""
-    if whole(scope.requests.get("memory")) == 0 and not count(scope.memory, ("guest", "hugepages")):
+    if units(scope.requests.get("memory")) == 0 and not count(scope.memory, ("guest", "hugepages")):
         yield scope.cause(("domain", "memory", "guest"), "the instance asks for no memory; set memory.guest", reason=REQUIRED)
 
 
@@ -168,7 +167,7 @@ def _arm64(scope: Scope) -> Iterator[Cause]:
     if get(scope.domain, ("firmware", "bootloader", "bios")) is not None:
         at: Path = ("domain", "firmware", "bootloader", "bios")
         yield scope.cause(at, "arm64 boots by UEFI only; use bootloader.efi", reason=NOT_SUPPORTED)
-    if scope.release.within(until=ARM64_SECURE_BOOT_UNTIL) and has_secure_boot(scope.domain):
+    if scope.release.within(until=ARM64_SECURE_BOOT_UNTIL) and scope.has_secure_boot():
         at = ("domain", "firmware", "bootloader", "efi", "secureBoot")
         named = "domain.firmware.bootloader.efi.secureboot"
         yield scope.cause(

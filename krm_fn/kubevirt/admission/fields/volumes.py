@@ -17,9 +17,8 @@ from krm_fn.kubevirt.admission.checks import (
     one_of,
     required,
 )
-from krm_fn.kubevirt.admission.firmware import is_boot_path
-from krm_fn.kubevirt.admission.formats import base64_length
-from krm_fn.kubevirt.admission.scope import maps, name_of
+from krm_fn.kubevirt.admission.formats import base64_length, is_path_below_root
+from krm_fn.kubevirt.admission.items import maps, name_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,7 +64,7 @@ CLOUD_INIT_DATA = (
 )
 LONGEST_CLOUD_INIT = 2048
 
-FORMER_GATE_UNTIL: Version = (1, 8)
+EXPERIMENTAL_GATE_UNTIL: Version = (1, 8)
 
 GROUPS = (
     Group(
@@ -113,7 +112,7 @@ GROUPS = (
         checks=(
             Check(
                 at=("path",),
-                refuses=lambda value, _item, _scope: isinstance(value, str) and value != "" and not is_boot_path(value),
+                refuses=lambda value, _item, _scope: isinstance(value, str) and value != "" and not is_path_below_root(value),
                 message="path {value} is no absolute path of a file; use one without '.' and '..'",
                 upstream="pkg/storage/admitters/disks.go:ValidateContainerDisks",
                 named="volumes[{0}].containerDisk",
@@ -203,8 +202,8 @@ def _is_account(volume: Object) -> bool:
 @examine("domain", "devices", "filesystems", upstream=VMI + "validateFilesystemsWithVirtIOFSEnabled", since=(1, 5))
 def shared_storage(scope: Scope) -> Iterator[Cause]:
     """virtiofs over a claim needs its feature gate."""
-    former = ("ExperimentalVirtiofsSupport",) if scope.release.within(until=FORMER_GATE_UNTIL) else ()
-    gates = ("EnableVirtioFsStorageVolumes", *former)
+    experimental = ("ExperimentalVirtiofsSupport",) if scope.release.within(until=EXPERIMENTAL_GATE_UNTIL) else ()
+    gates = ("EnableVirtioFsStorageVolumes", *experimental)
     volumes = {name_of(volume): volume for volume in scope.volumes}
     for index, filesystem in enumerate(maps(scope.devices.get("filesystems"))):
         volume = volumes.get(name_of(filesystem), {})

@@ -8,7 +8,7 @@ from __future__ import annotations
 from krm_fn.base.paths import as_map, dotted, get, is_set
 from krm_fn.kubevirt.admission.causes import INVALID, REQUIRED, Cause
 from krm_fn.kubevirt.admission.checks import count
-from krm_fn.kubevirt.admission.scope import maps
+from krm_fn.kubevirt.admission.items import maps
 from krm_fn.kubevirt.holders import DATA_VOLUMES
 
 TYPE_CHECKING = False

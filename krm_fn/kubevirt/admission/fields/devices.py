@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from krm_fn.base.paths import EACH, as_map, get, is_set
 from krm_fn.kubevirt.admission.checks import Check, Group, examine, gated, number, one_of, shut
-from krm_fn.kubevirt.admission.scope import maps
+from krm_fn.kubevirt.admission.items import maps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,9 +7,7 @@ from krm_fn.base.wording import show
 from krm_fn.kubevirt.admission.causes import REQUIRED, Cause
 from krm_fn.kubevirt.admission.checks import Check, Group, count, examine, gated, one_of, shut, well_formed
 from krm_fn.kubevirt.admission.formats import is_serial
-from krm_fn.kubevirt.admission.memory import rolls_out_live
-from krm_fn.kubevirt.admission.networks import INTERFACES
-from krm_fn.kubevirt.admission.scope import maps, name_of
+from krm_fn.kubevirt.admission.items import INTERFACES, maps, name_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -247,7 +245,7 @@ def migration_threads(metadata: Object, at: Path, scope: Scope) -> Iterator[Caus
 def update_strategy(spec: Object, at: Path, scope: Scope) -> Iterator[Cause]:
     """How volumes are updated is behind gates, where changes roll out live. upstream: validateLiveUpdateFeatures"""
     strategy = spec.get("updateVolumesStrategy")
-    if strategy is None or not scope.release.within(until=OUTER_UNTIL) or not rolls_out_live(scope):
+    if strategy is None or not scope.release.within(until=OUTER_UNTIL) or not scope.rolls_out_live():
         return
     for kind, gate in UPDATE_GATES:
         if kind in ("", strategy) and not scope.gate(gate):

@@ -6,7 +6,7 @@ from krm_fn.base.paths import as_map, is_set
 from krm_fn.base.wording import show
 from krm_fn.kubevirt.admission.causes import DUPLICATE, NOT_FOUND, REQUIRED
 from krm_fn.kubevirt.admission.checks import count, examine, shut
-from krm_fn.kubevirt.admission.scope import maps, name_of
+from krm_fn.kubevirt.admission.items import INTERFACES, is_default_multus, maps, name_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,12 +21,7 @@ SOURCE = "pkg/network/admitter/netsource.go:"
 MATCH = "pkg/network/admitter/netiface.go:"
 DRA = "pkg/network/admitter/dra.go:validateNetworkDevicesWithDRA"
 
-INTERFACES = ("domain", "devices", "interfaces")
 SOURCES = ("pod", "multus", "resourceClaim")
-
-
-def is_default_multus(network: Object) -> bool:
-    return as_map(network.get("multus")).get("default") is True
 
 
 @examine("networks", upstream=SOURCE + "validateSinglePodNetwork")

@@ -11,7 +11,7 @@ from krm_fn.base.wording import show
 from krm_fn.kubevirt.admission.causes import DUPLICATE, REQUIRED
 from krm_fn.kubevirt.admission.checks import Check, Group, dns_subdomain, examine, shut
 from krm_fn.kubevirt.admission.formats import is_label
-from krm_fn.kubevirt.admission.scope import maps, name_of
+from krm_fn.kubevirt.admission.items import maps, name_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from krm_fn.base.paths import as_map
 from krm_fn.base.wording import show
-from krm_fn.kubevirt.admission.amounts import quantity, whole
+from krm_fn.kubevirt.admission.amounts import quantity, units
 from krm_fn.kubevirt.admission.checks import Check, Group, examine, gated
 
 TYPE_CHECKING = False
@@ -31,8 +31,6 @@ GIB, TWO_MIB = 2**30, 2**21
 # Releases differ in where a page size is looked for, which memory is compared with it, and who may grow.
 PAGE_SIZE_NAMED_UNTIL: Version = (1, 8)
 GUEST_READ_SINCE: Version = (1, 6)
-LIVE_BY_DEFAULT_SINCE: Version = (1, 6)
-LIVE_GATE = "VMLiveUpdateFeatures"
 ARM64_GROWS_UNTIL: Version = (1, 5)
 
 
@@ -47,7 +45,7 @@ GROUPS = (
         checks=(
             Check(
                 at=("memory",),
-                refuses=lambda value, _item, _scope: whole(value) < 0,
+                refuses=lambda value, _item, _scope: units(value) < 0,
                 message="requests.memory {value} is negative; request zero or more",
                 upstream=VMI + "validateMemoryRequestsNegativeOrNull",
             ),
@@ -64,7 +62,7 @@ GROUPS = (
         checks=(
             Check(
                 at=("memory",),
-                refuses=lambda value, _item, _scope: whole(value) < 0,
+                refuses=lambda value, _item, _scope: units(value) < 0,
                 message="limits.memory {value} is negative; limit it to zero or more",
                 upstream=VMI + "validateMemoryLimitsNegativeOrNull",
             ),
@@ -87,7 +85,7 @@ GROUPS = (
 @examine("domain", "resources", "limits", upstream=VMI + "validateMemoryLimitsNegativeOrNull")
 def request_above_limit(scope: Scope) -> Iterator[Cause]:
     requested, limit = scope.requests.get("memory"), scope.limits.get("memory")
-    if 0 < whole(limit) < whole(requested):
+    if 0 < units(limit) < units(requested):
         yield scope.cause(REQUEST, f"requests.memory {show(requested)} exceeds limits.memory {show(limit)}; lower it")
 
 
@@ -95,7 +93,7 @@ def request_above_limit(scope: Scope) -> Iterator[Cause]:
 def guest_above_limit(scope: Scope) -> Iterator[Cause]:
     """Only where the cluster doesn't roll changes out live: else the limit follows the guest's memory."""
     guest, limit = scope.memory.get("guest"), scope.limits.get("memory")
-    if not rolls_out_live(scope) and whole(limit) != 0 and whole(limit) < whole(guest):
+    if not scope.rolls_out_live() and units(limit) != 0 and units(limit) < units(guest):
         yield scope.cause(GUEST, f"memory.guest {show(guest)} exceeds limits.memory {show(limit)}; lower it")
 
 
@@ -110,7 +108,7 @@ def hugepages(scope: Scope) -> Iterator[Cause]:
         yield scope.cause(PAGE_SIZE, message, named=named)
         return
     at, amount = _compared(scope)
-    memory, pages = whole(amount), page.value()
+    memory, pages = units(amount), page.value()
     named = ".".join(REQUEST)  # upstream blames the request, whichever field it read
     if memory < pages and (memory != 0 or not scope.release.within(since=GUEST_READ_SINCE)):
         yield scope.cause(at, f"memory {show(amount)} is less than one huge page of {show(size)}; raise it", named=named)
@@ -121,15 +119,15 @@ def hugepages(scope: Scope) -> Iterator[Cause]:
 def _compared(scope: Scope) -> tuple[Path, Any]:
     """The memory that has to be a multiple of the page size, with its place."""
     requested, guest = scope.requests.get("memory"), scope.memory.get("guest")
-    if whole(requested) or not scope.release.within(since=GUEST_READ_SINCE):
+    if units(requested) or not scope.release.within(since=GUEST_READ_SINCE):
         return REQUEST, requested
-    return (GUEST, guest) if whole(guest) else (LIMIT, scope.limits.get("memory"))
+    return (GUEST, guest) if units(guest) else (LIMIT, scope.limits.get("memory"))
 
 
 @examine("domain", "memory", "maxGuest", upstream=HOTPLUG)
 def hotplug(scope: Scope) -> Iterator[Cause]:
     """What memory hotplug asks of a VM that sets maxGuest; checked for VirtualMachines on clusters that roll out live."""
-    if rolls_out_live(scope):
+    if scope.rolls_out_live():
         wrong = _hotplug_trouble(scope)
         if wrong:
             at = ("domain", "memory", "maxGuest")  # upstream blames the guest's memory for all of it
@@ -163,14 +161,6 @@ def _hotplug_size(scope: Scope, guest: int, most: int) -> str:
     if scope.spec.get("architecture") not in growing:
         return f"exists on {' and '.join(growing)} only; remove maxGuest"
     return "needs at least 1Gi of guest memory; raise memory.guest" if guest < GIB else ""
-
-
-def rolls_out_live(scope: Scope) -> bool:
-    """upstream: pkg/virt-config/virt-config.go:IsVMRolloutStrategyLiveUpdate"""
-    strategy = scope.cluster.pointer("vmRolloutStrategy")
-    if strategy is None:
-        return scope.release.within(since=LIVE_BY_DEFAULT_SINCE)
-    return strategy == "LiveUpdate" and scope.gate(LIVE_GATE)
 
 
 EXAMINATIONS = (request_above_limit, guest_above_limit, hugepages)

@@ -5,19 +5,19 @@ upstream: pkg/virt-api/webhooks/validating-webhook/admitters/grace_io_virtualiza
 
 from __future__ import annotations
 
-from krm_fn.base.paths import as_map
+from krm_fn.base.paths import as_map, dotted
 from krm_fn.base.wording import show
-from krm_fn.kubevirt.admission.causes import REQUIRED
+from krm_fn.kubevirt.admission.causes import REQUIRED, Cause
 from krm_fn.kubevirt.admission.checks import examine
 from krm_fn.kubevirt.admission.formats import HEX
-from krm_fn.kubevirt.admission.scope import maps
+from krm_fn.kubevirt.admission.items import maps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.admission.causes import Cause
     from krm_fn.kubevirt.admission.scope import Scope
     from krm_fn.kubevirt.releases import Version
 
@@ -81,6 +81,22 @@ def grace_devices(scope: Scope) -> Iterator[Cause]:
         yield scope.cause(at, "the device may be any of NVIDIA's; name the product in the cluster's pciVendorSelector")
     if sure:
         yield from _needs(scope)
+
+
+def grace_annotations(metadata: Object, at: Path, scope: Scope) -> Iterator[Cause]:
+    """Annotations that a Grace GPU cannot bear."""
+    notes = as_map(metadata.get("annotations"))
+    known = scope.release.within(since=GRACE_SINCE)
+    if not known or not any(notes.get(note) == "true" for note in ANNOTATIONS) or not graces(scope)[0]:
+        return
+    for note, message in ANNOTATIONS.items():
+        if notes.get(note) == "true":
+            yield Cause(
+                path=(*at, "annotations", note),
+                message=message,
+                upstream_path=f"{dotted(at)}.annotations[{note}]",
+                upstream=SOURCE + "validateGraceIOVirtualizationAnnotations",
+            )
 
 
 def _needs(scope: Scope) -> Iterator[Cause]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from krm_fn.base.wording import listed, show
 from krm_fn.kubevirt.admission.causes import REQUIRED
 from krm_fn.kubevirt.admission.checks import Check, Group, count, dns_label, dns_subdomain, examine, exclusive, use
-from krm_fn.kubevirt.admission.scope import name_of
+from krm_fn.kubevirt.admission.items import name_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

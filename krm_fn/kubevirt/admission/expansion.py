@@ -6,7 +6,7 @@ It is nearly what expand-spec returns; but there the default disks and the defau
 from __future__ import annotations
 
 from krm_fn.base.paths import as_map, copy, get, is_set, put
-from krm_fn.kubevirt.admission.scope import maps, name_of
+from krm_fn.kubevirt.admission.items import maps, name_of
 from krm_fn.kubevirt.expand import apply, set_instance_defaults
 from krm_fn.kubevirt.expand.admitted import platform
 from krm_fn.kubevirt.expand.requirements import indivisible_vcpus, unmet_requirements
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MACHINE_TYPE: Path = ("spec", "domain", "machine", "type")  # from the template on
 
 
-def judge(
+def expand_for_admission(
     resolution: Resolution,
     *,
     expansion: Expansion | None = None,
@@ -43,7 +43,7 @@ def judge(
     instancetype = resolution.instancetype.spec if resolution.instancetype else None
     preference = resolution.preference.spec if resolution.preference else None
     vm = resolution.vm
-    if expansion is not None and not expansion.refusals and not resolution.errors and _alike(vm, preference):
+    if expansion is not None and not expansion.refusals and not resolution.errors and _expands_the_same(vm, preference):
         return expansion
     unmet, template = indivisible_vcpus(instancetype, preference), copy(get(vm, TEMPLATE))
     spec = template.setdefault("spec", {}) if isinstance(template, dict) else None
@@ -58,11 +58,11 @@ def judge(
     refusal = "" if conflicts else set_instance_defaults(spec, cluster, release)
     if not conflicts and preference is not None:
         unmet += unmet_requirements(spec, instancetype=instancetype, preference=preference, release=release)
-    judged = None if conflicts or refusal else {**vm, "spec": {**vm["spec"], "template": template}}
-    return Expansion(vm=judged, conflicts=conflicts, unmet=unmet, refusals=(refusal,) if refusal else ())
+    expanded = None if conflicts or refusal else {**vm, "spec": {**vm["spec"], "template": template}}
+    return Expansion(vm=expanded, conflicts=conflicts, unmet=unmet, refusals=(refusal,) if refusal else ())
 
 
-def _alike(vm: Object, preference: Object | None) -> bool:
+def _expands_the_same(vm: Object, preference: Object | None) -> bool:
     """True where admission and expand-spec make the same of a VM: its architecture is said, or decided by nothing but the
     cluster, and no default disk or network is added that a preference would then see or not see.
     """

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.releases import Release
 
 
-class Plan:
+class CheckTree:
     """The tables of a kind of object for one release."""
 
     __slots__ = ("root",)
 
     def __init__(self, groups: Iterable[Group], examinations: Iterable[Examination], release: Release) -> None:
-        self.root = Node()
+        self.root = Branch()
         for group in groups:
             node = self.root.at(group.at)
             for check in group.checks:
@@ -45,7 +45,7 @@ class Plan:
         return found.all()
 
 
-class Node:
+class Branch:
     """One place in the tree: what is asked of the value there.
 
     `always` rows look at the map whatever it has, `keyed` ones at a key that is there, with the node below that key.
@@ -55,20 +55,20 @@ class Node:
 
     def __init__(self) -> None:
         self.always: list[tuple[Path, Test, Check]] = []
-        self.keyed: dict[str | int, tuple[list[tuple[Path, Test, Check]], list[Node]]] = {}
-        self.each: Node | None = None
+        self.keyed: dict[str | int, tuple[list[tuple[Path, Test, Check]], list[Branch]]] = {}
+        self.each: Branch | None = None
         self.examinations: list[tuple[Callable[[Scope], Iterable[Cause]], str]] = []
 
-    def at(self, steps: Path) -> Node:
+    def at(self, steps: Path) -> Branch:
         """The node some steps down, made where it isn't there yet."""
         node = self
         for step in steps:
             if step == EACH:
-                node.each = node = node.each or Node()
+                node.each = node = node.each or Branch()
             else:
                 below = node.keyed.setdefault(step, ([], []))[1]
                 if not below:
-                    below.append(Node())
+                    below.append(Branch())
                 node = below[0]
         return node
 
@@ -131,7 +131,7 @@ def _word(check: Check, at: Path, value: Any, scope: Scope) -> Cause:
     indexes = [step for step in at if isinstance(step, int)]
     cause = scope.cause(
         (*at, *check.at),
-        check.said.replace("{value}", show(value)) if "{value}" in check.message else check.said,
+        check.wording.replace("{value}", show(value)) if "{value}" in check.message else check.wording,
         reason=check.reason,
         named=check.named.format(*indexes) if check.named else "",
         absolute=check.absolute.format(*indexes) if check.absolute else "",

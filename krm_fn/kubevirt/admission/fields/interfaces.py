@@ -25,8 +25,7 @@ from krm_fn.kubevirt.admission.formats import (
     is_port_name,
     mac_length,
 )
-from krm_fn.kubevirt.admission.networks import INTERFACES, is_default_multus
-from krm_fn.kubevirt.admission.scope import maps, name_of
+from krm_fn.kubevirt.admission.items import INTERFACES, is_default_multus, maps, name_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -86,7 +85,7 @@ CHECKS = (
         BINDINGS,
         message="an interface has exactly one binding; set one of bridge, masquerade, sriov, passtBinding and binding",
         since=(1, 9),
-        told_new=True,
+        is_new=True,
         upstream=BINDING + "validateInterfaceBindingExists",
     ),
     Check(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from krm_fn.base.paths import EACH, as_map, is_nonzero
 from krm_fn.base.wording import show
-from krm_fn.kubevirt.admission.amounts import is_some, thousandths, whole
+from krm_fn.kubevirt.admission.amounts import is_some, thousandths, units
 from krm_fn.kubevirt.admission.causes import NOT_SUPPORTED, REQUIRED
 from krm_fn.kubevirt.admission.checks import Check, Group, examine, gated, number, one_of
 from krm_fn.kubevirt.fields.topology import UINT32
@@ -128,7 +128,7 @@ def pinned(scope: Scope) -> Iterator[Cause]:
     yield from _pinned_memory(scope)
     for kind, at, amounts in (("limits", LIMIT, scope.limits), ("requests", REQUEST, scope.requests)):
         amount = amounts.get("cpu")
-        if whole(amount) > 0 and wrapped(whole(amount) * 1000) != thousandths(amount):  # Go multiplies in 64 bits
+        if units(amount) > 0 and wrapped(units(amount) * 1000) != thousandths(amount):  # Go multiplies in 64 bits
             yield scope.cause(at, f"{kind}.cpu {show(amount)} is no whole number, as dedicated CPUs need; round it")
     yield from _pinned_counts(scope)
     yield from _pinned_threads(scope)
@@ -136,20 +136,20 @@ def pinned(scope: Scope) -> Iterator[Cause]:
 
 def _pinned_memory(scope: Scope) -> Iterator[Cause]:
     requested, limit = scope.requests.get("memory"), scope.limits.get("memory")
-    says = is_some if scope.release.within(since=LARGE_COUNTS_SINCE) else whole
+    says = is_some if scope.release.within(since=LARGE_COUNTS_SINCE) else units
     provided = says(requested) or says(limit)
     if scope.release.within(since=GUEST_COUNTS_SINCE):
         provided = provided or says(scope.memory.get("guest")) or scope.memory.get("hugepages") is not None
     if not provided:
         at = ("domain", "resources", "limits", "memory")
         yield scope.cause(at, "dedicated CPUs need the memory to be said; set domain.memory.guest or its limit")
-    if whole(requested) > 0 and whole(limit) > 0 and whole(requested) != whole(limit):
+    if units(requested) > 0 and units(limit) > 0 and units(requested) != units(limit):
         at = ("domain", "resources", "requests", "memory")
         yield scope.cause(at, f"requests.memory {show(requested)} differs from limits.memory {show(limit)}; make them equal")
 
 
 def _pinned_counts(scope: Scope) -> Iterator[Cause]:
-    requested, limit = whole(scope.requests.get("cpu")), whole(scope.limits.get("cpu"))
+    requested, limit = units(scope.requests.get("cpu")), units(scope.limits.get("cpu"))
     vcpus = vcpus_of(scope)
     if requested == limit == vcpus == 0:
         yield scope.cause(DEDICATED, "dedicatedCpuPlacement needs a number of CPUs; set cpu.cores")

@@ -2,10 +2,10 @@
 
 Most VMs of a fleet differ in names, addresses and user data (`fleets`). `READINGS` says of each sort of text what schema,
 expansion and admission read of it: nothing, which others are the same, or what a check says of it. VMs of which the same is
-read, and which are equal in all else, are twins: where nothing is to be said of the first by itself, nothing is to be said of
-the others.
+read, and which are equal in all else, are equivalent: where nothing is to be said of the first by itself, nothing is to
+be said of the others.
 
-The rules about the whole bundle look at every VM all the same. `tests/pipeline/test_twins.py` holds the rows.
+The rules about the whole bundle look at every VM all the same. `tests/pipeline/test_equivalents.py` holds the rows.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import marshal
 
 from krm_fn.base.fleets import EACH, KEY, TEXTS
 from krm_fn.base.paths import get
+from krm_fn.kubevirt.admission.fields.interfaces import RESERVED_MAC
+from krm_fn.kubevirt.admission.fields.metadata import RESERVED_LABELS
+from krm_fn.kubevirt.admission.fields.volumes import LONGEST_CLOUD_INIT
 from krm_fn.kubevirt.admission.formats import bare_mac_length, base64_length, is_label, is_serial, mac_length
-from krm_fn.kubevirt.admission.interfaces import RESERVED_MAC
-from krm_fn.kubevirt.admission.machines import RESERVED_LABELS
-from krm_fn.kubevirt.admission.volumes import LONGEST_CLOUD_INIT
 from krm_fn.kubevirt.facts import Resolution
 from krm_fn.rules.facts import VmFacts
 
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.resolve import Resolver
     from krm_fn.pipeline.analysis import Analysis
 
-    Names = dict[str, int]
-    Reading = Callable[[Any, Names], Any]
+    Numbers = dict[str, int]
+    Reading = Callable[[Any, Numbers], Any]
     Row = tuple[Path, Reading]
     Resolved = tuple[Any, ...]
 
@@ -45,12 +45,12 @@ LARGEST = 1 << 16  # values and characters of text: what is larger has no twin, 
 FORMAT = 2  # of marshal: from 3 on what it writes depends on who else holds a value
 
 
-def nothing(value: Any, _: Names) -> Any:
+def nothing(value: Any, _: Numbers) -> Any:
     """A text that nobody reads."""
     return () if type(value) is str else value
 
 
-def which(value: Any, names: Names) -> Any:
+def which(value: Any, names: Numbers) -> Any:
     """A name that is only compared with others of its kind."""
     return (names.setdefault(value, len(names)),) if type(value) is str and value else value
 
@@ -60,17 +60,17 @@ def only(*judge: Callable[[str], object]) -> Reading:
     return lambda value, _: tuple([each(value) for each in judge]) if type(value) is str else value
 
 
-def texts(value: Any, _: Names) -> Any:
+def texts(value: Any, _: Numbers) -> Any:
     """A map of texts that nobody reads."""
     return () if _is_of_texts(value) else value
 
 
-def labels(value: Any, _: Names) -> Any:
+def labels(value: Any, _: Numbers) -> Any:
     """Labels that nobody reads but for KubeVirt's own."""
     return () if _is_of_texts(value) and RESERVED_LABELS.isdisjoint(value) else value
 
 
-def notes(value: Any, _: Names) -> Any:
+def notes(value: Any, _: Numbers) -> Any:
     """Annotations that nobody reads but for KubeVirt's own."""
     if not _is_of_texts(value):
         return value
@@ -131,7 +131,7 @@ def compiled(rows: Iterable[Row]) -> Reading:
     readings = {step: inner[0][1] if inner[0][0] == () else compiled(inner) for step, inner in below.items()}
     reading_of, of_each = readings.get, readings.get(EACH)
 
-    def of_map(value: Any, names: Names) -> Any:
+    def of_map(value: Any, names: Numbers) -> Any:
         if type(value) is not dict:
             return value
         read = value
@@ -143,7 +143,7 @@ def compiled(rows: Iterable[Row]) -> Reading:
                 read[key] = reading(value[key], names)
         return read
 
-    def of_list(value: Any, names: Names) -> Any:
+    def of_list(value: Any, names: Numbers) -> Any:
         return [of_each(each, names) for each in value] if of_each and type(value) is list else value
 
     return of_list if of_each else of_map
@@ -172,7 +172,7 @@ def is_large(value: Any) -> bool:
 
 
 def marshalled(value: Any) -> bytes | None:
-    """As `dumped`, of a value that is known not to be large but for the keys in it."""
+    """The value as bytes, None where it is no plain data or large; the caller knows that only its keys can make it large."""
     try:
         data = marshal.dumps(value, FORMAT)
     except ValueError:
@@ -180,7 +180,7 @@ def marshalled(value: Any) -> bytes | None:
     return data if len(data) <= 8 * LARGEST else None
 
 
-class Twin(VmFacts):
+class EquivalentVm(VmFacts):
     """The facts of a VM of which nothing is to be said by itself, as of its twin `first`; it is expanded when somebody asks."""
 
     first: VmFacts
@@ -206,10 +206,10 @@ class Twin(VmFacts):
         return self.analysis.of_vm(self.entry, self.prefix, self.vm, self.resolution)
 
 
-class Twins:
+class Equivalents:
     """The VMs of a bundle so far of which nothing is to be said by themselves.
 
-    A VM has a twin where the two refer to the same, or where what they refer to is alike in all that is read of it.
+    Two VMs are equivalent where they refer to the same, or where what they refer to is alike in all that is read of it.
     """
 
     def __init__(self, analysis: Analysis, resolver: Resolver) -> None:
@@ -220,27 +220,27 @@ class Twins:
 
     def facts(self, entry: Entry) -> VmFacts | None:
         """The facts of the VM that an object is; None where it is none that is rendered."""
-        whole = read(entry.obj, {})
-        key = dumped(whole)
+        reading = read(entry.obj, {})
+        key = dumped(reading)
         first = self._referring.get(key) if key else None
         if first:
-            alike = first.resolution
-            own = Resolution(vm=entry.obj, instancetype=alike.instancetype, preference=alike.preference)
-            return self._twin(entry, first, own)
+            same = first.resolution
+            own = Resolution(vm=entry.obj, instancetype=same.instancetype, preference=same.preference)
+            return self._equivalent(entry, first, own)
         found = self._analysis.resolved(entry, self._resolver)
         if found is None:
             return None
         resolution = found[2]
         if key is None or resolution.errors or resolution.vm is not entry.obj:
             return self._analysis.of_vm(entry, *found)
-        resolved = self._key(whole, resolution)
+        resolved = self._key(reading, resolution)
         first = self._resolved.get(resolved) if resolved else None
-        facts = self._twin(entry, first, resolution) if first else self._analysis.of_vm(entry, *found)
+        facts = self._equivalent(entry, first, resolution) if first else self._analysis.of_vm(entry, *found)
         if not facts.troubled:
             self._remember(facts, key, resolved)
         return facts
 
-    def _key(self, whole: Object, resolution: Resolution) -> Resolved | None:
+    def _key(self, reading: Object, resolution: Resolution) -> Resolved | None:
         """What judging reads of a VM and of what it refers to, but for the names of that; None where it refers to nothing.
 
         None too where the template has annotations: those of an instancetype are compared with them.
@@ -248,9 +248,9 @@ class Twins:
         found = resolution.instancetype, resolution.preference
         specs = [each and self._spec(each.spec) for each in found]
         unknown = any(each and not spec for each, spec in zip(found, specs, strict=True))
-        if unknown or not any(specs) or get(whole, ("spec", "template", "metadata", "annotations")):
+        if unknown or not any(specs) or get(reading, ("spec", "template", "metadata", "annotations")):
             return None
-        return marshalled(unnamed(whole, {})), *specs, *(each and each.table for each in found)
+        return marshalled(unnamed(reading, {})), *specs, *(each and each.table for each in found)
 
     def _spec(self, spec: Object) -> bytes | None:
         """What judging reads of the spec of an instancetype or preference, None of one that is no plain data."""
@@ -268,13 +268,13 @@ class Twins:
         if resolved:
             self._resolved.setdefault(resolved, facts)
 
-    def _twin(self, entry: Entry, first: VmFacts, resolution: Resolution) -> Twin:
-        return Twin(  # type: ignore[call-arg]  # the rest is made late
+    def _equivalent(self, entry: Entry, first: VmFacts, resolution: Resolution) -> EquivalentVm:
+        return EquivalentVm(  # type: ignore[call-arg]  # the rest is made late
             entry=entry,
             vm=entry.obj,
             release=first.release,
             cluster=first.cluster,
             resolution=resolution,
-            first=first.first if isinstance(first, Twin) else first,
+            first=first.first if isinstance(first, EquivalentVm) else first,
             analysis=self._analysis,
         )

@@ -1,4 +1,4 @@
-"""One migration at work: the bundle as it came, what its VMs refer to, and what is left to the user."""
+"""One migration: the bundle as it came, what its VMs refer to, and what is left to the user."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class User(Value):
     resolution: Resolution
 
 
-class Work:
+class Migration:
     """What the rewritings read, and where they leave what they can't carry over."""
 
     def __init__(self, bundle: Bundle, release: Release) -> None:
@@ -47,7 +47,7 @@ class Work:
         self._pointers: dict[tuple[str, str], tuple[Matcher, Object]] | None = None
         self._named: dict[tuple[str, str], dict[tuple[str, str], list[Entry]]] = {}
 
-    def leave(self, entry: Entry, reason: str, path: Path = (), **more: Any) -> None:
+    def add_leftover(self, entry: Entry, reason: str, path: Path = (), **more: Any) -> None:
         """Note that something stays as it is. `more`: `current`, and whatever the reason needs."""
         known = {"current": more.pop("current")} if "current" in more else {}
         self.leftovers.append(Leftover(entry=entry, reason=reason, path=path, detail=tuple(more.items()), **known))

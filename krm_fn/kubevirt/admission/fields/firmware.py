@@ -6,14 +6,13 @@ from krm_fn.base.paths import as_list, as_map, get, is_set
 from krm_fn.base.wording import show
 from krm_fn.kubevirt.admission.causes import FORBIDDEN, REQUIRED
 from krm_fn.kubevirt.admission.checks import Check, Group, examine, exclusive, is_on, required, shut, use
-from krm_fn.kubevirt.admission.formats import is_clean_path, is_label, matches_glob
-from krm_fn.kubevirt.admission.scope import name_of
+from krm_fn.kubevirt.admission.formats import is_label, is_path_below_root, matches_glob
+from krm_fn.kubevirt.admission.items import name_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
     from krm_fn.kubevirt.admission.causes import Cause
     from krm_fn.kubevirt.admission.scope import Scope
@@ -48,12 +47,7 @@ ENCRYPTIONS = (("sev", "WorkloadEncryptionSEV"), ("snp", "WorkloadEncryptionSEV"
 
 
 def _wrong_path(value: object, _item: object, _scope: object) -> bool:
-    return isinstance(value, str) and value != "" and not is_boot_path(value)
-
-
-def is_boot_path(value: str) -> bool:
-    """upstream: pkg/storage/admitters/disks.go:ValidatePath"""
-    return value != "/" and is_clean_path(value)
+    return isinstance(value, str) and value != "" and not is_path_below_root(value)
 
 
 GROUPS = (
@@ -164,18 +158,12 @@ def secure_boot_without_smm(scope: Scope) -> Iterator[Cause]:
     """Secure boot needs System Management Mode, except under TDX, whose keys are in the ROM."""
     exempt = scope.release.within(since=TDX_WITHOUT_SMM_SINCE)
     confidential = exempt and get(scope.domain, ("launchSecurity", "tdx")) is not None
-    if has_secure_boot(scope.domain) and not is_on(get(scope.domain, ("features", "smm"))) and not confidential:
+    if scope.has_secure_boot() and not is_on(get(scope.domain, ("features", "smm"))) and not confidential:
         at: Path = (*FIRMWARE, "bootloader", "efi", "secureBoot")
         fix = "set features.smm, or secureBoot to false"
         if get(scope.domain, ("features", "smm", "enabled")) is False:
             at, fix = ("domain", "features", "smm", "enabled"), "remove enabled: false, or set secureBoot to false"
         yield scope.cause(at, f"secure boot needs SMM; {fix}", named="domain")
-
-
-def has_secure_boot(domain: Object) -> bool:
-    """True where the guest boots by UEFI, and secure boot is not off."""
-    efi = get(domain, ("firmware", "bootloader", "efi"))
-    return isinstance(efi, dict) and efi.get("secureBoot") in (None, True)
 
 
 @examine("domain", "launchSecurity", upstream=VMI + "validateLaunchSecurity", until=(1, 7))
@@ -217,7 +205,7 @@ def _encryption_trouble(scope: Scope, kind: str) -> Iterator[str]:
         yield "tdx does not go with SMM; set features.smm.enabled to false"
     if efi is None:
         yield f"{kind} needs UEFI; set firmware.bootloader.efi"
-    elif kind in ("sev", "snp") and has_secure_boot(scope.domain):
+    elif kind in ("sev", "snp") and scope.has_secure_boot():
         yield f"{kind} does not go with secure boot; set efi.secureBoot to false"
     if kind in ("snp", "tdx") and as_map(efi).get("persistent") is True:
         yield f"{kind} does not go with persistent EFI variables; remove efi.persistent"
