@@ -36,7 +36,7 @@ def test_a_configuration_that_the_config_states_is_blamed_on_no_object():
 def test_three_changes_of_a_builtin_size_are_named_and_the_others_counted():
     def worded(count):
         old, new = ({"cpu": {f"a{n}": value for n in range(count)}} for value in (1, 2))
-        return changed_in_later_release._told(old, new)
+        return changed_in_later_release._changes(old, new)
 
     three = "cpu.a0 1, then 2, cpu.a1 1, then 2, cpu.a2 1, then 2"
     assert worded(3) == three
