@@ -135,9 +135,10 @@ def closed(data: bytes) -> bytes:
     if last is None or last.style not in ("|", ">") or last.end_mark.index < len(text):
         return data
     at = text.index(last.style, last.start_mark.index) + 1
-    header, *rest = text[at:].split("\n", 1)
-    kept = "-" + header.replace("-", "", 1).replace("+", "", 1)
-    return "\n".join([text[:at] + kept, *rest]).encode()
+    end = at
+    while text[end : end + 1] in ("+", "-", *"123456789"):
+        end += 1
+    return f"{text[:at]}-{text[at:end].strip('+-')}{text[end:]}".encode()
 
 
 def ended_as(data: bytes, out: bytes) -> bytes:

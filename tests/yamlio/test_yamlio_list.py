@@ -153,3 +153,15 @@ print([name for name in ("yaml", "re", "typing", "json", "enum") if name in sys.
 """
     done = subprocess.run([sys.executable, "-I", "-S", "-c", program], capture_output=True, check=True)
     assert done.stdout == b"[]\n"
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize(
+    ("header", "kept"), [("|", "|-"), ("|2", "|-2"), ("|+", "|-"), (">- # a-b+c", ">- # a-b+c"), ("| # a-b", "|- # a-b")]
+)
+def test_a_block_of_text_at_the_end_loses_nothing_but_a_break_that_it_never_had(newline: str, header: str, kept: str) -> None:
+    lines = ["kind: ResourceList", "items:", f"- b: {header}", "    c  -+ d"]
+    text = read_resource_list(newline.join(lines).encode())
+    written = text.write([*text.items, {"z": 1}]).decode()
+    assert written == newline.join([*lines[:2], f"- b: {kept}", lines[3], "- z: 1", ""])
+    assert read_resource_list(written.encode()).items == [*text.items, {"z": 1}]
