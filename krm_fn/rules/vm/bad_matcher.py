@@ -1,11 +1,11 @@
-"""A matcher says too little, or things that contradict each other.
+"""A matcher is incomplete or contradicts itself.
 
-What it finds: a `spec.instancetype` or `spec.preference` that has neither `name` nor `inferFromVolume`; that has a name or a
-kind beside `inferFromVolume`; whose `inferFromVolumeFailurePolicy` is neither Ignore nor Reject; or that is of another type
-than the API has.
+What it finds: a `spec.instancetype` or `spec.preference` with neither `name` nor `inferFromVolume`, with a name or a kind
+beside `inferFromVolume`, with an `inferFromVolumeFailurePolicy` other than Ignore and Reject, or with a value of the wrong
+type.
 
-Why it matters: KubeVirt's webhook refuses the VM. `inferFromVolume` beside a name is also what remains when a VM is applied a
-second time, after KubeVirt has put the inferred name into the first one.
+Why it matters: KubeVirt's webhook refuses the VM. KubeVirt writes the inferred name into the stored VM, so applying the
+manifest a second time also leaves `inferFromVolume` beside a name.
 
 Fix: keep either the name (with its kind) or `inferFromVolume`.
 

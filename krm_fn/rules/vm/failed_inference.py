@@ -1,14 +1,14 @@
-"""A volume does not tell the instancetype or preference that is to be inferred from it.
+"""An instancetype or preference can't be inferred from a volume.
 
-What it finds: an `inferFromVolume` that leads to no name: the VM has no volume of that name, the volume is neither a
-PersistentVolumeClaim nor a DataVolume, an object on the way (claim, DataVolume, DataSource, VolumeSnapshot) is not in the
-bundle, or the last of them bears no label `instancetype.kubevirt.io/default-instancetype` (`…/default-preference`).
+What it finds: an `inferFromVolume` that yields no name. The VM has no volume of that name; the volume is neither a
+PersistentVolumeClaim nor a DataVolume; an object in the chain (claim, DataVolume, DataSource, VolumeSnapshot) is not in the
+bundle; or the last of them has no label `instancetype.kubevirt.io/default-instancetype` (`…/default-preference`).
 
-Why it matters: KubeVirt's webhook refuses the VM. `inferFromVolumeFailurePolicy: Ignore` helps where a volume can't tell; a
-volume or an object that is missing is an error all the same.
+Why it matters: KubeVirt's webhook refuses the VM. `inferFromVolumeFailurePolicy: Ignore` covers only a volume that provides
+no name. A missing volume or object is still an error.
 
-Fix: set `name` (and `kind`) in place of `inferFromVolume`, which also keeps the manifest from changing in the cluster; or add
-the object, or the label, that is missing.
+Fix: set `name` (and `kind`) instead of `inferFromVolume`, which also keeps the cluster from changing the manifest; or add
+the missing object or label.
 
 Example:
 

@@ -1,11 +1,12 @@
-"""A VM names no network, and the cluster forbids the one it would get.
+"""A VM has no networks, and the cluster forbids its default network.
 
 What it finds: a VM without networks and interfaces in a cluster whose default can't be used: the bridge binding where
-`network.permitBridgeInterfaceOnPodNetwork` is false, or slirp, which KubeVirt no longer has.
+`network.permitBridgeInterfaceOnPodNetwork` is false, or slirp, which KubeVirt has removed.
 
-Why it matters: KubeVirt can't complete such a VM: its expander stops, and its admission refuses the VM.
+Why it matters: KubeVirt can't complete such a VM. Its expander fails, and its admission webhook refuses the VM.
 
-Fix: give the VM networks and interfaces, set `devices.autoattachPodInterface: false`, or make masquerade the cluster's default.
+Fix: add networks and interfaces to the VM, set `devices.autoattachPodInterface: false`, or make masquerade the cluster's
+default.
 
 Example:
 

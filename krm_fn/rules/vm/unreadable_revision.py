@@ -1,14 +1,14 @@
-"""A VM names a ControllerRevision that can't be read.
+"""A VM refers to a ControllerRevision that can't be read.
 
-What it finds: a ControllerRevision, named by a VM's matcher or status, that holds no instancetype or preference, that holds one
-of the two where the other is wanted, or that holds it in a form which the release can't read any more: KubeVirt 1.7 reads
-v1beta1 objects only.
+What it finds: a ControllerRevision, named by a VM's matcher or status, that contains neither an instancetype nor a
+preference, that contains one of the two where the other is expected, or that has a form which the release no longer reads:
+KubeVirt 1.7 reads only v1beta1 objects.
 
-Why it matters: KubeVirt can neither expand nor start the VM. A revision goes before the live object, so it does not fall back
-to the name.
+Why it matters: KubeVirt can neither expand nor start the VM. A revision takes precedence over the live object, so KubeVirt
+does not fall back to the name.
 
-Fix: remove `revisionName` (or the `status`), so that the name counts and a new revision is stored; or let KubeVirt 1.3 to 1.6
-rewrite the old revisions before the upgrade.
+Fix: remove `revisionName` (or the `status`), so that the name is used and a new revision is stored; or let KubeVirt 1.3 to
+1.6 convert the old revisions before the upgrade.
 
 Example:
 
