@@ -110,7 +110,7 @@ def test_an_unknown_profile_is_told_with_those_there_are():
         (
             "unresolved-flavor",
             ("spec", "flavor", "profile"),
-            "VirtualMachineFlavor small has no profile d; its profiles are a, b and c",
+            "VirtualMachineFlavor small has no profile d; use a, b or c",
         )
     ]
 
@@ -120,7 +120,7 @@ def test_profiles_without_a_default_ask_for_a_name():
         (
             "unresolved-flavor",
             ("spec", "flavor"),
-            "VirtualMachineFlavor small has no default profile; name one in spec.flavor.profile: its profiles are a",
+            "VirtualMachineFlavor small has no default profile; set spec.flavor.profile to a",
         )
     ]
 

@@ -42,12 +42,12 @@ def bad_matcher(facts: VmFacts) -> Iterator[Hit]:
 
 def _bad_shape(error: ResolutionError) -> str:
     if len(error.path) == 2:
-        return f"a matcher is a map, here it is {_type(error.current)}; write {error.matcher}: {{name: NAME}}"
-    return f"{error.path[-1]} is text, here it is {_type(error.current)}; quote it, or remove it"
+        return f"{error.matcher} is {_type(error.current)}, expected a map; write {error.matcher}: {{name: NAME}}"
+    return f"{error.path[-1]} is {_type(error.current)}, expected a string; write a string, or remove it"
 
 
 def _type(value: object) -> str:
-    names = {bool: "a boolean", int: "a number", float: "a number", str: "text", list: "a list", dict: "a map"}
+    names = {bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "a list", dict: "a map"}
     return names.get(type(value), "something else")
 
 
@@ -56,15 +56,15 @@ def _no_name(error: ResolutionError) -> str:
 
 
 def _name_and_inference(error: ResolutionError) -> str:
-    return f"name stands beside inferFromVolume: {detail(error, 'volume')}; remove one of them"
+    return f"name and inferFromVolume: {detail(error, 'volume')} are both set; remove one of them"
 
 
 def _kind_and_inference(error: ResolutionError) -> str:
-    return f"kind stands beside inferFromVolume: {detail(error, 'volume')}, which brings a kind of its own; remove kind"
+    return f"kind is set beside inferFromVolume: {detail(error, 'volume')}, which determines the kind; remove kind"
 
 
 def _bad_policy(error: ResolutionError) -> str:
-    return f"{error.current or 'an empty text'} is no policy for failed inference; use {listed(error.candidates)}"
+    return f"{error.path[-1]} is {error.current or 'empty'}; use {listed(error.candidates)}"
 
 
 WORDINGS: dict[str, Callable[[ResolutionError], str]] = {

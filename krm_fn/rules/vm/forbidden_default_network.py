@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 AUTOATTACH = ("spec", "template", "spec", "domain", "devices", "autoattachPodInterface")
 WHY = {
-    BRIDGE_FORBIDDEN: "the cluster permits no bridge on the pod network, its default",
+    BRIDGE_FORBIDDEN: "the cluster's default, a bridge on the pod network, is not permitted",
     SLIRP_REMOVED: "the cluster's default is slirp, which KubeVirt has removed",
 }
 
@@ -50,14 +50,14 @@ def forbidden_default_network(facts: VmFacts) -> Iterator[Hit]:
     for refusal in facts.expansion.refusals if facts.expansion else ():
         if refusal in WHY:
             yield Hit(
-                message=f"{the_vm(facts)} names no network, and {WHY[refusal]}; add networks and interfaces to the VM",
+                message=f"{the_vm(facts)} has no networks, and {WHY[refusal]}; add networks and interfaces to the VM",
                 path=("spec", "template", "spec", "networks"),
                 upstream="expand" if _is_declined(facts) else "admission",
             )
 
 
 def _is_declined(facts: VmFacts) -> bool:
-    """True where the preference declines the network: admission asks it first, the expander only afterwards."""
+    """True where the preference declines the network: admission applies it before the default, the expander after."""
     preference = facts.resolution.preference
     wish = get(preference.spec, ("devices", "preferredAutoattachPodInterface")) if preference else None
     return wish is False and not is_set(get(facts.vm, AUTOATTACH))

@@ -64,6 +64,6 @@ def indivisible_vcpus(facts: VmFacts) -> Iterator[Hit]:
 def _message(unmet: Unmet, facts: VmFacts) -> str:
     across = dict(unmet.detail)["across"]
     return (
-        f"{the_preference(facts)} spreads vCPUs in groups of {unmet.required} ({across}), which doesn't divide "
-        f"the {unmet.actual} of {the_instancetype(facts)}; choose an instancetype with a multiple of {unmet.required} vCPUs"
+        f"{the_preference(facts)} spreads vCPUs in groups of {unmet.required} ({across}), but {the_instancetype(facts)} has "
+        f"{unmet.actual}; choose an instancetype with a multiple of {unmet.required} vCPUs"
     )

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from krm_fn.facts import Conflict, VmFacts
 
-# What these hold is no business of a log.
+# Fields whose values must not appear in a log.
 CONFIDENTIAL = ("launchSecurity",)
 
 

@@ -43,4 +43,4 @@ def _message(error: ResolutionError) -> str:
     elsewhere = detail(error, "namespaces")
     but = f" (namespace {listed(elsewhere, 'and')} has one)" if elsewhere else ""
     away = f"remove spec.{error.matcher}.revisionName" if error.path[0] == "spec" else "remove the status"
-    return f"{error.wanted} is not found{but}; {near}add it to the bundle, or {away} so that the name counts"
+    return f"{error.wanted} is not found{but}; {near}add it to the bundle, or {away} to use the name"

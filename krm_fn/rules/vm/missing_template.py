@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 def missing_template(facts: VmFacts) -> Iterator[Hit]:
     if facts.expansion and NO_TEMPLATE in facts.expansion.refusals:
         yield Hit(
-            message=f"{the_vm(facts)} has no template that could be rendered; add spec.template with a spec in it",
+            message=f"{the_vm(facts)} has no template to render; add spec.template with a spec",
             path=("spec", "template"),
             upstream="admission",
         )

@@ -67,4 +67,4 @@ def _fix(unmet: Unmet, *, by_type: bool) -> str:
         return f"set architecture to {brief(unmet.required)}"
     counted = dict(unmet.detail).get("counted", ())
     fields = " and ".join(counted) or "domain.memory.guest"
-    return f"raise {fields} to {brief(unmet.required)}" + (" as a product" if len(counted) > 1 else "")
+    return f"raise {fields} {'until their product is' if len(counted) > 1 else 'to'} {brief(unmet.required)}"

@@ -49,12 +49,12 @@ REASONS = ("revision-undecodable", "revision-form-unreadable", "revision-of-anot
 def unreadable_revision(facts: VmFacts) -> Iterator[Hit]:
     for error in errors(facts, REASONS):
         away = f"remove spec.{error.matcher}.revisionName" if error.path[0] == "spec" else "remove the status"
-        yield hit(error, f"{error.wanted} {_fact(error, facts.release)}; {away} so that the name counts")
+        yield hit(error, f"{error.wanted} {_fact(error, facts.release)}; {away} to use the name")
 
 
 def _fact(error: ResolutionError, release: Release) -> str:
     if error.reason == "revision-form-unreadable":
-        return f"holds an {error.matcher} in a form that KubeVirt {release} no longer reads"
+        return f"contains the {error.matcher} in a form that KubeVirt {release} no longer reads"
     if error.reason == "revision-of-another-object":
-        return f"holds a {detail(error, 'holds')}, where the {error.matcher} is looked for"
-    return "holds neither an instancetype nor a preference that can be read"
+        return f"contains a {detail(error, 'holds')}, expected the {error.matcher}"
+    return "contains no instancetype or preference that can be read"

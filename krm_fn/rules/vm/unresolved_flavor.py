@@ -49,7 +49,8 @@ def _likeliest(error: ResolutionError) -> object:
 
 
 def _message(error: ResolutionError) -> str:
-    those = f"its profiles are {listed(error.candidates, 'and')}" if error.candidates else "it has none with a name"
+    those = listed(error.candidates)
     if error.reason == "unknown-profile":
-        return f"{error.wanted} has no profile {error.current}; {those}"
-    return f"{error.wanted} has no default profile; name one in spec.flavor.profile: {those}"
+        return f"{error.wanted} has no profile {error.current}; {f'use {those}' if those else 'add it to the flavor'}"
+    fix = f"set spec.flavor.profile to {those}" if those else "mark one as default"
+    return f"{error.wanted} has no default profile; {fix}"
