@@ -1,11 +1,11 @@
-"""A preset with an invalid selector.
+"""A preset has an invalid selector.
 
-What it finds: a preset in the namespace of an instance whose selector is invalid: an operator other than In, NotIn, Exists and
-DoesNotExist, values where there may be none or none where there must be some, or text that is no label key or value.
+What it finds: a preset in the namespace of an instance whose selector is invalid: an operator other than In, NotIn, Exists
+and DoesNotExist, values where the operator allows none, no values where it requires some, or an invalid label key or value.
 
-Why it matters: KubeVirt reads the selectors of all presets in the namespace before it looks at the first, and refuses the
-instance if one can't be read, whether or not it was meant to match. Releases up to 0.8 passed over the broken preset alone; the
-severity is then warning.
+Why it matters: KubeVirt reads the selectors of all presets in the namespace before it applies the first one. It refuses the
+instance if one selector is invalid, whether or not it was meant to match. Releases up to 0.8 skip only the invalid preset;
+the severity is then warning.
 
 Fix: correct the selector, or delete the preset.
 

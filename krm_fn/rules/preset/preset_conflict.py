@@ -1,13 +1,13 @@
-"""A preset and an instance that disagree.
+"""A preset and an instance set different values.
 
-What it finds: a preset whose selector matches an instance, and a part of the domain that both set and set differently. KubeVirt
-takes 1Gi and 1024Mi for different there; such a finding has the severity info.
+What it finds: a preset whose selector matches an instance, and a part of the domain that both set to different values.
+KubeVirt treats 1Gi and 1024Mi as different there; such a finding has the severity info.
 
-Why it matters: the instance keeps what it has, and KubeVirt says so only in a log. A preset is copied section by section, so
-that a single differing key keeps out all of `cpu` or `features`; sections that the instance lacks are applied all the same.
-The firmware of a preset never reaches the instance of a VM, since that has a firmware uuid by then.
+Why it matters: the instance keeps its value, and KubeVirt reports this only in a log. A preset is copied section by section,
+so one differing key excludes all of `cpu` or `features`. Sections that the instance lacks are still applied. The firmware of
+a preset never reaches the instance of a VM, because that instance already has a firmware UUID.
 
-Fix: make the two say the same, delete the section from one of them, or narrow the preset's selector.
+Fix: set the same value in both, delete the section from one of them, or narrow the preset's selector.
 
 Example:
 

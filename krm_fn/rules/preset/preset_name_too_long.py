@@ -1,9 +1,9 @@
-"""A preset whose name is too long for the annotation that names it.
+"""A preset's name is too long for an annotation key.
 
 What it finds: a preset that is applied to an instance and has a name of more than 63 characters.
 
-Why it matters: KubeVirt writes an annotation with the preset's name in its key, and the API server refuses longer names there,
-so that no instance which the preset matches can be created.
+Why it matters: KubeVirt writes an annotation with the preset's name in its key. The API server refuses longer names there,
+so no instance that the preset matches can be created.
 
 Fix: give the preset a shorter name.
 

@@ -1,12 +1,12 @@
-"""A preset that matches an instance and gives it nothing.
+"""A preset matches an instance, but sets nothing in it.
 
-What it finds: a preset whose selector matches an instance, of which nothing is applied though nothing is in conflict.
+What it finds: a preset whose selector matches an instance and of which nothing is applied, although nothing conflicts.
 
-Why it matters: presets reach only `resources.requests`, `cpu`, `firmware`, `clock`, `features`, `devices.watchdog` and
-`ioThreadsPolicy`; memory, disks, interfaces, the machine type and limits in a preset are passed over without a word.
-Requests are copied only where the instance has none at all.
+Why it matters: presets apply only to `resources.requests`, `cpu`, `firmware`, `clock`, `features`, `devices.watchdog` and
+`ioThreadsPolicy`. Memory, disks, interfaces, the machine type and limits in a preset are ignored silently. Requests are
+copied only if the instance has none.
 
-Fix: write what is missing into the instance or the VM's template, or use an instancetype or a preference.
+Fix: set the values in the instance or the VM's template, or use an instancetype or a preference.
 
 Example:
 

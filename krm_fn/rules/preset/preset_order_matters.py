@@ -1,10 +1,10 @@
-"""Presets whose result depends on the order in which KubeVirt takes them.
+"""The result of several presets depends on their order.
 
-What it finds: several presets that match an instance without requests and that hold different sets of requests. Where they hold
-the same key with another value they disagree, which is a rule of its own.
+What it finds: several presets that match an instance without requests and that have different sets of requests. Where they
+set the same key to different values, the rule `presets-disagree` reports them.
 
-Why it matters: the first preset copies all its requests, and later ones find requests there and give nothing. KubeVirt takes
-presets in no fixed order, so that the same manifests can start with different requests. The renderer goes by name.
+Why it matters: the first preset copies all its requests, and later presets then add none. KubeVirt applies presets in no
+fixed order, so the same manifests can start with different requests. The renderer applies them in the order of their names.
 
 Fix: put the requests into one preset, or into the instance or the VM's template.
 
