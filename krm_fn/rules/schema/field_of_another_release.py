@@ -1,10 +1,11 @@
-"""An object has a field that only other KubeVirt releases know.
+"""An object has a field that only other KubeVirt releases have.
 
-What it finds: a field that came with a later release than the one that is rendered for, or that an earlier one still had. In
-VirtualMachines, pools, instancetypes and preferences it is looked for in every mode, in other kinds where objects are checked.
+What it finds: a field that a later release than the target release adds, or that an earlier release still had. In
+VirtualMachines, pools, instancetypes and preferences the rule looks for it in every mode, in other kinds where objects are
+checked.
 
-Why it matters: the cluster doesn't know the field. Its API server drops it or refuses the object, and so do KubeVirt's webhooks
-with VirtualMachines, instances, replica sets and presets: then this is an error.
+Why it matters: the cluster does not know the field. Its API server drops the field or refuses the object. KubeVirt's
+webhooks refuse VirtualMachines, instances, replica sets and presets with such a field; the finding is then an error.
 
 Fix: remove the field, or set `kubevirtVersion` to the release of the cluster, if that is another.
 

@@ -1,8 +1,8 @@
-"""A field holds a value that its kind doesn't allow there.
+"""A field has a value that is not allowed.
 
-What it finds: a value that is not among those the API lists for the field, text that doesn't have the form that a
-CustomResourceDefinition asks for, an entry that stands twice in a list whose entries must differ, and values for which a CEL
-rule of KubeVirt's CustomResourceDefinitions is false. Rules of other definitions are not evaluated.
+What it finds: a value that is not among those that the API lists for the field, a string that does not have the form that a
+CustomResourceDefinition requires, a duplicate entry in a list whose entries must differ, and a value for which a CEL rule of
+KubeVirt's CustomResourceDefinitions is false. Rules of other definitions are not evaluated.
 
 Why it matters: the API server refuses the object, or KubeVirt's webhooks do.
 

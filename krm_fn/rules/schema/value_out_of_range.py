@@ -1,12 +1,12 @@
-"""A number, a length or a count is beyond what its field holds.
+"""A number, a length or a count is out of range.
 
-What it finds: a negative number where the API counts from zero, a number that is too large for the field, and what is beyond
-the bounds that a CustomResourceDefinition sets: a number, the length of a text, the number of entries in a list or a map.
-KubeVirt's own definitions take at most 256 disks, interfaces, networks and volumes, for example.
+What it finds: a negative number where the API counts from zero, a number that is too large for the field, and a value
+outside the limits that a CustomResourceDefinition sets for a number, the length of a string, or the number of entries in a
+list or a map. For example, KubeVirt's own definitions allow at most 256 disks, interfaces, networks and volumes.
 
 Why it matters: the API server or KubeVirt's webhooks refuse the object.
 
-Fix: stay within the bounds that the message names.
+Fix: stay within the limits that the message names.
 
 Example:
 

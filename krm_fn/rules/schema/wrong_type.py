@@ -1,16 +1,16 @@
-"""A field holds a value of another type than the API has there.
+"""A field has a value of the wrong type.
 
-What it finds: text where an integer belongs, a number where text belongs, a map where a list belongs, null in a list, and
-text that is no quantity. A quantity may be written as text or as a whole number. A fraction such as `0.5` needs quotes, except
-in VirtualMachines and instances: KubeVirt's mutating webhook rewrites these before the API server checks them. For the same
-reason blanks around a quantity are a warning there and an error elsewhere. Before 1.5 most whole numbers needed quotes, too.
-Ports and the like take both text and integers. A key without a value, which is null, is a warning where an empty map would say
-something, as in `rng: {}`; elsewhere it is as if the key weren't there.
+What it finds: a string where an integer is expected, a number where a string is expected, a map where a list is expected,
+null in a list, and a string that is not a quantity. A quantity may be a string or a whole number. A fraction such as `0.5`
+needs quotes, except in VirtualMachines and instances: KubeVirt's mutating webhook rewrites these before the API server
+checks them. For the same reason, spaces around a quantity are a warning there and an error elsewhere. Before 1.5 most whole
+numbers also needed quotes. Ports and similar fields accept both strings and integers. A key without a value is null. It is a
+warning where an empty map has a meaning, as in `rng: {}`; elsewhere it counts as absent.
 
-Why it matters: the API server refuses the object. YAML makes the mistake easy: `8` is a number, and `"8"` is text. Null it
-drops without a word, and the device that was meant is missing.
+Why it matters: the API server refuses the object. YAML makes the mistake easy: `8` is a number, and `"8"` is a string. The
+API server drops null silently, and the intended device is missing.
 
-Fix: write the value as the message proposes it, else one of the type it names.
+Fix: write the value that the message proposes, or a value of the type that it names.
 
 Example:
 
