@@ -1,12 +1,13 @@
-"""The KubeVirt object names another release than the one that counts.
+"""The KubeVirt object names another release than the target release.
 
-What it finds: a KubeVirt object whose `spec.imageTag` or status names another release than the config's `kubevirtVersion`.
-Where the config names a minor release, its patch releases agree with it. Where the config names none: a release that is not
-known here.
+What it finds: a KubeVirt object whose `spec.imageTag` or status names another release than the config's `kubevirtVersion`. A
+minor release in the config matches all its patch releases. If the config names no release, the rule finds a release that
+this program does not know.
 
-Why it matters: releases differ in what they render, refuse and deploy. What holds for one release may be wrong for the cluster.
+Why it matters: releases differ in what they render, refuse and deploy. A result for one release may be wrong for the
+cluster.
 
-Fix: remove `kubevirtVersion` from the config, so that the object's release counts; or write the cluster's release there.
+Fix: remove `kubevirtVersion` from the config, so that the object's release is used; or set it to the cluster's release.
 
 Example:
 

@@ -1,14 +1,14 @@
-"""Two different objects of one kind and name.
+"""Two different objects have the same kind and name.
 
-What it finds: two objects in the bundle with the same group, kind, namespace and name that are not the same object.
-Objects that are alike in everything but the host's own annotations are taken for one: kpt sends an item twice where
-selectors overlap. In folders, objects are compared where something applies both: one kustomization, or one folder. What
-different kustomizations or folders hold may be for different clusters.
+What it finds: two objects in the bundle with the same group, kind, namespace and name, but different content. Objects that
+differ only in the host's own annotations count as one: kpt sends an item twice where selectors overlap. In folders, objects
+are compared where something applies both: one kustomization, or one folder. Different kustomizations or folders may be for
+different clusters.
 
-Why it matters: the cluster keeps only the one that is applied last, and which of the two a reference means depends on the
-order of the files. kustomize refuses such a bundle.
+Why it matters: the cluster keeps only the object that is applied last, and the order of the files decides which of the two a
+reference means. kustomize refuses such a bundle.
 
-Fix: delete one of the two, or give it another name.
+Fix: delete one of the two, or rename it.
 
 Example:
 

@@ -1,18 +1,18 @@
-"""A VM can't be pinned to what it refers to.
+"""A VM's instancetype or preference can't be stored.
 
 What it finds: in mode `snapshot`, a VM whose instancetype or preference can't be stored in a ControllerRevision:
 
 - the bundle has a ControllerRevision of that name with another spec;
-- the name, or the label with the name of the object, would be longer than the API server takes;
-- the VM is pinned to an older ControllerRevision, without the label `instancetype.kubevirt.io/object-version: v1beta1`, which
-  has to be stored again in today's form, but has the new name already, or is used by another VM too;
-- a reference in the VM's status keeps KubeVirt from storing anything. Where the VM starts all the same, that is a warning.
+- the name, or the label with the name of the object, would be longer than the API server allows;
+- the VM is pinned to an older ControllerRevision, without the label `instancetype.kubevirt.io/object-version: v1beta1`. It
+  must be stored again in the current form, but it already has the new name, or another VM also uses it;
+- a reference in the VM's status keeps KubeVirt from storing anything. If the VM starts anyway, this is a warning.
 
-Why it matters: KubeVirt fails in the same way: it stores nothing, and the VM doesn't start. A ControllerRevision that holds
-something else would change the VM. So the reference stays as it is.
+Why it matters: KubeVirt fails in the same way: it stores nothing, and the VM does not start. A ControllerRevision with other
+content would change the VM, so the reference stays as it is.
 
-Fix: as the message says. The name of a ControllerRevision follows from what it holds, unless both the object and the VM have a
-`metadata.uid`. A uid belongs to an object of one cluster: delete it from what is in git.
+Fix: do what the message says. The name of a ControllerRevision depends on its content, unless both the object and the VM
+have a `metadata.uid`. A uid belongs to an object in one cluster: delete it from the files in git.
 
 Example:
 

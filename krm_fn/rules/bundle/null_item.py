@@ -1,10 +1,10 @@
 """An item of the list is null.
 
-What it finds: a null where the list of items should hold an object, such as a stray `-` in a hand-written list.
+What it finds: a null where the list of items should have an object, such as a stray `-` in a hand-written list.
 
-Why it matters: kpt refuses the whole list and kustomize drops the item without a word. The renderer leaves it out.
+Why it matters: kpt refuses the whole list, and kustomize drops the item silently. The renderer omits it.
 
-Fix: delete the empty list entry, or write the object that belongs there.
+Fix: delete the empty list entry, or write the missing object.
 
 Example:
 
