@@ -40,19 +40,19 @@ if TYPE_CHECKING:
 
 # What is wrong, by the reason that `presets.selector` gives.
 WRONG = {
-    "form": "is of a shape that no selector has",
-    "key": "is no label key",
-    "value": "is no label value",
-    "operator": "is none of " + ", ".join(OPERATORS),
-    "values-missing": "must hold a value, as In and NotIn ask",
-    "values-given": "must be left out, as Exists and DoesNotExist ask",
+    "form": "does not have the form of a selector",
+    "key": "is not a valid label key",
+    "value": "is not a valid label value",
+    "operator": "is not one of " + ", ".join(OPERATORS),
+    "values-missing": "has no value, which In and NotIn require",
+    "values-given": "must be absent with Exists and DoesNotExist",
 }
 
 
 @rule(severity="error", upstream="pkg/virt-api/webhooks/mutating-webhook/mutators/preset.go:filterPresets")
 def invalid_preset_selector(facts: PresetFacts) -> Iterator[Hit]:
     refused = facts.applied.refused == "selector"
-    outcome = "KubeVirt refuses every instance in the namespace" if refused else "the preset is passed over"
+    outcome = "KubeVirt refuses every instance in the namespace" if refused else "KubeVirt ignores the preset"
     for fact in facts.applied.invalid:
         for problem in fact.problems:
             more = fact.more if problem is fact.problems[-1] else 0

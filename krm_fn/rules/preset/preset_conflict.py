@@ -52,11 +52,14 @@ def preset_conflict(facts: PresetFacts) -> Iterator[Hit]:
 
 
 def _message(conflict: PresetConflict, clash: Clash) -> str:
-    whose = f"{ref_of(conflict.preset.obj)} is applied {'in part' if conflict.partial else 'in no part'}"
+    whose = f"{ref_of(conflict.preset.obj)} is {'applied in part' if conflict.partial else 'not applied'}"
     where = path_text(clash.path)
-    both = f"{show(clash.value, clash.path)} != {show(clash.current, clash.path)}"
+    theirs, own = show(clash.value, clash.path), show(clash.current, clash.path)
     if clash.current is UNSET:
-        return f"{whose}: {where} of a preset reaches no VM, whose instance has one of its own; write it into the VM's template"
+        return f"{whose}: {where} of a preset never reaches a VM, whose instance has its own; set it in the VM's template"
     if clash.same_amount:
-        return f"{whose}: {where} {both} is one amount, which KubeVirt takes for two; write it the same way in both"
-    return f"{whose}: {where} {both} of the instance, which stays; align or delete one"
+        return (
+            f"{whose}: KubeVirt treats {where} {theirs} and {own} of the instance as different; write it the same way in both"
+        )
+    fact = f"{where} is {theirs} in the preset and {own} in the instance, which keeps it"
+    return f"{whose}: {fact}; set the same value, or delete one"

@@ -39,7 +39,7 @@ def preset_name_too_long(facts: PresetFacts) -> Iterator[Hit]:
     for preset in facts.applied.too_long:
         name = name_of(preset.obj)
         yield Hit(
-            message=f"{ref_of(preset.obj)} matches, and its name of {len(name)} characters fits no annotation key, which holds "
+            message=f"{ref_of(preset.obj)} matches, but its name has {len(name)} characters, and an annotation key allows "
             f"{MAX_NAME}; shorten it",
             path=("metadata", "annotations", APPLIED_PREFIX + name),
             upstream="" if facts.prefix else "admission",

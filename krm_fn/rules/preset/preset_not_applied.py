@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 def preset_not_applied(facts: PresetFacts) -> Iterator[Hit]:
     for preset in facts.applied.idle:
         yield Hit(
-            message=f"{ref_of(preset.obj)} matches, but {_reason(preset, facts.release)}; write the values here instead",
+            message=f"{ref_of(preset.obj)} matches, but {_reason(preset, facts.release)}; set the values here instead",
             path=("spec", "domain"),
             related=also(preset, ("spec", "domain")),
         )
@@ -53,6 +53,6 @@ def preset_not_applied(facts: PresetFacts) -> Iterator[Hit]:
 def _reason(preset: Entry, release: Release) -> str:
     domain = domain_of(preset.obj)
     if any(offers(domain, section) for section in sections(release)):
-        return "is applied in no part, since each section it sets is here already and holds more or other keys"
+        return "is not applied, because the instance already has each section that it sets, with more or other keys"
     reached = ", ".join(dict.fromkeys(dotted(section.path[:2]) for section in sections(release)))
-    return f"sets nothing that presets reach ({reached})"
+    return f"sets nothing that presets apply ({reached})"

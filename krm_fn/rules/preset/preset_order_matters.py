@@ -49,8 +49,8 @@ def preset_order_matters(facts: PresetFacts) -> Iterator[Hit]:
         more = [f"{len(later) - MOST} more"] if len(later) > MOST else []
         others = " and ".join([*(name_of(entry.obj) for entry in later[:MOST]), *more])
         yield Hit(
-            message=f"{ref_of(first.obj)} gives {path_text(fact.path)} here, but KubeVirt goes by no order and may take that "
-            f"of {others} instead; put it into one preset",
+            message=f"{ref_of(first.obj)} sets {path_text(fact.path)} here, but KubeVirt applies presets in no fixed order and "
+            f"may use {others} instead; set it in one preset",
             path=fact.path,
             related=tuple(place for entry in fact.presets[: MOST + 1] for place in also(entry, fact.path)),
         )

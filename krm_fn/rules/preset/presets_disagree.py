@@ -59,6 +59,6 @@ def _message(pair: Disagreement) -> str:
         f"{path_text(one.path)} {show(one.value, one.path)} != {show(one.current, one.path)}" for one in pair.clashes
     )
     return (
-        f"{ref_of(pair.preset.obj)} and {ref_of(pair.other.obj)} both match and disagree on {where}, so KubeVirt refuses the "
-        "instance; make them say the same or narrow a selector"
+        f"{ref_of(pair.preset.obj)} and {ref_of(pair.other.obj)} both match and set different values ({where}), so "
+        "KubeVirt refuses the instance; set the same value, or narrow a selector"
     )
