@@ -113,7 +113,7 @@ def test_what_is_wrong_with_a_secret_is_told_without_it(tmp_path, text):
 def test_the_line_is_named_though_it_is_not_quoted(tmp_path):
     told = checked(tmp_path, VM.format("          userdata: hunter2"), "--color", "never")
     field = "spec.template.spec.volumes[0].cloudInitNoCloud.userdata"
-    fact = "KubeVirt 1.9.0 has no field userdata in this place; did you mean userData"
+    fact = "KubeVirt 1.9.0 has no field userdata here; did you mean userData"
     assert f"error: all.yaml:12:11: VirtualMachine web: {field}: {fact} (unknown-field)\n" in told
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from krm_fn.schema.flaws import Flaw
 
 CORE, INSTANCETYPE, POOL = "kubevirt.io", "instancetype.kubevirt.io", "pool.kubevirt.io"
-FILLED = frozenset(("text", "an integer", "a number", "true or false"))
+FILLED = frozenset(("a string", "an integer", "a number", "true or false"))
 POOL_TEMPLATE = ("spec", "virtualMachineTemplate")
 # Text of the CustomResourceDefinition's choice that Go leaves out where it is "": elsewhere it writes "", or reads a pointer.
 # upstream: kubevirt.io/containerized-data-importer-api/pkg/apis/core/v1beta1/types.go:DataVolumeSpec

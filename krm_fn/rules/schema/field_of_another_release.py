@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 def field_of_another_release(facts: ObjectFacts) -> Iterator[Hit]:
     for flaw in facts.flaws:
         if flaw.kind == ELSEWHERE:
-            said = f"{the_schema(facts, flaw)} has no field {flaw.path[-1]} in this place; {_fix(facts, flaw)}"
+            said = f"{the_schema(facts, flaw)} has no field {flaw.path[-1]} here; {_fix(facts, flaw)}"
             yield Hit(
                 message=counted(said, flaw.more),
                 path=flaw.path,
@@ -51,5 +51,5 @@ def _fix(facts: ObjectFacts, flaw: Flaw) -> str:
     later = [first for first, _ in flaw.spans if first > facts.release.version]
     if later:
         first = short(min(later))
-        return f"{first} brings it: remove it, or render for {first} if that is what the cluster runs"
-    return f"{short(max(last for _, last in flaw.spans))} was the last that had it: remove it"
+        return f"{first} adds it: remove it, or render for {first} if the cluster runs that release"
+    return f"{short(max(last for _, last in flaw.spans))} is the last release with it: remove it"

@@ -40,7 +40,7 @@ def missing_field(facts: ObjectFacts) -> Iterator[Hit]:
         if flaw.kind == MISSING:
             name = flaw.path[-1]
             fix = "add it" if flaw.proposed is UNSET else f"add at least {show({name: flaw.proposed})[1:-1]}"
-            said = f"{name} is missing, which {the_schema(facts, flaw)} requires in this place; {fix}"
+            said = f"{name} is missing, which {the_schema(facts, flaw)} requires here; {fix}"
             yield Hit(
                 message=counted(said, flaw.more),
                 path=flaw.path,

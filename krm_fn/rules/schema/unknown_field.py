@@ -41,12 +41,12 @@ def unknown_field(facts: ObjectFacts) -> Iterator[Hit]:
     for flaw in facts.flaws:
         if flaw.kind == UNKNOWN:
             name, row = str(flaw.path[-1]), gone.get(flaw.path)
-            fix = advice(name, flaw.known) or "remove it, or move it to where it belongs"
+            fix = advice(name, flaw.known) or "remove it, or move it to the right place"
             if row:
-                fix = f"it is gone since KubeVirt {row.gone}: {row.fix}"
-            # What stands under a misspelt key may be a password: the value isn't shown.
+                fix = f"KubeVirt {row.gone} removed it: {row.fix}"
+            # The value of a misspelt key may be a password, so it is not shown.
             yield Hit(
-                message=counted(f"{the_schema(facts, flaw)} has no field {brief(name)} in this place; {fix}", flaw.more),
+                message=counted(f"{the_schema(facts, flaw)} has no field {brief(name)} here; {fix}", flaw.more),
                 path=flaw.path,
                 upstream=flaw.upstream,
                 severity="warning" if flaw.taken else "",

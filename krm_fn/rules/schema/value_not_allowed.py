@@ -25,7 +25,7 @@ from krm_fn.findings import UNSET
 from krm_fn.likest import meant
 from krm_fn.limits import counted
 from krm_fn.rules import Hit, rule
-from krm_fn.rules.schemas import field_of, shown
+from krm_fn.rules.schemas import field_of, place_of, shown
 from krm_fn.schema.flaws import DUPLICATE, VALUE
 
 TYPE_CHECKING = False
@@ -54,8 +54,8 @@ def _said(flaw: Flaw) -> str:
     if flaw.kind == DUPLICATE:
         return f"{field_of(flaw)} has {shown(flaw, flaw.current)} twice; remove one, or make them differ"
     if flaw.current is UNSET:
-        return f"{field_of(flaw)} is not allowed as it is; use {flaw.expected}"
-    return f"{field_of(flaw)} can't be {shown(flaw, flaw.current)}; use {flaw.expected or _listed(flaw)}"
+        return f"{place_of(flaw)} has a value that is not allowed; use {flaw.expected}"
+    return f"{place_of(flaw)} is {shown(flaw, flaw.current)}, which is not allowed; use {flaw.expected or _listed(flaw)}"
 
 
 def _listed(flaw: Flaw) -> str:

@@ -23,7 +23,7 @@ from __future__ import annotations
 from krm_fn.findings import UNSET
 from krm_fn.limits import counted
 from krm_fn.rules import Hit, rule
-from krm_fn.rules.schemas import field_of, shown
+from krm_fn.rules.schemas import field_of, place_of, shown
 from krm_fn.schema.flaws import COUNT, LENGTH, RANGE
 
 TYPE_CHECKING = False
@@ -49,5 +49,5 @@ def value_out_of_range(facts: ObjectFacts) -> Iterator[Hit]:
 
 def _fact(flaw: Flaw) -> str:
     if flaw.kind == RANGE:
-        return f"{field_of(flaw)} is {shown(flaw, flaw.current)}"
-    return f"{field_of(flaw)} has {flaw.found}"
+        return f"{place_of(flaw)} is {shown(flaw, flaw.current)}"
+    return f"{place_of(flaw) if flaw.kind == LENGTH else field_of(flaw)} has {flaw.found}"

@@ -27,7 +27,7 @@ from __future__ import annotations
 from krm_fn.findings import UNSET
 from krm_fn.limits import counted
 from krm_fn.rules import Hit, rule
-from krm_fn.rules.schemas import field_of, shown
+from krm_fn.rules.schemas import place_of, shown
 from krm_fn.schema.flaws import NULL, NUMBER, TYPE, UNQUOTED
 
 TYPE_CHECKING = False
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from krm_fn.schema import ObjectFacts
     from krm_fn.schema.flaws import Flaw
 
-# What holds a name has no use for an empty map.
+# An empty map is not a matcher: it needs a name.
 MATCHERS = (("spec", "instancetype"), ("spec", "preference"))
 
 
@@ -47,7 +47,7 @@ def wrong_type(facts: ObjectFacts) -> Iterator[Hit]:
         if flaw.kind == NULL:
             matcher = flaw.path[-2:] in MATCHERS
             meant = "{name: NAME}" if matcher else "{}"
-            said = f"{field_of(flaw)} holds null, which counts as absent; write {meant} where it is meant, else remove it"
+            said = f"{place_of(flaw)} is null, which counts as absent; write {meant} to set it, or remove it"
             yield Hit(
                 message=counted(said, flaw.more),
                 path=flaw.path,
@@ -57,7 +57,7 @@ def wrong_type(facts: ObjectFacts) -> Iterator[Hit]:
             )
         elif flaw.kind in (TYPE, UNQUOTED, NUMBER):
             yield Hit(
-                message=counted(f"{field_of(flaw)} holds {_found(flaw)}{_fix(flaw)}", flaw.more),
+                message=counted(f"{place_of(flaw)} is {_found(flaw)}{_fix(flaw)}", flaw.more),
                 path=flaw.path,
                 current=flaw.current,
                 proposed=flaw.proposed,
@@ -67,16 +67,16 @@ def wrong_type(facts: ObjectFacts) -> Iterator[Hit]:
 
 
 def _fix(flaw: Flaw) -> str:
-    """What belongs there, and what to do."""
+    """What is expected, and what to do."""
     if flaw.proposed is not UNSET:
-        return f" where {flaw.expected} belongs; write {shown(flaw, flaw.proposed)}"
-    if isinstance(flaw.current, bool | int | float) and flaw.expected.endswith("text"):
-        return f" where {flaw.expected} belongs; put it in quotes"
+        return f", expected {flaw.expected}; write {shown(flaw, flaw.proposed)}"
+    if isinstance(flaw.current, bool | int | float) and flaw.expected.endswith("a string"):
+        return f", expected {flaw.expected}; put it in quotes"
     return f"; write {flaw.expected}"
 
 
 def _found(flaw: Flaw) -> str:
-    """What stands there, in few words."""
+    """The value or its type, in few words."""
     match flaw.current:
         case bool():
             return shown(flaw, flaw.current)
