@@ -197,7 +197,8 @@ def expanding(configuration, *vms, release="1.9"):
 
 @pytest.mark.parametrize("value", ["expand", "expandAll"])
 def test_a_policy_that_expands_is_told_once(value):
-    message = "2 VMs refer to instancetypes or preferences, which the cluster replaces; apply rendered VMs, or set reference"
+    fact = "2 VMs refer to instancetypes or preferences, which the cluster replaces"
+    message = f"{fact}; apply rendered VMs, or set the policy to reference"
     given = vm(instancetype="small"), vm("db", instancetype="small")
     assert [(severity, text) for severity, *_, text in expanding(policy(value), *given)] == [("warning", message)]
 

@@ -280,8 +280,8 @@ def test_a_claim_that_kustomize_renamed_is_not_missing_but_misnamed():
     renamed = claim("lab-root", annotations={"internal.config.kubernetes.io/previousNames": "root"})
     given = machine(volumes={"a": on_claim("root")})
     assert missing(renamed, given) == []
-    fact = "kustomize has renamed this PersistentVolumeClaim to lab-root, but not the reference to it"
-    field = "spec/template/spec/volumes/persistentVolumeClaim/claimName of VirtualMachine"
+    fact = "kustomize renamed PersistentVolumeClaim root to lab-root, but not this reference to it"
+    field = "the field spec/template/spec/volumes/persistentVolumeClaim/claimName of VirtualMachine"
     assert said("former-name", renamed, given) == [
         (
             "warning",
@@ -342,7 +342,7 @@ def test_a_pools_matcher_is_blamed_from_the_pools_root():
     (found,) = said("former-name", small, pool(given))
     assert found[2] == "spec.virtualMachineTemplate.spec.instancetype.name"
     assert found[3].endswith(
-        "with spec/virtualMachineTemplate/spec/instancetype/name of VirtualMachinePool to the kustomization"
+        "with the field spec/virtualMachineTemplate/spec/instancetype/name of VirtualMachinePool to the kustomization"
     )
 
 

@@ -41,7 +41,7 @@ def deprecated_instancetype(facts: BundleFacts) -> Iterator[Hit]:
             return ""
         return (
             f"the builtin {WORDS[kind]} {name} is deprecated in KubeVirt {facts.release}; "
-            "choose another, or keep a copy of it in the bundle under a name of your own"
+            "choose another, or add a copy of it to the bundle under another name"
         )
 
     yield from hits(facts, word)

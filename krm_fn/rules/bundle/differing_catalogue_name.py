@@ -65,7 +65,7 @@ def _deployed(facts: BundleFacts) -> bool:
 
 
 def _differences(given: Any, builtin: Any, path: Path) -> Iterator[Path]:
-    """The paths at which two specs differ, the shortest that tell."""
+    """The paths at which two specs differ, each as short as possible."""
     if isinstance(given, dict) and isinstance(builtin, dict):
         for key in dict.fromkeys((*builtin, *given)):
             yield from _differences(given.get(key), builtin.get(key), (*path, key))
@@ -89,5 +89,5 @@ def _message(facts: BundleFacts, entry: Entry, paths: list[Path]) -> str:
     more = f" and {len(paths) - NAMED_IN_MESSAGE} more" if len(paths) > NAMED_IN_MESSAGE else ""
     return (
         f"the builtin {WORDS[kind_of(entry.obj)]} of this name in KubeVirt {facts.release} differs in {named}{more}; rename "
-        "this one: VMs are rendered with it here, but in the cluster virt-operator puts the builtin one in its place"
+        "this one, because in the cluster virt-operator replaces it with the builtin one"
     )

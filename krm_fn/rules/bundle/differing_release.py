@@ -37,18 +37,18 @@ def differing_release(facts: BundleFacts) -> Iterator[Hit]:
     if named is None or _agree(facts, named):
         return
     if facts.config.release is None:
-        fact = f"the release {show(named.written)} is not known, so KubeVirt {facts.release} counts"
+        fact = f"the release {show(named.written)} is unknown, so KubeVirt {facts.release} is used"
         fix = "set kubevirtVersion to the nearest known release"
     else:
         fact = (
-            f"the object names the release {show(named.written)}, but the config names KubeVirt {facts.release}, which counts"
+            f"the object names the release {show(named.written)}, but the config names KubeVirt {facts.release}, which is used"
         )
         fix = "correct kubevirtVersion or remove it"
     yield Hit(message=f"{fact}; {fix}", path=named.path, current=named.written, about=named.entry)
 
 
 def _agree(facts: BundleFacts, named: Named) -> bool:
-    """True where both name one release. The newest patch of the config may stand for all of a minor release, as in `1.6`."""
+    """True where both name one release. The newest patch in the config may mean all of a minor release, as in `1.6`."""
     if named.release is None:
         return False
     minor = facts.release.version[:2]

@@ -53,7 +53,7 @@ def duplicate_object(facts: BundleFacts) -> Iterator[Hit]:
 
 
 def _clashes(found: list[Entry], bundle: Bundle) -> Iterator[tuple[Entry, Entry]]:
-    """Each object that is another than the first that something applies with it, and this first."""
+    """Each object that differs from the first one that is applied with it, and that first one."""
     firsts: dict[str, tuple[Entry, Object]] = {}  # by what applies it; "" is anything
     for entry in found:
         own = _own(entry.obj)
@@ -67,9 +67,9 @@ def _clashes(found: list[Entry], bundle: Bundle) -> Iterator[tuple[Entry, Entry]
 
 
 def _hit(entry: Entry, first: Entry, facts: BundleFacts) -> Hit:
-    other = f"another, different {kind_of(entry.obj)} of this name"
+    other = f"another {kind_of(entry.obj)} of this name with different content"
     return Hit(
-        message=f"{other} stands {_where(first, facts)}; delete or rename one",
+        message=f"{other} is {_where(first, facts)}; delete or rename one",
         path=("metadata", "name"),
         current=name_of(entry.obj),
         about=entry,
@@ -83,7 +83,7 @@ def _key(obj: Object) -> tuple[str, ...]:
 
 
 def _own(obj: Object) -> Object:
-    """The object without what hosts write into it."""
+    """The object without the annotations that hosts write into it."""
     notes = {key: value for key, value in annotations_of(obj).items() if not str(key).startswith(HOST_ANNOTATIONS)}
     return {**obj, "metadata": {**obj["metadata"], "annotations": notes}}
 

@@ -55,8 +55,8 @@ def expanding_reference_policy(facts: BundleFacts) -> Iterator[Hit]:
     entry = kubevirt_of(facts.bundle)
     path = ("spec", "configuration", *REFERENCE_POLICY)
     count = "a VM refers" if number == 1 else f"{number} VMs refer"
-    unstored = ", so that no ControllerRevision is stored" if facts.config.mode == "snapshot" else ""
-    fix = "apply rendered VMs, or set reference"
+    unstored = ", so no ControllerRevision is stored" if facts.config.mode == "snapshot" else ""
+    fix = "apply rendered VMs, or set the policy to reference"
     yield Hit(
         message=f"{count} to instancetypes or preferences, which the cluster replaces{unstored}; {fix}",
         path=path,

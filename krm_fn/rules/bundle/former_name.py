@@ -97,9 +97,9 @@ def _of_objects(facts: BundleFacts) -> Iterator[Hit]:
 
 def _hit(owner: Entry, path: Path, written: str, ref: Ref, now: str) -> Hit:
     field = "/".join(step.replace("/", "\\/") for step in path if isinstance(step, str))
-    fix = f"add a nameReference for {ref.kind} with {field} of {kind_of(owner.obj)} to the kustomization"
+    fix = f"add a nameReference for {ref.kind} with the field {field} of {kind_of(owner.obj)} to the kustomization"
     return Hit(
-        message=f"kustomize has renamed this {ref.kind} to {now}, but not the reference to it; {fix}",
+        message=f"kustomize renamed {ref.kind} {written} to {now}, but not this reference to it; {fix}",
         path=path,
         current=written,
         about=owner,

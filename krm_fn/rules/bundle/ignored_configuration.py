@@ -38,7 +38,7 @@ def ignored_configuration(facts: BundleFacts) -> Iterator[Hit]:
     entry = kubevirt_of(facts.bundle)
     place = ("spec", "configuration", *path)
     yield Hit(
-        message=f"{dotted(path)} can't be {show(value)}, so KubeVirt ignores the whole configuration; correct or delete it",
+        message=f"{dotted(path)} {show(value)} is not valid, so KubeVirt ignores the whole configuration; correct or delete it",
         path=place,
         current=value,
         about=entry if entry and get(entry.obj, place) == value else None,

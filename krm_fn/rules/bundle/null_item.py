@@ -29,5 +29,5 @@ if TYPE_CHECKING:
 @rule(severity="warning")
 def null_item(facts: BundleFacts) -> Iterator[Hit]:
     for number, more in first(facts.bundle.nulls):
-        said = f"item {number} of the list is null and is left out; delete it or write the missing object"
+        said = f"item {number} of the list is null and is omitted; delete it, or write the missing object"
         yield Hit(message=counted(said, more))

@@ -41,5 +41,5 @@ def removed_field(facts: BundleFacts) -> Iterator[Hit]:
     for entry in facts.bundle.entries:
         found = removed_fields(entry.obj) if is_served(entry.obj, facts.release) else ()
         for (path, value, row), more in first(found):
-            said = counted(f"{path[-1]} is gone since KubeVirt {row.gone}; {row.fix}", more)
+            said = counted(f"KubeVirt {row.gone} removed {path[-1]}; {row.fix}", more)
             yield Hit(message=said, path=path, current=value, about=entry)

@@ -45,5 +45,5 @@ def _word(builtin: Catalogue, kind: str, name: str) -> str:
         return ""
     return (
         f"KubeVirt {dotted(gone)} no longer deploys the builtin {WORDS[kind]} {name}; "
-        "before the upgrade choose another, or keep a copy of it in the bundle under a name of your own"
+        "before the upgrade, choose another, or add a copy of it to the bundle under another name"
     )

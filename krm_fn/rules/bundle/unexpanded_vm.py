@@ -41,7 +41,7 @@ def unexpanded_vm(facts: BundleFacts) -> Iterator[Hit]:
                 name = get(given, ("name",))
                 named = f"{called} ({show(name)})" if name else called
                 yield Hit(
-                    message=f"the VM still refers to {named}; run the function, or render it",
+                    message=f"the VM still refers to {named}; run the function in the build, or render the VM",
                     path=(*each.prefix, "spec", key),
                     current=given,
                     about=each.entry,

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from krm_fn.releases import Release
 
 
-# So many letters may be too many or too few in a slip.
+# A misspelling has at most this many letters too many or too few.
 SLIP = 2
 
 
@@ -66,7 +66,7 @@ def _misplaced(entry: Entry, group: str, kind: str, release: Release) -> Hit:
     given = entry.obj.get("apiVersion")
     form = present_form({"apiVersion": HOMES[kind], "kind": kind}, release)
     proposed = form[0] if form else HOMES[kind]
-    fact = f"KubeVirt has no {kind} of {brief(given)}" if given else f"a {kind} needs an apiVersion"
+    fact = f"KubeVirt has no {kind} in {brief(given)}" if given else f"the {kind} has no apiVersion"
     return Hit(
         message=f"{fact}; write {proposed}",
         path=("apiVersion",),
@@ -89,7 +89,7 @@ def _misspelt(entry: Entry, kind: str, known: tuple[str, ...] = tuple(HOMES)) ->
     fix = f"did you mean {likely}" if likely else "correct it, or remove the object"
     given = brief(entry.obj["apiVersion"])
     return Hit(
-        message=f"KubeVirt has no {kind} of {given}; {fix}" if kind else f"an object of {given} has no kind; add it",
+        message=f"KubeVirt has no {kind} in {given}; {fix}" if kind else f"the object of {given} has no kind; add it",
         path=("kind",),
         current=entry.obj.get("kind"),
         proposed=likely or UNSET,

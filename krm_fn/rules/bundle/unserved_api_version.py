@@ -41,14 +41,14 @@ def unserved_api_version(facts: BundleFacts) -> Iterator[Hit]:
 
 def _hit(entry: Entry, facts: BundleFacts, form: tuple[str, str] | None) -> Hit:
     given, kind = entry.obj["apiVersion"], kind_of(entry.obj)
-    fact = f"KubeVirt {facts.release} serves no {kind} of {given}"
+    fact = f"KubeVirt {facts.release} does not serve {kind} in {given}"
     severity = "" if facts.config.mode == "validate" else "warning"  # old objects can still be rendered
     if form is None:
-        message = f"{fact}, and nothing took its place; remove it"
+        message = f"{fact}, and nothing replaces it; remove it"
         return Hit(message=message, path=("kind",), current=kind, about=entry, severity=severity)
-    now = form[0] if form[1] == kind else f"{form[1]} of {form[0]}"
+    now = form[0] if form[1] == kind else f"{form[1]} in {form[0]}"
     return Hit(
-        message=f"{fact}; `kubevirt-render migrate` makes it {now}",
+        message=f"{fact}; `kubevirt-render migrate` converts it to {now}",
         path=("apiVersion",),
         current=given,
         proposed=form[0] if form[1] == kind else UNSET,
