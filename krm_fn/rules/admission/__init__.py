@@ -1,1 +1,1 @@
-"""Rules about what KubeVirt's webhooks refuse, by the part of the object; the checks are tables of `krm_fn.admission`."""
+"""Rules about what KubeVirt's webhooks refuse, one for each part of the object; `krm_fn.admission` holds the checks."""

@@ -1,13 +1,13 @@
 """A CPU or IO thread setting that KubeVirt refuses.
 
 What it finds: values below `domain.cpu`, `ioThreads` and `ioThreadsPolicy` that no instance can have: dedicated placement
-without whole CPUs, realtime or NUMA without what they build on, a topology above its own maximum, features with an unknown
+without whole CPUs, realtime or NUMA without what they require, a topology above its own maximum, features with an unknown
 policy.
 
-Why it matters: the API server refuses the object when it is applied, which in a GitOps controller means long after the merge.
-Here it is told of the VM as it is once its instancetype and preference are applied.
+Why it matters: the API server refuses the object when it is applied, which with a GitOps controller is long after the merge.
+The rule checks the VM as it is after its instancetype and preference are applied.
 
-Fix: what the message says; where the value comes from an instancetype, choose another one or change it there.
+Fix: do what the message says. If the value comes from an instancetype, choose another one or change it there.
 
 Example:
 

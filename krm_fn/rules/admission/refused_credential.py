@@ -1,11 +1,11 @@
 """An access credential that KubeVirt refuses.
 
-What it finds: SSH keys and passwords without a source or a way into the guest, with two of either, or with a way that the
-volumes don't offer.
+What it finds: SSH keys and passwords without a source or a propagation method, with two of either, or with a method that the
+volumes do not support.
 
 Why it matters: the API server refuses the object when it is applied.
 
-Fix: name one Secret as source and one propagation method; keys by cloud-init need a cloud-init volume.
+Fix: set one Secret as source and one propagation method. Keys that cloud-init propagates need a cloud-init volume.
 
 Example:
 

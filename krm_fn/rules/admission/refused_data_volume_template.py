@@ -5,7 +5,7 @@ have.
 
 Why it matters: the API server refuses the VM when it is applied.
 
-Fix: add a volume with `dataVolume.name` of the template's name, or delete the template; set either `pvc` or `storage`.
+Fix: add a volume whose `dataVolume.name` is the template's name, or delete the template. Set either `pvc` or `storage`.
 
 Example:
 

@@ -1,11 +1,11 @@
 """A device that KubeVirt refuses.
 
-What it finds: inputs, GPUs, host devices, watchdogs, sound cards, TPMs and the like with a model, bus or name that no
-instance can have, or behind a feature gate that is closed.
+What it finds: inputs, GPUs, host devices, watchdogs, sound cards, TPMs and other devices with a model, bus or name that no
+instance can have, or that need a disabled feature gate.
 
 Why it matters: the API server refuses the object when it is applied.
 
-Fix: what the message says; where a feature gate is missing, open it in the KubeVirt object, and name it in the function
+Fix: do what the message says. If a feature gate is missing, enable it in the KubeVirt object, and name it in the function
 config's `configuration` if that object is not in the bundle.
 
 Example:

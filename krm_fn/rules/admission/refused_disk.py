@@ -1,11 +1,11 @@
 """A disk or filesystem that KubeVirt refuses.
 
 What it finds: disks and filesystems without a volume, with two targets, with a bus, boot order, block size or serial that no
-instance can have, or named twice.
+instance can have, or with a duplicate name.
 
 Why it matters: the API server refuses the object when it is applied.
 
-Fix: what the message says; every disk bears the name of one volume, and boot orders start at 1 and are used once.
+Fix: do what the message says. Every disk has the name of one volume. Boot orders start at 1, and each is used once.
 
 Example:
 

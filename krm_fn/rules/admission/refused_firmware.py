@@ -1,11 +1,11 @@
 """A firmware, feature, machine or launch security setting that KubeVirt refuses.
 
-What it finds: boot loaders, SMBIOS values, CPU and Hyper-V features, machine types, architectures, clocks and launch security
-that no instance can have, or that exclude each other.
+What it finds: boot loaders, SMBIOS values, CPU and Hyper-V features, machine types, architectures, clocks and launch
+security that no instance can have, or that exclude each other.
 
 Why it matters: the API server refuses the object when it is applied. Secure boot without SMM is the most common one.
 
-Fix: what the message says.
+Fix: do what the message says.
 
 Example:
 

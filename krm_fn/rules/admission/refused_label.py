@@ -1,10 +1,10 @@
 """A label or annotation that KubeVirt refuses.
 
-What it finds: labels that only KubeVirt itself may put on an instance, and annotations whose feature gate is closed.
+What it finds: labels that only KubeVirt itself may set on an instance, and annotations whose feature gate is disabled.
 
 Why it matters: the API server refuses the object when it is applied.
 
-Fix: remove the label; open the feature gate that the message names, or do without the annotation.
+Fix: remove the label. Enable the feature gate that the message names, or remove the annotation.
 
 Example:
 

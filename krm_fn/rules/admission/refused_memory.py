@@ -1,12 +1,12 @@
 """A memory or resource setting that KubeVirt refuses.
 
 What it finds: values below `domain.memory` and `domain.resources` that no instance can have: guest memory above its limit or
-its maximum, huge pages that don't divide it, requests above limits, quantities that are none.
+its maximum, huge pages that don't divide it, requests above limits, invalid quantities.
 
-Why it matters: the API server refuses the object when it is applied. Memory that fits no page size or no block of hotplug is
-refused too, though it reads well.
+Why it matters: the API server refuses the object when it is applied. It also refuses memory that fits no page size or no
+hotplug block, although the value looks correct.
 
-Fix: what the message says; sizes in whole Mi or Gi fit.
+Fix: do what the message says. Sizes in whole Mi or Gi fit.
 
 Example:
 

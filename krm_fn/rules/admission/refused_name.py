@@ -1,11 +1,11 @@
 """A host name or DNS setting that KubeVirt refuses.
 
-What it finds: host names and subdomains that are no DNS labels, DNS policies that are not known, and DNS settings that lack
-what the policy needs.
+What it finds: host names and subdomains that are not DNS labels, unknown DNS policies, and DNS settings that lack what the
+policy requires.
 
 Why it matters: the API server refuses the object when it is applied.
 
-Fix: use lower-case letters, digits and dashes, at most 63 of them; with dnsPolicy None set dnsConfig.nameservers.
+Fix: use at most 63 lower-case letters, digits and dashes. With dnsPolicy None, set dnsConfig.nameservers.
 
 Example:
 

@@ -1,11 +1,11 @@
 """A network or interface that KubeVirt refuses.
 
-What it finds: interfaces without a network or the other way round, bindings that don't go with the network, ports, MAC
-addresses, names and PCI addresses that no instance can have.
+What it finds: interfaces without a network, networks without an interface, bindings that don't match the network, and ports,
+MAC addresses, names and PCI addresses that no instance can have.
 
 Why it matters: the API server refuses the object when it is applied.
 
-Fix: what the message says; every interface bears the name of one network, and every network has one interface.
+Fix: do what the message says. Every interface has the name of one network, and every network has one interface.
 
 Example:
 

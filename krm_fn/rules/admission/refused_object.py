@@ -1,12 +1,12 @@
 """A setting of a pool, preset, replica set, instancetype or preference that KubeVirt refuses.
 
-What it finds: what the webhooks refuse outside of an instance's spec: a missing template, selectors that don't take their
+What it finds: what the webhooks refuse outside an instance's spec: a missing template, selectors that don't match their
 template, strategies of a pool that exclude each other, and sizes and topologies of instancetypes and preferences that can't
 be applied.
 
-Why it matters: the API server refuses the object when it is applied, and whatever refers to it is left without it.
+Why it matters: the API server refuses the object when it is applied, and what refers to it does not find it.
 
-Fix: what the message says.
+Fix: do what the message says.
 
 Example:
 

@@ -1,6 +1,6 @@
 """A run strategy that KubeVirt refuses.
 
-What it finds: a VM that says neither `running` nor `runStrategy`, or both, or a strategy that is not known.
+What it finds: a VM that sets neither `running` nor `runStrategy`, or both, or an unknown strategy.
 
 Why it matters: the API server refuses the VM when it is applied.
 

@@ -5,7 +5,7 @@ have.
 
 Why it matters: the API server refuses the object when it is applied.
 
-Fix: what the message says; these fields are those of a pod.
+Fix: do what the message says. These fields are those of a pod.
 
 Example:
 

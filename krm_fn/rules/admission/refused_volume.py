@@ -1,11 +1,11 @@
 """A volume that KubeVirt refuses.
 
-What it finds: volumes without a source or with two, named twice, of a kind whose feature gate is closed, or with cloud-init
-data that is too long or missing.
+What it finds: volumes without a source or with two, with a duplicate name, of a kind whose feature gate is disabled, or with
+cloud-init data that is missing or too long.
 
 Why it matters: the API server refuses the object when it is applied.
 
-Fix: what the message says; a volume has exactly one source, and long cloud-init data belongs into a Secret.
+Fix: do what the message says. A volume has exactly one source, and long cloud-init data belongs in a Secret.
 
 Example:
 
