@@ -1,6 +1,7 @@
 """Rules about the whole bundle: what KubeVirt's webhooks do not see.
 
-As in the family `bundle`, `NEEDS` says of each, without loading it, whether it can have something to say at all.
+`NEEDS` holds a function for each rule, True for facts in which the rule can find something; it is called before the rule is
+loaded.
 """
 
 from __future__ import annotations

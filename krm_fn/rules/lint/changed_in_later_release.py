@@ -1,14 +1,14 @@
-"""A VM uses a builtin instancetype or preference that means something else in a later release.
+"""A VM uses a builtin instancetype or preference that changes in a later release.
 
-What it finds: a VirtualMachine whose instancetype or preference comes from the builtin catalogue of the KubeVirt release that
-is rendered for, where a later release deploys the same name with another spec. Patch releases do that too: 1.6.3 limited the
+What it finds: a VirtualMachine whose instancetype or preference comes from the builtin catalogue of the target release of
+KubeVirt, while a later release deploys the same name with another spec. Patch releases do that too: 1.6.3 limited the
 sockets of twelve instancetypes.
 
-Why it matters: virt-operator replaces the object when KubeVirt is upgraded, and VMs that are created or started afresh then
-differ from those in git and from their neighbours, without any change in git.
+Why it matters: virt-operator replaces the object when KubeVirt is upgraded. VMs that are then created or started differ from
+those in git and from the other VMs, without any change in git.
 
-Fix: render with `--kubevirt-version` of the later release and compare; to keep what there is, write what
-`kubevirt-render catalogue show NAME` prints into the bundle, under a name of your own, or render in mode `snapshot`.
+Fix: render with `--kubevirt-version` of the later release and compare. To keep the current spec, write the output of
+`kubevirt-render catalogue show NAME` into the bundle under a name of your own, or render in mode `snapshot`.
 
 Example:
 

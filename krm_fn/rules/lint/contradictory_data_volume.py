@@ -1,14 +1,14 @@
-"""A DataVolume has two sources, none, or no size.
+"""A DataVolume has two sources, no source, or no size.
 
 What it finds: a DataVolume with both `source` and `sourceRef`, with a source of two kinds or of none, with both `pvc` and
-`storage` or neither, with nothing that fills it, or without a size where it is made empty (`blank`, `upload`); in a template
-for DataVolumes `source` beside `sourceRef`. What KubeVirt itself refuses of such templates is told by
-[refused-data-volume-template](refused-data-volume-template.md).
+`storage` or neither, with nothing that fills it, or without a size although it starts empty (`blank`, `upload`); and
+`source` beside `sourceRef` in a DataVolume template. [refused-data-volume-template](refused-data-volume-template.md) reports
+what KubeVirt itself refuses in such templates.
 
-Why it matters: CDI refuses the DataVolume. One that is in a VM's template is made only after the VM was taken, and the VM waits
-for it forever.
+Why it matters: CDI refuses the DataVolume. A DataVolume from a VM's template is created only after the VM is accepted, and
+the VM waits for it forever.
 
-Fix: keep the one source that is meant, and one of `storage` and `pvc`.
+Fix: keep the one intended source, and one of `storage` and `pvc`.
 
 Example:
 

@@ -1,16 +1,16 @@
-"""A VM is pinned to a revision that a cluster made.
+"""A VM is pinned to a revision that a cluster created.
 
-What it finds: a `revisionName` that names a ControllerRevision of the bundle which bears marks of a cluster: an owner, or no
-label `instancetype.kubevirt.io/object-version: v1beta1`, as older releases stored it. Revisions that `kubevirt-render` stores
-(mode `snapshot`) are passed over.
+What it finds: a `revisionName` that refers to a ControllerRevision in the bundle with signs of a cluster: an owner, or no
+label `instancetype.kubevirt.io/object-version: v1beta1`, as older releases stored it. Revisions that `kubevirt-render`
+stores (mode `snapshot`) are skipped.
 
-Why it matters: from 1.5 on the VM's status names the revision in use, and the cluster writes none into the spec, so that
-`revisionName` is only there because somebody copied it. An owner is a VM by its uid: where that VM is gone, or was made anew,
-the cluster deletes the revision at once, and the VM that is pinned to it doesn't start. A revision without the label is
-replaced by KubeVirt and deleted, again and again if git brings it back.
+Why it matters: since 1.5 the VM's status names the revision in use, and the cluster writes none into the spec, so a
+`revisionName` is there only because somebody copied it. The owner is a VM, identified by its uid. If that VM is deleted or
+recreated, the cluster deletes the revision at once, and the VM that is pinned to it does not start. KubeVirt replaces and
+deletes a revision without the label, again and again if git restores it.
 
-Fix: delete `revisionName` and the revision; the VM then takes the object as it is. To keep it pinned, store the revision
-anew with mode `snapshot`.
+Fix: delete `revisionName` and the revision; the VM then uses the object as it is. To keep it pinned, store the revision
+again with mode `snapshot`.
 
 Example:
 

@@ -1,14 +1,14 @@
-"""A field, a value or a kind that KubeVirt means to drop.
+"""A field, a value or a kind is deprecated.
 
-What it finds: what KubeVirt's API marks as deprecated in the release that is rendered for: `running`, the `prefer…` topologies
-and the flat EFI switches of preferences, `launchSecurity` of instancetypes, presets, kubevirt.io/v1alpha3, the alpha versions
-of instancetypes and preferences while they are served, and older keys of the KubeVirt object. What a release refuses by now
-is told by other rules.
+What it finds: what KubeVirt's API marks as deprecated in the target release: `running`, the `prefer…` topologies and the
+flat EFI switches of preferences, `launchSecurity` of instancetypes, presets, kubevirt.io/v1alpha3, the alpha versions of
+instancetypes and preferences while they are served, and older keys of the KubeVirt object. Other rules report what a release
+already refuses.
 
-Why it matters: KubeVirt warns of some of these when an object is applied, but nobody reads what a GitOps controller is told.
-Once the field is dropped, the cluster forgets what it says, without an error.
+Why it matters: KubeVirt warns about some of these when an object is applied, but nobody reads the warnings that a GitOps
+controller receives. Once the field is removed, the cluster drops its value without an error.
 
-Fix: write what takes its place; the message names it.
+Fix: write the replacement that the message names.
 
 Example:
 

@@ -1,16 +1,16 @@
-"""Two machines write to one disk.
+"""Two machines write to the same disk.
 
-What it finds: a PersistentVolumeClaim or DataVolume that two machines of a namespace use at the same time, both for writing:
-VMs that the cluster starts by itself, instances, and the copies that a pool or a replica set makes of one template. Where one
-of them is started by hand only (`Manual`), it is an info. It is fine where one of the two is read-only (`readOnly`,
-`readonly`, a CD-ROM), where both disks are `shareable`, or where the access modes in the bundle have ReadWriteMany, as
-cluster file systems want it. Volumes that virtiofs shares are passed over.
+What it finds: a PersistentVolumeClaim or DataVolume that two machines of a namespace use for writing at the same time: VMs
+that the cluster starts by itself, instances, and the copies that a pool or a replica set makes of one template. If one of
+them is started only by hand (`Manual`), it is an info. It is allowed if one of the two is read-only (`readOnly`, `readonly`,
+a CD-ROM), if both disks are `shareable`, or if the access modes in the bundle have ReadWriteMany, as cluster file systems
+need it. Volumes that virtiofs shares are skipped.
 
-Why it matters: with luck the second machine doesn't start, because its pod can't attach the volume or QEMU finds the disk
-locked. On block storage without locks both run, and destroy the file system. KubeVirt looks at one VM at a time.
+Why it matters: at best the second machine does not start, because its pod can't attach the volume or QEMU finds the disk
+locked. On block storage without locks both run, and destroy the file system. KubeVirt checks one VM at a time.
 
-Fix: give each machine a disk of its own, make it read-only in one, or, for guests that share it knowingly, set
-`shareable: true` on both disks and ReadWriteMany on the claim.
+Fix: give each machine its own disk, make it read-only in one, or, for guests that are designed to share it, set `shareable:
+true` on both disks and ReadWriteMany on the claim.
 
 Example:
 

@@ -1,11 +1,12 @@
-"""Two machines have one firmware uuid.
+"""Two machines have the same firmware UUID.
 
-What it finds: a `firmware.uuid` that two machines of the bundle share, or that a pool or replica set gives to all it makes.
+What it finds: a `firmware.uuid` that two machines in the bundle share, or that a pool or replica set gives to all its
+machines.
 
-Why it matters: the guest sees it as the uuid of its mainboard. Windows activation, cluster software, monitoring and backup
-agents take two machines with one uuid for one and the same. It is usually left from a copied manifest, and KubeVirt admits it.
+Why it matters: the guest sees it as the UUID of its mainboard. Windows activation, cluster software, monitoring and backup
+agents treat two machines with one UUID as the same machine. It usually comes from a copied manifest, and KubeVirt admits it.
 
-Fix: delete the uuid from the copy: the cluster gives each VM its own. Or write another one.
+Fix: delete the UUID from the copy: the cluster gives each VM its own. Or write another one.
 
 Example:
 

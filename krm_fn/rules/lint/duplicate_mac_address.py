@@ -1,15 +1,14 @@
-"""Two machines have one MAC address.
+"""Two machines have the same MAC address.
 
-What it finds: a `macAddress` that two interfaces of the bundle share and that others on the network see: bridges, SR-IOV and
-binding plugins on one network. It is only an info on two networks, which may still be one segment, on the pod network, which
-most network plugins route, and where one of the machines is not started by the cluster. A template that makes several
-machines, in a pool or a replica set, shares its address with itself. Masquerade hides the address from the network, so it is
-passed over there.
+What it finds: a `macAddress` that two interfaces in the bundle share and that others on the network see: bridges, SR-IOV and
+binding plugins on one network. It is only an info on two networks, which may still be one segment; on the pod network, which
+most network plugins route; and if the cluster does not start one of the machines. The machines of one template, in a pool or
+a replica set, share its address. Masquerade hides the address from the network, so it is skipped.
 
-Why it matters: switches send the frames of both machines to the one that spoke last, and DHCP gives both the same address.
-KubeVirt looks at one VM at a time and admits both.
+Why it matters: switches send the frames of both machines to the one that sent last, and DHCP gives both the same address.
+KubeVirt checks one VM at a time and admits both.
 
-Fix: give each interface an address of its own, or delete `macAddress`.
+Fix: give each interface its own address, or delete `macAddress`.
 
 Example:
 

@@ -1,12 +1,13 @@
-"""Cloud-init takes the user data for something else than cloud-config.
+"""User data is cloud-config without the `#cloud-config` line.
 
-What it finds: user data in a VM, an instance, a pool or a replica set that is plainly cloud-config (a YAML map with keys such
-as `users` or `packages`) and doesn't begin with the line `#cloud-config`: there is none, or one like `# cloud-config`.
+What it finds: user data in a VM, an instance, a pool or a replica set that is clearly cloud-config (a YAML map with keys
+such as `users` or `packages`) and does not start with the line `#cloud-config`: the line is missing, or is, for example, `#
+cloud-config`.
 
-Why it matters: cloud-init goes by the first line. Without it the data is of an unknown kind: the guest boots, says so in a log
-that nobody can read without an account, and has neither user nor key.
+Why it matters: cloud-init identifies the data by its first line. Without that line the format is unknown: the guest boots,
+reports it in a log that nobody can read without an account, and has neither user nor key.
 
-Fix: let the data begin with `#cloud-config`, without a blank and before all else.
+Fix: start the data with `#cloud-config`, without a space and before everything else.
 
 Example:
 

@@ -1,14 +1,13 @@
 """A label has a key or a value that Kubernetes refuses.
 
-What it finds: labels of any object of the bundle, and of the templates in VMs, pools and replica sets, whose key is no name of
-at most 63 letters, digits and `-_.` (perhaps after a DNS subdomain and a slash), or whose value has other letters than these,
-more than 63 of them, or anything else than a letter or digit at its ends. Placeholders that a later step fills in are passed
-over.
+What it finds: an invalid label of any object in the bundle, or of a template in a VM, a pool or a replica set. A key must be
+a name of at most 63 letters, digits and `-_.` (optionally after a DNS subdomain and a slash). A value may have at most 63 of
+these characters, with a letter or digit at both ends. Placeholders that a later step replaces are skipped.
 
-Why it matters: the API server refuses the object. Labels of a template it takes: KubeVirt then can't make the instance, and the
-VM never starts.
+Why it matters: the API server refuses the object. It accepts such labels in a template, but KubeVirt then can't create the
+instance, and the VM never starts.
 
-Fix: spell the label with the letters that are allowed; put longer text into an annotation.
+Fix: use only the allowed characters; put longer text into an annotation.
 
 Example:
 

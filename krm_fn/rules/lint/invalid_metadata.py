@@ -1,19 +1,19 @@
 """An object's metadata has an annotation, a finalizer or an owner reference that Kubernetes refuses.
 
-What it finds: in any object of the bundle
+What it finds: in any object in the bundle
 
-- annotations whose key is no name of at most 63 letters, digits and `-_.` (perhaps after a DNS subdomain and a slash), and
-  annotations that together have more than 262,144 bytes, keys included;
-- finalizers that are no such name, and `orphan` beside `foregroundDeletion`;
+- annotations whose key is not a name of at most 63 letters, digits and `-_.` (optionally after a DNS subdomain and a slash),
+  and annotations that together have more than 262,144 bytes, keys included;
+- finalizers that are not such a name, and `orphan` beside `foregroundDeletion`;
 - owner references without `apiVersion`, `kind`, `name` or `uid`, with an `apiVersion` that is neither VERSION nor
-  GROUP/VERSION, of an Event, or with `controller: true` in more than one of them.
+  GROUP/VERSION, to an Event, or with `controller: true` in more than one of them.
 
-Placeholders that a later step fills in are passed over.
+Placeholders that a later step replaces are skipped.
 
 Why it matters: the API server refuses the object.
 
-Fix: spell the name with the letters that are allowed; put large data into a ConfigMap. Owner references are seldom right in
-files, since they need the `uid` of a living object: leave them to the controller that writes them.
+Fix: use only the allowed characters in the name; put large data into a ConfigMap. Owner references are rarely correct in
+files, because they need the `uid` of a live object: leave them to the controller that writes them.
 
 Example:
 

@@ -1,14 +1,14 @@
 """An object has no name, or one that Kubernetes refuses.
 
-What it finds: objects of KubeVirt's and CDI's API groups, claims, Secrets and ConfigMaps whose `metadata.name` is no DNS
+What it finds: objects of KubeVirt's and CDI's API groups, claims, Secrets and ConfigMaps whose `metadata.name` is not a DNS
 subdomain (lower-case letters, digits, `-` and `.`, a letter or digit at both ends), or that have neither a name nor
-`generateName`; a `generateName` that is no start of such a name, even beside a name; and namespaces that are no DNS label,
-but for kinds that are in no namespace, whose namespace the API server clears. Names with placeholders that a later step fills
-in are passed over.
+`generateName`; a `generateName` that can't start such a name, even beside a name; and namespaces that are not a DNS label,
+except in kinds without a namespace, because the API server clears it there. Names with placeholders that a later step
+replaces are skipped.
 
 Why it matters: the API server refuses the object.
 
-Fix: spell the name in lower-case letters, with dashes for what else stands between words.
+Fix: write the name in lower-case letters, with dashes between words.
 
 Example:
 

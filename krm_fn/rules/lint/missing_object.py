@@ -1,19 +1,20 @@
-"""An object names another that the bundle lacks.
+"""An object refers to another object that is not in the bundle.
 
 What it finds: a PersistentVolumeClaim, DataVolume, DataSource, VolumeSnapshot, Secret, ConfigMap, ServiceAccount,
-NetworkAttachmentDefinition or ResourceClaim that a VM, an instance, a pool, a replica set or a DataVolume names, or a VM or its
-snapshot that a snapshot, restore, export, clone or migration names, and that the bundle neither holds nor makes:
-dataVolumeTemplates, DataVolumes, SealedSecrets, ExternalSecrets and the like count for what they make, `optional` sources for
-nothing. Each object is told once, at the first place that names it. It is a warning where the name is a misspelling of one in
-the bundle. That name is proposed only if it is safe to write there: no machine or workload uses the object, and it is not the
-object that is being made.
+NetworkAttachmentDefinition or ResourceClaim that a VM, an instance, a pool, a replica set or a DataVolume refers to, or a VM
+or its snapshot that a snapshot, restore, export, clone or migration refers to, and that the bundle neither contains nor
+creates. dataVolumeTemplates, DataVolumes, SealedSecrets, ExternalSecrets and the like count as what they create. `optional`
+sources are skipped. Each object is reported once, at the first reference to it. It is a warning if the name is a misspelling
+of one in the bundle. That name is proposed only if it is safe to write there: no machine or workload uses the object, and it
+is not the object that is being created.
 
-Why it matters: KubeVirt admits the VM and waits: it stays in `Provisioning` or `Scheduling`, or its pod in
-`ContainerCreating`, until the object is there. Often it is only a slip in the name or in the namespace. Boot sources that the
-HyperConverged operator imports (in `openshift-virtualization-os-images`, `kubevirt-os-images`) are passed over: a bundle has
-none of them.
+Why it matters: KubeVirt admits the VM and waits: the VM stays in `Provisioning` or `Scheduling`, or its pod in
+`ContainerCreating`, until the object exists. Often it is only a mistake in the name or in the namespace. Boot sources that
+the HyperConverged operator imports (in `openshift-virtualization-os-images`, `kubevirt-os-images`) are skipped, because a
+bundle contains none of them.
 
-Fix: correct the name, or add the object to the bundle. Where the object comes from elsewhere, say so with an ignore.
+Fix: correct the name, or add the object to the bundle. If the object comes from elsewhere, silence the finding with an
+ignore.
 
 Example:
 

@@ -1,13 +1,13 @@
-"""A VM is pinned to a stored form that the object has since left behind.
+"""A VM is pinned to an older version of an object.
 
-What it finds: a VM that takes its instancetype or preference from a ControllerRevision, while the object that was stored is in
-the bundle (or in the release's catalogue) with another spec by now.
+What it finds: a VM that takes its instancetype or preference from a ControllerRevision, while the stored object is in the
+bundle (or in the release's catalogue) with another spec.
 
-Why it matters: the VM keeps the stored form until the revision is dropped, whatever the object says. A change of the
-instancetype in git then reaches new VMs only, and nobody sees which ones.
+Why it matters: the VM keeps the stored version until the revision is removed, whatever the object contains. A change of the
+instancetype in git then reaches only new VMs, and nobody sees which ones.
 
-Fix: drop `revisionName` (and the reference in the status) so that the VM takes the object as it is, or leave it if the VM is
-meant to stay as it was.
+Fix: remove `revisionName` (and the reference in the status) so that the VM uses the object as it is, or leave it if the VM
+must stay as it was.
 
 Example:
 

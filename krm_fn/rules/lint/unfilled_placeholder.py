@@ -1,17 +1,17 @@
 """A value of a KubeVirt object is a placeholder.
 
-What it finds: `${NAME}`, `$(NAME)`, `{{ name }}` and `__NAME__` in a value, and `<name>` or `$NAME` as the whole of one, each
-once a file. `NAME`, and words in capitals with an underscore, such as `CLAIM_NAME`, are placeholders where the name of an
-object or of a namespace belongs, because no such name may have capitals. The names of claims, Secrets and ConfigMaps are
-searched for them, too. Texts of several lines, cloud-init data, annotations and commands are passed over: there such marks have
-other meanings.
+What it finds: `${NAME}`, `$(NAME)`, `{{ name }}` and `__NAME__` in a value, and `<name>` or `$NAME` as the whole value, each
+once per file. `NAME`, and words in capitals with an underscore, such as `CLAIM_NAME`, are placeholders where the name of an
+object or of a namespace is expected, because no such name may have capitals. The names of claims, Secrets and ConfigMaps are
+also searched. Multi-line strings, cloud-init data, annotations and commands are skipped, because such marks have other
+meanings there.
 
-Why it matters: the file is a template. What else would be wrong with such a value is not reported, because it isn't known
-before the placeholder is replaced. `<name>` and `CLAIM_NAME` are a warning, because guides write them for readers to fill in.
-The other forms are an info, for a tool may replace them.
+Why it matters: the file is a template. Other defects of such a value are not reported, because the value is not known before
+the placeholder is replaced. `<name>` and `CLAIM_NAME` are a warning, because guides write them for readers to replace. The
+other forms are an info, because a tool may replace them.
 
-Fix: replace it, or check what the step that replaces it gives: `flux envsubst < vm.yaml | kubevirt-render check -`. Set the
-severity to `off` for files that are meant to be templates.
+Fix: replace it, or check the output of the step that replaces it: `flux envsubst < vm.yaml | kubevirt-render check -`. Set
+the severity to `off` for files that are meant to be templates.
 
 Example:
 

@@ -1,13 +1,13 @@
 """A default label names an instancetype or preference that does not exist.
 
 What it finds: a PersistentVolumeClaim, DataVolume, DataSource, DataImportCron or VolumeSnapshot whose label
-`instancetype.kubevirt.io/default-instancetype` or `…/default-preference` names nothing: no object of the bundle and, for the
-cluster-wide kinds, no builtin one of the release; or whose `…-kind` label is no kind of either. Namespaced kinds are looked
-up in every namespace, since a VM looks in its own. Where the bundle has none of the kind, they may well be in the cluster,
-so that it is an info.
+`instancetype.kubevirt.io/default-instancetype` or `…/default-preference` names neither an object in the bundle nor, for the
+cluster-wide kinds, a builtin one of the release; or whose `…-kind` label is not a kind of either. Namespaced kinds are
+looked up in every namespace, because a VM looks in its own. If the bundle has none of the kind, they may be in the cluster,
+so it is an info.
 
-Why it matters: the label is read only when somebody makes a VM with `inferFromVolume`, or picks the image in a console. That
-VM is then refused, or never starts, and the fault is far from it.
+Why it matters: the label is read only when somebody creates a VM with `inferFromVolume`, or picks the image in a console.
+That VM is then refused, or never starts, far from the cause.
 
 Fix: correct the label, or add the object.
 

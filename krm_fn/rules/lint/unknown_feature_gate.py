@@ -1,12 +1,12 @@
-"""A KubeVirt object lists a feature gate that the release doesn't know.
+"""A KubeVirt object lists a feature gate that the release does not know.
 
-What it finds: a name in `featureGates` or `disabledFeatureGates` that is no gate of the release: a slip, a gate of a later
-release, or one that was retired, such as `DataVolumes`.
+What it finds: a name in `featureGates` or `disabledFeatureGates` that is not a gate of the release: a misspelling, a gate of
+a later release, or one that was retired, such as `DataVolumes`.
 
-Why it matters: KubeVirt passes over a name it doesn't know, without a word. The feature stays as it is by default, and VMs that
-need it are refused.
+Why it matters: KubeVirt ignores an unknown name silently. The feature keeps its default state, and VMs that need it are
+refused.
 
-Fix: spell the gate as the release does; the message names the nearest one. Capitals count.
+Fix: spell the gate as the release does; the message names the nearest one. Gate names are case-sensitive.
 
 Example:
 

@@ -1,11 +1,12 @@
-"""No VM can use an instancetype.
+"""KubeVirt refuses every VM that uses an instancetype.
 
-What it finds: an instancetype of the bundle for which KubeVirt refuses the VMs of the bundle that refer to it, and would refuse
-any: memory that the huge pages don't divide, a maxGuest below guest, CPU settings that exclude each other.
+What it finds: an instancetype in the bundle for which KubeVirt refuses the VMs in the bundle that refer to it, and would
+refuse any other: memory that the huge pages don't divide, a maxGuest below guest, CPU settings that exclude each other.
 
-Why it matters: KubeVirt takes the instancetype without a word, and refuses each VM that uses it, with the paths of the VM.
+Why it matters: KubeVirt accepts the instancetype without a warning, and refuses each VM that uses it, with the paths of the
+VM.
 
-Fix: repair the instancetype. The VMs need no change; `check` tells what they are refused for here, once.
+Fix: correct the instancetype. The VMs need no change; `check` reports the cause once, here.
 
 Example:
 

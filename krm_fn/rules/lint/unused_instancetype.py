@@ -1,14 +1,14 @@
-"""An instancetype or preference that nothing uses.
+"""Nothing uses an instancetype or preference.
 
-What it finds: an instancetype or preference of the bundle that no VM, no pool, no stored revision and no default label of a
-claim or image leads to, though VMs of the bundle could use it: for a namespaced one those of its namespace. What is marked
-`config.kubernetes.io/local-config` or has a vendor's label is passed over, and so is a bundle without VMs, which is a
+What it finds: an instancetype or preference in the bundle that no VM, no pool, no stored revision and no default label of a
+claim or image refers to, although VMs in the bundle could use it: for a namespaced one those in its namespace. Objects that
+are marked `config.kubernetes.io/local-config` or have a vendor's label are skipped. So is a bundle without VMs, which is a
 library for others.
 
-Why it matters: nobody knows any more whether it may be changed or deleted, and one that is still applied can be chosen by
-mistake. Often it is the left-over of a renamed one, and a VM uses another by accident.
+Why it matters: nobody knows whether it may be changed or deleted, and while it is applied it can be chosen by mistake. Often
+it remains from a rename, and a VM uses another one by accident.
 
-Fix: delete it, or let the VM refer to it that is meant to. Where VMs outside the bundle use it, say so with an ignore.
+Fix: delete it, or let the intended VM refer to it. If VMs outside the bundle use it, silence the finding with an ignore.
 
 Example:
 

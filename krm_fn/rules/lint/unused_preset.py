@@ -1,14 +1,14 @@
-"""A preset that reaches nothing.
+"""A preset changes no instance.
 
 What it finds: a VirtualMachineInstancePreset whose selector matches no template of a VM, a pool or a replica set and no
-instance of its namespace, or that changes none of those it matches. A namespace without any is passed over: its machines
+instance in its namespace, or that changes none of those that it matches. A namespace without any is skipped: its machines
 come from elsewhere.
 
-Why it matters: what the preset says is in force nowhere, and nobody is told. Presets are matched against the labels of the
-template (`spec.template.metadata.labels`), not against those of the VM, which is the usual slip.
+Why it matters: the preset has no effect, and nothing reports it. Presets match the labels of the template
+(`spec.template.metadata.labels`), not those of the VM, which is the usual mistake.
 
-Fix: correct the selector or the labels of the templates, or delete the preset. An instancetype or a preference does the same,
-and says so where it is used.
+Fix: correct the selector or the labels of the templates, or delete the preset. An instancetype or a preference does the
+same, and is visible where it is used.
 
 Example:
 

@@ -1,12 +1,12 @@
-"""A stored instancetype or preference that no VM uses.
+"""No VM uses a stored instancetype or preference.
 
-What it finds: a ControllerRevision in the bundle that holds an instancetype or preference and that no VM of its namespace
-refers to. Revisions of other makers, such as `revision-start-vm-*`, are passed over, and so is a namespace in
-which a VM names a revision that is not there: it may mean one of these.
+What it finds: a ControllerRevision in the bundle that contains an instancetype or preference and that no VM in its namespace
+refers to. Revisions of other origin, such as `revision-start-vm-*`, are skipped. So is a namespace in which a VM refers to a
+revision that does not exist: it may mean one of these.
 
-Why it matters: it is a left-over of a VM that is gone or takes another one by now, and it misleads whoever reads the folder.
+Why it matters: it remains from a VM that is gone or now uses another one, and it misleads readers of the folder.
 
-Fix: delete it, or point the VM at it that is meant to use it.
+Fix: delete it, or let the intended VM refer to it.
 
 Example:
 
