@@ -1,12 +1,12 @@
-"""An ignore that silences nothing.
+"""An ignore annotation that silences nothing.
 
-What it finds: an annotation `kubevirt-render.dev/ignore` that names a rule which doesn't exist or can't be silenced, that gives
-no reason, or that is no text.
+What it finds: an annotation `kubevirt-render.dev/ignore` that names a rule which does not exist or can't be silenced, that
+gives no reason, or that is not a string.
 
-Why it matters: whoever wrote it believes that a finding is dealt with. A misspelt rule silences nothing, and an ignore without
-a reason tells the next reader nothing, so it isn't honoured either.
+Why it matters: its author believes that the finding is handled. A misspelt rule silences nothing. An ignore without a reason
+explains nothing to the next reader, so it has no effect either.
 
-Fix: write `RULE,RULE: REASON`, with ids as `kubevirt-render rules` lists them; several ignores stand on lines of their own.
+Fix: write `RULE,RULE: REASON`, with ids from the list of `kubevirt-render rules`. Write each ignore on its own line.
 
 Example:
 
