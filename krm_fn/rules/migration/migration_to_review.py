@@ -1,12 +1,13 @@
-"""What a migration wrote holds under a condition.
+"""A migrated part is correct only under a condition.
 
-What it finds: when migrating, a rewriting that is right only if something outside the input is so: an instancetype takes the
-place of a flavor that the input doesn't hold; a preset became an instancetype or a preference, while other VMs may match it; a
-preference for secure boot no longer reaches VMs that choose EFI themselves; a flavor was dropped beside an instancetype.
+What it finds: when migrating, a change that is correct only if something outside the input is as expected: an instancetype
+replaces a flavor that the input does not contain; a preset became an instancetype or a preference, while other VMs may match
+it; a preference for secure boot no longer applies to VMs that choose EFI themselves; a flavor was removed beside an
+instancetype.
 
-Why it matters: nobody but you can see what stands outside the input.
+Why it matters: only you can see what is outside the input.
 
-Fix: look, and do what the message says.
+Fix: check it, and do what the message says.
 
 Example:
 

@@ -1,13 +1,13 @@
-"""Something of old can't be carried over by itself.
+"""An outdated part can't be migrated automatically.
 
 What it finds: when migrating, an object or a field that has no counterpart in the release, or whose counterpart would mean
-something else for a VM of the input: a flavor without memory, a preset that gives what no instancetype and no preference can
-say, a field that is gone without a successor, two objects that would come to share a name. A preset that stays and that the
-release refuses, such as one without `domain.devices`, is named as well.
+something else for a VM in the input: a flavor without memory, a preset that sets what no instancetype and no preference can
+set, a removed field without a replacement, two objects that would get the same name. It also reports a preset that stays and
+that the release refuses, such as one without `domain.devices`.
 
-Why it matters: what is named here stays as it was written. Where the release doesn't serve it, the cluster will refuse it.
+Why it matters: what the rule reports stays as it was written. Where the release does not serve it, the cluster refuses it.
 
-Fix: as the message says; then run `kubevirt-render migrate` again.
+Fix: do what the message says; then run `kubevirt-render migrate` again.
 
 Example:
 
