@@ -54,7 +54,7 @@ def test_a_volume_names_an_object_that_is_missing(source, place, kind):
             "info",
             "web",
             f"{VOLUMES}.{place}",
-            f"{kind} default/x is not in the bundle; correct the name, or add it, unless the cluster has it from elsewhere",
+            f"{kind} default/x is not in the bundle; correct the name, or add the object, unless it is created elsewhere",
         )
     ]
 
@@ -172,7 +172,7 @@ def test_others_in_another_namespace_do_not():
 
 def test_many_that_name_one_object_are_told_once():
     (found,) = said("missing-object", *(machine(f"vm{number}", volumes={"a": on_claim("x")}) for number in range(3)))
-    assert found[3].startswith("PersistentVolumeClaim default/x is not in the bundle (2 more places name it); ")
+    assert found[3].startswith("PersistentVolumeClaim default/x is not in the bundle (2 more references); ")
 
 
 def test_a_network_may_be_qualified_or_not():

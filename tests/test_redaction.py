@@ -139,7 +139,7 @@ def test_a_place_below_a_secret_key_is_found_and_not_named(tmp_path):
 def test_the_message_stays_where_the_value_can_be_left_out(tmp_path):
     labelled = VM.replace("web}}", "web, labels: {{token: hunt er2}}}}").format("          userData: x")
     told = checked(tmp_path, labelled, "--color", "never")
-    fact = "label value (hidden) is malformed; use at most 63 letters, digits and '-_.', with a letter or digit at both ends"
+    fact = "label value (hidden) is not valid; use at most 63 letters, digits and '-_.', with a letter or digit at both ends"
     assert f"metadata.labels.token: {fact} (invalid-label)\n" in told
 
 

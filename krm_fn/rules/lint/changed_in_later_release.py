@@ -56,12 +56,12 @@ def _word(builtin: Catalogue, kind: str, name: str) -> str:
     told = _told(catalogue.spec_of(now), catalogue.spec_of(later))
     return (
         f"KubeVirt {version_text(later.first)} deploys the builtin {WORDS[kind]} {name} with another spec: {told}; "
-        "compare before the upgrade, or keep a copy of it in the bundle under a name of your own"
+        "compare before the upgrade, or add a copy of it to the bundle under another name"
     )
 
 
 def _next(builtin: Catalogue, history: tuple[Run, ...]) -> Run | None:
-    """The first later run of releases in which the name has another spec; None where it keeps this one, or goes first."""
+    """The first later run of releases in which the name has another spec; None if it keeps this one, or is removed first."""
     here = next((number for number, run in enumerate(history) if run.first <= builtin.version <= run.last), None)
     later = history[here + 1 :] if here is not None else ()
     return next((run for run in later if run.form != history[here or 0].form), None)
@@ -70,5 +70,5 @@ def _next(builtin: Catalogue, history: tuple[Run, ...]) -> Run | None:
 def _told(old: Object, new: Object) -> str:
     before, after = dict(leaves(old)), dict(leaves(new))
     changed = [path for path in dict.fromkeys((*before, *after)) if before.get(path) != after.get(path)]
-    told = [f"{dotted(path)} {show(before.get(path))}, then {show(after.get(path))}" for path in changed[:SHOWN]]
+    told = [f"{dotted(path)} from {show(before.get(path))} to {show(after.get(path))}" for path in changed[:SHOWN]]
     return ", ".join([*told, *([f"{len(changed) - SHOWN} more"] if len(changed) > SHOWN else [])])

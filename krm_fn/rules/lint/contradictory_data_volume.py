@@ -41,7 +41,7 @@ FILLERS = ("source", "sourceRef")
 BOTH = frozenset(FILLERS)
 CLAIMS = ("storage", "pvc")
 SIZE: Path = ("resources", "requests", "storage")
-# What is empty has no size of its own.
+# Sources without data have no size of their own.
 EMPTY = ("blank", "upload")
 
 
@@ -67,21 +67,23 @@ def _hits(entry: Entry, spec: Object) -> Iterator[Hit]:
     yield from _two(entry, spec, at, CLAIMS)
     if not _given(spec, CLAIMS):
         null = next((key for key in CLAIMS if key in spec), "")
-        fact = f"{null} holds null, so the DataVolume asks for no storage" if null else "the DataVolume asks for no storage"
+        fact = f"{null} is null, so the DataVolume requests no storage" if null else "the DataVolume requests no storage"
         yield Hit(message=f"{fact}; set {null or CLAIMS[0]}", path=(*at, null) if null else at, about=entry)
     sources = _given(spec, FILLERS)
     if not sources and not filled:
         yield Hit(
-            message="nothing fills the DataVolume; set source or sourceRef, blank: {} for an empty disk", path=at, about=entry
+            message="the DataVolume has no source; set source or sourceRef, or source.blank: {} for an empty disk",
+            path=at,
+            about=entry,
         )
     source = spec.get("source")
     if isinstance(source, dict):
         yield from _two(entry, source, (*at, "source"), KINDS)
         if not _given(source, KINDS):
-            yield Hit(message=f"the source is of no kind; set one of {', '.join(KINDS)}", path=(*at, "source"), about=entry)
+            yield Hit(message=f"the source has no kind; set one of {', '.join(KINDS)}", path=(*at, "source"), about=entry)
         elif _given(source, EMPTY) and _given(spec, CLAIMS) and get(claim, SIZE) is None and not filled:
             name = _given(spec, CLAIMS)[0]
-            message = f"the size is missing, and what is empty has none; set {name}.resources.requests.storage"
+            message = f"the DataVolume has no size, which an empty one needs; set {name}.resources.requests.storage"
             yield Hit(message=message, path=(*at, name), about=entry)
 
 
@@ -89,10 +91,10 @@ def _two(entry: Entry, around: Object, at: Path, keys: tuple[str, ...]) -> Itera
     """A hit at the last of the keys that are set, where they are several."""
     found = _given(around, keys)
     if len(found) > 1:
-        message = f"{' and '.join(found)} exclude each other; keep the one that is meant"
+        message = f"{' and '.join(found)} exclude each other; keep one of them"
         yield Hit(message=message, path=(*at, found[-1]), about=entry)
 
 
 def _given(around: Object, keys: tuple[str, ...]) -> list[str]:
-    """The keys that are set, in the order in which they stand there."""
+    """The keys that are set, in their own order."""
     return [key for key in around if key in keys and around[key] is not None]

@@ -65,7 +65,7 @@ def copied_revision(facts: BundleFacts) -> Iterator[Hit]:
                 continue
             mark, place = _mark(found.entry.obj)
             if mark:
-                fix = "delete it and revisionName, or store it anew with mode snapshot"
+                fix = "delete it and revisionName, or store it again with mode snapshot"
                 yield Hit(
                     message=f"{ref_of(found.entry.obj)} {mark}; {fix}",
                     path=(*vm.prefix, *path),
@@ -76,10 +76,10 @@ def copied_revision(facts: BundleFacts) -> Iterator[Hit]:
 
 
 def _mark(revision: Object) -> tuple[str, Path]:
-    """What shows that a cluster made the revision, in words, and where; "" where nothing does."""
+    """The sign that a cluster created the revision, in words, and its path; "" where there is none."""
     owner = next(iter(as_list(metadata(revision).get("ownerReferences"))), None)
     if owner is not None:
-        return "is owned by an object of a cluster, and is deleted where that is not", ("metadata", "ownerReferences")
+        return "has an owner in a cluster, and is deleted where the owner does not exist", ("metadata", "ownerReferences")
     if not is_current(revision):
-        return f"lacks the label {VERSION_LABEL}: {VERSION}, so that KubeVirt replaces and deletes it", ("metadata",)
+        return f"lacks the label {VERSION_LABEL}: {VERSION}, so KubeVirt replaces and deletes it", ("metadata",)
     return "", ()

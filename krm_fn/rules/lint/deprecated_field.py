@@ -41,9 +41,9 @@ EACH = -1
 
 
 class Deprecated(Value):
-    """A place in objects of some kinds. `goes` is when it is dropped, "" where nobody says; `instead` what takes its place.
+    """A path in objects of some kinds. `goes` is when it is removed, "" where that is not known; `instead` what replaces it.
 
-    `values` are those that are meant, with what each becomes; {} means any. `warned`: KubeVirt's webhooks warn too.
+    `values` are the deprecated values, each with its replacement; {} means any. `warned`: KubeVirt's webhooks warn too.
     """
 
     kinds: tuple[str, ...]
@@ -185,12 +185,12 @@ def _hits(row: Deprecated, entry: Entry) -> Iterator[Hit]:
         if not _is_meant(row, value):
             continue
         if path[-1] == "running" and is_set(get(entry.obj, (*path[:-1], "runStrategy"))):
-            continue  # KubeVirt refuses both together, and another rule tells
+            continue  # KubeVirt refuses both together, and another rule reports it
         proposed = row.values[value] if row.values else UNSET
         instead = proposed if row.values else row.instead
         fix = f"write {instead} instead" if instead else "delete it"
         yield Hit(
-            message=f"{_named(path, value)} is deprecated{f' and goes with {row.goes}' if row.goes else ''}; {fix}",
+            message=f"{_named(path, value)} is deprecated{f' and removed in {row.goes}' if row.goes else ''}; {fix}",
             path=path,
             current=value,
             proposed=proposed,
@@ -200,7 +200,7 @@ def _hits(row: Deprecated, entry: Entry) -> Iterator[Hit]:
 
 
 def _named(path: Path, value: Any) -> str:
-    """The value where the place is one of every object or has a choice of values, else the field."""
+    """The value for `kind` and `apiVersion`, the field with its value for a string, else the field."""
     return (
         str(value)
         if path in (("kind",), ("apiVersion",))
@@ -211,7 +211,7 @@ def _named(path: Path, value: Any) -> str:
 
 
 def _values(value: Any, place: Path, path: Path) -> Iterator[tuple[Path, Any]]:
-    """Every place that the row means, with the value there; what is unset is none."""
+    """Every path in the object that the row covers and that is set, with its value."""
     if EACH in place:
         at = place.index(EACH)
         for index, item in enumerate(as_list(get(value, place[:at]))):

@@ -45,8 +45,8 @@ UUID = ("domain", "firmware", "uuid")
 @rule(severity="warning")
 def duplicate_firmware_uuid(facts: BundleFacts) -> Iterator[Hit]:
     for machine, other in repeated(_uuids(facts)):
-        fix = "delete it, so that the cluster makes one" + ("" if other is machine else ", or write another")
-        yield twice(machine, other, UUID, what="firmware uuid", fix=fix)
+        fix = "delete it, so that the cluster creates one" + ("" if other is machine else ", or set another")
+        yield twice(machine, other, UUID, what="firmware UUID", fix=fix)
 
 
 def _uuids(facts: BundleFacts) -> Iterator[tuple[str, Machine]]:

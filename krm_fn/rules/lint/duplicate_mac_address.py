@@ -48,14 +48,14 @@ if TYPE_CHECKING:
     from krm_fn.paths import Path
     from krm_fn.rules.machines import Machine
 
-# Bindings behind which the guest's own address stays.
+# Bindings that hide the guest's own address from the network.
 HIDING = ("masquerade", "passtBinding", "passt", "slirp")
 POD = "the pod network"
 SEPARATORS = str.maketrans("", "", ":-.")
 
 
 class Interface(Value):
-    """One that shows its address: `network` is the one it is on, by namespace and name."""
+    """An interface whose address others see: `network` is its network, by namespace and name."""
 
     machine: Machine
     index: int
@@ -110,14 +110,18 @@ def _on_one_network(interface: Interface, other: Interface) -> Hit:
     network = f" on {interface.network}" if interface.network else ""
     fix = "delete macAddress" if other is interface else "give each its own, or delete macAddress"
     twice = other is not interface and other.machine is interface.machine
-    fact = "another interface here has the same MAC address" if twice else told(interface.machine, other.machine, "MAC address")
+    fact = (
+        "another interface of this machine has the same MAC address"
+        if twice
+        else told(interface.machine, other.machine, "MAC address")
+    )
     return _hit(interface, other, f"{fact}{network}; {fix}", "" if certain else "info")
 
 
 def _on_two_networks(interface: Interface, other: Interface) -> Hit:
     fact = told(interface.machine, other.machine, "MAC address")
     where = f" on {other.network}" if other.network else ""
-    return _hit(interface, other, f"{fact}{where}; change one, unless the two networks are never one segment", "info")
+    return _hit(interface, other, f"{fact}{where}; change one, unless the two networks are separate segments", "info")
 
 
 def _hit(interface: Interface, other: Interface, message: str, severity: str) -> Hit:

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 SOURCES = ("cloudInitNoCloud", "cloudInitConfigDrive")
 KINDS_OF_DATA = ("userData", "userDataBase64")
 HEADER = "#cloud-config"
-# Top-level keys of cloud-config that nothing else has; one of them at the start of a line tells what the data is.
+# Top-level keys of cloud-config that no other format has; one of them at the start of a line identifies the data.
 KEYS = frozenset(
     (
         "apt",
@@ -81,14 +81,14 @@ def headless_user_data(facts: BundleFacts) -> Iterator[Hit]:
                     continue
                 for key in _headless(as_map(volume[source])):
                     yield Hit(
-                        message=f"the user data is cloud-config, but doesn't begin so; let its first line be {HEADER}",
+                        message=f"the user data is cloud-config, but does not start with {HEADER}; make that its first line",
                         path=(*machine.path, "volumes", index, source, key),
                         about=machine.entry,
                     )
 
 
 def _headless(source: Object) -> Iterator[str]:
-    """The keys of a cloud-init source under which such data stands."""
+    """The keys of a cloud-init source that hold such data."""
     for key in KINDS_OF_DATA:
         if key in source and _lacks_header(_read(source[key], encoded=key != "userData")):
             yield key

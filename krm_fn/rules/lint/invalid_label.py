@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from krm_fn.paths import Path
 
 LABELS: Path = ("metadata", "labels")
-# Where else labels stand, by group and kind.
+# Where else labels are, by group and kind.
 TEMPLATES: dict[tuple[str, str], tuple[Path, ...]] = {
     ("kubevirt.io", "VirtualMachine"): (("spec", "template", *LABELS),),
     ("kubevirt.io", "VirtualMachineInstanceReplicaSet"): (("spec", "template", *LABELS),),
@@ -49,7 +49,7 @@ TEMPLATES: dict[tuple[str, str], tuple[Path, ...]] = {
         ("spec", "virtualMachineTemplate", "spec", "template", *LABELS),
     ),
 }
-KEY_FORM = "use at most 63 letters, digits and '-_.', perhaps after a DNS subdomain and a slash"
+KEY_FORM = "use at most 63 letters, digits and '-_.', optionally after a DNS subdomain and a slash"
 VALUE_FORM = "use at most 63 letters, digits and '-_.', with a letter or digit at both ends"
 
 
@@ -58,16 +58,16 @@ def invalid_label(facts: BundleFacts) -> Iterator[Hit]:
     for (entry, place, key, value), more in first(_invalid(facts), lambda label: id(label[0])):
         path = (*place, str(key))
         if not is_qualified_name(key):
-            message = f"label key {show(key)} is malformed; {KEY_FORM}"
+            message = f"label key {show(key)} is not valid; {KEY_FORM}"
             yield Hit(message=counted(message, more), path=path, about=entry)
         else:
-            message = f"label value {show(value)} is malformed; {VALUE_FORM}"
+            message = f"label value {show(value)} is not valid; {VALUE_FORM}"
             yield Hit(message=counted(message, more), path=path, current=value, about=entry)
 
 
 def _invalid(facts: BundleFacts) -> Iterator[tuple[Entry, Path, str, Any]]:
-    """The labels whose key or value is none, each with its object and the place of the labels in it."""
-    sound: set[str] = set()  # the same few keys stand in most objects
+    """The labels with an invalid key or value, each with its object and the path of the labels in it."""
+    sound: set[str] = set()  # most objects have the same few keys
     right: set[str] = set()
     for entry in facts.bundle.entries:
         for place in (LABELS, *TEMPLATES.get((group_of(entry.obj), kind_of(entry.obj)), ())):

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from krm_fn.resource import Object
 
 MOST_BYTES = 256 * 1024
-NAME_FORM = "use at most 63 letters, digits and '-_.', perhaps after a DNS subdomain and a slash"
+NAME_FORM = "use at most 63 letters, digits and '-_.', optionally after a DNS subdomain and a slash"
 OPPOSITES = ("orphan", "foregroundDeletion")
 OWNER_FIELDS = ("kind", "name", "uid")
 
@@ -63,11 +63,11 @@ class Fault(Value):
 
 @rule(severity="error")
 def invalid_metadata(facts: BundleFacts) -> Iterator[Hit]:
-    sound: set[str] = set()  # the same few names stand in most objects
+    sound: set[str] = set()  # most objects have the same few names
 
     def is_sound(name: object) -> bool:
         if name not in sound and (is_filled_in(name) or is_qualified_name(name)):
-            sound.add(name)  # type: ignore[arg-type]  # both are False for what is no text
+            sound.add(name)  # type: ignore[arg-type]  # both are False for what is not a string
         return name in sound
 
     found = (fault for entry in facts.bundle.entries for fault in _faults(entry, is_sound))
@@ -90,10 +90,10 @@ def _of_annotations(annotations: Object, is_sound: Callable[[object], bool]) -> 
     size = 0
     for key, value in annotations.items():
         if not is_sound(key) and not is_sound(str(key).lower()):
-            yield ("annotations", str(key)), f"annotation key {show(key)} is malformed; {NAME_FORM}", UNSET
+            yield ("annotations", str(key)), f"annotation key {show(key)} is not valid; {NAME_FORM}", UNSET
         size += len(str(key).encode(errors="replace")) + len(text(value).encode(errors="replace"))
     if size > MOST_BYTES:
-        message = f"the annotations have {size:,} bytes together, where {MOST_BYTES:,} are allowed; put the data elsewhere"
+        message = f"the annotations have {size:,} bytes in total, and {MOST_BYTES:,} are allowed; move the data elsewhere"
         yield ("annotations",), message, UNSET
 
 
@@ -101,7 +101,7 @@ def _of_finalizers(finalizers: list[Any], is_sound: Callable[[object], bool]) ->
     """upstream: k8s.io/apimachinery/pkg/api/validation/objectmeta.go:ValidateFinalizers"""
     for index, name in enumerate(finalizers):
         if isinstance(name, str | None) and not is_sound(name):
-            yield ("finalizers", index), f"finalizer {show(name)} is malformed; {NAME_FORM}", name
+            yield ("finalizers", index), f"finalizer {show(name)} is not valid; {NAME_FORM}", name
     if all(name in finalizers for name in OPPOSITES):
         yield ("finalizers",), f"finalizers {' and '.join(OPPOSITES)} exclude each other; remove one", UNSET
 
@@ -113,7 +113,7 @@ def _of_owners(owners: list[Any]) -> Iterator[tuple[Path, str, Any]]:
             for field, message in _of_owner(as_map(owner)):
                 yield ("ownerReferences", index, *field), message, UNSET
     if sum(as_map(owner).get("controller") is True for owner in owners) > 1:
-        yield ("ownerReferences",), "more than one owner reference has controller: true; leave it to one of them", UNSET
+        yield ("ownerReferences",), "more than one owner reference has controller: true; set it in one of them only", UNSET
 
 
 def _of_owner(owner: Object) -> Iterator[tuple[Path, str]]:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 CLUSTER_WIDE = CLUSTER_KINDS | frozenset(("MigrationPolicy", "Plugin", "CDI", "CDIConfig", "ObjectTransfer", "StorageProfile"))
 CORE_KINDS = frozenset(("PersistentVolumeClaim", "Secret", "ConfigMap"))
 NAME_FORM = "use lower-case letters, digits, '-' and '.', with a letter or digit at both ends"
-PREFIX_FORM = f"{NAME_FORM}; a '-' may be the last"
+PREFIX_FORM = f"{NAME_FORM}, or '-' at its end"
 NAMESPACE_FORM = "use at most 63 lower-case letters, digits and '-', with a letter or digit at both ends"
 
 
@@ -66,7 +66,7 @@ def _hits(entry: Entry) -> Iterator[Hit]:
 
 
 def _is_odd(name: object) -> bool:
-    """True for text that has to have a form."""
+    """True for a string that must have a form."""
     return isinstance(name, str) and name != "" and not is_filled_in(name)
 
 
@@ -80,4 +80,4 @@ def _is_prefix(name: str) -> bool:
 
 
 def _hit(field: str, value: object, form: str, entry: Entry) -> Hit:
-    return Hit(message=f"{field} {show(value)} is malformed; {form}", path=("metadata", field), current=value, about=entry)
+    return Hit(message=f"{field} {show(value)} is not valid; {form}", path=("metadata", field), current=value, about=entry)

@@ -68,9 +68,9 @@ def outdated_revision(facts: BundleFacts) -> Iterator[Hit]:
             changed, number = compared.changes(found.spec, live.obj.get("spec"))
             if number:
                 path, name = _place(vm, matcher)
-                older = f"{found.revision} holds an older {found.ref}"
+                older = f"{found.revision} contains an older {found.ref}"
                 yield Hit(
-                    message=f"{older}: {_told(changed, number)}; drop the revision to take the new one",
+                    message=f"{older}: {_told(changed, number)}; remove the reference to the revision to use the new one",
                     path=path,
                     current=name,
                     about=vm.entry,
@@ -79,7 +79,7 @@ def outdated_revision(facts: BundleFacts) -> Iterator[Hit]:
 
 
 def _live(facts: BundleFacts, found: Found) -> Entry | None:
-    """The stored object as it is now, None where it is gone."""
+    """The stored object as it is now, None where it no longer exists."""
     return facts.bundle.find(found.ref.kind, found.ref.namespace or "", found.ref.name)
 
 
@@ -104,9 +104,9 @@ class Compared:
 
 
 def _changed(old: Leaves, new: Leaves) -> tuple[list[Change], int]:
-    """Those of the old spec come first; one that only spells a quantity otherwise is none.
+    """The changes: those of the old spec come first. A quantity that is only written in another way is not a change.
 
-    Of the new spec no more is looked at than there is of the old one.
+    No more of the new spec is looked at than the old one has.
     """
     there = sum(path in new for path in old)
     differing = [path for path, value in old.items() if value != new.get(path) and canonical(value) != canonical(new.get(path))]
@@ -121,7 +121,7 @@ def _told(changed: list[Change], number: int) -> str:
 
 
 def _place(vm: VmFacts, matcher: str) -> tuple[Path, object]:
-    """The place that names the revision, and the name."""
+    """The path of the field that names the revision, and the name."""
     own: Path = ("spec", matcher, "revisionName")
     path = own if get(vm.vm, own) else ("status", f"{matcher}Ref", "controllerRevisionRef", "name")
     return (*vm.prefix, *path), get(vm.vm, path)

@@ -57,13 +57,13 @@ def unfilled_placeholder(facts: BundleFacts) -> Iterator[Hit]:
         others = len(where) - 1
         more = f", here and in {others} more place{'s' * (others > 1)} of the file" if others else ""
         mark = show(found, path).strip("'")
-        message = f"{mark} is a placeholder{more}; replace it, or check what is made of the file"
+        message = f"{mark} is a placeholder{more}; replace it, or check the output of the step that replaces it"
         level = "" if found.startswith("<") or is_in_capitals(found) else "info"  # tools replace the other forms
         yield Hit(message=message, path=path, current=value, about=entry, severity=level)
 
 
 def _values(obj: Any) -> Iterator[tuple[Path, str]]:
-    """The texts of an object that are looked at, with their paths: of claims, Secrets and ConfigMaps names in capitals."""
+    """The strings of an object that are searched, with their paths: of claims, Secrets and ConfigMaps names in capitals."""
     group = group_of(obj)
     if group == "kubevirt.io" or group.endswith(".kubevirt.io"):
         yield from _texts(obj)
@@ -75,7 +75,7 @@ def _values(obj: Any) -> Iterator[tuple[Path, str]]:
 
 
 def _texts(obj: Any) -> Iterator[tuple[Path, str]]:
-    """The texts in an object that are values of the API, with their paths. It holds the paths of one place at a time."""
+    """The strings in an object that are values of the API, with their paths. It holds the paths of one place at a time."""
     around: list[tuple[Path, Iterator[tuple[Any, Any]]]] = [((), _entries(obj))]
     while around:
         path, entries = around[-1]
@@ -89,7 +89,7 @@ def _texts(obj: Any) -> Iterator[tuple[Path, str]]:
 
 
 def _entries(value: Any) -> Iterator[tuple[Any, Any]]:
-    """The keys or indices of a map or list, and what stands there."""
+    """The keys or indices of a map or list, and their values."""
     if isinstance(value, dict):
         return ((key, below) for key, below in value.items() if key not in PASSED_OVER)
     return iter(enumerate(value))

@@ -49,8 +49,8 @@ def unknown_configuration(facts: BundleFacts) -> Iterator[Hit]:
     count = len({(entry.item, entry.path) for entry, _ in needs})
     users = "1 object needs" if count == 1 else f"{count} objects need"
     yield Hit(
-        message=f"{users} the {named}, and the cluster's configuration is not known; add the KubeVirt object to the bundle, or "
-        "set configuration in the config or --configuration FILE",
+        message=f"{users} the {named}, and the cluster's configuration is unknown; add the KubeVirt object to the bundle, set "
+        "configuration in the config, or pass --configuration FILE",
         path=first.path,
         current=first.current,
         about=entry,

@@ -46,13 +46,13 @@ def unknown_default_label(facts: BundleFacts) -> Iterator[Hit]:
         if not default.kind:
             yield _no_kind(default)
         elif not default.name:
-            yield _hit(default, "the label is empty; name one, or remove it", UNSET)
+            yield _hit(default, "the label is empty; set a name, or remove it", UNSET)
         elif default.name not in known.of(default.kind):
             yield _unknown(default, known.likest(default.kind, default.name), known)
 
 
 class Names:
-    """The names that there are of each kind, former ones of kustomize among them; those of a kind are made once."""
+    """The names of the objects of each kind, with those from before kustomize's changes; each kind is read once."""
 
     def __init__(self, facts: BundleFacts) -> None:
         self._facts = facts
@@ -67,7 +67,7 @@ class Names:
         return self._names[kind]
 
     def likest(self, kind: str, name: str) -> str:
-        """The one of them that the name is a misspelling of, "" where none is."""
+        """The name of that kind of which `name` is a misspelling, "" where there is none."""
         return self._likest.of(name, self.of(kind))
 
     def _shipped(self, kind: str) -> tuple[str, ...]:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 SETTINGS: Path = ("spec", "configuration", "developerConfiguration")
 LISTS = ("featureGates", "disabledFeatureGates")
-# Gates of older releases than the table has, and the first release without each. What they opened is always on since.
+# Gates of older releases than the table has, and the first release without each. What they enabled is always on since then.
 # upstream: pkg/virt-config/feature-gates.go of 0.8 to 1.3
 RETIRED = {"DataVolumes": "0.32", "NonRootExperimental": "1.2", "SRIOV": "0.20", "SRIOVGate": "0.32"}
 
@@ -60,16 +60,16 @@ def _unknown(entry: Entry, release: Release) -> Iterator[tuple[Path, str]]:
 
 def _hit(entry: Entry, path: Path, gate: str, release: Release, known: tuple[str, ...]) -> Hit:
     if gate in RETIRED:
-        fact = f"KubeVirt retired the feature gate {show(gate)} in {RETIRED[gate]}: what it opened is always on"
+        fact = f"KubeVirt retired the feature gate {show(gate)} in {RETIRED[gate]}: its feature is always on"
         return Hit(message=f"{fact}; remove it", path=path, current=gate, about=entry)
     likely = meant(gate, known)
     if gate in GATES:
         (_, since), *_ = GATES[gate]
-        fix = f"remove it, or wait for KubeVirt {'.'.join(map(str, since))}"
+        fix = f"remove it; KubeVirt {'.'.join(map(str, since))} adds it"
     else:
         fix = f"did you mean {likely}" if likely else "remove it"
     return Hit(
-        message=f"KubeVirt {release} knows no feature gate {show(gate)}; {fix}",
+        message=f"KubeVirt {release} has no feature gate {show(gate)}; {fix}",
         path=path,
         current=gate,
         proposed=likely if likely and gate not in GATES else UNSET,

@@ -73,9 +73,9 @@ def _hits(entry: Entry, place: Path, known: set[str], likest: Likest) -> Iterato
         name = as_map(device).get("deviceName")
         if isinstance(name, str) and name and name not in known:
             likely = likest.of(name, known)
-            fix = f"use {likely}" if likely else "use one that is"
+            fix = f"use {likely}" if likely else "use a permitted one"
             yield Hit(
-                message=f"device {show(name)} is not among the cluster's permittedHostDevices; {fix}, or add it there",
+                message=f"device {show(name)} is not in the cluster's permittedHostDevices; {fix}, or add this one",
                 path=(*place, index, "deviceName"),
                 current=name,
                 proposed=likely or UNSET,

@@ -44,7 +44,7 @@ def unusable_instancetype(facts: BundleFacts) -> Iterator[Hit]:
     for fault in facts.faults:
         value = get(fault.entry.obj, fault.path)
         yield Hit(
-            message=f"{_users(fault)} refused for it: {fault.message}",
+            message=f"KubeVirt refuses {_users(fault)} because of it: {fault.message}",
             path=fault.path,
             current=UNSET if isinstance(value, dict | list) else value,
             about=fault.entry,
@@ -53,4 +53,4 @@ def unusable_instancetype(facts: BundleFacts) -> Iterator[Hit]:
 
 def _users(fault: SourceFault) -> str:
     more = len(fault.users) - 1
-    return f"{fault.users[0]} is" if not more else f"{fault.users[0]} and {more} more are"
+    return f"{fault.users[0]}{f' and {more} more' if more else ''}"

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from krm_fn.bundle import Entry
     from krm_fn.facts import BundleFacts
 
-    Named = tuple[str, str]  # kind and name: who lives in another namespace may use it from there
+    Named = tuple[str, str]  # kind and name: an object in another namespace may use it from there
 
 GROUP = "instancetype.kubevirt.io"
 VENDOR = f"{GROUP}/vendor"
@@ -58,8 +58,9 @@ def unused_instancetype(facts: BundleFacts) -> Iterator[Hit]:
                 name = name_of(entry.obj)
                 unused = used.isdisjoint((kind, each) for each in (name, *previous_names(entry.obj)))
                 if reached and unused and not _meant_for_others(entry):
+                    fact = f"nothing in the bundle uses this {matcher.field}"
                     yield Hit(
-                        message=f"nothing in the bundle uses this {matcher.field}; delete it, or refer to it where it is meant",
+                        message=f"{fact}; refer to it, or delete it if nothing else uses it",
                         path=("metadata", "name"),
                         current=name,
                         about=entry,
@@ -67,12 +68,12 @@ def unused_instancetype(facts: BundleFacts) -> Iterator[Hit]:
 
 
 def _meant_for_others(entry: Entry) -> bool:
-    """True for what is not applied, and for what somebody publishes for all, such as the common instancetypes."""
+    """True for an object that is not applied, or that a vendor publishes, such as the common instancetypes."""
     return annotations_of(entry.obj).get(LOCAL_CONFIG) is not None or VENDOR in labels_of(entry.obj)
 
 
 def _used(facts: BundleFacts) -> set[Named]:
-    """Kind and name of what something leads to."""
+    """Kind and name of each one that something refers to."""
     used = {(default.kind, default.name) for default in defaults(facts.bundle)}
     for vm in facts.vms:
         for matcher, found in zip(MATCHERS, (vm.resolution.instancetype, vm.resolution.preference), strict=True):
