@@ -40,14 +40,16 @@ PATH = ("metadata", "annotations", IGNORE)
 @rule(severity="warning")
 def bad_ignore(facts: IgnoreFacts) -> Iterator[Hit]:
     for entry, value in facts.misshapen:
-        yield Hit(message=f"an ignore is text, not {show(value)}; write RULE: REASON", path=PATH, current=value, about=entry)
+        yield Hit(
+            message=f"the ignore is {show(value)}, expected a string; write RULE: REASON", path=PATH, current=value, about=entry
+        )
     for (ignore, named), more in first(_bad(facts), lambda bad: id(bad[0].entry)):
         message = counted(_problem(ignore, named, facts.families), more)
         yield Hit(message=message, path=PATH, current=ignore.annotation, about=ignore.entry)
 
 
 def _bad(facts: IgnoreFacts) -> Iterator[tuple[Ignore, str]]:
-    """The ignores with which something is wrong: with the rule that can't be ignored, "" where it is the ignore itself."""
+    """The invalid ignores, each with the rule that can't be ignored, or "" where the ignore itself is invalid."""
     for ignore in facts.ignores:
         if not ignore.rules or not ignore.reason:
             yield ignore, ""
@@ -61,8 +63,8 @@ def _problem(ignore: Ignore, named: str, families: dict[str, str]) -> str:
         return f"{named} can't be silenced by an annotation; set its severity in the config"
     if named:
         likely = meant(named, tuple(families))
-        return f"{named} is no rule; {f'did you mean {likely}' if likely else '`kubevirt-render rules` lists them'}"
+        return f"{named} is not a rule; {f'did you mean {likely}' if likely else '`kubevirt-render rules` lists them'}"
     if ignore.rules:
         listed = ", ".join(ignore.rules)
-        return f"the ignore of {listed} gives no reason, so it silences nothing; write {listed}: REASON"
+        return f"the ignore of {listed} gives no reason, so it has no effect; write {listed}: REASON"
     return "the ignore names no rule; write RULE: REASON"
