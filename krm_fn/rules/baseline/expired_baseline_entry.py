@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 def expired_baseline_entry(facts: BaselineFacts) -> Iterator[Hit]:
     for number, known in facts.expired:
         yield Hit(
-            message=f"{known.rule} was known until {known.expires}; repair {known.object or 'it'}, or set a later date",
+            message=f"{known.rule} was accepted until {known.expires}; correct {known.object or 'it'}, or set a later date",
             path=("findings", number, "expires"),
             current=known.expires,
         )

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 def unused_baseline_entry(facts: BaselineFacts) -> Iterator[Hit]:
     for number, known in facts.unused:
         yield Hit(
-            message=f"{known.rule}{f' of {known.object}' if known.object else ''} is found no more; delete the entry",
+            message=f"{known.rule}{f' in {known.object}' if known.object else ''} is no longer found; delete the entry",
             path=("findings", number),
             current=known.fingerprint,
         )
