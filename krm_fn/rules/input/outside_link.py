@@ -30,5 +30,5 @@ if TYPE_CHECKING:
 def outside_link(facts: InputFacts) -> Iterator[Hit]:
     for each in facts.unread:
         if not each.why:
-            fix = "name what it leads to as a path, or give --follow-links"
-            yield Hit(message=f"this link leads out of the paths that are read, so it is passed over; {fix}")
+            fix = "pass its target as a path, or, in a folder that you trust, use --follow-links"
+            yield Hit(message=f"this link points outside the given paths, so it is not followed; {fix}")
