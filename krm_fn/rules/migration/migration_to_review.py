@@ -39,20 +39,22 @@ def migration_to_review(facts: MigrationFacts) -> Iterator[Hit]:
 
 
 def _elsewhere(_: Leftover, more: dict[str, Any]) -> str:
-    return f"{more['flavor']} is not in the input; see that an instancetype of its name is where the VM goes"
+    return f"{more['flavor']} is not in the input; make sure that the cluster has an instancetype of that name"
 
 
 def _preset(left: Leftover, more: dict[str, Any]) -> str:
     vms = "no VM" if not left.current else "1 VM" if left.current == 1 else f"{left.current} VMs"
     what = " and ".join(("an " if name[0] == "i" else "a ") + name for name in more["names"])
-    return f"the preset became {what}, to which {vms} of the input now refer{'s' * (left.current < 2)}; others must do so too"
+    it = "it" if len(more["names"]) == 1 else "them"
+    users = f"{vms} in the input now refer{'s' * (left.current < 2)} to {it}"
+    return f"the preset became {what}, and {users}; other VMs must refer to {it} too"
 
 
 WORDINGS: dict[str, Callable[[Leftover, dict[str, Any]], str]] = {
     "flavor-elsewhere": _elsewhere,
     "secure-boot-chosen": lambda _left, _: (
-        "preferredEfi says nothing to VMs that choose EFI themselves; see that none outside the input relied on this"
+        "preferredEfi does not apply to VMs that choose EFI themselves; check that no VM outside the input relied on it"
     ),
-    "flavor-outdone": lambda _left, _: "the flavor is dropped: a VM with an instancetype never had one",
+    "flavor-outdone": lambda _left, _: "the flavor is removed: a VM with an instancetype never had one",
     "preset-taken": _preset,
 }
