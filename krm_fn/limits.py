@@ -43,7 +43,7 @@ def first(found: Iterable[Item], key: Callable[[Item], object] = lambda _: None)
 class Limited:
     """What is found, of each sort the first ones in order; of the others only how many they are.
 
-    What is added is a Value with a field `more`, which says of the last one of a sort how many were left out after it.
+    What is added is a Value with a field `more`, which is the number left out after the last one of a sort.
     """
 
     __slots__ = ("_kept", "_last", "_numbers")

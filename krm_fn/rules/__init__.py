@@ -20,7 +20,7 @@ The function has the module's name; the id is the same name with dashes. Familie
     vm         facts of one VM that can't be rendered as it is; modules are loaded only when a VM has a problem
     preset     facts of the presets of one instance; modules are loaded only when there is a problem
     schema     flaws of one object against the API of the release; in modes other than `validate` only fields it lacks
-    bundle     facts of the whole bundle, in every mode: what makes rendering fail or change its meaning
+    bundle     facts of the whole bundle, in every mode: what makes rendering fail, or give another result than intended
     admission  causes for which KubeVirt's webhooks refuse an object, in mode `validate` only
     lint       facts of the whole bundle, in mode `validate` only: what KubeVirt's webhooks don't see
     ignore     facts of the annotations that silence rules, judged after all other families

@@ -1,4 +1,4 @@
-"""A CPU or IO thread setting that KubeVirt refuses.
+"""KubeVirt refuses a CPU or IO thread setting.
 
 What it finds: values below `domain.cpu`, `ioThreads` and `ioThreadsPolicy` that no instance can have: dedicated placement
 without whole CPUs, realtime or NUMA without what they require, a topology above its own maximum, features with an unknown

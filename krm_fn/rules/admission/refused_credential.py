@@ -1,4 +1,4 @@
-"""An access credential that KubeVirt refuses.
+"""KubeVirt refuses an access credential.
 
 What it finds: SSH keys and passwords without a source or a propagation method, with two of either, or with a method that the
 volumes do not support.

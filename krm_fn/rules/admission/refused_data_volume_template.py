@@ -1,4 +1,4 @@
-"""A DataVolume template that KubeVirt refuses.
+"""KubeVirt refuses a DataVolume template.
 
 What it finds: templates in `dataVolumeTemplates` without a name, that no volume uses, or with storage that no DataVolume can
 have.

@@ -1,4 +1,4 @@
-"""A device that KubeVirt refuses.
+"""KubeVirt refuses a device.
 
 What it finds: inputs, GPUs, host devices, watchdogs, sound cards, TPMs and other devices with a model, bus or name that no
 instance can have, or that need a disabled feature gate.

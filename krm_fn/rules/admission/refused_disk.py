@@ -1,4 +1,4 @@
-"""A disk or filesystem that KubeVirt refuses.
+"""KubeVirt refuses a disk or filesystem.
 
 What it finds: disks and filesystems without a volume, with two targets, with a bus, boot order, block size or serial that no
 instance can have, or with a duplicate name.

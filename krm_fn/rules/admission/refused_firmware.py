@@ -1,4 +1,4 @@
-"""A firmware, feature, machine or launch security setting that KubeVirt refuses.
+"""KubeVirt refuses a firmware, feature, machine or launch security setting.
 
 What it finds: boot loaders, SMBIOS values, CPU and Hyper-V features, machine types, architectures, clocks and launch
 security that no instance can have, or that exclude each other.

@@ -1,4 +1,4 @@
-"""A label or annotation that KubeVirt refuses.
+"""KubeVirt refuses a label or annotation.
 
 What it finds: labels that only KubeVirt itself may set on an instance, and annotations whose feature gate is disabled.
 

@@ -1,4 +1,4 @@
-"""A memory or resource setting that KubeVirt refuses.
+"""KubeVirt refuses a memory or resource setting.
 
 What it finds: values below `domain.memory` and `domain.resources` that no instance can have: guest memory above its limit or
 its maximum, huge pages that don't divide it, requests above limits, invalid quantities.

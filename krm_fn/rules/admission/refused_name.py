@@ -1,4 +1,4 @@
-"""A host name or DNS setting that KubeVirt refuses.
+"""KubeVirt refuses a host name or DNS setting.
 
 What it finds: host names and subdomains that are not DNS labels, unknown DNS policies, and DNS settings that lack what the
 policy requires.

@@ -1,4 +1,4 @@
-"""A network or interface that KubeVirt refuses.
+"""KubeVirt refuses a network or interface.
 
 What it finds: interfaces without a network, networks without an interface, bindings that don't match the network, and ports,
 MAC addresses, names and PCI addresses that no instance can have.

@@ -1,4 +1,4 @@
-"""A setting of a pool, preset, replica set, instancetype or preference that KubeVirt refuses.
+"""KubeVirt refuses a setting of a pool, preset, replica set, instancetype or preference.
 
 What it finds: what the webhooks refuse outside an instance's spec: a missing template, selectors that don't match their
 template, strategies of a pool that exclude each other, and sizes and topologies of instancetypes and preferences that can't

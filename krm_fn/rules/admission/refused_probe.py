@@ -1,4 +1,4 @@
-"""A probe that KubeVirt refuses.
+"""KubeVirt refuses a probe.
 
 What it finds: liveness and readiness probes without a handler or with two, or with a handler that the instance's networks
 don't allow.

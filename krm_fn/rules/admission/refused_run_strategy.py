@@ -1,4 +1,4 @@
-"""A run strategy that KubeVirt refuses.
+"""KubeVirt refuses a run strategy.
 
 What it finds: a VM that sets neither `running` nor `runStrategy`, or both, or an unknown strategy.
 

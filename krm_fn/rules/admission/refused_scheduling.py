@@ -1,4 +1,4 @@
-"""A scheduling setting that KubeVirt refuses.
+"""KubeVirt refuses a scheduling setting.
 
 What it finds: affinity terms, tolerations, spread constraints, eviction and start strategies that no pod or instance can
 have.

@@ -1,4 +1,4 @@
-"""A volume that KubeVirt refuses.
+"""KubeVirt refuses a volume.
 
 What it finds: volumes without a source or with two, with a duplicate name, of a kind whose feature gate is disabled, or with
 cloud-init data that is missing or too long.

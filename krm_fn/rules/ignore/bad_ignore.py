@@ -1,4 +1,4 @@
-"""An ignore annotation that silences nothing.
+"""An ignore annotation silences nothing.
 
 What it finds: an annotation `kubevirt-render.dev/ignore` that names a rule which does not exist or can't be silenced, that
 gives no reason, or that is not a string.

@@ -1,4 +1,4 @@
-"""An ignore annotation for a rule that finds nothing.
+"""An ignore annotation silences a rule that finds nothing.
 
 What it finds: an annotation `kubevirt-render.dev/ignore` that silences a rule which finds nothing in that object. Only
 `kubevirt-render check` and the mode `validate` report this, because only they run all rules. A rule that the config turns

@@ -9,8 +9,8 @@ need it. Volumes that virtiofs shares are skipped.
 Why it matters: at best the second machine does not start, because its pod can't attach the volume or QEMU finds the disk
 locked. On block storage without locks both run, and destroy the file system. KubeVirt checks one VM at a time.
 
-Fix: give each machine its own disk, make it read-only in one, or, for guests that are designed to share it, set `shareable:
-true` on both disks and ReadWriteMany on the claim.
+Fix: give each machine its own disk, make it read-only in one, or, for guests that are designed to share it, set
+`shareable: true` on both disks and ReadWriteMany on the claim.
 
 Example:
 

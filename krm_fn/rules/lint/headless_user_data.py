@@ -1,8 +1,8 @@
-"""User data is cloud-config without the `#cloud-config` line.
+"""Cloud-config user data lacks its header line.
 
 What it finds: user data in a VM, an instance, a pool or a replica set that is clearly cloud-config (a YAML map with keys
-such as `users` or `packages`) and does not start with the line `#cloud-config`: the line is missing, or is, for example, `#
-cloud-config`.
+such as `users` or `packages`) and does not start with the line `#cloud-config`: the line is missing, or is, for example,
+`# cloud-config`.
 
 Why it matters: cloud-init identifies the data by its first line. Without that line the format is unknown: the guest boots,
 reports it in a log that nobody can read without an account, and has neither user nor key.

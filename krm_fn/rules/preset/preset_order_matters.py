@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from krm_fn.presets.facts import PresetFacts
 
 
-# More names and places than these help nobody.
+# A message names at most this many presets besides the first.
 MOST = 10
 
 
