@@ -29,7 +29,7 @@ def show(value: object, path: Path | None = None) -> str:
 
 
 def _beginning(value: Any, left: Iterator[int]) -> Any:
-    """The value without what stands behind as many others as are left; but with its kind, by which secrets are known."""
+    """The value with only as many entries as `left` has; its kind is kept, because it identifies Secrets."""
     if isinstance(value, dict):
         kept = {key: _beginning(below, left) for (key, below), _ in zip(value.items(), left, strict=False)}
         return {**kept, "kind": value["kind"]} if isinstance(value.get("kind"), str) else kept

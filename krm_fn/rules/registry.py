@@ -1,4 +1,4 @@
-"""Rules: they turn facts into findings. They alone word messages and choose severities.
+"""Rules turn facts into findings. Only they word messages and choose severities.
 
 A rule is one module in a family (a package below this one), named after the defect it finds:
 
@@ -15,18 +15,18 @@ A rule is one module in a family (a package below this one), named after the def
         for conflict in facts.expansion.conflicts:
             yield Hit(message=..., path=conflict.path, current=conflict.current, upstream="admission")
 
-The function bears the module's name; the id is the same name with dashes. In the family `admission` a rule is a text. Families:
+The function has the module's name; the id is the same name with dashes. In the family `admission` a rule is a text. Families:
 
-    vm       facts of one VM that can't be rendered as it stands; modules are loaded only when a VM is in trouble
-    preset   facts of the presets of one instance; the same
-    schema   flaws of one object against the API of the release; in other modes than `validate` only what that release lacks
-    bundle   facts of the whole bundle, in every mode: what makes rendering go wrong, or mean something else than it says
+    vm         facts of one VM that can't be rendered as it is; modules are loaded only when a VM has a problem
+    preset     facts of the presets of one instance; modules are loaded only when there is a problem
+    schema     flaws of one object against the API of the release; in modes other than `validate` only fields it lacks
+    bundle     facts of the whole bundle, in every mode: what makes rendering fail, or give another result than intended
     admission  causes for which KubeVirt's webhooks refuse an object, in mode `validate` only
-    lint     facts of the whole bundle, in mode `validate` only: what KubeVirt's webhooks don't see
-    ignore   facts of the annotations that silence rules, judged when all other families have spoken
-    baseline facts of the command's list of known findings
-    input    facts of the documents that the command couldn't read
-    migration facts of what `migrate` rewrites, and of nothing else
+    lint       facts of the whole bundle, in mode `validate` only: what KubeVirt's webhooks don't see
+    ignore     facts of the annotations that silence rules, judged after all other families
+    baseline   facts of the command's list of known findings
+    input      facts of the documents that the command couldn't read
+    migration  facts of what `migrate` rewrites, and of nothing else
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ if TYPE_CHECKING:
 
 
 FAMILIES = ("admission", "baseline", "bundle", "ignore", "input", "lint", "migration", "preset", "schema", "vm")
-# Families that no annotation silences: they judge what silences others, or a rewriting that is asked for once.
+# Families that no annotation silences: they judge what silences others, or a migration that is run once.
 UNSILENCED = ("ignore", "baseline", "input", "migration")
 
 
 class Hit(Value):
-    """What a rule yields: a Finding without what the runner knows. `path` runs from the VM's root (family `vm`) or from the
-    root of `about`, the object the hit is about (needed in the family `bundle`). `severity` overrides the rule's own.
-    `related` are other places that the hit speaks of, made with `also`.
+    """What a rule yields: a Finding without what the runner adds. `path` starts at the VM's root (family `vm`) or at the
+    root of `about`, the object that the hit is about (required in the family `bundle`). `severity` overrides the rule's own.
+    `related` are other paths that the message names, made with `also`.
     """
 
     message: str
@@ -80,7 +80,7 @@ class Hit(Value):
 class Rule(Value):
     """A rule as it was declared: `check` yields Hits from the facts of its family, `documentation` has its parts.
 
-    `worst` is the most severe that a Hit of it may be. `on_demand`: it is silent where the config gives it no severity.
+    `worst` is the highest severity of its Hits. `on_demand`: the rule is off unless the config gives it a severity.
     """
 
     id: str
@@ -95,7 +95,7 @@ class Rule(Value):
     on_demand: bool = False
 
     def speaks(self, release: Release, severity: Mapping[str, str]) -> bool:
-        """True where the config lets it speak of this release. `severity` maps rule ids to severities, or "off"."""
+        """True where it applies to the release and is not off. `severity` maps rule ids to severities, or "off"."""
         level = severity.get(self.id, "off" if self.on_demand else self.severity)
         return level != "off" and release.within(since=self.since, until=self.until)
 
@@ -109,7 +109,7 @@ def rule(
     until: Version = (),
     on_demand: bool = False,
 ) -> Callable[[Callable[[Any], Iterable[Hit]]], Rule]:
-    """Declare the decorated generator a rule; `upstream` is the place in KubeVirt's source that refuses the same.
+    """Declare the decorated generator a rule; `upstream` is the function in KubeVirt's source that refuses the same.
 
     `worst` is needed where some of its Hits are more severe than `severity`.
     """
@@ -136,7 +136,7 @@ _loaded: dict[str, tuple[Rule, ...]] = {}
 
 
 def load(family: str) -> tuple[Rule, ...]:
-    """The rules of a family, by id; its modules are found by listing the package's folder."""
+    """The rules of a family, sorted by id; its modules are found by listing the package's folder."""
     if family not in _loaded:
         _loaded[family] = tuple(_declared(family, name) for name in modules(family))
     return _loaded[family]
@@ -174,7 +174,7 @@ def judge(
 ) -> Iterator[Finding]:
     """The findings of a family about one object. `severity` maps rule ids to severities, or "off".
 
-    Rules of which `limit` has had too many findings are not asked.
+    Rules with too many findings for `limit` are not run.
     """
     if facts.troubled:
         for declared in load(family):
@@ -184,7 +184,7 @@ def judge(
                 inside = facts.prefix and hit.path and hit.about is None
                 placed = hit.but(path=(*facts.prefix, *hit.path)) if inside else hit
                 if facts.prefix and family == "vm" and hit.upstream == "admission":
-                    placed = placed.but(upstream="", upstream_path="")  # the pool is admitted; it is its VMs that are not
+                    placed = placed.but(upstream="", upstream_path="")  # the pool is admitted, but its VMs are not
                 yield _finding(declared, placed, hit.about or facts.entry, severity)
 
 
@@ -195,14 +195,14 @@ def judge_bundle(
     *,
     silent: Container[str] = (),
 ) -> Iterator[Finding]:
-    """The findings of a family about the whole bundle. Rules whose modules are `silent` have nothing to say, as is known."""
+    """The findings of a family about the whole bundle. Rules whose modules are `silent` are known to find nothing."""
     for declared in _speaking(family, facts, silent):
         for hit in _hits(declared, facts, facts.release, severity):
             yield _finding(declared, hit, hit.about, severity)
 
 
 def _speaking(family: str, facts: Any, silent: Container[str]) -> Iterator[Rule]:
-    """The rules of a family that can have something to say, by id; the others are not loaded."""
+    """The rules of a family that can find something, sorted by id; the others are not loaded."""
     needs = getattr(_imported(f"{PACKAGE}.{family}"), "NEEDS", {})
     return (_declared(family, name) for name in asked(family, needs, facts, silent))
 
@@ -225,7 +225,7 @@ def _hits(
 
 
 def _finding(declared: Rule, hit: Hit, about: Entry | None, severity: Mapping[str, str]) -> Finding:
-    """The finding; what is secret stays behind here."""
+    """The finding of a hit, without secret values."""
     obj = about.obj if about else None
     reached = reach(hit.path, obj)
     is_shown = reached.shown == hit.path
@@ -247,7 +247,7 @@ def _finding(declared: Rule, hit: Hit, about: Entry | None, severity: Mapping[st
 
 
 def also(entry: Entry | None, path: Path) -> tuple[Related, ...]:
-    """The place in another object of the bundle, for `Hit.related`; none where the object is not in the bundle."""
+    """The path in another object of the bundle, for `Hit.related`; () where the object is not in the bundle."""
     if entry is None:
         return ()
     shown = reach(path, entry.obj).shown
@@ -255,5 +255,5 @@ def also(entry: Entry | None, path: Path) -> tuple[Related, ...]:
 
 
 def path_text(path: Path) -> str:
-    """A path as messages show it: no key stands in it below a secret one."""
+    """A path as messages show it, without the keys below a secret one."""
     return dotted(shown_path(path))

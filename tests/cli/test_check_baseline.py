@@ -152,7 +152,7 @@ def test_an_entry_without_a_finding_is_told_with_its_place(folder):
     assert (code, out) == (
         0,
         (
-            "warning: known.yaml:4:3: findings[0]: instancetype-conflict of VirtualMachine shop/web is found no more; "
+            "warning: known.yaml:4:3: findings[0]: instancetype-conflict in VirtualMachine shop/web is no longer found; "
             "delete the entry (unused-baseline-entry)\n"
         ),
     )

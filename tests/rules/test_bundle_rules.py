@@ -38,6 +38,6 @@ def test_three_changes_of_a_builtin_size_are_named_and_the_others_counted():
         old, new = ({"cpu": {f"a{n}": value for n in range(count)}} for value in (1, 2))
         return changed_in_later_release._changes(old, new)
 
-    three = "cpu.a0 1, then 2, cpu.a1 1, then 2, cpu.a2 1, then 2"
+    three = "cpu.a0 from 1 to 2, cpu.a1 from 1 to 2, cpu.a2 from 1 to 2"
     assert worded(3) == three
     assert worded(4) == f"{three}, 1 more"

@@ -115,7 +115,7 @@ def _node(schema: Any, name: str, release: Release) -> SchemaNode:
 
 # Type in a schema: the words for it, and what Python has for it.
 SCALARS = {
-    "string": ("text", TEXT),
+    "string": ("a string", TEXT),
     "boolean": ("true or false", TRUTH),
     "integer": ("an integer", INTEGER),
     "number": ("a number", NUMBERS),
@@ -127,7 +127,7 @@ def _scalar(schema: Object) -> SchemaNode:
     either = schema.get("x-kubernetes-int-or-string") is True
     if either and text(schema.get("pattern")).strip("^$") == QUANTITY_FORM:
         return SchemaNode(QUANTITY, accepts=QUANTITIES, judge=every((judge_quantity, *judges({**schema, "pattern": None}))))
-    found = ("an integer or text", TEXT | INTEGER) if either else SCALARS.get(text(schema.get("type")))
+    found = ("an integer or a string", TEXT | INTEGER) if either else SCALARS.get(text(schema.get("type")))
     if found is None:
         return ANY
     expected, types = found

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.releases import Release, Version
     from krm_fn.kubevirt.schema.flaws import Flaw
 
-FILLED = frozenset(("text", "an integer", "a number", "true or false"))
+FILLED = frozenset(("a string", "an integer", "a number", "true or false"))
 # Text of the CustomResourceDefinition's choice that Go leaves out where it is "": elsewhere it writes "", or reads a pointer.
 # upstream: kubevirt.io/containerized-data-importer-api/pkg/apis/core/v1beta1/types.go:DataVolumeSpec
 LEFT_OUT = ("contentType",)

@@ -53,7 +53,7 @@ MOST_PROPOSED, MOST_MISSING = 100, 10
 WORDS: dict[type, str] = {
     dict: "a map",
     list: "a list",
-    str: "text",
+    str: "a string",
     int: "a number",
     float: "a number",
     bool: "true or false",

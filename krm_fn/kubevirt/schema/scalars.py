@@ -65,8 +65,8 @@ def judge_quantity(value: Any, path: Path) -> Flaw | None:
         return None
     bare = value.strip(BLANKS)
     if is_quantity(bare) and parse(bare) is not None:
-        found = "a quantity with blanks around it"
-        return Flaw(kind=UNQUOTED, path=path, current=value, proposed=bare, found=found, expected="one without them")
+        found = "a quantity with white space around it"
+        return Flaw(kind=UNQUOTED, path=path, current=value, proposed=bare, found=found, expected="one without it")
     return _misspelt(TYPE if parse(bare) is None else UNQUOTED, value, path)
 
 
@@ -74,8 +74,8 @@ def _misspelt(kind: str, value: str, path: Path) -> Flaw:
     """The flaw of a text that is no quantity, with the one that is meant, or with both that may be."""
     meant = _meant(value.strip(BLANKS))
     if len(meant) == 1:
-        return Flaw(kind=kind, path=path, current=value, proposed=meant[0], found="text", expected=QUANTITY)
-    found = repr(value) if meant else "text"  # an amount is no secret
+        return Flaw(kind=kind, path=path, current=value, proposed=meant[0], found="a string", expected=QUANTITY)
+    found = repr(value) if meant else "a string"  # an amount is no secret
     return Flaw(kind=kind, path=path, current=value, found=found, expected=" or ".join(meant) or QUANTITY)
 
 
@@ -131,7 +131,7 @@ def judge_duration(value: Any, path: Path) -> Flaw | None:
 
     if re.fullmatch(DURATION_FORM, value, re.ASCII):
         return None
-    return Flaw(kind=TYPE, path=path, current=value, found="text", expected=DURATION)
+    return Flaw(kind=TYPE, path=path, current=value, found="a string", expected=DURATION)
 
 
 def judge_time(value: Any, path: Path) -> Flaw | None:
@@ -143,7 +143,7 @@ def judge_time(value: Any, path: Path) -> Flaw | None:
 
     if isinstance(value, list) or is_date_time(value):
         return None
-    return Flaw(kind=TYPE, path=path, current=value, found="text", expected=TIME)
+    return Flaw(kind=TYPE, path=path, current=value, found="a string", expected=TIME)
 
 
 def judge_go_time(value: Any, path: Path) -> Flaw | None:
@@ -152,7 +152,7 @@ def judge_go_time(value: Any, path: Path) -> Flaw | None:
 
     if isinstance(value, list):
         return Flaw(kind=TYPE, path=path, found="a list", expected=TIME)
-    return None if is_go_time(value) else Flaw(kind=TYPE, path=path, current=value, found="text", expected=TIME)
+    return None if is_go_time(value) else Flaw(kind=TYPE, path=path, current=value, found="a string", expected=TIME)
 
 
 # Words whose values are always judged: what is expected, as which types of Python, by which judges: the API server's, Go's.
@@ -162,11 +162,11 @@ CHECKED: dict[str, tuple[str, frozenset[type], Judge | None, Judge | None]] = {
     "quoted-quantity": (QUANTITY, QUANTITIES, judge_quantity, judge_quoted),
     "duration": (DURATION, TEXT, None, judge_duration),
     "time": (TIME, TEXT | {list}, judge_time, judge_go_time),
-    "int-or-string": ("an integer or text", TEXT | INTEGER, within(*INTEGERS["int64"]), within(*INTEGERS["int32"])),
+    "int-or-string": ("an integer or a string", TEXT | INTEGER, within(*INTEGERS["int64"]), within(*INTEGERS["int32"])),
 }
 # Words of which any value of their types is right.
 PLAIN = {
-    "string": ("text", TEXT),
+    "string": ("a string", TEXT),
     "boolean": ("true or false", TRUTH),
     "number": ("a number", NUMBERS),
 }

@@ -1,7 +1,7 @@
 """Rules about what KubeVirt's webhooks refuse, one for each part of the object; `krm_fn.kubevirt.admission` holds the checks.
 
-The rules differ in the part alone, so each is a text here: `refused_PART.txt`. Its first line names the place in KubeVirt's
-source that refuses the same. The rest is what the docstring of its module is to another rule.
+The rules differ only in the part, so each is a text here: `refused_PART.txt`. Its first line names the function in KubeVirt's
+source that refuses the same. The rest is what other rules have in the docstring of their module.
 """
 
 from __future__ import annotations

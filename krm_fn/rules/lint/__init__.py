@@ -1,7 +1,7 @@
 """Rules about the whole bundle: what KubeVirt's webhooks do not see.
 
-As in the family `bundle`, `NEEDS` says of rules, without loading them, whether they can have something to say at all; one that
-has no row there is always asked.
+As in the family `bundle`, `NEEDS` holds functions of rules, True for facts in which the rule can find something; they are
+called before the rules are loaded. A rule without a function there is always run.
 """
 
 from __future__ import annotations

@@ -1,19 +1,20 @@
-"""An object names another that the bundle lacks.
+"""An object refers to another object that is not in the bundle.
 
 What it finds: a PersistentVolumeClaim, DataVolume, DataSource, VolumeSnapshot, Secret, ConfigMap, ServiceAccount,
-NetworkAttachmentDefinition or ResourceClaim that a VM, an instance, a pool, a replica set or a DataVolume names, or a VM or its
-snapshot that a snapshot, restore, export, clone or migration names, and that the bundle neither holds nor makes:
-dataVolumeTemplates, DataVolumes, SealedSecrets, ExternalSecrets and the like count for what they make, `optional` sources for
-nothing. Each object is told once, at the first place that names it. It is a warning where the name is a misspelling of one in
-the bundle. That name is proposed only if it is safe to write there: no machine or workload uses the object, and it is not the
-object that is being made.
+NetworkAttachmentDefinition or ResourceClaim that a VM, an instance, a pool, a replica set or a DataVolume refers to, or a VM
+or its snapshot that a snapshot, restore, export, clone or migration refers to, and that the bundle neither contains nor
+creates. dataVolumeTemplates, DataVolumes, SealedSecrets, ExternalSecrets and the like count as what they create. `optional`
+sources are skipped. Each object is reported once, at the first reference to it. It is a warning if the name is a misspelling
+of one in the bundle. That name is proposed only if it is safe to write there: no machine or workload uses the object, and it
+is not the object that is being created.
 
-Why it matters: KubeVirt admits the VM and waits: it stays in `Provisioning` or `Scheduling`, or its pod in
-`ContainerCreating`, until the object is there. Often it is only a slip in the name or in the namespace. Boot sources that the
-HyperConverged operator imports (in `openshift-virtualization-os-images`, `kubevirt-os-images`) are passed over: a bundle has
-none of them.
+Why it matters: KubeVirt admits the VM and waits: the VM stays in `Provisioning` or `Scheduling`, or its pod in
+`ContainerCreating`, until the object exists. Often it is only a mistake in the name or in the namespace. Boot sources that
+the HyperConverged operator imports (in `openshift-virtualization-os-images`, `kubevirt-os-images`) are skipped, because a
+bundle contains none of them.
 
-Fix: correct the name, or add the object to the bundle. Where the object comes from elsewhere, say so with an ignore.
+Fix: correct the name, or add the object to the bundle. If the object comes from elsewhere, silence the finding with an
+ignore.
 
 Example:
 
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     from krm_fn.rules.facts import BundleFacts
     from krm_fn.rules.shared.object_references import Reference
 
-# What is often applied long before those that name it: told only where the bundle holds others, or another of that name.
+# Objects often applied long before the references to them: reported only where the bundle has others, or one of that name.
 SEPARATE = ("VirtualMachine", "VirtualMachineInstance", "VirtualMachineSnapshot")
 # Where the HyperConverged operator puts the boot sources that it imports into the cluster.
 BOOT_SOURCES = ("kubevirt-os-images", "openshift-virtualization-os-images")
@@ -60,7 +61,7 @@ def missing_object(facts: BundleFacts) -> Iterator[Hit]:
     there, proposals = available_objects(facts.bundle), Proposals(facts.bundle)
     for (kind, namespace, name, optional), references in missing(facts.bundle).items():
         if optional or there.now(kind, namespace, name) or (namespace in BOOT_SOURCES and not there.any(kind, namespace)):
-            continue  # a name of before kustomize's changes is told by the rule former-name
+            continue  # the rule former-name reports a name from before kustomize's changes
         if kind not in SEPARATE or there.any(kind, namespace) or there.namespaces(kind, name):
             ref = Ref(api_version=API_VERSIONS[kind], kind=kind, name=name, namespace=namespace)
             reference = _first(references, facts)
@@ -70,7 +71,7 @@ def missing_object(facts: BundleFacts) -> Iterator[Hit]:
 
 
 def _first(references: list[Reference], facts: BundleFacts) -> Reference:
-    """The mention that stands for all: of one kind of owners, that of the first one."""
+    """The reference that is reported for all: the first one in the first of the owners of one kind."""
     kind = kind_of(references[0].owner.obj)
     owners = {id(reference.owner): reference.owner for reference in references if kind_of(reference.owner.obj) == kind}
     owner = facts.bundle.ordered(owners.values())[0]
@@ -78,15 +79,15 @@ def _first(references: list[Reference], facts: BundleFacts) -> Reference:
 
 
 def _hit(ref: Ref, reference: Reference, others: int, *, near: str, elsewhere: str) -> Hit:
-    """`near` is the name that was meant, `elsewhere` a namespace that has such an object; each is "" where there is none."""
+    """`near` is the intended name, `elsewhere` a namespace that has such an object; each is "" where there is none."""
     if elsewhere:
         fact = f", but it is in namespace {elsewhere}"
         fix = f"add one to namespace {ref.namespace}, or correct the namespace if it is wrong"
     elif near:
         fact, fix = f", but {near} is", "correct the name, or add the object"
     else:
-        fact, fix = "", "correct the name, or add it, unless the cluster has it from elsewhere"
-    too = f" ({others} more places name it)" if others > 1 else " (another place names it too)" if others else ""
+        fact, fix = "", "correct the name, or add the object, unless it is created elsewhere"
+    too = f" ({others} more references)" if others > 1 else " (1 more reference)" if others else ""
     return Hit(
         message=f"{ref} is not in the bundle{fact}{too}; {fix}",
         path=reference.path,

@@ -1,13 +1,13 @@
 """A default label names an instancetype or preference that does not exist.
 
 What it finds: a PersistentVolumeClaim, DataVolume, DataSource, DataImportCron or VolumeSnapshot whose label
-`instancetype.kubevirt.io/default-instancetype` or `…/default-preference` names nothing: no object of the bundle and, for the
-cluster-wide kinds, no builtin one of the release; or whose `…-kind` label is no kind of either. Namespaced kinds are looked
-up in every namespace, since a VM looks in its own. Where the bundle has none of the kind, they may well be in the cluster,
-so that it is an info.
+`instancetype.kubevirt.io/default-instancetype` or `…/default-preference` names neither an object in the bundle nor, for the
+cluster-wide kinds, a builtin one of the release; or whose `…-kind` label is not a kind of either. Namespaced kinds are
+looked up in every namespace, because a VM looks in its own. If the bundle has none of the kind, they may be in the cluster,
+so it is an info.
 
-Why it matters: the label is read only when somebody makes a VM with `inferFromVolume`, or picks the image in a console. That
-VM is then refused, or never starts, and the fault is far from it.
+Why it matters: the label is read only when somebody creates a VM with `inferFromVolume`, or picks the image in a console.
+That VM is then refused, or never starts, far from the cause.
 
 Fix: correct the label, or add the object.
 
@@ -46,13 +46,13 @@ def unknown_default_label(facts: BundleFacts) -> Iterator[Hit]:
         if not default.kind:
             yield _no_kind(default)
         elif not default.name:
-            yield _hit(default, "the label is empty; name one, or remove it", UNSET)
+            yield _hit(default, "the label is empty; set a name, or remove it", UNSET)
         elif default.name not in known.of(default.kind):
             yield _unknown(default, known.suggestion(default.kind, default.name), known)
 
 
 class KnownNames:
-    """The names that there are of each kind, former ones of kustomize among them; those of a kind are made once."""
+    """The names of the objects of each kind, with those from before kustomize's changes; each kind is read once."""
 
     def __init__(self, facts: BundleFacts) -> None:
         self._facts = facts
@@ -67,7 +67,7 @@ class KnownNames:
         return self._names[kind]
 
     def suggestion(self, kind: str, name: str) -> str:
-        """The one of them that the name is a misspelling of, "" where none is."""
+        """The name of that kind of which `name` is a misspelling, "" where there is none."""
         return self._suggestions.of(name, self.of(kind))
 
     def _shipped(self, kind: str) -> tuple[str, ...]:

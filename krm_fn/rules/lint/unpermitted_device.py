@@ -1,12 +1,12 @@
-"""A VM asks for a device that the cluster gives to no VM.
+"""A VM requests a device that the cluster does not permit.
 
-What it finds: the `deviceName` of a GPU or host device, in a VM, an instance, a pool, a replica set or an instancetype, that is
-no resource of the `permittedHostDevices` which the bundle's KubeVirt object (or the config's `configuration`) lists. Clusters
-that list none are passed over.
+What it finds: the `deviceName` of a GPU or host device, in a VM, an instance, a pool, a replica set or an instancetype, that
+is not a resource in the `permittedHostDevices` of the bundle's KubeVirt object (or of the config's `configuration`).
+Clusters that list none are skipped.
 
-Why it matters: KubeVirt takes the VM. Its pod asks for a resource that no node offers, and stays pending.
+Why it matters: KubeVirt admits the VM. Its pod requests a resource that no node offers, and stays pending.
 
-Fix: name a permitted device; the message names the nearest. Or add the device to `permittedHostDevices`.
+Fix: name a permitted device; the message names the nearest one. Or add the device to `permittedHostDevices`.
 
 Example:
 
@@ -74,9 +74,9 @@ def _hits(entry: Entry, place: Path, known: set[str], suggestions: Suggestions) 
         name = as_map(device).get("deviceName")
         if isinstance(name, str) and name and name not in known:
             likely = suggestions.of(name, known)
-            fix = f"use {likely}" if likely else "use one that is"
+            fix = f"use {likely}" if likely else "use a permitted one"
             yield Hit(
-                message=f"device {show(name)} is not among the cluster's permittedHostDevices; {fix}, or add it there",
+                message=f"device {show(name)} is not in the cluster's permittedHostDevices; {fix}, or add this one",
                 path=(*place, index, "deviceName"),
                 current=name,
                 proposed=likely or UNSET,

@@ -1,12 +1,13 @@
-"""An object lacks a field that the API requires.
+"""An object lacks a required field.
 
 What it finds: a map without one of its required keys. `spec.template.spec.domain.devices` is one of them: a VirtualMachine
 needs at least `devices: {}`.
 
-Why it matters: the API server refuses the object. For VirtualMachines, instances, replica sets and presets KubeVirt's webhooks
-do, too, where a map, a list or an amount is missing. A text or a number they fill in with `""` or 0, which is seldom meant.
+Why it matters: the API server refuses the object. KubeVirt's webhooks also refuse VirtualMachines, instances, replica sets
+and presets that lack a map, a list or a quantity. They set a missing string or number to `""` or 0, which is rarely
+intended.
 
-Fix: add the field. Where an empty map will do, the finding proposes it.
+Fix: add the field. Where an empty map is enough, the finding proposes it.
 
 Example:
 
@@ -40,7 +41,7 @@ def missing_field(facts: ObjectFacts) -> Iterator[Hit]:
         if flaw.kind == MISSING:
             name = flaw.path[-1]
             fix = "add it" if flaw.proposed is UNSET else f"add at least {show({name: flaw.proposed}, flaw.path[:-1])[1:-1]}"
-            message = f"{name} is missing, which {the_schema(facts, flaw)} requires in this place; {fix}"
+            message = f"{name} is missing, which {the_schema(facts, flaw)} requires here; {fix}"
             yield Hit(
                 message=counted(message, flaw.more),
                 path=flaw.path,

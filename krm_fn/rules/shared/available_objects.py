@@ -1,4 +1,4 @@
-"""What a bundle holds of the objects that VMs name, or brings about once it is applied: its objects, and what those make."""
+"""The objects that a bundle contains or creates, of the kinds that VMs refer to: its objects, and what these create."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ API_VERSIONS = {
 }
 GROUPS = {kind: version.rpartition("/")[0] for kind, version in API_VERSIONS.items()}
 
-# What every namespace has.
+# Objects that every namespace has.
 GIVEN = frozenset((("ServiceAccount", "default"), ("ConfigMap", "kube-root-ca.crt")))
 EVERYWHERE = "*"
 NAME: Path = ("metadata", "name")
 
 
 class Maker(Value):
-    """A kind whose objects make one of kind `makes`: its name is the first of `names` that is set.
+    """A kind whose objects each create one of kind `makes`: its name is the first of `names` that is set.
 
-    It lands in the maker's namespace, in that at the path `namespace`, or, for `cluster` makers, in any.
+    It is in the maker's namespace, in the one at the path `namespace`, or, for `cluster` makers, in any.
     """
 
     kind: str
@@ -57,7 +57,7 @@ class Maker(Value):
 _VAULT = ("spec", "destination", "name")
 MAKERS = (
     Maker(kind="DataVolume", group="cdi.kubevirt.io", makes="PersistentVolumeClaim"),
-    # CDI removes a DataVolume that is done, and what named it takes the claim.
+    # CDI removes a DataVolume that is done; references to it then use the claim.
     Maker(kind="PersistentVolumeClaim", group="", makes="DataVolume"),
     Maker(kind="DataImportCron", group="cdi.kubevirt.io", makes="DataSource", names=(("spec", "managedDataSource"),)),
     Maker(kind="VirtualMachine", group="kubevirt.io", makes="VirtualMachineInstance"),
@@ -82,10 +82,10 @@ MAKERS = (
         namespace=("spec", "networkNamespace"),
     ),
 )
-# What the VMs of a bundle make from templates of their own.
+# The kinds that the templates of a VM create.
 FROM_TEMPLATES = ("DataVolume", "PersistentVolumeClaim")
 
-# What makes machines under names of its own: the owner's, a dash, and a number or letters.
+# Kinds that create machines with generated names: the owner's name, a dash, and a number or letters.
 MACHINES = ("VirtualMachine", "VirtualMachineInstance")
 COPIERS = tuple(holder for holder in SERVED.values() if holder.copies)
 
@@ -96,7 +96,7 @@ HASH_LENGTH = 10
 
 
 class AvailableObjects:
-    """An index over one bundle; a kind is looked at when it is first asked for."""
+    """An index over one bundle; a kind is indexed when it is first needed."""
 
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
@@ -108,13 +108,13 @@ class AvailableObjects:
         self._copiers: set[tuple[str, str]] | None = None
 
     def has(self, kind: str, namespace: str, name: str) -> bool:
-        """True where the object is there, or comes with what is there."""
+        """True where the bundle contains or creates the object."""
         names = self._of(kind)
         there = (kind, name) in GIVEN or name in names.get(namespace, ()) or name in names.get(EVERYWHERE, ())
         return there or self._copied(kind, namespace, name)
 
     def _copied(self, kind: str, namespace: str, name: str) -> bool:
-        """True for a machine that a pool or a replica set of the bundle makes: its name goes on after a dash."""
+        """True for a machine that a pool or a replica set of the bundle creates: its name is the owner's, a dash and more."""
         if kind not in MACHINES:
             return False
         if self._copiers is None:
@@ -123,7 +123,7 @@ class AvailableObjects:
         return (namespace, name.rpartition("-")[0]) in self._copiers
 
     def any(self, kind: str, namespace: str) -> bool:
-        """True where the bundle holds an object of the kind in the namespace, and not only what clones and restores make."""
+        """True where the bundle contains such an object in the namespace, and not only one that a clone or restore creates."""
         if kind not in self._held:
             makers = [(each.kind, each.group) for each in MAKERS if each.makes == kind and each.names == (NAME,)]
             held = (entry for owner, group in ((kind, GROUPS[kind]), *makers) for entry in self._bundle.of_kind(owner, group))
@@ -131,7 +131,7 @@ class AvailableObjects:
         return namespace in self._held[kind]
 
     def namespaces(self, kind: str, name: str) -> list[str]:
-        """The namespaces that hold an object of that kind and name."""
+        """The namespaces with an object of that kind and name."""
         found = self._of(kind)
         if kind not in self._places:
             self._places[kind] = {}
@@ -141,12 +141,12 @@ class AvailableObjects:
         return self._places[kind].get(name, [])
 
     def now(self, kind: str, namespace: str, previous: str) -> str:
-        """The name that kustomize gave the object in place of `previous`, "" where there is none."""
+        """The name that kustomize gave to the object `previous`, "" where it renamed none."""
         self._of(kind)
         return self._previous[kind].get(namespace, {}).get(previous, "")
 
     def all_names(self, kind: str, namespace: str) -> dict[str, tuple[str, ...]]:
-        """The names of that kind there, those from before kustomize's changes among them, each with all of its object."""
+        """The names of that kind in the namespace, earlier ones from before kustomize included, each with all of its object."""
         if (kind, namespace) not in self._all_names:
             self._all_names[kind, namespace] = self._with_previous(kind, namespace)
         return self._all_names[kind, namespace]
@@ -190,7 +190,7 @@ class AvailableObjects:
 
 
 def available_objects(bundle: Bundle) -> AvailableObjects:
-    """The available objects of a bundle, one index for all that ask."""
+    """The stock of a bundle, the same one for all callers."""
     return shared(bundle, AvailableObjects)
 
 
@@ -206,7 +206,7 @@ def _first_text(obj: object, paths: tuple[Path, ...]) -> str:
 
 
 def _unhashed(kind: str, name: str) -> tuple[str, ...]:
-    """The name without the suffix of a kustomize generator, where it has one."""
+    """The name without the suffix of a kustomize generator; () where it has no such suffix."""
     base, dash, suffix = name.rpartition("-")
     hashed = kind in HASHED and dash and base and len(suffix) == HASH_LENGTH and HASH_LETTERS.issuperset(suffix)
     return (base,) if hashed else ()

@@ -1,4 +1,4 @@
-"""The machines of a bundle, for the rules that compare them: every object that instances start from, and its instance spec."""
+"""The machines of a bundle, for the rules that compare them: every object that starts instances, and its instance spec."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.holders import Holder
 
 
-# The run strategies under which a VM runs without anybody starting it.
+# The run strategies with which the cluster starts a VM by itself.
 RUNNING = ("Always", "RerunOnFailure", "Once")
 
 
 class Machine:
-    """One of them: `spec` is the instance spec, at `path` from the object's root; `copies` is how many machines it makes.
+    """A machine: `spec` is the instance spec, at `path` from the object's root; `copies` is the number of machines it creates.
 
     `starts` is true where the cluster starts it by itself, `by_hand` where only people do. `vm` is the VM's spec, {} where
-    there is none. `pooled`: each machine is a VM of its own, with what the VM makes for itself.
+    there is none. `pooled`: each machine is a VM of its own, with the objects that the VM creates for itself.
     """
 
     __slots__ = ("by_hand", "copies", "entry", "namespace", "path", "pooled", "spec", "starts", "vm")
@@ -48,7 +48,7 @@ class Machine:
 
 
 def machines(bundle: Bundle) -> tuple[Machine, ...]:
-    """All of them, kind by kind, ordered; of two objects of one name only the first, since the cluster has one."""
+    """All machines, kind by kind, ordered; of two objects with one name only the first, because the cluster has one."""
     return shared(bundle, _machines)
 
 
@@ -65,13 +65,13 @@ def _distinct(entries: Iterable[Entry]) -> Iterator[tuple[Entry, str]]:
     seen: set[tuple[str, str]] = set()
     for entry in entries:
         key = effective_namespace(entry.obj), name_of(entry.obj)
-        if key not in seen or not key[1]:  # an object without a name is named by the cluster
+        if key not in seen or not key[1]:  # the cluster names an object without a name
             seen.add(key)
             yield entry, key[0]
 
 
 def repeated(values: Iterable[tuple[str, Machine]]) -> Iterator[tuple[Machine, Machine]]:
-    """Each machine whose value another had first, with that other one; a template that makes several with itself."""
+    """Each machine with the value of an earlier one, with that one; a template with several copies is paired with itself."""
     first: dict[str, Machine] = {}
     for value, machine in values:
         other = first.setdefault(value, machine)
@@ -80,14 +80,14 @@ def repeated(values: Iterable[tuple[str, Machine]]) -> Iterator[tuple[Machine, M
 
 
 def holders_named(machine: Machine, other: Machine, what: str) -> str:
-    """The fact, in words: who else has it."""
+    """The fact in words: which other machine has the same value."""
     if other is machine:
-        return f"each of the {machine.copies} machines made from this template gets the same {what}"
+        return f"each of the {machine.copies} machines of this template gets the same {what}"
     return f"{other} has the same {what}"
 
 
 def twice(machine: Machine, other: Machine, place: Path, *, what: str, fix: str) -> Hit:
-    """What a rule says of a machine that has the same value as the other at a place in its spec."""
+    """A hit for a machine that has the same value as the other at a path in its spec."""
     return Hit(
         message=f"{holders_named(machine, other, what)}; {fix}",
         path=(*machine.path, *place),

@@ -1,4 +1,4 @@
-"""Every place in which a VM, a DataVolume, a snapshot or the like names another object of the cluster, and what is missing."""
+"""Every path at which a VM, a DataVolume, a snapshot or the like refers to another object, and the objects that are missing."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 
 class ReferenceField(Value):
-    """A place that holds a name: `kind` is that of the object it names, in the owner's namespace.
+    """A path that holds a name: `kind` is the kind of the object that it refers to, in the owner's namespace.
 
-    `qualified`: the name may be `namespace/name`. `elsewhere`: a `namespace` beside it names another namespace. `beside`: a
-    `kind` stands beside it and has to be this one, since other kinds may be named there; `among`, in place of `kind`, are
-    those of them that are looked for.
+    `qualified`: the name may be `namespace/name`. `elsewhere`: a `namespace` beside it sets another namespace. `beside`: the
+    `kind` beside it must be this one, because references to other kinds are possible; `among`, in place of `kind`, are the
+    kinds that are looked up.
     """
 
     place: Path
@@ -91,13 +91,13 @@ DATA_VOLUME = (
     ReferenceField(place=("source", "vddk", "secretRef"), kind="Secret"),
 )
 
-# Who names a VM. What it makes of one need not be there: the targets of restores and clones.
+# Objects that refer to a VM. The targets of restores and clones need not exist: these create them.
 _SOURCE: Path = ("spec", "source", "name")
 _VM = ReferenceField(place=_SOURCE, among=("VirtualMachine",))
 _VM_OR_SNAPSHOT = ReferenceField(place=_SOURCE, among=("VirtualMachine", "VirtualMachineSnapshot"))
 
 
-# Rows, each time with what leads to their places.
+# Rows, with the path in front of their places.
 VM: Fields = (
     (INSTANCE_SPEC, INSTANCE),
     ((*DATA_VOLUMES, EACH, "spec"), DATA_VOLUME),
@@ -127,12 +127,12 @@ OWNERS: dict[tuple[str, str], Fields] = {
     ),
 }
 
-# Where a pool says that it appends a number to the names of one kind, so that none is the name of an object.
+# Where a pool appends a number to the names of one kind, so that none is the name of an object.
 NUMBERED = {"Secret": "appendIndexToSecretRefs", "ConfigMap": "appendIndexToConfigMapRefs"}
 
 
 class Reference:
-    """Where an object names another: the last step of `path`, from the owner's root, is in `around`."""
+    """A reference from one object to another: the last step of `path`, from the owner's root, is a key or index of `around`."""
 
     __slots__ = ("around", "owner", "path")
 
@@ -141,13 +141,13 @@ class Reference:
 
     @property
     def written(self) -> str:
-        """The name as it stands there."""
+        """The name as it is written."""
         name: str = self.around[self.path[-1]]
         return name
 
 
 def missing(bundle: Bundle) -> dict[Wanted, list[Reference]]:
-    """What is named, and the bundle neither holds nor makes, with its mentions in the order of the owners."""
+    """The objects that are referred to but neither in the bundle nor created, with their references in the owners' order."""
     return shared(bundle, _missing)
 
 
@@ -163,7 +163,7 @@ def _missing(bundle: Bundle) -> dict[Wanted, list[Reference]]:
 
 
 def _add(owner: Entry, tree: Tree, there: AvailableObjects, found: dict[Wanted, list[Reference]]) -> None:
-    """Add what an owner names and is missing."""
+    """Add the missing objects that an owner refers to."""
     namespace = effective_namespace(owner.obj)
     for path, row, around in places_of(owner.obj, tree):
         named = wanted(row, around, path[-1], namespace)
@@ -173,14 +173,14 @@ def _add(owner: Entry, tree: Tree, there: AvailableObjects, found: dict[Wanted, 
 
 
 def places_of(obj: Object, tree: Tree) -> list[Occurrence]:
-    """The places of the tree that are in the object, in its own order."""
+    """The places of the tree that the object has, in the order of the object."""
     found: list[Occurrence] = []
     _walk(obj, tree, (), found)
     return found
 
 
 def wanted(row: ReferenceField, around: Any, step: str | int, namespace: str) -> Wanted | None:
-    """What is meant by the name in a row's place; names that are no text or empty mean nothing."""
+    """The object that the name in a row's place refers to; None for a name that is empty or not a string."""
     name = around[step]
     if not isinstance(name, str) or not name:
         return None
@@ -200,7 +200,7 @@ def _numbered(obj: Object, kind: str) -> bool:
 
 
 def tree_of(rows: Fields) -> Tree:
-    """The rows as a tree of their places, so that an object is walked once for all of them; a leaf is the row."""
+    """The rows as a tree of their places, so that an object is walked once for all of them; a leaf is a row."""
     tree: Tree = {}
     for way, below in rows:
         for row in below:
@@ -212,7 +212,7 @@ def tree_of(rows: Fields) -> Tree:
 
 
 def _walk(value: Any, tree: Tree, path: Path, found: list[Occurrence]) -> None:
-    """Add the places of the tree that are in the value, in the value's order."""
+    """Add the places of the tree that the value has, in the order of the value."""
     node: Any
     if isinstance(value, dict):
         for step in value:

@@ -1,8 +1,8 @@
-"""Which object of the bundle may be proposed in place of one that is missing.
+"""Which object of the bundle may be proposed in place of a missing one.
 
-The name has to be a misspelling (`krm_fn.base.suggestions`), and nothing may be lost by following the proposal: no machine or
-workload uses the object, it is not the one that names the missing object or one that this makes, and a snapshot to restore is
-one of the VM that is restored.
+The name must be a misspelling (`krm_fn.base.suggestions`), and it must be safe to follow the proposal: no machine or workload
+uses the object, it is neither the object with the reference nor one that this object creates, and a snapshot to restore is one
+of the VM that is restored.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ POD = (
     ReferenceField(place=("serviceAccountName",), kind="ServiceAccount"),
 )
 POD_TEMPLATE: Path = ("spec", "template", "spec")
-# Where the kinds that use objects keep the spec that names these.
+# Where the kinds that use objects have the spec that refers to them.
 USERS: dict[tuple[str, str], Fields] = {
     **{key: ((holder.instance, INSTANCE),) for key, holder in SERVED.items()},
     ("", "Pod"): ((("spec",), POD),),
@@ -49,15 +49,15 @@ SNAPSHOT, RESTORE = "VirtualMachineSnapshot", "VirtualMachineRestore"
 
 
 class Proposals:
-    """What may be proposed in one bundle."""
+    """The proposals for the references in one bundle."""
 
     def __init__(self, bundle: Bundle) -> None:
         self._bundle, self._there, self._suggestions = bundle, available_objects(bundle), Suggestions()
 
     def name(self, missing: Named, owner: Entry) -> str:
-        """The name to write in the owner in place of a missing object's; "" where none is safe to write.
+        """The name to write in the owner in place of a missing object's; "" where no name is safe to write.
 
-        Of an object that kustomize has renamed it is the earlier name where that is nearer: the owner was written with it.
+        For an object that kustomize renamed it may be the earlier name, if that is nearer: the owner was written with it.
         """
         kind, namespace, name = missing
         known = self._there.all_names(kind, namespace)
@@ -69,7 +69,7 @@ class Proposals:
         return "" if taken or self._of_another(kind, namespace, known[near], owner) else near
 
     def _of_another(self, kind: str, namespace: str, names: tuple[str, ...], owner: Entry) -> bool:
-        """True for a snapshot of another VM than the one that the owner restores."""
+        """True for a snapshot of a VM other than the one that the owner restores."""
         if kind != SNAPSHOT or kind_of(owner.obj) != RESTORE:
             return False
         target = get(owner.obj, ("spec", "target", "name"))
@@ -98,7 +98,7 @@ def _used(bundle: Bundle) -> Iterator[Named]:
 
 
 def _own(owner: Entry) -> set[Named]:
-    """The owner itself, and what it makes."""
+    """The owner itself, and the objects that it creates."""
     kind, namespace = kind_of(owner.obj), effective_namespace(owner.obj)
     found = {(SAME.get(kind, kind), namespace, name_of(owner.obj))}
     for maker in MAKERS:
