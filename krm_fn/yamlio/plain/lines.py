@@ -185,7 +185,10 @@ def read_laid_out(text: str) -> tuple[Any, Layout | None]:
     lines = text.split("\n")
     if len(lines) == 1 or lines[-1]:
         raise NotPlain
-    return _read_lines(lines)
+    value, layout = _read_lines(lines)
+    if value is None:
+        raise NotPlain
+    return value, layout
 
 
 # One loop without calls for the usual lines.
@@ -194,10 +197,9 @@ def _read_lines(lines: list[str]) -> tuple[Any, Layout | None]:  # noqa: C901, P
     stack: list[tuple[int, Any, bool]] = [BOTTOM]  # what is open around `into`: column, container, whether it is a list
     root: Any = None
     into: Any = None
-    column, in_list = -1, False
     waiting: str | None = None  # the key whose value the next lines are
     steps: tuple[set[int], set[int]] = set(), set()  # by how many columns maps, and dashes, are indented below keys
-    gaps, at, count = False, 0, len(lines) - 1
+    in_list, gaps, column, at, count = False, False, -1, 0, len(lines) - 1
     while at < count:
         line = lines[at]
         at += 1
@@ -225,19 +227,20 @@ def _read_lines(lines: list[str]) -> tuple[Any, Layout | None]:  # noqa: C901, P
             stack.append((column, into, True))
             into.append({})
             into, column, in_list = into[-1], indent + 2, False
-        if kind == OPEN:
-            waiting = key  # what it holds takes the place of None
-        elif kind != SCALAR:
-            value, end = _no_scalar(lines, at, column, kind)
-            gaps, at = gaps or (end > at and not lines[end - 1].strip(" ")), end
+        if kind != SCALAR:
+            if kind == OPEN:
+                waiting = key  # what it holds takes the place of None
+                if len(stack) > DEEPEST + 1:
+                    raise NotPlain
+            else:
+                value, end = _no_scalar(lines, at, column, kind)
+                gaps, at = gaps or (end > at and not lines[end - 1].strip(" ")), end
         if key is None:
             into.append(value)
-        elif key in into or (waiting and len(stack) > DEEPEST + 1):
+        elif key in into:
             raise NotPlain
         else:
             into[key] = value
-    if root is None:
-        raise NotPlain
     return root, None if gaps else _layout(*steps)
 
 
