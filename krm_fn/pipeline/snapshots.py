@@ -107,6 +107,8 @@ class Store:
         found: Found | None = getattr(vm.resolution, matcher.field)
         if found is None or not found.ref.api_version.startswith(f"{GROUP}/"):
             return None
+        if get(vm.resolution.vm, ("spec", matcher.field)) is None:
+            return None  # a flavor refers to it, whose revision holds an instancetype
         half = Half(vm=vm, matcher=matcher, found=found, stage=NEW)
         if found.revision and found.entry:
             return half.but(stage=PINNED) if is_current(found.entry.obj) else half.but(stage=OLDER, older=found.entry.obj)
