@@ -18,6 +18,7 @@ import yaml
 
 import krm_fn
 from krm_fn.base.errors import RenderError
+from krm_fn.base.paths import with_integers
 from krm_fn.hosts import full_list, function
 from krm_fn.yamlio.documents import read_list
 from krm_fn.yamlio.plain.text import read_plain_list
@@ -104,8 +105,11 @@ def _broken_by_output(data: bytes, out: bytes) -> str:
 
 
 def _shown(data: bytes, items: list[Any]) -> str:
-    """The items as text that tells `1`, `1.0` and `true` apart, and the order of keys where no merge decides it."""
-    return json.dumps(items, sort_keys=b"<<" in data)
+    """The items as text: it differs for `1`, `1.5` and `true`, and for another order of keys where no merge decides it.
+
+    A number beyond 64 bits is read as a float, and the library gives whole floats as integers.
+    """
+    return json.dumps([with_integers(item) for item in items], sort_keys=b"<<" in data)
 
 
 def _rendered(items: list[Any], head: dict[str, Any]) -> list[Any]:
