@@ -18,7 +18,6 @@ import yaml
 
 import krm_fn
 from krm_fn.base.errors import RenderError
-from krm_fn.base.paths import with_integers
 from krm_fn.hosts import full_list, function
 from krm_fn.yamlio.documents import read_list
 from krm_fn.yamlio.plain.text import read_plain_list
@@ -38,6 +37,7 @@ def _with_libyaml(data: bytes, out: BinaryIO, err: TextIO) -> int:
 # A way that gives no exit code leaves the list to the next one, as the function does.
 WAYS: dict[str, Way] = {"the fast path": function.run_by_object, "the slow path": _with_plain_reader, "libyaml": _with_libyaml}
 EXIT_CODES = (0, 1, 2)
+LONG = re.compile(r"\b\d{20,}\b")
 ONE_IN = 4  # lists are held against the library as well, which costs as much as a way
 
 
@@ -105,11 +105,11 @@ def _broken_by_output(data: bytes, out: bytes) -> str:
 
 
 def _shown(data: bytes, items: list[Any]) -> str:
-    """The items as text: it differs for `1`, `1.5` and `true`, and for another order of keys where no merge decides it.
+    """The items as text: it differs for `1`, `1.0` and `true`, and for another order of keys where no merge decides it.
 
-    A number beyond 64 bits is read as a float, and the library gives whole floats as integers.
+    Numbers beyond 64 bits are read as floats, which the library gives as integers where they are whole.
     """
-    return json.dumps([with_integers(item) for item in items], sort_keys=b"<<" in data)
+    return LONG.sub(lambda found: repr(float(found[0])), json.dumps(items, sort_keys=b"<<" in data))
 
 
 def _rendered(items: list[Any], head: dict[str, Any]) -> list[Any]:
