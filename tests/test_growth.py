@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 from checking import run as run_command
 from growing import LINE_ENDS, WAYS, Way, prepare, run, text_of
+from measuring import slowness
 from shapes import SHAPES
 
 from krm_fn.__main__ import guarded
@@ -116,6 +117,6 @@ def hold(text: str, way: Way, folder: Path) -> None:
         assert ran.code in (0, 1)
         assert "internal error" not in ran.err
         assert ran.megabytes <= MEGABYTES
-        if ran.seconds <= SECONDS:
+        if ran.seconds <= SECONDS or ran.seconds <= SECONDS * slowness():
             return
     pytest.fail(f"every run took more than {SECONDS} s")
