@@ -22,11 +22,11 @@ from krm_fn.rules.needs import NAMED, any_asked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
     from typing import Any
 
     from krm_fn.base.objects import Object
-    from krm_fn.fast_path.alike import Pattern, Settled, Shape, Twin
+    from krm_fn.fast_path.alike import Pattern, Shape, Twin
     from krm_fn.fast_path.light import Light, LightList
     from krm_fn.fast_path.stencil import Difference
     from krm_fn.findings.finding import Finding
@@ -34,14 +34,9 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.settings import Config
     from krm_fn.rules.facts import VmFacts
 
-    # By number, of VMs that nothing is to be said of: how their lines change, what there is to know of the catalogue's use, and
-    # whether the same becomes of those that are like it.
-    Report = dict[int, tuple[Settled | str | None, VmFacts | None, bool]]
-
 NOTHING: Object = {}
 MODES = ("expand", "annotate")
 OUTCOMES = 20_000  # that are remembered
-SHARED = 600  # VMs to be examined: for fewer another process costs more than it saves
 # Nothing of the run looks into objects of other kinds.
 LOOKED_INTO = READ | {kind for _, kind in (*TEMPLATES, *VMS)}
 # The rules that look at every object: the run has done so when they are asked.
@@ -64,11 +59,8 @@ def render(listing: LightList, settings: Config) -> tuple[Finding, ...] | None:
     run = Run(listing, settings)
     if run.analysis.presets:
         return None
-    numbers = run.analysis.bundle.numbers(LOOKED_INTO)
-    unlike = run.unlike(numbers)
-    others = unlike[len(unlike) // 2 :] if len(unlike) >= SHARED else []
-    if not others or not share(run, numbers, others):
-        run.pass_all(numbers)
+    for number in run.analysis.bundle.numbers(LOOKED_INTO):
+        run.pass_through(number)
     return run.findings()
 
 
@@ -80,30 +72,6 @@ def names_renamed(listing: LightList) -> bool:
 def holds_lists(listing: LightList) -> bool:
     """True where an item holds others."""
     return any(is_list(listing.items[n]) for (_, kind), of in listing.types.items() if kind.endswith(LIST) for n in of)
-
-
-def share(run: Run, numbers: list[int], others: list[int]) -> bool:
-    """Pass through the objects of these numbers while another process examines `others`, VMs among them, in order.
-
-    False, and nothing done, where there is none.
-    """
-    from krm_fn.base.workers import Child, processes  # most lists do without
-
-    if processes() == 1:
-        return False
-    try:
-        child = Child(lambda: run.report(others))
-    except OSError:  # there are too many, or too little memory
-        return False
-    middle = numbers.index(others[0])
-    try:
-        run.pass_all(numbers[:middle])
-    except BaseException:
-        child.end()
-        raise
-    run.told = child.join() or {}
-    run.pass_all(numbers[middle:])
-    return True
 
 
 class Run:
@@ -120,7 +88,6 @@ class Run:
         self.removed = False
         self.flawless: set[Twin | None] = set()
         self.sound: set[tuple[Shape, str]] = set()
-        self.told: Report = {}  # by another process
         self.outcomes: dict[tuple[Shape, Difference], tuple[Pattern, VmFacts | None]] = {}
         name = f"{modes.__name__}.{settings.mode}"
         __import__(name)
@@ -148,24 +115,14 @@ class Run:
             if catalogued:
                 self.catalogued.append((number, catalogued))
             return
-        if number in self.told:
-            changes, catalogued, for_all = self.told.pop(number)
-            if changes is not None:
-                self.listing.settled[number] = changes
-            if catalogued:
-                self.catalogued.append((number, catalogued))
-            if not for_all:
-                return
-        else:
-            said = self.said
-            sound = twin is not None and (twin.shape, light.api_version) in self.sound
-            facts = self.examine_for_all(number, twin) if twin and sound else None
-            facts = facts or self.examine(number, light, keys_known=sound)
-            if facts is None or self.said != said or not _stands_for_others(facts):
-                return
-            catalogued = of_catalogue(facts)
+        said = self.said
+        sound = twin is not None and (twin.shape, light.api_version) in self.sound
+        facts = self.examine_for_all(number, twin) if twin and sound else None
+        facts = facts or self.examine(number, light, keys_known=sound)
+        if facts is None or self.said != said or not _stands_for_others(facts):
+            return
         if twin:
-            self.remember(number, light, twin, catalogued)
+            self.remember(number, light, twin, of_catalogue(facts))
 
     def twin(self, light: Light) -> Twin | None:
         """What stands for a VM and others, as far as these are rendered alike."""
@@ -180,20 +137,6 @@ class Run:
                 self.outcomes.clear()
             self.outcomes[twin.shape, twin.differing] = pattern, catalogued
             self.sound.add((twin.shape, light.api_version))
-
-    def unlike(self, numbers: Iterable[int]) -> list[int]:
-        """The VMs among the objects of these numbers that have to be examined: of those that are alike, the first."""
-        seen: set[tuple[Shape, Difference]] = set()
-        found = []
-        for number in numbers:
-            light = self.items[number]
-            if light.kind == "VirtualMachine":
-                twin = self.twin(light)
-                if twin is None or (twin.shape, twin.differing) not in seen:
-                    found.append(number)
-                if twin:
-                    seen.add((twin.shape, twin.differing))
-        return found
 
     def look_at_keys(self, entry: Entry) -> None:
         """Say what there is to of the keys of one object, which is the same for all of a shape and an apiVersion."""
@@ -256,22 +199,6 @@ class Run:
         for number, facts in self.catalogued:
             entry = self.analysis.bundle.entries[number]
             yield facts.but(entry=entry, vm=get(entry.obj, facts.prefix))
-
-    def pass_all(self, numbers: Iterable[int]) -> None:
-        for number in numbers:
-            self.pass_through(number)
-
-    def report(self, numbers: Iterable[int]) -> Report:
-        """What becomes of VMs, for another process: of those that something is to be said of, it says nothing."""
-        report: Report = {}
-        for number in numbers:
-            light, said, kept = self.items[number], self.said, len(self.catalogued)
-            self.pass_vm(number, light)
-            if self.said == said:
-                twin, catalogued = self.twin(light), [facts for _, facts in self.catalogued[kept:]]
-                for_all = twin is not None and (twin.shape, twin.differing) in self.outcomes
-                report[number] = self.listing.settled.get(number), catalogued[0] if catalogued else None, for_all
-        return report
 
     def findings(self) -> tuple[Finding, ...]:
         bundle, severity = self.analysis.bundle, self.settings.severity
