@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mangling import mangled
 
 from krm_fn.base.errors import InputError
-from krm_fn.fast_path import light
+from krm_fn.fast_path import listing
 from krm_fn.hosts import full_list, function
 from krm_fn.yamlio.plain.items import read_item
 
@@ -186,7 +186,7 @@ def test_of_vms_that_are_alike_one_is_read(monkeypatch: pytest.MonkeyPatch) -> N
         read.append(text)
         return read_item(text)
 
-    monkeypatch.setattr(light, "read_item", counted)
+    monkeypatch.setattr(listing, "read_item", counted)
     data = runpy.run_path(str(ROOT / "bench" / "generate.py"))["bundle"](300)
     assert function.run(data, io.BytesIO(), io.StringIO()) == 0
     assert len(read) < 120
