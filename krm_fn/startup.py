@@ -34,15 +34,15 @@ BY_TIME, UNCHECKED = MAGIC_NUMBER + bytes(4), MAGIC_NUMBER + b"\1\0\0\0"
 # What rendering loads, each behind what it needs itself. Made by scripts/make_road.py.
 ROAD = """
     hosts fast_path base.paths base.value findings findings.finding kubevirt kubevirt.settings config.keys kubevirt.releases
-    config.checks config base.objects base.bundle base.fleets kubevirt.api_versions kubevirt.removed_fields pipeline
-    pipeline.modes fast_path.fields yamlio yamlio.plain yamlio.scalars yamlio.plain.lines fast_path.shapes yamlio.plain.split
-    yamlio.plain.items fast_path.listing yamlio.emit yamlio.plain.changes fast_path.edits fast_path.index kubevirt.schema
-    kubevirt.catalogue_names findings.limits kubevirt.fields kubevirt.facts kubevirt.quantity kubevirt.fields.verbs
-    kubevirt.fields.devices kubevirt.fields.memory kubevirt.fields.others kubevirt.fields.topology kubevirt.fields.instancetype
-    kubevirt.fields.preference kubevirt.expand.apply kubevirt.expand.defaults kubevirt.expand.requirements kubevirt.expand
-    kubevirt.configuration kubevirt.resolve.matcher kubevirt.resolve.plain kubevirt.resolve.revision kubevirt.resolve.lookup
-    kubevirt.resolve.find kubevirt.resolve rules rules.facts pipeline.analysis rules.needs fast_path.rendering hosts.function
-    pipeline.modes.expand
+    config.checks config base.objects base.bundle kubevirt.api_versions kubevirt.removed_fields pipeline pipeline.modes
+    pipeline.own_texts fast_path.fields yamlio yamlio.plain yamlio.scalars yamlio.plain.lines fast_path.shapes
+    yamlio.plain.split yamlio.plain.items fast_path.listing yamlio.emit yamlio.plain.changes fast_path.edits fast_path.index
+    kubevirt.schema kubevirt.catalogue_names findings.limits kubevirt.fields kubevirt.facts kubevirt.quantity
+    kubevirt.fields.verbs kubevirt.fields.devices kubevirt.fields.memory kubevirt.fields.others kubevirt.fields.topology
+    kubevirt.fields.instancetype kubevirt.fields.preference kubevirt.expand.apply kubevirt.expand.defaults
+    kubevirt.expand.requirements kubevirt.expand kubevirt.configuration kubevirt.resolve.matcher kubevirt.resolve.plain
+    kubevirt.resolve.revision kubevirt.resolve.lookup kubevirt.resolve.find kubevirt.resolve rules rules.facts pipeline.analysis
+    rules.needs fast_path.rendering hosts.function pipeline.modes.expand
 """.split()  # noqa: SIM905  a list would have a line for each
 
 

@@ -11,9 +11,9 @@ Two VMs that differ in texts of this last sort alone are rendered alike, with no
 
 from __future__ import annotations
 
-from krm_fn.base.fleets import KEY, TEXTS
 from krm_fn.kubevirt.removed_fields import TEMPLATES, VMS
 from krm_fn.pipeline.modes import PREFIX
+from krm_fn.pipeline.own_texts import KEY, TEXTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

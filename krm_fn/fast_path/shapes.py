@@ -10,9 +10,9 @@ from __future__ import annotations
 from _operator import itemgetter  # `operator` would load what is not needed here
 from itertools import compress
 
-from krm_fn.base.fleets import EACH
 from krm_fn.base.paths import put_in
 from krm_fn.fast_path.fields import ANY, FIXED, NAMES, READ, TEXT
+from krm_fn.pipeline.own_texts import EACH
 from krm_fn.yamlio.plain.lines import CLIPPED, SCALAR, STRIPPED, NotPlain, indent_of, is_text, literal, once, places, token
 
 TYPE_CHECKING = False

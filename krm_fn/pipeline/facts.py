@@ -29,19 +29,19 @@ def gather(bundle: Bundle, settings: Config) -> BundleFacts:
 def _vms(analysis: Analysis) -> Iterator[VmFacts]:
     """The facts of every VM and of every pool's template, in the bundle's order."""
     resolver = analysis.resolver()
-    if not _has_twins(analysis):
+    if not _may_repeat(analysis):
         return (facts for entry in analysis.bundle.entries if (facts := analysis.vm(entry, resolver)))
-    from krm_fn.pipeline.twins import Twins
+    from krm_fn.pipeline.repeats import Repeats
 
-    twins = Twins(analysis, resolver)
+    repeats = Repeats(analysis, resolver)
 
     def judged(entry: Entry) -> VmFacts | None:
-        return twins.facts(entry) if kind_of(entry.obj) == VM else analysis.vm(entry, resolver)
+        return repeats.facts(entry) if kind_of(entry.obj) == VM else analysis.vm(entry, resolver)
 
     return filter(None, map(judged, analysis.bundle.entries))
 
 
-def _has_twins(analysis: Analysis) -> bool:
-    """True where the VMs are only judged, so that of those that are alike one stands for all."""
+def _may_repeat(analysis: Analysis) -> bool:
+    """True where the VMs are only judged, so that those that repeat a sound one need not be looked at."""
     started = analysis.starts_instances or analysis.settings.defaults == "pinned"
     return analysis.settings.mode == "validate" and not started and len(analysis.bundle.of_kind(VM)) > 1

@@ -151,10 +151,10 @@ def _judged(
     facts: BundleFacts, schemas: Sequence[Object], severity: Mapping[str, str], limit: InAll, *, definitions: bool
 ) -> Iterator[Finding]:
     whole = facts.config.mode == "validate"
-    twins = _twins(facts) if whole else {}
+    sound = {(vm.entry.item, vm.entry.path) for vm in facts.vms if vm.sound}
     handed_on = facts.config.mode in modes.HANDING_ON
     asked = {"whole": whole, "handed_on": handed_on, "definitions": definitions}
-    for flawed in schema.examine(facts.bundle, facts.release, **asked, schemas=schemas, twins=twins):
+    for flawed in schema.examine(facts.bundle, facts.release, **asked, schemas=schemas, sound=sound):
         yield from registry.judge("schema", flawed, severity, limit)  # which counts the flaws itself
     yield from limited(_judged_by_others(facts, severity, limit))
 
@@ -176,12 +176,6 @@ def _judged_by_others(facts: BundleFacts, severity: Mapping[str, str], limit: In
         gated = tuple(refused for refused in refusals if refused.gated)
         facts = facts.but(faults=webhooks.faults(facts, refusals), gated=gated)
         yield from registry.judge_bundle(facts, severity, "lint")
-
-
-def _twins(facts: BundleFacts) -> dict[int, int]:
-    from krm_fn.pipeline.twins import Twin  # only judging knows them
-
-    return {id(vm.entry.obj): id(vm.first.entry.obj) for vm in facts.vms if isinstance(vm, Twin)}
 
 
 def _silenced(found: list[Finding], facts: BundleFacts, *, heeded: bool) -> tuple[list[Finding], tuple[Suppressed, ...]]:

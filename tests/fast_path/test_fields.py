@@ -5,9 +5,9 @@ from measured import files
 from test_parity import resource_list
 
 import krm_fn
-from krm_fn.base.fleets import EACH
 from krm_fn.base.paths import copy, get, leaves, put
 from krm_fn.fast_path.fields import FIXED, OPAQUE, READ, TEXT, uses_of
+from krm_fn.pipeline.own_texts import EACH
 
 FILES = files("matrix", "fuzz", "revisions", "admission")
 MODES = ("expand", "annotate")

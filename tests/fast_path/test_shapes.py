@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from test_large import ITEMS, SCALARS, fleet
 
 from krm_fn.base.errors import InputError
-from krm_fn.base.fleets import EACH
 from krm_fn.fast_path.fields import ANY, FIXED, TEXT, uses_of
 from krm_fn.fast_path.shapes import KEPT, PATIENCE, Shapes
+from krm_fn.pipeline.own_texts import EACH
 from krm_fn.yamlio.plain.items import ODD, read_item
 from krm_fn.yamlio.plain.lines import NotPlain
 

@@ -15,7 +15,7 @@ from krm_fn.base.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Mapping
+    from collections.abc import Container, Iterable, Iterator
 
     from krm_fn.base.bundle import Bundle, Entry
     from krm_fn.base.objects import Object
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.schema.flaws import Flaw
 
     Objects = Iterable[Object]
-    Twins = Mapping[int, int]  # by the id of an object that of another
 
 FILE = f"{__path__[0]}/api.txt"
 
@@ -73,7 +72,7 @@ def examine(
     whole: bool,
     handed_on: bool = False,
     schemas: Objects = (),
-    twins: Twins | None = None,
+    sound: Container[tuple[int, Path]] = (),
     definitions: bool = True,
 ) -> Iterator[ObjectFacts]:
     """The facts of every object of the bundle that has flaws.
@@ -81,11 +80,11 @@ def examine(
     Where `whole` is False only fields of other releases are looked for, and only in the kinds that rendering reads; where
     VMs are `handed_on` as they came, their domain is, too.
     `schemas` are objects beside the bundle: CustomResourceDefinitions among them count like those of the bundle, and first.
-    `twins` names, by its id, for each object that has one before it the object that is like it in all that the API's own
-    schema asks. Where `definitions` is False, no definition of the bundle replaces the release's own API.
+    `sound` are the items and paths of objects of which is known that the API's own schema has nothing to say. Where
+    `definitions` is False, no definition of the bundle replaces the release's own API.
     """
     if whole:
-        found = _whole(bundle, release, _crds(bundle, schemas, trusted=definitions), twins or {})
+        found = _whole(bundle, release, _crds(bundle, schemas, trusted=definitions), sound)
     else:
         found = _read(bundle, release, handed_on=handed_on)
     for entry, flaws in found:
@@ -93,19 +92,14 @@ def examine(
             yield ObjectFacts(entry=entry, release=release, flaws=flaws)
 
 
-def _whole(bundle: Bundle, release: Release, crds: Crds | None, twins: Twins) -> Iterator[tuple[Entry, tuple[Flaw, ...]]]:
+def _whole(
+    bundle: Bundle, release: Release, crds: Crds | None, sound: Container[tuple[int, Path]]
+) -> Iterator[tuple[Entry, tuple[Flaw, ...]]]:
     from krm_fn.kubevirt.schema.checking import check
 
-    if crds:
-        twins = {}  # a definition may ask for more
-    flawless: set[int] = set()
     for entry in bundle.entries:
-        if twins.get(id(entry.obj)) in flawless:
-            continue
-        flaws = tuple(check(entry.obj, release, crds))
-        if not flaws:
-            flawless.add(id(entry.obj))
-        yield entry, flaws
+        if crds or (entry.item, entry.path) not in sound:  # a definition may ask for more
+            yield entry, tuple(check(entry.obj, release, crds))
 
 
 def _read(bundle: Bundle, release: Release, *, handed_on: bool) -> Iterator[tuple[Entry, tuple[Flaw, ...]]]:

@@ -1,0 +1,44 @@
+"""The texts that each VM of many has of its own, such as its name and its addresses, and of which sort each is.
+
+Rendering reads none of them (`fast_path.fields`), judging little: `pipeline.repeats` says of each sort what. What is added
+here has to be true for both.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from krm_fn.base.paths import Path
+
+EACH = "*"  # any entry of a list
+KEY = ""  # at the end, any key of a map
+
+SPEC: Path = ("spec", "template", "spec")
+DOMAIN: Path = (*SPEC, "domain")
+VOLUME: Path = (*SPEC, "volumes", EACH)
+
+TEXTS: tuple[tuple[Path, str], ...] = (
+    (("metadata", "name"), "name"),
+    (("metadata", "labels", KEY), "note"),
+    (("metadata", "annotations", KEY), "note"),
+    (("spec", "dataVolumeTemplates", EACH, "metadata", "name"), "reference"),
+    (("spec", "template", "metadata", "labels", KEY), "label"),
+    ((*SPEC, "hostname"), "hostname"),
+    ((*DOMAIN, "devices", "interfaces", EACH, "macAddress"), "mac"),
+    ((*DOMAIN, "firmware", "uuid"), "uuid"),
+    ((*DOMAIN, "firmware", "serial"), "serial"),
+    ((*VOLUME, "dataVolume", "name"), "reference"),
+    ((*VOLUME, "persistentVolumeClaim", "claimName"), "reference"),
+    *(
+        ((*VOLUME, source, *place), sort)
+        for source in ("cloudInitNoCloud", "cloudInitConfigDrive")
+        for place, sort in (
+            (("userData",), "data"),
+            (("userDataBase64",), "base64"),
+            (("secretRef", "name"), "secret"),
+            (("networkData",), "data"),
+            (("networkDataBase64",), "base64"),
+            (("networkDataSecretRef", "name"), "secret"),
+        )
+    ),
+)
