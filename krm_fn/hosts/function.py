@@ -6,19 +6,23 @@ from krm_fn.base.console import NAME
 
 try:
     import krm_fn.fast_path.rendering as fast_path
-except ModuleNotFoundError:  # everything works without it
+except ModuleNotFoundError as missing:  # everything works without it
+    if missing.name != "krm_fn.fast_path":
+        raise
     fast_path = None  # type: ignore[assignment]
 
 try:
     from posix import environ  # `os` costs more than it does here
+
+    FAST_PATH, VERBOSE, OFF = b"KUBEVIRT_RENDER_FAST_PATH", b"KUBEVIRT_RENDER_VERBOSE", b"off"
 except ImportError:
-    from os import environb as environ  # type: ignore[assignment]
+    from os import environ  # type: ignore[assignment]
+
+    FAST_PATH, VERBOSE, OFF = "KUBEVIRT_RENDER_FAST_PATH", "KUBEVIRT_RENDER_VERBOSE", "off"  # type: ignore[assignment]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import BinaryIO, TextIO
-
-FAST_PATH, VERBOSE = b"KUBEVIRT_RENDER_FAST_PATH", b"KUBEVIRT_RENDER_VERBOSE"
 
 
 def run(data: bytes, out: BinaryIO, err: TextIO) -> int:
@@ -27,7 +31,7 @@ def run(data: bytes, out: BinaryIO, err: TextIO) -> int:
     A wrong config leaves the items as they came, with one result that names the key.
     Raises: InputError where `data` is no ResourceList; then nothing was written.
     """
-    code = fast_path.run(data, out, err) if fast_path and environ.get(FAST_PATH) != b"off" else None
+    code = fast_path.run(data, out, err) if fast_path and environ.get(FAST_PATH) != OFF else None
     if environ.get(VERBOSE):
         err.write(f"{NAME}: info: rendered on the {'full' if code is None else 'fast'} path\n")
     if code is None:
