@@ -91,7 +91,7 @@ class Listing:
 
     def _item(self, number: int, text: str) -> Item:
         """What is known of an item. Raises: NotPlain, InputError."""
-        first, second, *_ = text.split("\n", 2)
+        first, second = _first_lines(text)
         wanted = False
         if len(text) <= LONGEST and self._shapes.pay_for(second):
             lines = text.split("\n")
@@ -143,8 +143,9 @@ class Listing:
         """The value of an item, and its layout. Raises: Unreadable."""
         known = self._last[1] if self._last[0] == number else self._read.get(number)
         if known is None:
+            text, likeness = self.text(number), self.items[number].likeness
             try:
-                known = read_item(self.text(number))
+                known = (likeness[0].value_of(text.split("\n")), likeness[0].layout) if likeness else read_item(text)
             except (NotPlain, InputError):
                 raise Unreadable from None
             self._keep(number, known)
@@ -177,6 +178,12 @@ class Listing:
     def mentions(self, word: str) -> bool:
         """False where no key or value of the list is this word."""
         return word.encode() in self.data
+
+
+def _first_lines(text: str) -> tuple[str, str]:
+    """The first two lines of an item; the second is empty where there is one."""
+    end = text.index("\n")
+    return text[:end], text[end + 1 : max(end + 1, text.find("\n", end + 1))]
 
 
 def item_of(value: Any) -> Item | None:

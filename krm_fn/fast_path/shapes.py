@@ -7,13 +7,25 @@ use there is for a value, and so how far it may differ.
 
 from __future__ import annotations
 
-from _operator import itemgetter  # `operator` would load what is not needed here
+from _operator import itemgetter, ne  # `operator` would load what is not needed here
 from itertools import compress
 
 from krm_fn.base.paths import put_in
 from krm_fn.fast_path.fields import ANY, FIXED, NAMES, READ, TEXT
 from krm_fn.pipeline.own_texts import EACH
-from krm_fn.yamlio.plain.lines import CLIPPED, SCALAR, STRIPPED, NotPlain, indent_of, is_text, literal, once, places, token
+from krm_fn.yamlio.plain.lines import (
+    CLIPPED,
+    LETTERS,
+    SCALAR,
+    STRIPPED,
+    NotPlain,
+    indent_of,
+    is_text,
+    literal,
+    once,
+    places,
+    token,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,15 +52,16 @@ PATIENCE = 150  # items of a sort for which shapes need not pay: with 64 in turn
 
 
 class Line:
-    """A line that starts an entry: its number, the entry's key, path and place (the path with indexes), and the value's kind.
+    """A line that starts an entry: its number and column, the entry's key, path and place (the path with indexes), and the
+    value's kind.
 
     `end` is the number of the next such line.
     """
 
-    __slots__ = ("end", "key", "kind", "number", "path", "place")
+    __slots__ = ("column", "end", "key", "kind", "number", "path", "place")
 
-    def __init__(self, number: int, key: str | None, path: Path, place: Path, kind: int) -> None:
-        self.number, self.key, self.path, self.place, self.kind = number, key, path, place, kind
+    def __init__(self, number: int, column: int, key: str | None, path: Path, place: Path, kind: int) -> None:  # noqa: PLR0917
+        self.number, self.column, self.key, self.path, self.place, self.kind = number, column, key, path, place, kind
         self.end = number + 1
 
 
@@ -65,13 +78,18 @@ class Shape:
         self.texts = lines = text.split("\n")
         self.heads, self.uses = [""] * len(lines), [FIXED] * len(lines)
         self.places: dict[int, Path] = {}  # of lines with values
+        self._blocks: list[Line] = []  # that may differ
         for line in entries(lines):
             self._take(line, uses(line.path[1:]))
         numbers = {place: number for number, place in self.places.items()}
         self._names = [numbers.get(path) for path in NAMES]
+        # The last line and those with apiVersion and kind are fixed; the last one stands among the free ones too, for there is
+        # more than one of either then.
         fixed = [number for number, head in enumerate(self.heads) if not head]
-        self._fixed_of = itemgetter(*fixed)  # the last line and those with apiVersion and kind are among them
-        self._fixed = self._fixed_of(lines)
+        free = [number for number, head in enumerate(self.heads) if head] + fixed[-1:] * 2
+        self._fixed_of, self._free_of = itemgetter(*fixed), itemgetter(*free)
+        self._fixed, self._free = self._fixed_of(lines), self._free_of(lines)
+        self._rows = [(number, self.heads[number], len(self.heads[number]), self.uses[number]) for number in free]
 
     def _take(self, line: Line, use: int) -> None:
         """Note how the lines of an entry may differ. Raises: NotPlain."""
@@ -87,27 +105,53 @@ class Shape:
             for at in range(number + 1, line.end):
                 self.heads[at], self.uses[at] = first[: indent_of(first)], IN_BLOCK
             self.uses[number + 1] = FIRST_OF_BLOCK
+            self._blocks.append(line)
 
     def fit(self, lines: list[str]) -> Difference | None:
         """How an item of as many lines differs from the first one; None where it is of another shape."""
         if self._fixed_of(lines) != self._fixed:
             return None
         found: list[int | str] = []
-        heads, uses = self.heads, self.uses
-        for number in compress(range(len(lines)), map(str.__ne__, lines, self.texts)):
-            line, head, use = lines[number], heads[number], uses[number]
+        sure: set[str] = set()  # values that were looked at: most that differ from item to item are of one name
+        free = self._free_of(lines)
+        for line, (number, head, end, use) in compress(zip(free, self._rows, strict=True), map(ne, free, self._free)):
             if not line.startswith(head):
                 return None
-            if not ((use in (TEXT, ANY) and is_text(line[len(head) :])) or _takes(line, head, use)):
-                return None
+            said = line[end:]
             if use == READ:
+                if not _is_scalar(line):
+                    return None
                 found += number, line
+            elif use <= ANY and (said in sure or is_text(said)):
+                sure.add(said)
+            elif not _takes(line, said, use):
+                return None
         return tuple(found)
 
     def names(self, lines: list[str]) -> Names | None:
         """Name and namespace of an item of this shape, each None where it isn't said; None where one is no text."""
-        found = [None if number is None else once(lines[number])[3] for number in self._names]
-        return (found[0], found[1]) if all(name is None or isinstance(name, str) for name in found) else None
+        name, namespace = [None if number is None else self._said(number, lines[number]) for number in self._names]
+        texts = all(each is None or isinstance(each, str) for each in (name, namespace))
+        return (name, namespace) if texts else None
+
+    def _said(self, number: int, line: str) -> Any:
+        """The value that a line of an item says."""
+        said = line[len(self.heads[number]) :]
+        return said if said[0] in LETTERS and is_text(said) else once(line)[3]
+
+    def value_of(self, lines: list[str]) -> dict[str, Any]:
+        """The value of an item of this shape, which shares with the first one's all that is the same."""
+        own: dict[Path, Any] = {(): self.value.copy()}
+        for number in compress(range(len(lines)), map(ne, lines, self.texts)):
+            place = self.places.get(number)
+            if place:
+                _owned(own, place[:-1])[place[-1]] = self._said(number, lines[number])
+        for block in self._blocks:
+            start = block.number + 1
+            if lines[start : block.end] != self.texts[start : block.end]:
+                text = literal(lines, start, block.column, block.kind)[0]
+                _owned(own, block.place[1:-1])[block.place[-1]] = text
+        return own[()]  # type: ignore[no-any-return]
 
     def stand_in(self, difference: Difference) -> dict[str, Any]:
         """An object that is like all items that differ so from the first one, but for values that nobody reads."""
@@ -125,17 +169,33 @@ class Shape:
         )
 
 
-def _takes(line: str, head: str, use: int) -> bool:
-    """True where a line that starts with `head` is of the plain form and has the same key, and may stand in its place."""
+def _owned(own: dict[Path, Any], path: Path) -> Any:
+    """The map or list at a path of a value, `own[()]`; it is copied when it is first asked for."""
+    found = own.get(path)
+    if found is None:
+        around = _owned(own, path[:-1])
+        found = own[path] = around[path[-1]] = around[path[-1]].copy()
+    return found
+
+
+def _is_scalar(line: str) -> bool:
+    """True where a line has a scalar in the plain form."""
+    try:
+        return token(line)[4] == SCALAR
+    except NotPlain:
+        return False
+
+
+def _takes(line: str, said: str, use: int) -> bool:
+    """True where a line, which nobody reads, is of the plain form; behind its head it says this."""
     if use in (FIRST_OF_BLOCK, IN_BLOCK):
-        said = line[len(head) :]
         bare = said.strip(" ") if use == FIRST_OF_BLOCK else said.rstrip(" ")
         return said == bare != "" and said.isprintable()
     try:
-        _, _, _, value, kind = token(line) if use == READ else once(line)
+        _, _, _, value, kind = once(line)
     except NotPlain:
         return False
-    return kind == SCALAR and (use != TEXT or isinstance(value, str))
+    return kind == SCALAR and (use == ANY or isinstance(value, str))
 
 
 def entries(lines: list[str]) -> Iterator[Line]:
@@ -165,7 +225,7 @@ def entries(lines: list[str]) -> Iterator[Line]:
             column = indent if key is None else indent + 2
         if key is not None:
             path, place = (*path, key), (*place, key)
-        line = Line(at, key, path, place, kind)
+        line = Line(at, column, key, path, place, kind)
         if kind in BLOCKS:
             line.end = literal(lines, at + 1, column, kind)[1]
         yield line
@@ -237,7 +297,8 @@ class Shapes:
         """The same object for all that are alike, of which there are many."""
         if len(self._likenesses) >= LIKENESSES:
             self._likenesses.clear()
-        return self._likenesses.setdefault((shape, difference), (shape, difference))
+        likeness = shape, difference
+        return self._likenesses.setdefault(likeness, likeness)
 
     def wants(self, lines: list[str]) -> bool:
         """True where the shape of an item is to be learned, as `find` does not know it."""

@@ -94,7 +94,9 @@ def found(texts: list[str], use: int) -> list[tuple[str, str]]:
             continue
         likeness, names = known
         pairs.append((text, firsts[likeness[0]]))
-        assert names == name_in(read_item(text)[0])
+        value, _ = read_item(text)
+        assert names == name_in(value)
+        assert repr(likeness[0].value_of(text.split("\n"))) == repr(value)
     return pairs
 
 
