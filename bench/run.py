@@ -245,28 +245,29 @@ def others(files: Files, rounds: int) -> list[Row]:
 PAGE = """\
 # Benchmarks
 
-What the function costs beside what YAML alone costs. The figures are medians of whole processes that ran in turn and read the
-same bytes; ratios are the medians of the pairs' ratios, and hold on other machines where times don't. Run them with
-`python bench/run.py`; `--write` writes this page.
+This page compares the time and memory of the function with those of a YAML round trip. The figures are medians. Each is
+measured on whole processes that read the same bytes and run in turn. A ratio is the median of the ratios of the pairs.
+Ratios hold on other machines too, times do not. Run the benchmarks with `python bench/run.py`; `--write` writes this page.
 
-The bundles are as kustomize sends them: 7 of 10 resources are VMs of about 80 lines that refer to an instancetype and a
-preference, the rest instancetypes, preferences, ControllerRevisions and DataVolumes. 1,000 resources are 1.9 MB. The round trip
-is PyYAML's C loader and C dumper, `yaml.dump(yaml.load(…))`, without any work between them. All VMs of such a bundle have the
-same fields, which suits the [fast path](../krm_fn/fast_path/__init__.py) best; [Shapes](#shapes) shows lists that suit it less.
-Time is that of the processor, user and system: its ratios hold on a machine that does other work too.
+The bundles have the form in which kustomize sends them. 7 of 10 resources are VMs of about 80 lines that refer to an
+instancetype and a preference. The rest are instancetypes, preferences, ControllerRevisions and DataVolumes. 1,000 resources
+are 1.9 MB. The round trip is PyYAML's C loader and C dumper, `yaml.dump(yaml.load(…))`, without any work between them. All VMs
+of such a bundle have the same fields, which suits the [fast path](../krm_fn/fast_path/__init__.py) best. [Shapes](#shapes)
+shows lists that suit it less. Time is the time of the processor, user and system: it depends less on other work of the machine.
 
-Made with {machine}.
+Measured with {machine}.
 
 {plot}## Starting
 
-Against `python -c pass`, 20 resources; what the builtin catalogue adds.
+The first two rows are compared with `python -c pass`. The third row compares names of the builtin catalogue with names in
+the bundle.
 
 {head}
 {starts}
 
 ## Rendering
 
-Against the round trip.
+Compared with the round trip.
 
 {head}
 {renders}
@@ -274,25 +275,21 @@ Against the round trip.
 ## Shapes
 
 The fast path renders VMs alike that have the same lines. Here stand lists of VMs that were made from 1, 12 and 30 templates,
-each with other optional fields, and one in which every VM has other fields than all others. `expand` stands beside itself with
-`KUBEVIRT_RENDER_FAST_PATH=off`: below 1 the fast path pays. `validate` stands beside `expand`.
+each with other optional fields, and a list in which every VM has other fields than all others. `expand` is compared with
+`expand` with `KUBEVIRT_RENDER_FAST_PATH=off`: below 1 the fast path pays. `validate` is compared with `expand`.
 
 {head}
 {shapes}
 
-## Other roads
+## Other forms
 
-What is not in the form that kustomize and kpt write goes through libyaml. `validate` asks all rules, and is held against
-`expand`.
+libyaml reads input that does not have the form that kustomize and kpt write; these rows are compared with the round trip.
+`validate` evaluates all rules and is compared with `expand`.
 
 {head}
 {others}
 """
-HEAD = (
-    "| what | resources | processor | memory | beside it: processor | memory | ratio of times | of memory |\n"
-    + "|---" * 8
-    + "|"
-)
+HEAD = "| what | resources | time | memory | compared with: time | memory | ratio of times | of memory |\n" + "|---" * 8 + "|"
 
 
 def write(found: dict[str, list[Row]]) -> None:

@@ -51,16 +51,16 @@ def main() -> int:
     arguments = sys.argv[1:]
     code = guarded(lambda: run(arguments))
     if not arguments:
-        _leave(code)
+        _end(code)
     return code
 
 
 def run(arguments: Sequence[str]) -> int:
     """The exit code of the function, of the plugin, of an answer to a shell, or of the command that the arguments name."""
     if not arguments and ASKS in environ:
-        from krm_fn.cli.completion import asked
+        from krm_fn.cli.completion import complete
 
-        return asked()
+        return complete()
     if not arguments and not _on_terminal():
         return _function()
     if arguments and _called_as_plugin(arguments[0]):
@@ -104,7 +104,7 @@ def _explained(error: Exception) -> str:
     return f"internal error: {type(error).__name__} at {_origin(error.__traceback__)}; please report it"
 
 
-def _leave(code: int) -> None:
+def _end(code: int) -> None:
     """End the process now: taking modules and values apart one by one costs a tenth of the time, and serves nobody."""
     sys.stderr.flush()
     _exit(code)

@@ -34,8 +34,8 @@ BY_TIME, UNCHECKED = MAGIC_NUMBER + bytes(4), MAGIC_NUMBER + b"\1\0\0\0"
 # What rendering loads, each behind what it needs itself. Made by scripts/make_road.py.
 ROAD = """
     hosts fast_path base.paths base.value findings findings.finding kubevirt kubevirt.settings config.keys kubevirt.releases
-    config.checks config base.objects base.bundle kubevirt.api_versions kubevirt.removed_fields pipeline pipeline.modes
-    pipeline.own_texts fast_path.fields yamlio yamlio.plain yamlio.scalars yamlio.plain.lines fast_path.shapes
+    config.checks config base.objects base.bundle kubevirt.api_versions kubevirt.holders kubevirt.removed_fields pipeline
+    pipeline.modes pipeline.own_texts fast_path.fields yamlio yamlio.plain yamlio.scalars yamlio.plain.lines fast_path.shapes
     yamlio.plain.split yamlio.plain.items fast_path.listing yamlio.emit yamlio.plain.changes fast_path.edits fast_path.index
     kubevirt.schema kubevirt.catalogue_names findings.limits kubevirt.fields kubevirt.facts kubevirt.quantity
     kubevirt.fields.verbs kubevirt.fields.devices kubevirt.fields.memory kubevirt.fields.others kubevirt.fields.topology
@@ -109,8 +109,8 @@ def load(names: Sequence[str] = ROAD) -> None:
 def _empty(spec: ModuleSpec) -> ModuleType:
     """The module as it is before its code runs."""
     module = type(sys)(spec.name)
-    told = {"spec": spec, "loader": spec.loader, "package": spec.parent, "file": spec.origin, "cached": spec.cached}
-    module.__dict__.update({f"__{name}__": value for name, value in told.items()})
+    attributes = {"spec": spec, "loader": spec.loader, "package": spec.parent, "file": spec.origin, "cached": spec.cached}
+    module.__dict__.update({f"__{name}__": value for name, value in attributes.items()})
     if spec.submodule_search_locations is not None:
         module.__path__ = spec.submodule_search_locations
     return module

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     Releases = dict[Version, Deployed]
     Section = dict[str, str]
 
-PACKAGE = ROOT / "krm_fn"
-FILE, NAMES_FILE = PACKAGE / "catalogue" / "builtin.txt", PACKAGE / "builtin.py"
+PACKAGE = ROOT / "krm_fn" / "kubevirt"
+FILE, NAMES_FILE = PACKAGE / "catalogue" / "builtin.txt", PACKAGE / "catalogue_names.py"
 HEAD = "# What each KubeVirt release deploys. Made by scripts/make_catalogue.py; __init__.py tells the form. Do not edit."
 
 COMPONENTS = "pkg/virt-operator/resource/generate/components"

@@ -7,21 +7,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from krm_fn.base.paths import EACH
+from krm_fn.kubevirt.holders import RENDERED
 from krm_fn.kubevirt.resolve import MATCHERS
 from krm_fn.rules.shared.available_objects import GROUPS
-from krm_fn.rules.shared.object_references import EACH, OWNERS
+from krm_fn.rules.shared.object_references import OWNERS
 
 FILE = Path(__file__).resolve().parents[1] / "kustomization-examples/overlays-with-prefix/name-references.yaml"
 HEAD = """\
-# The fields of KubeVirt in which kustomize is to change names. It knows none of them by itself.
+# The fields of KubeVirt in which kustomize updates names. By default it knows none of them.
 # List this file below `configurations:` in the kustomization that has the prefix, the suffix or the generator.
 nameReference:
 """
 SIZES = "instancetype.kubevirt.io"
-VMS = (
-    ("VirtualMachine", "kubevirt.io", "spec"),
-    ("VirtualMachinePool", "pool.kubevirt.io", "spec/virtualMachineTemplate/spec"),
-)
+VMS = tuple((holder.kind, holder.group, "/".join(map(str, holder.in_vm(("spec",))))) for holder in RENDERED)
 
 
 def fields() -> dict[str, list[tuple[str, str, str]]]:

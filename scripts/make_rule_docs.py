@@ -48,12 +48,12 @@ def body(rule: Rule) -> str:
 
 
 def releases(rule: Rule) -> str:
-    """For which KubeVirt releases the rule speaks."""
+    """The KubeVirt releases to which the rule applies."""
 
     def word(version: Version) -> str:
         return ".".join(map(str, version))
 
-    bounds = [f"from {word(rule.since)} on"] * bool(rule.since) + [f"before {word(rule.until)}"] * bool(rule.until)
+    bounds = [f"since {word(rule.since)}"] * bool(rule.since) + [f"before {word(rule.until)}"] * bool(rule.until)
     return " and ".join(bounds) or "all"
 
 

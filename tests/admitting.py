@@ -7,7 +7,7 @@ from typing import Any
 from krm_fn.base.bundle import Bundle
 from krm_fn.base.paths import copy, dotted, put
 from krm_fn.kubevirt import admission, releases
-from krm_fn.kubevirt.admission.judged import judge
+from krm_fn.kubevirt.admission.expansion import expand_for_admission
 from krm_fn.kubevirt.configuration import Cluster
 from krm_fn.kubevirt.facts import Resolution
 
@@ -56,8 +56,10 @@ def causes_of(
 ) -> tuple[admission.Cause, ...]:
     """The causes about the plain VM with some changes."""
     vm, cluster = changed(changes), Cluster(configuration=configuration or {})
-    judged = judge(Resolution(vm=vm), namespace="default", bundle=Bundle([vm]), cluster=cluster, release=release)
-    return admission.admit_vm(vm, expanded=judged.vm, cluster=cluster, release=release)
+    expanded = expand_for_admission(
+        Resolution(vm=vm), namespace="default", bundle=Bundle([vm]), cluster=cluster, release=release
+    )
+    return admission.admit_vm(vm, expanded=expanded.vm, cluster=cluster, release=release)
 
 
 def errors_of(changes: dict[str, Any], **more: Any) -> list[tuple[str, str]]:

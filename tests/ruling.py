@@ -44,7 +44,7 @@ def links_in(text):
     return {name: target for item in found for name, target in item.get("links", {}).items()}
 
 
-def unread(links):
+def skipped(links):
     """What is passed over of a folder with these links, beside which lies a folder `common` with `vm.yaml`."""
     with tempfile.TemporaryDirectory() as name:
         folder, common = Path(name) / "folder", Path(name) / "common"
@@ -55,7 +55,7 @@ def unread(links):
             (folder / link).symlink_to(target)
         given = Paths([str(folder)])
         list(given.files(str(folder)))
-        return given.unread
+        return given.skipped
 
 
 def judged(rule, text):
@@ -68,7 +68,7 @@ def judged(rule, text):
     release = outcome.release
     found = (
         *salvage.findings(lost, settings.severity, release),
-        *salvage.passed_over(unread(links_in(readable.decode())), settings.severity, release),
+        *salvage.passed_over(skipped(links_in(readable.decode())), settings.severity, release),
         *outcome.findings,
     )
     if all_rules()[rule].family == "migration":

@@ -23,6 +23,14 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return once(tmp_path_factory, "wheel", "make_wheel.py")
 
 
+def test_it_holds_the_package_and_nothing_else(wheel: Path) -> None:
+    held = {str(path.relative_to(ROOT)) for path in (ROOT / "krm_fn").rglob("*") if path.is_file() and path.suffix != ".pyc"}
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+    about = ("METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE")
+    assert names == held | {f"kubevirt_render-{__version__}.dist-info/{name}" for name in about}
+
+
 def test_it_runs_the_quickstart_with_the_locked_packages(wheel: Path, tmp_path: Path, environment: dict[str, str]) -> None:
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
     alone = {name: value for name, value in environment.items() if name != "PYTHONPATH"}
@@ -44,14 +52,6 @@ def test_the_locked_installation_of_the_page_works(tmp_path: Path, environment: 
     with_index(run("sh", "-e", "-c", commands, cwd=clone, environment=alone))
     said = passed(run(str(clone / ".venv" / "bin" / "kubevirt-render"), "--version", cwd=tmp_path, environment=alone))
     assert said == f"kubevirt-render {__version__}\n"
-
-
-def test_it_holds_the_package_and_nothing_else(wheel: Path) -> None:
-    held = {str(path.relative_to(ROOT)) for path in (ROOT / "krm_fn").rglob("*") if path.is_file() and path.suffix != ".pyc"}
-    with zipfile.ZipFile(wheel) as archive:
-        names = set(archive.namelist())
-    about = ("METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE")
-    assert names == held | {f"kubevirt_render-{__version__}.dist-info/{name}" for name in about}
 
 
 def test_made_again_elsewhere_it_has_the_same_bytes(wheel: Path, tmp_path: Path) -> None:

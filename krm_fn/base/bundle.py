@@ -155,13 +155,13 @@ class Bundle:
 
         Whoever picks one of several takes the first of these, so that the order of the items decides nothing.
         """
-        alike: dict[tuple[str, ...], list[Entry]] = {}
+        by_identity: dict[tuple[str, ...], list[Entry]] = {}
         for entry in found:
-            alike.setdefault(_identity(entry.obj), []).append(entry)
+            by_identity.setdefault(_identity(entry.obj), []).append(entry)
         return [
             entry
-            for key in sorted(alike)
-            for entry in (alike[key] if len(alike[key]) == 1 else sorted(alike[key], key=self._content))
+            for key in sorted(by_identity)
+            for entry in (by_identity[key] if len(by_identity[key]) == 1 else sorted(by_identity[key], key=self._content))
         ]
 
     def _content(self, entry: Entry) -> tuple[str, str, str]:
@@ -189,14 +189,14 @@ class Bundle:
         """The objects of a kind by namespace and name."""
         cluster = is_cluster_kind(kind)
         built: dict[str, dict[str, Entry]] = {}
-        alike: dict[tuple[str, str], list[Entry]] = {}
+        by_name: dict[tuple[str, str], list[Entry]] = {}
         for entry in self.of_kind(kind):
             namespace = "" if cluster else effective_namespace(entry.obj)
             index = built.setdefault(namespace, {})
             for name in names(entry.obj):
                 if index.setdefault(name, entry) is not entry:
-                    alike.setdefault((namespace, name), [index[name]]).append(entry)
-        for (namespace, name), found in alike.items():
+                    by_name.setdefault((namespace, name), [index[name]]).append(entry)
+        for (namespace, name), found in by_name.items():
             built[namespace][name] = self.ordered(found)[0]
         return built
 

@@ -28,7 +28,7 @@ class InputError(RenderError):
 class ConfigError(RenderError):
     """The function config (or a flag) is wrong: `path` names the key, `message` states fact and fix.
 
-    File, line and column as in InputError; who reads only the config's value leaves them out (see `config_places`).
+    `file`, `line` and `column` are its place in a text. Who reads only the config's value leaves them out.
     """
 
     exit_code = 2

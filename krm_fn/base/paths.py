@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     Path = tuple[str | int, ...]
 
 
+# Stands in a pattern of paths for any entry of a list: no key of a map equals it, and no path to a value has it.
+EACH = -1
+
 SCALARS = frozenset((str, int, bool, float, type(None)))
 
 
@@ -21,7 +24,6 @@ SCALARS = frozenset((str, int, bool, float, type(None)))
 MOST_EXACT = 2**53 - 1
 
 MARKS = frozenset('./[]" ')  # what keys in a path's text are quoted for
-MOST_KEYS = 20  # of a map, in messages
 LONG = 1_000  # letters of a key; from there on each mark is looked for by itself, which takes a fiftieth of the time
 
 
@@ -94,12 +96,12 @@ def with_integers(value: Any) -> Any:
     So Kubernetes reads numbers: `2.0` is 2. YAML and JSON text is read so at once; this is for data of other programs.
     """
     holders = _holders(value)
-    if not any(is_whole(each) for holder in holders for each in _entries(holder)):
+    if not any(is_integral(each) for holder in holders for each in _entries(holder)):
         return value
     copies: dict[int, Any] = {id(holder): dict(holder) if isinstance(holder, dict) else list(holder) for holder in holders}
     for holder in copies.values():
         for key, each in holder.items() if isinstance(holder, dict) else enumerate(holder):
-            holder[key] = int(each) if is_whole(each) else copies.get(id(each), each)
+            holder[key] = int(each) if is_integral(each) else copies.get(id(each), each)
     return copies[id(value)]
 
 
@@ -118,7 +120,7 @@ def _entries(holder: Any) -> Any:
     return holder.values() if isinstance(holder, dict) else holder
 
 
-def is_whole(value: object) -> bool:
+def is_integral(value: object) -> bool:
     """True for a float that is an integer to Kubernetes."""
     return value.__class__ is float and value.is_integer() and abs(value) <= MOST_EXACT
 
@@ -170,11 +172,11 @@ def canonical(value: object) -> str:
     """The value as text: the same for values that are equal, whatever the order of their keys."""
     import json  # only where objects have to be told apart by what they hold
 
-    whole = {**value} if isinstance(value, dict) else value  # the json module does not see what is read late
+    loaded = {**value} if isinstance(value, dict) else value  # the json module does not see what is read late
     try:
-        return json.dumps(whole, sort_keys=True, default=repr)
+        return json.dumps(loaded, sort_keys=True, default=repr)
     except TypeError:  # keys that are no text
-        return repr(whole)
+        return repr(loaded)
 
 
 def number_of_values(value: Any) -> int:
@@ -186,16 +188,3 @@ def number_of_values(value: Any) -> int:
         number += len(inside)
         waiting += [each for each in inside if isinstance(each, dict | list) and each]
     return number
-
-
-def brief(value: object) -> str:
-    """A value in a few words, for messages: scalars as YAML has them, of maps the keys, of lists the length."""
-    if isinstance(value, dict):
-        keys = [str(key) for key, _ in zip(value, range(MOST_KEYS), strict=False)]
-        return f"{{{', '.join(keys)}{', ...' if len(value) > MOST_KEYS else ''}}}"
-    if isinstance(value, list):
-        return f"a list of {len(value)}"
-    if value is None or isinstance(value, bool):
-        return "null" if value is None else str(value).lower()
-    text = " ".join(str(value).split(None, 80)[:80])  # of a long text no more is looked at than is shown
-    return text if len(text) <= 80 else f"{text[:77]}..."

@@ -11,7 +11,7 @@ MARKS = ("${", "$(", "{{")
 UNDERLINED = r"__[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*__"
 # As the whole of a value: `<namespace>`, as guides write it, and a variable of a shell, `$CLAIM`.
 FORM = rf"\$\{{[^{{}}]*\}}|\$\{{\{{.*?\}}\}}|\$\([A-Za-z_]\w*\)|\{{\{{.*?\}}\}}|{UNDERLINED}"
-WHOLE = r"<[A-Za-z][\w .-]*>|\$[A-Z_][A-Z0-9_]+"
+ALL_OF_IT = r"<[A-Za-z][\w .-]*>|\$[A-Z_][A-Z0-9_]+"
 # As the whole name of an object: `NAME` and `CLAIM_NAME`. Kubernetes refuses capitals and underscores in such a name.
 CAPITALS = r"NAME|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+"
 # Fields that hold the name of an object or of its namespace. `name` does too, but not in the entry of a list.
@@ -41,7 +41,7 @@ def placeholders(value: object, path: Path = ()) -> tuple[str, ...]:
         return ()
     import re  # few values come here
 
-    if re.fullmatch(WHOLE, value, re.ASCII):
+    if re.fullmatch(ALL_OF_IT, value, re.ASCII):
         return (value,)
     return tuple(dict.fromkeys(re.findall(FORM, value)))
 

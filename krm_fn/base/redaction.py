@@ -29,7 +29,7 @@ PARTS = (
 )
 # What such a key ends with, and what it is as a whole.
 ENDS = ("key", "keys", "keybase64", "clientsecret", "pwd")
-WHOLE = frozenset(("session", "sessions", "psk", "kye", "keyy"))
+SECRET_WORDS = frozenset(("session", "sessions", "psk", "kye", "keyy"))
 # Keys that may have been meant by a misspelt one; the longer ones by two slips.
 MEANT = (
     *("userdata", "userdatabase64", "networkdata", "networkdatabase64", "password", "userpassword", "passphrase"),
@@ -114,7 +114,7 @@ def _letters(key: str) -> str:
 
 
 def _is_spelled_so(letters: str) -> bool:
-    if letters in WHOLE or letters.endswith(ENDS) or any(part in letters for part in PARTS):
+    if letters in SECRET_WORDS or letters.endswith(ENDS) or any(part in letters for part in PARTS):
         return True
     return any(_are_near(letters, meant, 2 if len(meant) >= LONG else 1) for meant in MEANT)
 

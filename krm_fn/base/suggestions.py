@@ -5,7 +5,7 @@ A proposal must be safe to follow without a second look, so only a slip of the p
 neighbours count as one. The first letter of a part stays, a part of up to three letters differs by a swap alone, and digits are
 never a slip: `pg-root` and `legacy-root`, `large` and `xlarge`, `disk-1` and `disk-2` are names of different things.
 
-`nearest` is for words of which a few are known, as in a schema. Names of objects are compared by a `Likest`, which has a
+`nearest` is for words of which a few are known, as in a schema. Names of objects are compared by `Suggestions`, which have a
 budget, since a bundle may have thousands, and as many references that lead nowhere.
 """
 
@@ -19,11 +19,11 @@ MOST = 3
 # Of longer words nobody knows what was meant; no name of an object is longer than LONGEST_NAME.
 LONGEST, LONGEST_NAME = 100, 255
 REMEMBERED = 10_000
-# How many pairs of letters a Likest compares, which takes half a second; to pass over a name counts as some of them.
+# How many pairs of letters Suggestions compares, which takes half a second; to pass over a name counts as some of them.
 PAIRS, PER_NAME = 3_000_000, 5
-COMPARED = 50  # names that a Likest compares a word with letter by letter: those that share the most letters with it
+COMPARED = 50  # names that Suggestions compares a word with letter by letter: those that share the most letters with it
 BUCKETS = 64
-COLLECTIONS = 100  # of known names that a Likest remembers the letters of
+COLLECTIONS = 100  # of known names that Suggestions remembers the letters of
 # How long a part is in which one letter may be wrong, and in which two may be; no more may be wrong in a whole word.
 ONE_SLIP, TWO_SLIPS = 4, 8
 SLIPS = 2
@@ -39,22 +39,22 @@ class Words:
     with others, so that two words share at most as many letters as bits.
     """
 
-    __slots__ = ("_alike", "spelt")
+    __slots__ = ("_by_kept", "spelt")
 
     def __init__(self, known: Collection[str]) -> None:
         self.spelt = {name.lower(): name for name in sorted(known, reverse=True)}
-        self._alike: dict[tuple[str, str], list[tuple[int, int, str]]] = {}
+        self._by_kept: dict[tuple[str, str], list[tuple[int, int, str]]] = {}
         for name in self.spelt:
             if len(name) <= LONGEST_NAME:
                 joined = "".join(_parts(name))
-                self._alike.setdefault(_kept(joined), []).append((_letters(joined), len(joined), name))
+                self._by_kept.setdefault(_kept(joined), []).append((_letters(joined), len(joined), name))
 
     def likely(self, word: str) -> list[str]:
         """The words that may be alike, those first that share the most letters."""
         joined = "".join(_parts(word))
         letters, length = _letters(joined), len(joined)
         found = []
-        for others, other_length, name in self._alike.get(_kept(joined), ()):
+        for others, other_length, name in self._by_kept.get(_kept(joined), ()):
             shared = (letters & others).bit_count()
             if shared + SLIPS >= max(length, other_length):
                 found.append((-shared, name))
@@ -86,7 +86,7 @@ def meant(word: str, known: tuple[str, ...]) -> str:
     return _only(nearest(word, known))
 
 
-class Likest:
+class Suggestions:
     """Compares names until its budget is spent, then finds none: suggestions are a courtesy, and must not make a run slow."""
 
     def __init__(self) -> None:
@@ -94,7 +94,7 @@ class Likest:
         self._known: dict[int, tuple[Collection[str], Words]] = {}
 
     def nearest(self, word: str, known: Collection[str]) -> tuple[str, ...]:
-        """As the function."""
+        """At most three of the known words that `word` is a misspelling of, none where too much was compared already."""
         self._left -= PER_NAME * len(known)
         if self._left <= 0 or len(word) > LONGEST_NAME:
             return ()
@@ -111,7 +111,7 @@ class Likest:
         return self._known[id(known)][1]
 
     def of(self, word: str, known: Collection[str]) -> str:
-        """As `meant`."""
+        """The known word that `word` is a misspelling of; "" where there is none, or where several are equally near."""
         return _only(self.nearest(word, known))
 
 

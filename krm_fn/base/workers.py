@@ -117,10 +117,10 @@ class Child:
         from pickle import UnpicklingError, loads
 
         with os.fdopen(self.source, "rb", closefd=False) as source:
-            said = source.read()
+            data = source.read()
         self._close()
         try:
-            return loads(said) if said else None  # noqa: S301  our own process wrote it
+            return loads(data) if data else None  # noqa: S301  our own process wrote it
         except (EOFError, UnpicklingError):
             return None
 

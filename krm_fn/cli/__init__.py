@@ -76,8 +76,8 @@ def _fix(word: str) -> str:
     return f"did you mean {likely}" if likely else f"expected one of {', '.join(COMMANDS)}"
 
 
-def _print_doc(ctx: click.Context, _: click.Parameter, asked: Any) -> None:
-    if asked and not ctx.resilient_parsing:  # which a shell that completes asks for
+def _print_doc(ctx: click.Context, _: click.Parameter, wanted: Any) -> None:
+    if wanted and not ctx.resilient_parsing:  # which a shell that completes asks for
         from krm_fn.cli.about import metadata
 
         click.echo(json.dumps(metadata(), indent=2))

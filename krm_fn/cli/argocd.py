@@ -87,7 +87,7 @@ def generate(
     try:
         given = parameters.read(environment)
         config = _settings(given, config_file, flags)
-        for name in parameters.unread(environment):
+        for name in parameters.unknown_variables(environment):
             options.note(f"{name}: nothing reads this variable")
         found = _built(environment, build_options, given, timeout)
         return _generate(found, config, environment, may_be_empty=allow_empty or given.allow_empty)
@@ -125,8 +125,8 @@ def _generate(found: Sources, config: Config, environment: Mapping[str, str], *,
     report(outcome.findings, sys.stderr)
     if code := results.exit_code(outcome.findings, config.fail_on):
         numbers = results.count(outcome.findings)
-        told = ", ".join(f"{count} {severity}{'s' * (count > 1)}" for severity, count in numbers.items() if count)
-        raise InputError(f"nothing is generated because of the findings above ({told})")
+        counts = ", ".join(f"{count} {severity}{'s' * (count > 1)}" for severity, count in numbers.items() if count)
+        raise InputError(f"nothing is generated because of the findings above ({counts})")
     text = printed(found, outcome, notes=config.provenance or config.mode == "annotate")
     if not text.strip() and not may_be_empty:
         fix = "if that is meant, set the parameter allowEmpty or --allow-empty"
@@ -191,7 +191,7 @@ def ignore_differences(
     Differences that can be removed by writing a value as the cluster stores it are listed on stderr.
     """
     found = options.read_sources(paths, kustomizations, verbose=verbose, timeout=timeout, follow_links=follow_links)
-    found.refuse_unread()
+    found.refuse_skipped()
     config = options.settings(found, config_file, flags, near=(*paths, *kustomizations))
     outcome = stages.render(found.items, config, places=found.places)
     if code := results.exit_code(outcome.findings, config.fail_on):

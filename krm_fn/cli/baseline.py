@@ -21,7 +21,7 @@ from krm_fn.base.errors import ConfigError, InputError
 from krm_fn.base.paths import dotted
 from krm_fn.base.value import Value
 from krm_fn.cli.json_text import json_text
-from krm_fn.config.checks import child, hint, shown
+from krm_fn.config.checks import child, hint, unlike
 from krm_fn.config.places import located
 from krm_fn.findings.finding import Suppressed
 from krm_fn.rules.facts import BaselineFacts, Known
@@ -85,24 +85,24 @@ def entries(value: Any) -> tuple[Known, ...]:
     if not isinstance(value, dict) or not isinstance(value.get("findings"), list):
         raise ConfigError(f"is no baseline; expected one map with version: {VERSION} and a list of findings")
     if value.get("version") != VERSION:
-        raise ConfigError(f"found {shown(value.get('version'))}; expected {VERSION}", path="version")
+        raise unlike(value.get("version"), str(VERSION), "version")
     return tuple(_entry(entry, dotted(("findings", number))) for number, entry in enumerate(value["findings"]))
 
 
 def _entry(value: Any, path: str) -> Known:
     if not isinstance(value, dict):
-        raise ConfigError(f"found {shown(value)}; expected a map", path=path)
+        raise unlike(value, "a map", path)
     given = {key: "" if text is None else text for key, text in value.items()}
     for key, text in given.items():
         if key not in Known._fields:
             raise ConfigError(f"is no key of a known finding{hint(key, Known._fields)}", path=child(path, key))
         if not isinstance(text, str):
-            raise ConfigError(f"found {shown(text)}; expected text, so quote it", path=child(path, key))
+            raise unlike(text, "text, so quote it", child(path, key))
     for key in ("fingerprint", "rule"):
         if not given.get(key):
             raise ConfigError("is missing", path=child(path, key))
     if given.get("expires") and day(given["expires"]) is None:
-        raise ConfigError(f"found {shown(given['expires'])}; expected a date YYYY-MM-DD", path=child(path, "expires"))
+        raise unlike(given["expires"], "a date YYYY-MM-DD", child(path, "expires"))
     return Known(**given)
 
 

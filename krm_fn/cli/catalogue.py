@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 KINDS = {word: kind for kind, word in view.WORDS.items()}
 
-COLUMNS: dict[str, dict[str, Callable[[view.Row], str]]] = {
+COLUMNS: dict[str, dict[str, Callable[[view.CatalogueRow], str]]] = {
     INSTANCETYPE: {
         "INSTANCETYPE": lambda row: row.name,
         "VCPUS": lambda row: row.vcpus,
@@ -108,7 +108,7 @@ def show_entry(name: str, version: str, kind: str | None, output: str) -> None:
         click.echo(printed(view.show(name, release, wanted), output), nl=False)
 
 
-def table(columns: dict[str, Callable[[view.Row], str]], rows: Sequence[view.Row]) -> str:
+def table(columns: dict[str, Callable[[view.CatalogueRow], str]], rows: Sequence[view.CatalogueRow]) -> str:
     """The rows under their heads, aligned as kubectl does."""
     lines = [list(columns), *([cell(row) or "-" for cell in columns.values()] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]

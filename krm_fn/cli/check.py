@@ -6,6 +6,7 @@ import datetime as dt
 import os
 import re
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -113,44 +114,44 @@ def check(
     The exit code is 1 if a finding is at least as severe as --fail-on.
     """
     targets = _targets(outputs)
-    if update_baseline and not baseline_file:
-        raise UsageError("--update-baseline needs --baseline FILE")
-    known = baseline.read(baseline_file, may_lack=update_baseline) if baseline_file else None
+    known = _known(baseline_file, update=update_baseline)
     day = _today(today) if known else ""
     lost: list[Lost] = []
     bar = progress.shown(quiet=verbose)
-    found = options.read_sources(
-        paths,
-        kustomizations,
-        verbose=verbose,
-        timeout=timeout,
-        follow_links=follow_links,
-        unbuilt=False,
-        repair=_repair(lost, {Path(path).as_posix() for path in paths}),
-        watch=bar.watch,
-    )
+    read = partial(options.read_sources, verbose=verbose, timeout=timeout, follow_links=follow_links, watch=bar.watch)
+    found = read(paths, kustomizations, unbuilt=False, repair=_repair(lost, {Path(path).as_posix() for path in paths}))
     config = options.settings(found, config_file, flags, near=(*paths, *kustomizations), verbose=verbose)
-    config = config.but(mode="validate")
     levels = options.levels_by_flag(flags)
-    if expanded:
-        config = config.but(severity={**config.severity, UNEXPANDED: levels.get(UNEXPANDED, "error")})
+    config = _checking(config, levels, expanded=expanded)
     with bar.at("Checking"):
-        places = found.places
         judging = Judging(ignores=not no_ignores, definitions=not flags["isolated"], off=True, units=found.units)
-        outcome = stages.render(found.items, config, places=places, schemas=read_schemas(schemas), judging=judging)
-        report = _report(found, outcome, config, lost).but(
-            summary=summary,
-            subjects=tuple(_subjects(found, places)),
-            files=tuple(dict.fromkeys(file for file, _ in places)),
-            off=_off(outcome, levels),
-        )
+        outcome = stages.render(found.items, config, places=found.places, schemas=read_schemas(schemas), judging=judging)
+        report = _report(found, outcome, config, lost).but(summary=summary, off=_off(outcome, levels))
     if verbose:
         options.note(f"judged as KubeVirt {outcome.release} would")
     if known is not None:
-        if update_baseline:
-            known = _written(known, report.findings)
+        known = _written(known, report.findings) if update_baseline else known
         report = _without_known(report, known, config, day, outcome.release)
     _write(targets, report, color)
+    return _exit_code(report, config)
+
+
+def _known(file: str | None, *, update: bool) -> baseline.Baseline | None:
+    """The baseline, None without one. Raises: UsageError where there is none that could be updated."""
+    if update and not file:
+        raise UsageError("--update-baseline needs --baseline FILE")
+    return baseline.read(file, may_lack=update) if file else None
+
+
+def _checking(config: Config, levels: Mapping[str, str], *, expanded: bool) -> Config:
+    """The config with which `check` judges; `levels` has the severities that flags gave."""
+    config = config.but(mode="validate")
+    if not expanded:
+        return config
+    return config.but(severity={**config.severity, UNEXPANDED: levels.get(UNEXPANDED, "error")})
+
+
+def _exit_code(report: Report, config: Config) -> int:
     lacks = any(finding.rule == UNREADABLE for finding in report.findings)
     return 1 if lacks else results.exit_code(report.findings, config.fail_on)
 
@@ -171,24 +172,26 @@ def _repair(lost: list[Lost], named: set[str]) -> Repair:
 
 def _report(found: Sources, outcome: Outcome, config: Config, lost: list[Lost]) -> Report:
     """Raises: InputError for a document that can't be read where the config forbids to tell of it."""
-    places = Places(found, lost)
-    unread = list(findings(lost, config.severity, outcome.release))
-    if lost and not unread:
+    places, stands = Places(found, lost), found.places
+    of_input = list(findings(lost, config.severity, outcome.release))
+    if lost and not of_input:
         raise lost[0].error
-    unread += passed_over(found.unread, config.severity, outcome.release)
+    of_input += passed_over(found.skipped, config.severity, outcome.release)
     silent = [each.finding for each in outcome.ignored]
     doubts = Doubts(lost)
     sure = unbuilt.certain(outcome.findings, found)
-    told = [finding for finding in sure if not doubts.concern(finding)]
-    located = places.located((*told, *silent))
-    marked = fingerprints.printed((*unread, *located))
-    counted = len(unread) + len(told)
+    certain = [finding for finding in sure if not doubts.concern(finding)]
+    located = places.located((*certain, *silent))
+    marked = fingerprints.printed((*of_input, *located))
+    counted = len(of_input) + len(certain)
     return Report(
-        findings=results.ordered(marked[:counted]) if unread else tuple(marked[:counted]),
+        findings=results.ordered(marked[:counted]) if of_input else tuple(marked[:counted]),
         suppressed=tuple(each.but(finding=finding) for finding, each in zip(marked[counted:], outcome.ignored, strict=True)),
         fail_on=config.fail_on,
         release=outcome.release,
         line=places.line,
+        subjects=tuple(_subjects(found, stands)),
+        files=tuple(dict.fromkeys(file for file, _ in stands)),
     )
 
 
@@ -215,13 +218,14 @@ def _written(known: baseline.Baseline, findings: Iterable[Finding]) -> baseline.
 def _without_known(report: Report, known: baseline.Baseline, config: Config, today: str, release: Release) -> Report:
     """The report without what the baseline knows, and with what is to say of the baseline."""
     parted = baseline.split(report.findings, known, today=today, release=release)
-    told = (
+    of_baseline = (
         finding.but(file=known.file, line=line, column=column)
         for finding in registry.judge_bundle(parted.facts, config.severity, "baseline")
         for line, column in [known.place(finding.path)]
     )
     return report.but(
-        findings=results.ordered([*parted.new, *fingerprints.printed(told)]), suppressed=(*report.suppressed, *parted.known)
+        findings=results.ordered([*parted.new, *fingerprints.printed(of_baseline)]),
+        suppressed=(*report.suppressed, *parted.known),
     )
 
 

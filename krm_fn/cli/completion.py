@@ -36,7 +36,7 @@ def completion(shell: str) -> int:
     return answer(f"{shell}_source")
 
 
-def asked() -> int:
+def complete() -> int:
     """Answer the shell that asks by the environment; the exit code."""
     return answer(os.environ[COMPLETING])
 

@@ -34,8 +34,8 @@ def printed(findings: Iterable[Finding]) -> list[Finding]:
     ]
     seen: dict[bytes, int] = {}
     for place in sorted(range(len(found)), key=lambda place: found[place].message):
-        alike = made[place].digest()
-        seen[alike] = times = seen.get(alike, 0) + 1
+        digest = made[place].digest()
+        seen[digest] = times = seen.get(digest, 0) + 1
         if times > 1:
             made[place].update(str(times).encode())
     return [each.but(fingerprint=digest.hexdigest()[:LENGTH]) for each, digest in zip(found, made, strict=True)]

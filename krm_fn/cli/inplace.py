@@ -5,8 +5,11 @@ from __future__ import annotations
 from codecs import BOM_UTF8
 from typing import TYPE_CHECKING
 
-from krm_fn.base.errors import InputError
-from krm_fn.cli.outputs import inserted, rendered, whole, written
+from krm_fn import yamlio
+from krm_fn.base.console import file_name
+from krm_fn.base.errors import InputError, UsageError
+from krm_fn.cli.options import note
+from krm_fn.cli.outputs import all_items, inserted, rendered, written
 from krm_fn.cli.replacing import replacing
 from krm_fn.sources.reading import unwatched
 from krm_fn.yamlio import ListText
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+    from krm_fn.cli.progress import Progress
     from krm_fn.pipeline.stages import Outcome
     from krm_fn.sources.reading import Source, Sources, Watch
 
@@ -35,6 +39,20 @@ def write(found: Sources, outcome: Outcome, watch: Watch = unwatched) -> list[st
             except OSError as error:
                 raise InputError(f"no new file can be written beside it: {error.strerror}", file=source.file) from None
     return [source.file for source, _ in texts]
+
+
+def need_files(paths: Sequence[str], kustomizations: Sequence[str]) -> None:
+    """Raises: UsageError where something is to be read that can't be written back."""
+    if "-" in paths or kustomizations:
+        raise UsageError("--in-place needs files; what comes from stdin or a build has no file to go to")
+
+
+def write_back(found: Sources, outcome: Outcome, bar: Progress, *, verbose: bool) -> None:
+    """Write the files whose objects changed, while the bar shows it; with `verbose`, name them."""
+    with bar.at("Writing"):
+        files = write(found, outcome, bar.watch)
+    for file in files if verbose else ():
+        note(f"{file_name(file)}: written")
 
 
 def _texts(found: Sources, outcome: Outcome, watch: Watch) -> list[tuple[Source, bytes]]:
@@ -58,11 +76,11 @@ def _differ(source: Source, items: Sequence[Any]) -> bool:
 
 
 def _text(source: Source, items: Sequence[Any], more: dict[int, list[Any]], last: Sequence[Any]) -> bytes:
-    everything, before = whole(source, items, more, source.text.items)
+    everything, before = all_items(source, items, more, source.text.items)
     everything += last
     mark = BOM_UTF8 if source.data.startswith(BOM_UTF8) else b""  # reading leaves it out
     if isinstance(source.text, ListText):
-        text = source.text.write(everything, source.text.head.get("results") or [], before)
+        text = yamlio.write_resource_list(source.text, everything, source.text.head.get("results") or [], before)
     else:
-        text = source.text.write(everything, before)
+        text = yamlio.write_stream(source.text, everything, before)
     return mark + ended_as(source.data, text)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from krm_fn import yamlio
 from krm_fn.yamlio.order import in_order
+from krm_fn.yamlio.writing import write_document
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -50,7 +51,7 @@ def text_of(text: StreamText, items: Sequence[Any], before: Sequence[int] = ()) 
     More items come where `before` says; see `yamlio.order`.
     """
     if not any(text.data.startswith(odd) or b"\n" + odd in text.data for odd in ODD):
-        return text.write(items, before)
+        return yamlio.write_stream(text, items, before)
     kept = len(items) - len(before)
     documents = [b"" if item is None else _plain(text, number, item) for number, item in enumerate(items[:kept])]
     documents += [MARK + yamlio.dump(item).encode() for item in items[kept:]]
@@ -59,7 +60,7 @@ def text_of(text: StreamText, items: Sequence[Any], before: Sequence[int] = ()) 
 
 def _plain(text: StreamText, number: int, item: Any) -> bytes:
     """The document behind a mark of its own, and without directives."""
-    written = text.document(number, item)
+    written = write_document(text, number, item)
     end = _end(HEAD, written)
     head, rest = written[:end], END.sub(b"", written[end:])
     if HANDLE.search(head) and b"!" in rest:  # tags mean something else without it

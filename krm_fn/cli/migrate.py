@@ -10,8 +10,7 @@ import click
 from krm_fn import config
 from krm_fn import migrate as migration
 from krm_fn.base.bundle import Bundle
-from krm_fn.base.console import file_name, write_out
-from krm_fn.base.errors import UsageError
+from krm_fn.base.console import write_out
 from krm_fn.cli import inplace, options, outputs, progress
 from krm_fn.cli.places import Places
 from krm_fn.cli.salvage import passed_over
@@ -52,8 +51,8 @@ def migrate(
     Findings on stderr name what can't be migrated. If one is at least as severe as --fail-on, the exit code is 1 and
     stdout stays empty.
     """
-    if in_place and ("-" in paths or kustomizations):
-        raise UsageError("--in-place needs files; what comes from stdin or a build has no file to go to")
+    if in_place:
+        inplace.need_files(paths, kustomizations)
     bar = progress.shown(quiet=verbose)
     found = options.read_sources(
         paths, kustomizations, verbose=verbose, timeout=timeout, follow_links=follow_links, watch=bar.watch
@@ -63,16 +62,13 @@ def migrate(
     with bar.at("Migrating"):
         release = release_of(Bundle(found.items), settings)
         items, findings = migration.migrate(found.items, release, places=found.places)
-    findings = results.ordered([*passed_over(found.unread, {}, release), *findings])
+    findings = results.ordered([*passed_over(found.skipped, {}, release), *findings])
     for source in found.sources:
         source.text.successors = migration.RENAMED_KEYS
     report(Places(found).located(findings), sys.stderr)
     code, outcome = results.exit_code(findings, settings.fail_on), Outcome(items=items, findings=findings)
     if in_place:
-        with bar.at("Writing"):
-            files = inplace.write(found, outcome, bar.watch)
-        for file in files if verbose else ():
-            options.note(f"{file_name(file)}: written")
+        inplace.write_back(found, outcome, bar, verbose=verbose)
     elif not code:
         write_out(_ended_as_it_came(found, outcome, outputs.to_yaml(found, outcome, bar.watch)))
     return code

@@ -17,7 +17,7 @@ from krm_fn.config.keys import KEYS, NAMES
 from krm_fn.config.places import located, located_in_list
 from krm_fn.kubevirt.releases import NEWEST_PATCH
 from krm_fn.kubevirt.settings import Config
-from krm_fn.sources import reading
+from krm_fn.sources import builds, reading
 from krm_fn.yamlio import ListText
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def source_options(command: Any) -> Any:
     """Gives a command what it reads from: `PATH...`, `-k DIR`, `--timeout`, `--follow-links` and `--verbose`."""
     command = click.option("--follow-links", is_flag=True, help="Also follow links that lead out of the given paths.")(command)
     command = click.option("-v", "--verbose", is_flag=True, help="Report what is not read, and which config is used.")(command)
-    command = timeout_option(reading.TIMEOUT)(command)
+    command = timeout_option(builds.TIMEOUT)(command)
     command = click.option(
         "-k",
         "--kustomize",
@@ -139,7 +139,7 @@ def read_sources(
     kustomizations: tuple[str, ...],
     *,
     verbose: bool,
-    timeout: float = reading.TIMEOUT,
+    timeout: float = builds.TIMEOUT,
     follow_links: bool = False,
     unbuilt: bool = True,
     repair: Repair | None = None,
@@ -147,11 +147,12 @@ def read_sources(
 ) -> Sources:
     """What the command was told to read. Raises: UsageError where that is nothing, or a flag in place of a folder; InputError.
 
-    `timeout`, `unbuilt`, `repair` and `watch` as in `sources.read`.
+    A kustomization is built in at most `timeout` seconds. Without `unbuilt`, files that become objects only by a build are left
+    alone. `repair` gives what is to be read in place of a file that can't be read, `watch` is told how far reading is.
     """
     if not paths and not kustomizations:
         raise UsageError("nothing to read; name files or folders, -k DIR, or - for stdin")
-    told = note if verbose else lambda _: None
+    notify = note if verbose else lambda _: None
     places = [_kustomization(place) for place in kustomizations]
     return reading.read(
         paths,
@@ -159,7 +160,7 @@ def read_sources(
         timeout=timeout,
         follow=follow_links,
         unbuilt=unbuilt,
-        note=told,
+        note=notify,
         repair=repair,
         watch=watch,
     )

@@ -73,7 +73,7 @@ def _weight(source: Source, items: Sequence[Any]) -> int:
     return sum(pieces[number].end - pieces[number].start for number in changed)
 
 
-def whole(
+def all_items(
     source: Source, items: Sequence[Any], more: dict[int, list[Any]], others: Sequence[Any]
 ) -> tuple[list[Any], list[int]]:
     """All items of a source's text, those of `others` where no object stands, `more` at the end; and what these precede."""
@@ -92,7 +92,7 @@ def _chunks(source: Source, items: Sequence[Any], more: dict[int, list[Any]]) ->
             source.text.refuse_bloated(number)
         return [yamlio.dump(each).encode() for number, item in enumerate(items) for each in (*more.get(number, ()), item)]
     others = [None] * len(source.text.items)  # what is left alone is left out
-    return [joining.text_of(source.text, *whole(source, items, more, others))]
+    return [joining.text_of(source.text, *all_items(source, items, more, others))]
 
 
 def to_json(_: Sources, outcome: Outcome, __: Watch = unwatched) -> bytes:
@@ -103,11 +103,16 @@ def to_json(_: Sources, outcome: Outcome, __: Watch = unwatched) -> bytes:
 
 def to_resource_list(found: Sources, outcome: Outcome, _: Watch = unwatched) -> bytes:
     """A ResourceList with the items and what there is to say of them; one that was read keeps its text."""
-    said = [results.to_krm(finding) for finding in outcome.findings]
+    krm_results = [results.to_krm(finding) for finding in outcome.findings]
     match found.sources:
         case [Source(text=ListText() as text, objects=objects)] if len(objects) == len(text.items):
-            return text.write(outcome.items, said, outcome.before)
-    listing = {"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "items": outcome.in_order, "results": said}
+            return yamlio.write_resource_list(text, outcome.items, krm_results, outcome.before)
+    listing = {
+        "apiVersion": "config.kubernetes.io/v1",
+        "kind": "ResourceList",
+        "items": outcome.in_order,
+        "results": krm_results,
+    }
     return yamlio.dump(listing).encode()
 
 

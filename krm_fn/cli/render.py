@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
 
-from krm_fn.base.console import file_name, write_out
+from krm_fn.base.console import write_out
 from krm_fn.base.errors import UsageError
 from krm_fn.cli import inplace, options, outputs, progress
 from krm_fn.cli.places import Places
@@ -17,6 +17,13 @@ from krm_fn.findings import results
 from krm_fn.findings.results import report
 from krm_fn.pipeline import stages
 from krm_fn.pipeline.stages import Judging
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from krm_fn.cli.progress import Progress
+    from krm_fn.pipeline.stages import Outcome
+    from krm_fn.sources.reading import Sources
 
 
 @click.command()
@@ -56,8 +63,8 @@ def render(
     """
     if in_place and click.get_current_context().get_parameter_source("output") is not ParameterSource.DEFAULT:
         raise UsageError("--in-place keeps each file's own form; drop -o, or drop --in-place")
-    if in_place and ("-" in paths or kustomizations):
-        raise UsageError("--in-place needs files; what comes from stdin or a build has no file to go to")
+    if in_place:
+        inplace.need_files(paths, kustomizations)
     bar = progress.shown(quiet=verbose)
     found = options.read_sources(
         paths, kustomizations, verbose=verbose, timeout=timeout, follow_links=follow_links, watch=bar.watch
@@ -66,21 +73,22 @@ def render(
     with bar.at("Rendering"):
         judging = Judging(ignores=not no_ignores)
         outcome = stages.render(found.items, config, places=found.places, judging=judging)
-    unread = passed_over(found.unread, config.severity, outcome.release)
+    skipped = passed_over(found.skipped, config.severity, outcome.release)
     if verbose:
         options.note(f"rendered as KubeVirt {outcome.release} would")
-    outcome = outcome.but(findings=results.ordered([*unread, *outcome.findings]))
+    outcome = outcome.but(findings=results.ordered([*skipped, *outcome.findings]))
     report(Places(found).located(outcome.findings), sys.stderr)
     code = results.exit_code(outcome.findings, config.fail_on)
     if in_place:
-        with bar.at("Writing"):
-            files = inplace.write(found, outcome, bar.watch)
-        for file in files if verbose else ():
-            options.note(f"{file_name(file)}: written")
+        inplace.write_back(found, outcome, bar, verbose=verbose)
     elif not code or output in outputs.WITH_RESULTS:
-        if output == "patch" and (more := outputs.appended(found, outcome)):
-            options.note(f"objects were added ({len(more)}), which a patch can't carry; -o yaml prints them")
-        with bar.at("Writing"):
-            data = outputs.OUTPUTS[output](found, outcome, bar.watch)
-        write_out(data)
+        _print(output, found, outcome, bar)
     return code
+
+
+def _print(output: str, found: Sources, outcome: Outcome, bar: Progress) -> None:
+    if output == "patch" and (more := outputs.appended(found, outcome)):
+        options.note(f"objects were added ({len(more)}), which a patch can't carry; -o yaml prints them")
+    with bar.at("Writing"):
+        data = outputs.OUTPUTS[output](found, outcome, bar.watch)
+    write_out(data)

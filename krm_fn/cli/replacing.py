@@ -99,7 +99,7 @@ class New(Value):
                 if self.mode:
                     os.fchmod(made, self.mode)
                 elif like:
-                    self._make_alike(made, like, folder)
+                    self._take_over(made, like, folder)
                 os.fsync(made)
 
     def take_its_place(self) -> None:
@@ -138,7 +138,7 @@ class New(Value):
             raise UnkeptError(f"{fact}; put a copy of it in its place first", file=self.file)
         return found
 
-    def _make_alike(self, made: int, like: os.stat_result, folder: int) -> None:
+    def _take_over(self, made: int, like: os.stat_result, folder: int) -> None:
         """Give the new file owner, mode and attributes of the other. Raises: UnkeptError."""
         try:
             if (like.st_uid, like.st_gid) != (os.fstat(made).st_uid, os.fstat(made).st_gid):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -37,7 +36,7 @@ def rules(rule: str | None) -> None:
 
 def documentation(rule: Rule) -> str:
     """What the rule's module says of it."""
-    return inspect.cleandoc(sys.modules[rule.module].__doc__ or "")
+    return inspect.cleandoc(rule.documentation)
 
 
 def parts(rule: Rule) -> dict[str, str]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from krm_fn.findings.finding import Finding
     from krm_fn.kubevirt.releases import Release
-    from krm_fn.rules.facts import Unread
+    from krm_fn.rules.facts import SkippedFile
 
 MARK = b"---"
 WORD = re.compile(rb"[A-Za-z0-9._-]+")
@@ -70,8 +70,8 @@ def salvage(data: bytes, file: str) -> tuple[bytes, tuple[Lost, ...]]:
 def findings(lost: Iterable[Lost], severity: Mapping[str, str], release: Release) -> Iterator[Finding]:
     """What there is to say of the documents, at their places; the first of the templates stands for all of them."""
     errors = tuple(_with_one_template([each.error for each in lost]))
-    told = registry.judge_bundle(InputFacts(errors=errors, release=release), severity, "input")
-    for finding, error in zip(told, errors, strict=False):
+    reported = registry.judge_bundle(InputFacts(errors=errors, release=release), severity, "input")
+    for finding, error in zip(reported, errors, strict=False):
         yield finding.but(file=error.file, line=error.line, column=error.column)
 
 
@@ -86,10 +86,10 @@ def _with_one_template(errors: list[InputError]) -> Iterator[InputError]:
             files.clear()
 
 
-def passed_over(unread: Iterable[Unread], severity: Mapping[str, str], release: Release) -> Iterator[Finding]:
+def passed_over(skipped: Iterable[SkippedFile], severity: Mapping[str, str], release: Release) -> Iterator[Finding]:
     """What there is to say of the files that were passed over, one after the other."""
-    for each in unread:
-        for finding in registry.judge_bundle(InputFacts(unread=(each,), release=release), severity, "input"):
+    for each in skipped:
+        for finding in registry.judge_bundle(InputFacts(skipped=(each,), release=release), severity, "input"):
             yield finding.but(file=each.file)
 
 

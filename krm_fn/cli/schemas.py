@@ -38,7 +38,7 @@ def read_schemas(folders: Sequence[str]) -> tuple[Object, ...]:
 
 def _definitions(folder: str) -> list[Object]:
     read = reading.read((folder,))
-    read.refuse_unread()
+    read.refuse_skipped()
     found = [item for item in read.items if kind_of(item) == KIND]
     if not found:
         raise InputError(f"no {KIND} found in {folder}")

@@ -8,6 +8,7 @@ from krm_fn.base import bundle
 from krm_fn.base.objects import kind_of, name_of
 from krm_fn.base.paths import as_list, as_map, get, is_set
 from krm_fn.findings.finding import UNSET
+from krm_fn.kubevirt.holders import DATA_VOLUMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from krm_fn.sources.reading import Sources
 
 # Rules that compare a whole object with another.
-OF_WHOLE = frozenset(("differing-catalogue-name",))
+OF_OBJECT = frozenset(("differing-catalogue-name",))
 MISSING = "missing-object"
 NAME = ("metadata", "name")
 # The kinds of objects that it misses.
@@ -59,7 +60,7 @@ class _Doubts:
             return False
         if finding.rule == MISSING:
             return self._is_elsewhere(finding, obj) or self._found.is_generated(file, finding.current)
-        lacks = finding.rule in OF_WHOLE or get(obj, finding.path, UNSET) is UNSET
+        lacks = finding.rule in OF_OBJECT or get(obj, finding.path, UNSET) is UNSET
         place = "" if lacks else "/metadata/name"
         return (lacks or finding.path == NAME) and self._found.is_patched(file, obj, place)
 
@@ -73,7 +74,7 @@ def _missed(obj: Object) -> Iterator[Object]:
     """The object where others may miss it; what a VM makes of its dataVolumeTemplates, in its own namespace."""
     if kind_of(obj) in MISSED:
         yield obj
-    for template in as_list(get(obj, ("spec", "dataVolumeTemplates"))):
+    for template in as_list(get(obj, DATA_VOLUMES)):
         yield {"metadata": {**as_map(get(obj, ("metadata",))), "name": get(template, ("metadata", "name"))}}
 
 

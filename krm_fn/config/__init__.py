@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from krm_fn.base.errors import ConfigError
 from krm_fn.base.paths import dotted
-from krm_fn.config.checks import CHECKS, child, hint, map_at, of_text, rule_at, setting_at, shown
+from krm_fn.config.checks import CHECKS, child, hint, map_at, of_text, rule_at, setting_at, unlike
 from krm_fn.config.keys import API_VERSION, KEYS, KIND, NAMES, Key
 from krm_fn.kubevirt.settings import Config
 
@@ -29,7 +29,9 @@ def read(function_config: object) -> Config:
     if function_config is None or function_config == {}:
         return Config()
     if not isinstance(function_config, dict):
-        raise ConfigError(f"the function config is {shown(function_config)}; expected a {KIND} or a ConfigMap")
+        from krm_fn.base.wording import show  # only when something is wrong
+
+        raise ConfigError(f"the function config is {show(function_config)}; expected a {KIND} or a ConfigMap")
     form = _form(function_config)
     _top_level(function_config, form)
     given = map_at(function_config.get(form), form)
@@ -48,7 +50,7 @@ def with_texts(base: Config, texts: Mapping[Any, object], *, place: Callable[[st
         if value is None or value == "":
             continue
         if not isinstance(value, str):
-            raise ConfigError(f"found {shown(value)}; expected a string, as a ConfigMap holds them: quote it", path=place(name))
+            raise unlike(value, "a string, as a ConfigMap holds them: quote it", place(name))
         checked = of_text(key, value, name.partition(".")[2], place(name))
         found[key.field] = merged(found[key.field], checked)
     return Config(**found)
@@ -69,9 +71,9 @@ def _form(config: dict[Any, Any]) -> str:
         known, form = "v1", "data"
     else:
         expected = f"{KIND} ({API_VERSION}) or ConfigMap (v1){hint(kind, (KIND, 'ConfigMap'))}"
-        raise ConfigError(f"found {shown(kind)}; expected {expected}", path="kind")
+        raise unlike(kind, expected, "kind")
     if version != known:
-        raise ConfigError(f"found {shown(version)}; expected {known} for a {kind}", path="apiVersion")
+        raise unlike(version, f"{known} for a {kind}", "apiVersion")
     return form
 
 

@@ -18,15 +18,11 @@ if TYPE_CHECKING:
     from krm_fn.config.keys import Key
 
 
-def shown(value: object) -> str:
-    """A value as messages show it: what it is, and its text where that is short."""
-    if isinstance(value, str):
-        return repr(value if len(value) <= 40 else value[:37] + "...")
-    if value is None or isinstance(value, bool):
-        return {None: "nothing", True: "the bool true", False: "the bool false"}[value]
-    if isinstance(value, int | float):
-        return f"the number {value}"
-    return "a map" if isinstance(value, dict) else "a list" if isinstance(value, list) else f"a {type(value).__name__}"
+def unlike(value: object, expected: str, path: str) -> ConfigError:
+    """The error of a value that is something else than is expected."""
+    from krm_fn.base.wording import show  # only when something is wrong
+
+    return ConfigError(f"found {'nothing' if value is None else show(value)}; expected {expected}", path=path)
 
 
 def hint(word: object, known: Sequence[str]) -> str:
@@ -46,7 +42,7 @@ def map_at(value: object, path: str) -> dict[Any, Any]:
     """The value where it is a map, an empty one where it is null; else a ConfigError."""
     if value is None or isinstance(value, dict):
         return value or {}
-    raise ConfigError(f"found {shown(value)}; expected a map", path=path)
+    raise unlike(value, "a map", path)
 
 
 def _word(key: Key, value: object, path: str) -> str:
@@ -56,21 +52,20 @@ def _word(key: Key, value: object, path: str) -> str:
 def _one_of(words: Sequence[str], value: object, path: str) -> str:
     if isinstance(value, str) and value in words:
         return value
-    raise ConfigError(f"found {shown(value)}; expected one of {', '.join(words)}{hint(value, words)}", path=path)
+    raise unlike(value, f"one of {', '.join(words)}{hint(value, words)}", path)
 
 
 def _version(_: Key, value: object, path: str) -> Release:
     if isinstance(value, float | int) and not isinstance(value, bool):
-        quote = f'expected a string, so quote it: "{value}" (unquoted, 1.10 would be read as 1.1)'
-        raise ConfigError(f"found the number {value}; {quote}", path=path)
+        raise unlike(value, f'a string, so quote it: "{value}" (unquoted, 1.10 would be read as 1.1)', path)
     if not isinstance(value, str):
-        raise ConfigError(f'found {shown(value)}; expected a KubeVirt release in quotes such as "1.9"', path=path)
+        raise unlike(value, 'a KubeVirt release in quotes such as "1.9"', path)
     try:
         release = parse(value)
     except ConfigError as error:
         raise ConfigError(f"{error.message}{_nearest_release(value)}", path=path) from None
     if not str(release).startswith(value.removeprefix("v")):
-        raise ConfigError(f"found {shown(value)}; expected a release without leading zeros; did you mean {release}", path=path)
+        raise unlike(value, f"a release without leading zeros; did you mean {release}", path)
     return release
 
 
@@ -80,17 +75,17 @@ def _nearest_release(text: str) -> str:
     minor = rest.partition(".")[0]
     if not (major.isdecimal() and minor.isdecimal() and len(major + minor) < 9):
         return hint(text, known)
-    asked = int(major), int(minor)
-    if asked not in NEWEST_PATCH:
-        asked = min(NEWEST_PATCH) if asked < min(NEWEST_PATCH) else max(NEWEST_PATCH)
-    return f"; did you mean {asked[0]}.{asked[1]}"
+    version = int(major), int(minor)
+    if version not in NEWEST_PATCH:
+        version = min(NEWEST_PATCH) if version < min(NEWEST_PATCH) else max(NEWEST_PATCH)
+    return f"; did you mean {version[0]}.{version[1]}"
 
 
 def _switch(_: Key, value: object, path: str) -> bool:
     if isinstance(value, bool):
         return value
     quoted = " without quotes" if isinstance(value, str) and value in SWITCHES else ""
-    raise ConfigError(f"found {shown(value)}; expected true or false{quoted}", path=path)
+    raise unlike(value, f"true or false{quoted}", path)
 
 
 def _configuration(_: Key, value: object, path: str) -> dict[str, Any]:
@@ -114,15 +109,16 @@ def _known_settings(configuration: dict[str, Any], path: str, named: int = 0) ->
 
     Raises: ConfigError where there is a setting that no release has.
     """
-    from krm_fn.config.settings import homes, unknown  # most configs have none
+    from krm_fn.base.wording import show  # most configs have none
+    from krm_fn.config.settings import homes, unknown
 
     for place, known in unknown(configuration):
         name = str(place[-1])
         found = [dotted(home) or "configuration" for home in homes(name)]
         fix = f"; it belongs below {found[0]}" if len(found) == 1 else hint(name, known)
         below = dotted(("", *place[named:])).removeprefix('[""]') if len(place) > named else ""
-        said = f"{shown(name)} is no setting of KubeVirt {_span()}{fix or '; remove it'}"
-        raise ConfigError(said, path=path + below)
+        message = f"{show(name)} is no setting of KubeVirt {_span()}{fix or '; remove it'}"
+        raise ConfigError(message, path=path + below)
 
 
 def _span() -> str:
@@ -147,7 +143,9 @@ def rule_at(rule: object, path: str) -> None:
 
     known = tuple(sorted(ids()))
     if rule not in known:
-        raise ConfigError(f"{shown(rule)} is no rule{hint(rule, known)}; `kubevirt-render rules` lists them", path=path)
+        from krm_fn.base.wording import show
+
+        raise ConfigError(f"{show(rule)} is no rule{hint(rule, known)}; `kubevirt-render rules` lists them", path=path)
 
 
 CHECKS: dict[str, Callable[[Key, object, str], Any]] = {

@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from krm_fn.base.paths import Path
     from krm_fn.yamlio import ListText
 
-    Place = Callable[[Path], tuple[int, int]]
+    Locate = Callable[[Path], tuple[int, int]]
 
 FUNCTION_CONFIG = "functionConfig"
 
 
-def located(error: ConfigError, file: str, place: Place, *, below: str = "") -> ConfigError:
+def located(error: ConfigError, file: str, place: Locate, *, below: str = "") -> ConfigError:
     """The error with the file, and with line and column of the key that it names: what `place` gives of its path.
 
     `below` is the start of the error's path that is no part of the text, such as a flag's name.

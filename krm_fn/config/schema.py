@@ -121,11 +121,11 @@ def _of_word(word: str) -> Schema:
 
 def _dotted() -> Schema:
     rules = "|".join(all_rules())
-    alike: dict[str, list[str]] = {}
+    by_form: dict[str, list[str]] = {}
     for path, word in _paths(config_settings.ROOT):
-        alike.setdefault(word if _of_word(word) else "any", []).append(path)
+        by_form.setdefault(word if _of_word(word) else "any", []).append(path)
     return {
-        **{f"^configuration({'|'.join(paths)})$": _setting(word) for word, paths in alike.items()},
+        **{f"^configuration({'|'.join(paths)})$": _setting(word) for word, paths in by_form.items()},
         rf"^severity\.({rules})$": {"description": "the severity of one rule", "enum": [*LEVELS, "", None]},
     }
 

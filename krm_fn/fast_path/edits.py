@@ -83,11 +83,11 @@ class Edits:
 
     def _frame(self, results: Sequence[Any]) -> bytes:
         """The list around its items, which a small one stands for."""
-        from krm_fn.yamlio import read_resource_list
+        from krm_fn.yamlio import read_resource_list, write_resource_list
 
         data = self._listing.data
         frame = read_resource_list(data[: self._listing.start] + b"items:\n" + PLACEHOLDER + data[self._listing.end :])
-        return frame.write(frame.items, results)
+        return write_resource_list(frame, frame.items, results)
 
 
 def _written(text: str, old: Object, new: Object, layout: Layout | None) -> str:

@@ -86,8 +86,8 @@ class Listing:
             self.types.setdefault((item.api_version, item.kind), []).append(len(self.items))
             self.items.append(item)
         self.starts.append(at)
-        if self.items[-1].likeness is None and self.read(len(self.items) - 1)[1] is None:
-            raise NotPlain  # there may be comments behind the last item, with which results have to deal
+        if self.items[-1].likeness is None and self.read(len(self.items) - 1)[1] in (None, ODD):
+            raise NotPlain  # comments or empty lines may follow the last item, and results stand before them
 
     def _item(self, number: int, text: str) -> Item:
         """What is known of an item. Raises: NotPlain, InputError."""

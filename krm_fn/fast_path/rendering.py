@@ -23,7 +23,7 @@ from krm_fn.kubevirt.removed_fields import TEMPLATES, VMS, removed_fields
 from krm_fn.kubevirt.schema import READ, ObjectFacts
 from krm_fn.pipeline import modes
 from krm_fn.pipeline.analysis import Analysis, analysis_of, large
-from krm_fn.rules.needs import NAMED, any_asked
+from krm_fn.rules.needs import NAMED, any_speaks
 from krm_fn.yamlio.plain.lines import NotPlain
 
 TYPE_CHECKING = False
@@ -235,7 +235,7 @@ class Run:
         bundle, severity = self.analysis.bundle, self.settings.severity
         facts = self.analysis.facts(vms=tuple(self.using_catalogue.values()))
         silent = self.silent_rules()
-        if not (self.of_schemas or self.of_vms or any_asked(facts, silent)):
+        if not (self.of_schemas or self.of_vms or any_speaks(facts, silent)):
             return ()
         from krm_fn.findings import results
         from krm_fn.findings.limits import InAll

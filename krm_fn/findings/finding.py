@@ -28,9 +28,10 @@ UNSET = Unset()
 
 
 class Related(Value):
-    """A second place that a finding speaks of: `path` runs from the root of the object `ref`, and `deeper` as in Finding.
+    """A second place that a finding speaks of: `path` runs from the root of the object `ref`.
 
-    The object stands at `inside` of item `item`; file, index, line and column as in Finding.
+    `deeper` leads on from `path` where the place is below a secret key. The object stands at `inside` of item `item`, which is
+    the one of number `index` in `file`; `line` and `column` count from 1, 0 where not known.
     """
 
     ref: Ref

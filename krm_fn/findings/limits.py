@@ -1,8 +1,8 @@
-"""How much is told: of what one rule finds in one object the first thousand, and how many more there are.
+"""How much is reported: the first thousand findings of one rule in one object, and the number of the others.
 
-An object that a program has spoilt may be wrong in hundreds of thousands of places. Nobody reads them all, and to word, to
-place and to write them all would take minutes. The same holds for all objects together: a thousand presets that match a
-thousand instances may clash a million times.
+An object that a program has broken may be wrong in hundreds of thousands of places. Nobody reads them all, and reporting them
+all would take minutes. The same applies to all objects together: a thousand presets that match a thousand instances may
+conflict a million times.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def first(found: Iterable[Item], key: Callable[[Item], object] = lambda _: None)
 class Limited:
     """What is found, of each sort the first ones in order; of the others only how many they are.
 
-    What is added is a Value with a field `more`, which says of the last one of a sort how many were left out after it.
+    What is added is a Value with a field `more`, which is the number left out after the last one of a sort.
     """
 
     __slots__ = ("_kept", "_last", "_numbers")
@@ -94,7 +94,7 @@ class InAll:
                 yield finding
 
     def is_full(self, rule: str, severity: str) -> bool:
-        """True where so many were left out that the rule need not be asked about the next object: to count takes long, too.
+        """True where so many were left out that the rule need not run on the next object: counting also takes long.
 
         `severity` is the worst that its findings may have.
         """
@@ -124,7 +124,7 @@ class Budget:
     def __init__(self, most: int, message: str) -> None:
         self._left, self._message = most, message
 
-    def spend(self, amount: int) -> None:
+    def take(self, amount: int) -> None:
         """Raises: InputError where all of it is spent."""
         self._left -= amount
         if self._left < 0:
@@ -133,7 +133,7 @@ class Budget:
 
 def counted(message: str, more: int, *, at_least: bool = False) -> str:
     """The message of a finding after which so many like it, or more, are left out."""
-    return f"{message}; {'at least ' if at_least else ''}{more:,} more of these are not told" if more else message
+    return f"{message}; {'at least ' if at_least else ''}{more:,} more of these are not reported" if more else message
 
 
 def limited(found: Iterable[Finding]) -> Iterator[Finding]:

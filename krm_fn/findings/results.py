@@ -88,10 +88,10 @@ def _field(finding: Finding) -> Object:
 
 def line(finding: Finding) -> str:
     """The finding as one line: `error: path/vm.yaml:3:5: VirtualMachine ns/name: spec.x: what was found; the fix`."""
-    return f"{finding.severity}: {told(finding, place(finding))}"
+    return f"{finding.severity}: {described(finding, place(finding))}"
 
 
-def told(finding: Finding, at: str = "") -> str:
+def described(finding: Finding, at: str = "") -> str:
     """The finding as a line without its severity: where, what is wrong with which object in which place, and the fix."""
     parts = (at, str(finding.ref) if finding.ref else "", dotted(finding.path), one_line(finding.message))
     return one_line(": ".join(printable(part) for part in parts if part))
@@ -110,10 +110,10 @@ def place(of: Finding | Related) -> str:
 def merge(earlier: object, findings: Sequence[Finding]) -> list[Any]:
     """The list's results: those of earlier functions first, then ours; one that the input already holds is not said twice."""
     ours = [to_krm(finding) for finding in findings]
-    alike: dict[tuple[str, str], list[Object]] = {}  # both may be many
+    by_message: dict[tuple[str, str], list[Object]] = {}  # both may be many
     for result in ours:
-        alike.setdefault(_message_and_path(result), []).append(result)
-    return [result for result in as_list(earlier) if result not in alike.get(_message_and_path(result), ())] + ours
+        by_message.setdefault(_message_and_path(result), []).append(result)
+    return [result for result in as_list(earlier) if result not in by_message.get(_message_and_path(result), ())] + ours
 
 
 def _message_and_path(result: Any) -> tuple[str, str]:

@@ -6,7 +6,7 @@ from krm_fn import config, yamlio
 from krm_fn.base.console import NAME, one_line, printable
 from krm_fn.base.errors import ConfigError
 from krm_fn.base.objects import LIST_VERSIONS, place_of
-from krm_fn.base.paths import brief
+from krm_fn.base.wording import brief
 from krm_fn.findings import results
 from krm_fn.pipeline import stages
 
@@ -30,20 +30,20 @@ def run(data: bytes, out: BinaryIO, err: TextIO, read: Callable[[bytes], ListTex
         settings = config.read(listing.head.get("functionConfig"))
     except ConfigError as error:
         found = _located(error, listing)
-        out.write(listing.write(listing.items, [*(earlier or []), _config_result(found)]))
+        out.write(yamlio.write_resource_list(listing, listing.items, [*(earlier or []), _config_result(found)]))
         err.write(f"{NAME}: error: {printable(one_line(str(found)))}\n")
         return error.exit_code
     outcome = stages.render(listing.items, settings)
-    said = results.merge(earlier, outcome.findings) if outcome.findings else []
-    out.write(listing.write(outcome.items, said, outcome.before))
+    krm_results = results.merge(earlier, outcome.findings) if outcome.findings else []
+    out.write(yamlio.write_resource_list(listing, outcome.items, krm_results, outcome.before))
     results.report(outcome.findings, err)
     return results.exit_code(outcome.findings, settings.fail_on)
 
 
 def _warn_of_version(version: object, err: TextIO) -> None:
     if version not in LIST_VERSIONS:
-        said = f"the ResourceList's apiVersion is {brief(version)}; expected {LIST_VERSIONS[0]}, which it is read as"
-        err.write(f"{NAME}: warning: {printable(one_line(said))}; update {NAME} if its host is newer\n")
+        message = f"the ResourceList's apiVersion is {brief(version)}; expected {LIST_VERSIONS[0]}, which it is read as"
+        err.write(f"{NAME}: warning: {printable(one_line(message))}; update {NAME} if its host is newer\n")
 
 
 def _located(error: ConfigError, listing: ListText) -> ConfigError:

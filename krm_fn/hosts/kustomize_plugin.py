@@ -28,7 +28,7 @@ def run(file: str, data: bytes, out: BinaryIO, err: TextIO) -> int:
     report(outcome.findings, err)
     code = results.exit_code(outcome.findings, settings.fail_on)
     if not code:
-        out.write(stream.write(outcome.items, outcome.before))
+        out.write(yamlio.write_stream(stream, outcome.items, outcome.before))
     return code
 
 

@@ -105,7 +105,7 @@ class Cluster(Value):
         return value if is_set(value) else None
 
     def pointer(self, *path: str) -> Any:
-        """As `setting`, of a setting that Go has a pointer to: empty text is a value there, and no default replaces it."""
+        """The value in force of a setting that Go has a pointer to: empty text is a value there, and no default replaces it."""
         if "in_force" not in self.__dict__:
             self.__dict__["in_force"] = {} if self.invalid else self.configuration
         return get(self.__dict__["in_force"], path)

@@ -50,7 +50,7 @@ class ResolutionError(Value):
 
     `matcher` is "instancetype" or "preference"; `reason` one of the words that `resolve` documents; `path` the place in the VM
     that is wrong, `current` its value; `wanted` the object that was looked for; `candidates` the names that exist instead,
-    nearest first; `upstream` as in Finding: "admission" or "expand". `detail` carries what else the reason needs, by name.
+    nearest first; `upstream` is who refuses it, "admission" or "expand". `detail` carries what else the reason needs, by name.
     """
 
     matcher: str
@@ -91,7 +91,8 @@ class Unmet(Value):
     """A requirement of the preference that the VM doesn't meet, or a topology that its vCPUs don't fit.
 
     `kind` is one of the words that `expand.requirements` documents. `path` is the place to blame in the VM, `required` and
-    `actual` the two values, `source_path` the place in the preference. `upstream_path` as in Conflict.
+    `actual` the two values, `source_path` the place in the preference. `upstream_path` is the dotted path KubeVirt
+    names, "" where it is the real one.
     """
 
     kind: str

@@ -246,8 +246,8 @@ def _gates(obj: Object, spec: Object, release: Release) -> Iterator[str]:
             yield from row.gates if states.get(row.switch.lower(), row.default) else row.shut
     for wish in WISHES:
         wished = any(get(spec, place) for place in wish.places)
-        asked = wish.annotation and annotations_of(obj).get(wish.annotation) == "true"
-        if (wished or asked) and release.within(since=wish.since, until=wish.until):
+        annotated = wish.annotation and annotations_of(obj).get(wish.annotation) == "true"
+        if (wished or annotated) and release.within(since=wish.since, until=wish.until):
             yield from wish.gates
 
 
@@ -271,19 +271,22 @@ def _patched(made: Object, patch: object) -> Object:
         return made
     import json  # few objects have the annotation
 
-    whole: Object = {"spec": {"configuration": copy(made)}}
+    kubevirt: Object = {"spec": {"configuration": copy(made)}}
     try:
         for step in json.loads(patch):
-            _apply(whole, step)
+            _apply(kubevirt, step)
     except (ValueError, TypeError, KeyError, IndexError, AttributeError):
         return made  # the operator refuses it, too, and goes on without
-    return as_map(get(whole, ("spec", "configuration")))
+    return as_map(get(kubevirt, ("spec", "configuration")))
 
 
-def _apply(whole: Any, step: Any) -> None:
-    """Change `whole` by one operation of RFC 6902: add, replace or remove. Raises: ValueError and what a wrong place raises."""
+def _apply(kubevirt: Any, step: Any) -> None:
+    """Change `kubevirt` by one operation of RFC 6902: add, replace or remove.
+
+    Raises: ValueError, and what a wrong place raises.
+    """
     steps = [each.replace("~1", "/").replace("~0", "~") for each in step["path"].split("/")[1:]]
-    holder = whole
+    holder = kubevirt
     for each in steps[:-1]:
         holder = holder[int(each)] if isinstance(holder, list) else holder[each]
     last: Any = steps[-1]

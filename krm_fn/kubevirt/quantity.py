@@ -47,10 +47,10 @@ class Quantity(Value):
 
         Of what is larger, upstream makes 0, except where it has read more than 18 digits: then it takes the lowest bits.
         """
-        whole = -(-self.nanos // NANO) if self.nanos > 0 else self.nanos // NANO
-        if -INT64 <= whole < INT64:
-            return whole
-        return wrapped(whole) if len(str(abs(self.nanos)).rstrip("0")) > INT64_DIGITS else 0
+        integer = -(-self.nanos // NANO) if self.nanos > 0 else self.nanos // NANO
+        if -INT64 <= integer < INT64:
+            return integer
+        return wrapped(integer) if len(str(abs(self.nanos)).rstrip("0")) > INT64_DIGITS else 0
 
     def __str__(self) -> str:
         return self.text or _written(self.nanos, self.format)
@@ -88,17 +88,17 @@ def _parsed(text: str) -> Quantity | None:
     """
     sign, body = (text[0], text[1:]) if text[:1] in ("+", "-") else ("", text)
     end = _span(body, "0123456789.")
-    whole, _, fraction = body[:end].partition(".")
-    whole, suffix = whole.lstrip("0") or "0", _suffix(body[end:])
-    if not text or suffix is None or "." in fraction or len(whole) + len(fraction) > DIGITS:
+    integer, _, fraction = body[:end].partition(".")
+    integer, suffix = integer.lstrip("0") or "0", _suffix(body[end:])
+    if not text or suffix is None or "." in fraction or len(integer) + len(fraction) > DIGITS:
         return None
     base, exponent, style = suffix
-    nanos = _nanos(int(whole + fraction), base, min(exponent, DIGITS - len(whole)), len(fraction))
+    nanos = _nanos(int(integer + fraction), base, min(exponent, DIGITS - len(integer)), len(fraction))
     if style == BINARY_SI:
         nanos = min(nanos, LARGEST)
         if 0 < nanos < NANO:
             style = DECIMAL_SI
-    kept = text if (nanos and exponent > DIGITS) or _kept(whole, fraction, exponent, style) else ""
+    kept = text if (nanos and exponent > DIGITS) or _kept(integer, fraction, exponent, style) else ""
     return Quantity(nanos=-nanos if sign == "-" else nanos, format=style, text=kept)
 
 
@@ -139,12 +139,12 @@ def _nanos(digits: int, base: int, exponent: int, places: int) -> int:
     return -(-digits * (NANO << exponent) // int(10**places))
 
 
-def _kept(whole: str, fraction: str, exponent: int, style: str) -> bool:
+def _kept(integer: str, fraction: str, exponent: int, style: str) -> bool:
     """True where Go takes a spelling for canonical and keeps it, sign and leading zeros included.
 
     It sees too little for that: `1.500` and `1E3` stay as they are, though it would write neither.
     """
-    digits = whole + fraction
+    digits = integer + fraction
     if style == BINARY_SI:
         fits = len(digits) + exponent * 3 // 10 <= 14
         return fits and not fraction and int(digits) % 8 != 0

@@ -1,4 +1,4 @@
-"""Where each kind holds the spec of an instance, and the fields that are gone from there and from VMs.
+"""The fields that are gone from VMs and from the specs of instances.
 
 The cluster drops a field that it doesn't know without a word, so whoever still writes one of these loses what it says.
 
@@ -7,10 +7,9 @@ upstream: pkg/api/v1/schema.go and types.go of the releases named here
 
 from __future__ import annotations
 
-from krm_fn.base.objects import group_of, kind_of
 from krm_fn.base.paths import get
 from krm_fn.base.value import Value
-from krm_fn.kubevirt.api_versions import is_first_instance
+from krm_fn.kubevirt.holders import HOLDERS, template_path, vm_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,22 +21,9 @@ if TYPE_CHECKING:
 
     Rows = tuple[tuple[Path, bool, tuple["Removed", ...]], ...]
 
-POOLED: Path = ("spec", "virtualMachineTemplate")
-
-# Where an instance's template stands, and the VM around it where there is one.
-TEMPLATES: dict[tuple[str, str], tuple[Path, ...]] = {
-    ("kubevirt.io", "VirtualMachine"): (("spec", "template"),),
-    ("kubevirt.io", "OfflineVirtualMachine"): (("spec", "template"), ("spec", "Template")),
-    ("kubevirt.io", "VirtualMachineReplicaSet"): (("spec", "template"),),
-    ("kubevirt.io", "VirtualMachineInstanceReplicaSet"): (("spec", "template"),),
-    ("kubevirt.io", "VirtualMachineInstance"): ((),),
-    ("pool.kubevirt.io", "VirtualMachinePool"): ((*POOLED, "spec", "template"),),
-}
-VMS: dict[tuple[str, str], Path] = {
-    ("kubevirt.io", "VirtualMachine"): (),
-    ("kubevirt.io", "OfflineVirtualMachine"): (),
-    ("pool.kubevirt.io", "VirtualMachinePool"): POOLED,
-}
+# The kinds that may hold such fields, by API group and kind.
+TEMPLATES = frozenset(HOLDERS)
+VMS = frozenset(key for key, holder in HOLDERS.items() if holder.vm is not None)
 
 
 class Removed(Value):
@@ -80,20 +66,6 @@ REMOVED = (
     Removed(field=("domain", "type"), gone="0.2", instead="no type: KubeVirt chooses the hypervisor"),
     Removed(field=("domain", "devices", "graphics"), gone="0.2", instead="domain.devices.autoattachGraphicsDevice"),
 )
-
-
-def template_path(obj: Object) -> Path | None:
-    """Where what an instance is made from stands in the object (`()` for an instance), None where nowhere."""
-    if is_first_instance(obj):
-        return ()
-    found = TEMPLATES.get((group_of(obj), kind_of(obj)), ())
-    return next((path for path in found if isinstance(get(obj, path), dict)), None)
-
-
-def vm_path(obj: Object) -> Path | None:
-    """Where the VM stands in the object, None where it holds none."""
-    path = None if is_first_instance(obj) else VMS.get((group_of(obj), kind_of(obj)))
-    return path if path is not None and isinstance(get(obj, path), dict) else None
 
 
 def removed_fields(obj: Object) -> Iterator[tuple[Path, Any, Removed]]:

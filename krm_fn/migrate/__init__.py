@@ -12,9 +12,9 @@ from krm_fn.findings import results
 from krm_fn.migrate import forms
 from krm_fn.migrate.firmware import CHOICE
 from krm_fn.migrate.flavors import MATCHER
+from krm_fn.migrate.migration import Migration
 from krm_fn.migrate.presets import migrate_presets
 from krm_fn.migrate.rewrites import rewritten
-from krm_fn.migrate.work import Work
 from krm_fn.pipeline.modes import replaced
 from krm_fn.rules import registry
 from krm_fn.rules.facts import MigrationFacts
@@ -43,13 +43,13 @@ def migrate(
 
     `severity` maps rule ids to severities, or "off"; `places` gives file and index of each item where the caller knows them.
     """
-    work = Work(Bundle(items, places), release)
-    changes = ((entry, (), rewritten(entry, work)) for entry in work.bundle.entries)
+    migration = Migration(Bundle(items, places), release)
+    changes = ((entry, (), rewritten(entry, migration)) for entry in migration.bundle.entries)
     changed = replaced(items, [change for change in changes if change[2] is not change[0].obj])
-    again = Work(Bundle(changed, places), release)
+    again = Migration(Bundle(changed, places), release)
     changed = migrate_presets(changed, again)
-    facts = MigrationFacts(release=release, leftovers=(*work.leftovers, *again.leftovers))
-    return changed, results.ordered(_placed(facts, severity or {}, work.bundle))
+    facts = MigrationFacts(release=release, leftovers=(*migration.leftovers, *again.leftovers))
+    return changed, results.ordered(_placed(facts, severity or {}, migration.bundle))
 
 
 def _placed(facts: MigrationFacts, severity: Mapping[str, str], bundle: Bundle) -> Iterator[Finding]:

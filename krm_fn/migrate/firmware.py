@@ -6,7 +6,8 @@ upstream: pkg/instancetype/preference/apply/firmware.go:applyFirmwarePreferences
 from __future__ import annotations
 
 from krm_fn.base.paths import as_map, get, is_set
-from krm_fn.kubevirt.removed_fields import template_path
+from krm_fn.kubevirt.holders import template_path
+from krm_fn.kubevirt.presets.domain import DOMAIN
 from krm_fn.migrate.forms import renamed, with_value
 
 TYPE_CHECKING = False
@@ -14,15 +15,15 @@ if TYPE_CHECKING:
     from krm_fn.base.bundle import Entry
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
-    from krm_fn.migrate.work import User, Work
+    from krm_fn.migrate.migration import Migration, User
 
 FIRMWARE: Path = ("spec", "firmware")
 OLD = ("preferredUseEfi", "preferredUseSecureBoot")
 CHOICE = {"preferredUseEfi": "preferredEfi"}
-EFI: Path = ("spec", "domain", "firmware", "bootloader", "efi")
+EFI: Path = (*DOMAIN, "firmware", "bootloader", "efi")
 
 
-def choose_efi(obj: Object, entry: Entry, work: Work) -> Object:
+def choose_efi(obj: Object, entry: Entry, migration: Migration) -> Object:
     """The preference with `preferredEfi`. The old secure boot also refines a VM's own EFI, which the new field can't say."""
     written = as_map(get(obj, FIRMWARE))
     if not any(is_set(written.get(field)) for field in OLD):
@@ -30,13 +31,13 @@ def choose_efi(obj: Object, entry: Entry, work: Work) -> Object:
     secure, efi = written.get("preferredUseSecureBoot"), written.get("preferredEfi")
     chooses = written.get("preferredUseEfi") is True
     unexpressed = is_set(secure) and (
-        (not chooses and not is_set(efi)) or any(map(_chooses_efi, work.users_of_preference(entry)))
+        (not chooses and not is_set(efi)) or any(map(_chooses_efi, migration.users_of_preference(entry)))
     )
     if unexpressed:
-        work.leave(entry, "secure-boot", (*FIRMWARE, "preferredUseSecureBoot"), current=secure)
+        migration.add_leftover(entry, "secure-boot", (*FIRMWARE, "preferredUseSecureBoot"), current=secure)
         return obj
     if is_set(secure):
-        work.leave(entry, "secure-boot-chosen", (*FIRMWARE, "preferredUseSecureBoot"), current=secure)
+        migration.add_leftover(entry, "secure-boot-chosen", (*FIRMWARE, "preferredUseSecureBoot"), current=secure)
     new = written
     if chooses and not is_set(efi):
         new = {**renamed(written, CHOICE), "preferredEfi": {"secureBoot": secure} if is_set(secure) else {}}

@@ -9,6 +9,7 @@ from __future__ import annotations
 from krm_fn.base.objects import text
 from krm_fn.base.paths import as_map, copy, get
 from krm_fn.kubevirt.expand import apply
+from krm_fn.kubevirt.holders import TEMPLATE
 from krm_fn.kubevirt.resolve import INSTANCETYPE
 from krm_fn.kubevirt.resolve.flavors import FLAVOR
 from krm_fn.migrate.forms import HELD, renamed, with_value
@@ -18,51 +19,53 @@ if TYPE_CHECKING:
     from krm_fn.base.bundle import Entry
     from krm_fn.base.objects import Object
     from krm_fn.kubevirt.facts import Found, ResolutionError
-    from krm_fn.migrate.work import User, Work
+    from krm_fn.migrate.migration import Migration, User
 
 GUEST = ("memory", "guest")
 MATCHER = {"flavor": "instancetype"}
 
 
-def hold_flavor(obj: Object, entry: Entry, work: Work) -> Object:
+def hold_flavor(obj: Object, entry: Entry, migration: Migration) -> Object:
     """A flavor without memory stays what it is."""
     if "spec" in obj and get(obj, ("spec", *GUEST)) is not None and get(obj, ("spec", "cpu", "guest")) is not None:
         return obj
-    work.leave(entry, "flavor-without-memory", ("spec",) if "spec" in obj else ("profiles",))
+    migration.add_leftover(entry, "flavor-without-memory", ("spec",) if "spec" in obj else ("profiles",))
     return HELD
 
 
-def follow_flavor(obj: Object, entry: Entry, work: Work) -> Object:
+def follow_flavor(obj: Object, entry: Entry, migration: Migration) -> Object:
     """The object with its VM's flavor as an instancetype, or written out."""
-    user = work.user(entry)
+    user = migration.user(entry)
     if user is None or get(user.vm, ("spec", "flavor")) is None:
         return obj
     path = (*user.path, "spec")
     spec = get(obj, path)
     if spec.get("instancetype") is not None:
-        work.leave(entry, "flavor-outdone", (*path, "flavor"), current=spec["flavor"])
+        migration.add_leftover(entry, "flavor-outdone", (*path, "flavor"), current=spec["flavor"])
         return with_value(obj, path, {key: value for key, value in spec.items() if key != "flavor"})
     found = user.resolution.instancetype
     if found is None:
-        return _unresolved(obj, user, work)
-    if found.origin == "bundle" and found.entry is not None and work.is_taken(found.entry):
-        work.leave(entry, "flavor-name-taken", (*path, "flavor"), current=spec["flavor"], flavor=found.ref)
+        return _unresolved(obj, user, migration)
+    if found.origin == "bundle" and found.entry is not None and migration.is_taken(found.entry):
+        migration.add_leftover(entry, "flavor-name-taken", (*path, "flavor"), current=spec["flavor"], flavor=found.ref)
         return obj
     if get(found.spec, GUEST) is not None and get(found.spec, ("cpu", "guest")) is not None:
-        _tell_conflicts(obj, user, found, work)
+        _tell_conflicts(obj, user, found, migration)
         return with_value(obj, path, _referring(spec))
-    return _written_out(obj, user, found, work)
+    return _written_out(obj, user, found, migration)
 
 
-def _unresolved(obj: Object, user: User, work: Work) -> Object:
+def _unresolved(obj: Object, user: User, migration: Migration) -> Object:
     """A flavor that is not in the bundle may have become an instancetype elsewhere; a profile can't have."""
     path = (*user.path, "spec")
     spec = get(obj, path)
     errors = [error for error in user.resolution.errors if error.matcher == "flavor"]
     if any(_is_elsewhere(error) for error in errors) and not as_map(spec["flavor"]).get("profile"):
-        work.leave(user.entry, "flavor-elsewhere", (*path, "flavor"), current=spec["flavor"], flavor=errors[0].wanted)
+        migration.add_leftover(
+            user.entry, "flavor-elsewhere", (*path, "flavor"), current=spec["flavor"], flavor=errors[0].wanted
+        )
         return with_value(obj, path, _referring(spec))
-    work.leave(user.entry, "flavor-unresolved", (*path, "flavor"), current=spec["flavor"])
+    migration.add_leftover(user.entry, "flavor-unresolved", (*path, "flavor"), current=spec["flavor"])
     return obj
 
 
@@ -79,26 +82,26 @@ def _referring(spec: Object) -> Object:
     return renamed({**spec, "flavor": matcher}, MATCHER)
 
 
-def _tell_conflicts(obj: Object, user: User, found: Found, work: Work) -> None:
+def _tell_conflicts(obj: Object, user: User, found: Found, migration: Migration) -> None:
     """What a VM may set beside a flavor, but not beside an instancetype."""
-    template = copy(get(obj, (*user.path, "spec", "template")))
+    template = copy(get(obj, (*user.path, *TEMPLATE)))
     if not isinstance(template, dict):
         return
-    for conflict in apply(template, instancetype=found.spec, preference=None, release=work.release):
-        work.leave(user.entry, "conflict", (*user.path, *conflict.path), current=conflict.current, flavor=found.ref)
+    for conflict in apply(template, instancetype=found.spec, preference=None, release=migration.release):
+        migration.add_leftover(user.entry, "conflict", (*user.path, *conflict.path), current=conflict.current, flavor=found.ref)
 
 
-def _written_out(obj: Object, user: User, found: Found, work: Work) -> Object:
+def _written_out(obj: Object, user: User, found: Found, migration: Migration) -> Object:
     path = (*user.path, "spec")
     spec = get(obj, path)
     template = copy(spec.get("template"))
     topology = get(user.resolution.preference.spec, ("cpu",)) if user.resolution.preference else None
-    told = {"cpu": {"preferredCPUTopology": as_map(topology).get("preferredCPUTopology")}}
+    topology_preference = {"cpu": {"preferredCPUTopology": as_map(topology).get("preferredCPUTopology")}}
     conflicts = not isinstance(template, dict) or apply(
-        template, instancetype=found.spec, preference=told, release=work.release, table=found.table
+        template, instancetype=found.spec, preference=topology_preference, release=migration.release, table=found.table
     )
     if conflicts:
-        work.leave(user.entry, "flavor-unresolved", (*path, "flavor"), current=spec["flavor"])
+        migration.add_leftover(user.entry, "flavor-unresolved", (*path, "flavor"), current=spec["flavor"])
         return obj
     kept = {key: value for key, value in spec.items() if key != "flavor"}
     return with_value(obj, path, {**kept, "template": template})

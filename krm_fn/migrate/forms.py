@@ -6,8 +6,9 @@ from krm_fn.base.objects import kind_of, text
 from krm_fn.base.paths import as_list, copy, get, put
 from krm_fn.kubevirt.api_versions import FIRST_API_VERSION, present_form
 from krm_fn.kubevirt.fields.topology import DEPRECATED
+from krm_fn.kubevirt.holders import template_path, vm_path
 from krm_fn.kubevirt.presets.era import EXCLUDE, FIRST_EXCLUDE
-from krm_fn.kubevirt.removed_fields import removed_fields, template_path, vm_path
+from krm_fn.kubevirt.removed_fields import removed_fields
 from krm_fn.kubevirt.resolve.flavors import present_preference
 
 TYPE_CHECKING = False
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from krm_fn.base.bundle import Entry
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
-    from krm_fn.migrate.work import Work
+    from krm_fn.migrate.migration import Migration
 
 HELD: Object = {}  # told apart by identity
 
@@ -48,14 +49,14 @@ def with_value(obj: Object, path: Path, value: Any) -> Object:
     return new
 
 
-def lower_keys(obj: Object, _entry: Entry, _work: Work) -> Object:
+def lower_keys(obj: Object, _entry: Entry, _migration: Migration) -> Object:
     """0.3 wrote the keys of an OfflineVirtualMachine's spec with a capital."""
     path = vm_path(obj)
     spec = None if path is None else get(obj, (*path, "spec"))
     return with_value(obj, (*(path or ()), "spec"), renamed(spec, CAPITALS)) if isinstance(spec, dict) else obj
 
 
-def set_run_strategy(obj: Object, entry: Entry, work: Work) -> Object:
+def set_run_strategy(obj: Object, entry: Entry, migration: Migration) -> Object:
     """`running` says less than `runStrategy`, and is deprecated since 1.4. Without either an OfflineVirtualMachine was off."""
     path = vm_path(obj)
     spec = None if path is None else get(obj, (*path, "spec"))
@@ -66,13 +67,13 @@ def set_run_strategy(obj: Object, entry: Entry, work: Work) -> Object:
         off = kind_of(obj) == "OfflineVirtualMachine" and "runStrategy" not in spec
         return with_value(obj, (*path, "spec"), {**spec, "runStrategy": "Halted"}) if off else obj
     if not isinstance(running, bool) or spec.get("runStrategy") is not None:
-        work.leave(entry, "running", (*path, "spec", "running"), current=running, strategy=spec.get("runStrategy"))
+        migration.add_leftover(entry, "running", (*path, "spec", "running"), current=running, strategy=spec.get("runStrategy"))
         return obj
     new = renamed({key: value for key, value in spec.items() if key != "runStrategy"}, RUNNING)
     return with_value(obj, (*path, "spec"), {**new, "runStrategy": "Always" if running else "Halted"})
 
 
-def match_disks(obj: Object, _entry: Entry, _work: Work) -> Object:
+def match_disks(obj: Object, _entry: Entry, _migration: Migration) -> Object:
     """Up to 0.12 a disk named its volume; since then its own name does. Disks that would come to share a name stay."""
     path = (*(template_path(obj) or ()), "spec", "domain", "devices", "disks")
     disks = get(obj, path)
@@ -98,7 +99,7 @@ def _matched(disk: Any) -> Any:
     return {**named, "name": volume}
 
 
-def rename_volumes(obj: Object, _entry: Entry, _work: Work) -> Object:
+def rename_volumes(obj: Object, _entry: Entry, _migration: Migration) -> Object:
     path = (*(template_path(obj) or ()), "spec", "volumes")
     volumes = as_list(get(obj, path))
     new = [renamed(volume, VOLUMES) if isinstance(volume, dict) else volume for volume in volumes]
@@ -106,7 +107,7 @@ def rename_volumes(obj: Object, _entry: Entry, _work: Work) -> Object:
     return with_value(obj, path, new) if changed else obj
 
 
-def rename_exclusion(obj: Object, _entry: Entry, _work: Work) -> Object:
+def rename_exclusion(obj: Object, _entry: Entry, _migration: Migration) -> Object:
     """The annotation that keeps presets off an instance was renamed along with the kind."""
     path = (*(template_path(obj) or ()), "metadata", "annotations")
     notes = get(obj, path)
@@ -115,38 +116,40 @@ def rename_exclusion(obj: Object, _entry: Entry, _work: Work) -> Object:
     return with_value(obj, path, renamed(notes, EXCLUSION))
 
 
-def unset_idle_preferences(obj: Object, _entry: Entry, _work: Work) -> Object:
+def unset_idle_preferences(obj: Object, _entry: Entry, _migration: Migration) -> Object:
     """Preferences that did nothing where they were false, and would do something now."""
     spec = obj.get("spec")
     return with_value(obj, ("spec",), present_preference(spec)) if isinstance(spec, dict) else obj
 
 
-def name_topology(obj: Object, _entry: Entry, _work: Work) -> Object:
+def name_topology(obj: Object, _entry: Entry, _migration: Migration) -> Object:
     written = get(obj, TOPOLOGY)
     return with_value(obj, TOPOLOGY, DEPRECATED[written]) if isinstance(written, str) and written in DEPRECATED else obj
 
 
-def report_removed(obj: Object, entry: Entry, work: Work) -> Object:
+def report_removed(obj: Object, entry: Entry, migration: Migration) -> Object:
     """What is gone from the API, and has no successor that would say the same."""
     for path, value, row in removed_fields(obj):
         if path[-1] != "flavor":  # of which `follow_flavor` speaks
-            work.leave(entry, "removed-field", path, current=value, gone=row.gone, instead=row.instead)
+            migration.add_leftover(entry, "removed-field", path, current=value, gone=row.gone, instead=row.instead)
     return obj
 
 
-def hold_namesake(obj: Object, entry: Entry, work: Work) -> Object:
-    if work.is_taken(entry):
-        form = present_form(obj, work.release)
-        work.leave(entry, "name-taken", ("metadata", "name"), current=obj["metadata"]["name"], kind=form and form[1])
+def hold_namesake(obj: Object, entry: Entry, migration: Migration) -> Object:
+    if migration.is_taken(entry):
+        form = present_form(obj, migration.release)
+        migration.add_leftover(
+            entry, "name-taken", ("metadata", "name"), current=obj["metadata"]["name"], kind=form and form[1]
+        )
         return HELD
     return obj
 
 
-def rename_kind(obj: Object, entry: Entry, work: Work) -> Object:
+def rename_kind(obj: Object, entry: Entry, migration: Migration) -> Object:
     """The object with the apiVersion and kind that the release serves."""
-    form = present_form(obj, work.release)
+    form = present_form(obj, migration.release)
     if form is None:
-        work.leave(entry, "no-successor", ("kind",), current=kind_of(obj))
+        migration.add_leftover(entry, "no-successor", ("kind",), current=kind_of(obj))
         return obj
     if form == (obj.get("apiVersion"), kind_of(obj)):
         return obj

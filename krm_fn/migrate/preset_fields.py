@@ -54,7 +54,7 @@ FIELDS = (
 KNOWN = {row.field: row for row in FIELDS}
 TOPOLOGY = tuple(("cpu", part) for part in ("sockets", "cores", "threads"))
 PASSED_OVER = (("firmware",),)
-WHOLE = (("clock", "timer"), ("devices", "watchdog"))
+UNDIVIDED = (("clock", "timer"), ("devices", "watchdog"))
 
 
 def translated(domain: Object, release: Release) -> tuple[dict[str, Object], list[Misfit]]:
@@ -89,7 +89,7 @@ def _given(domain: Object, release: Release) -> list[tuple[Path, Any]]:
         value = offered(domain, section)
         if section.path in PASSED_OVER or value is UNSET:
             continue
-        if isinstance(value, dict) and section.path not in WHOLE:
+        if isinstance(value, dict) and section.path not in UNDIVIDED:
             found += [((*section.path, key), below) for key, below in value.items() if below is not None]
         else:
             found.append((section.path, value))

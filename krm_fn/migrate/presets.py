@@ -12,12 +12,12 @@ from krm_fn.base.paths import as_map, copy, get, is_set
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.expand import apply
 from krm_fn.kubevirt.fields.preset import sections
+from krm_fn.kubevirt.holders import template_path, vm_path
 from krm_fn.kubevirt.presets import Presets
-from krm_fn.kubevirt.presets.domain import SELECTOR, domain_of, offers
+from krm_fn.kubevirt.presets.domain import DOMAIN, SELECTOR, domain_of, offers
 from krm_fn.kubevirt.presets.era import EXCLUDE
 from krm_fn.kubevirt.presets.index import KIND
 from krm_fn.kubevirt.presets.selector import problems
-from krm_fn.kubevirt.removed_fields import template_path, vm_path
 from krm_fn.kubevirt.resolve.matcher import API_VERSION
 from krm_fn.kubevirt.schema.checking import check
 from krm_fn.kubevirt.schema.flaws import NULL
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from krm_fn.base.paths import Path
     from krm_fn.kubevirt.presets.domain import Preset
     from krm_fn.kubevirt.releases import Release
-    from krm_fn.migrate.work import Work
+    from krm_fn.migrate.migration import Migration
 
 GROUP = "kubevirt.io"
 API_VERSION_OF_PRESETS = f"{GROUP}/v1"
@@ -73,22 +73,22 @@ class Matches:
         return id(entry) in self._shared
 
 
-def migrate_presets(items: list[Any], work: Work) -> list[Any]:
+def migrate_presets(items: list[Any], migration: Migration) -> list[Any]:
     """The items with the presets that can be taken over as instancetypes and preferences; a second object stands at the end.
 
     Raises: InputError where presets match too often.
     """
-    presets = work.bundle.of_kind(KIND, GROUP)
+    presets = migration.bundle.of_kind(KIND, GROUP)
     if not presets:
         return items
-    found = Matches(work.bundle, work.release)
+    found = Matches(migration.bundle, migration.release)
     taken = []
     for preset in presets:
-        wanted = _taken(preset, found, work)
+        wanted = _taken(preset, found, migration)
         if wanted:
             taken.append(wanted)
         else:
-            _leave(preset, work)
+            _keep(preset, migration)
     changes: list[tuple[Entry, Path, Object]] = []
     added: list[Object] = []
     for each in taken:
@@ -96,15 +96,15 @@ def migrate_presets(items: list[Any], work: Work) -> list[Any]:
         changes.append((each.preset, (), first))
         changes += [(vm, (), _referring(vm.obj, each)) for vm in each.vms]
         added += map(_without_host_notes, more)
-        work.leave(each.preset, "preset-taken", current=len(each.vms), names=tuple(each.specs))
+        migration.add_leftover(each.preset, "preset-taken", current=len(each.vms), names=tuple(each.specs))
     return [*replaced(items, changes), *added]
 
 
-def _leave(preset: Entry, work: Work) -> None:
+def _keep(preset: Entry, migration: Migration) -> None:
     """Note why the release refuses a preset that stays, if it does: earlier releases took presets without devices."""
-    for flaw in check(preset.obj, work.release):
+    for flaw in check(preset.obj, migration.release):
         if flaw.kind != NULL:
-            work.leave(preset, "preset-refused", flaw.path, flaw=flaw, release=work.release)
+            migration.add_leftover(preset, "preset-refused", flaw.path, flaw=flaw, release=migration.release)
 
 
 def _seen(entry: Entry, presets: Presets, release: Release) -> list[Preset]:
@@ -116,20 +116,20 @@ def _seen(entry: Entry, presets: Presets, release: Release) -> list[Preset]:
     return presets.seen_by(API_VERSION_OF_PRESETS, effective_namespace(entry.obj)).matching(labels_of(template), release)
 
 
-def _taken(preset: Entry, found: Matches, work: Work) -> Taken | None:
-    """What the preset becomes, None where it stays; then the work knows why."""
-    specs, misfits = translated(domain_of(preset.obj), work.release)
+def _taken(preset: Entry, found: Matches, migration: Migration) -> Taken | None:
+    """What the preset becomes, None where it stays; then the migration knows why."""
+    specs, misfits = translated(domain_of(preset.obj), migration.release)
     for reason, path, value in misfits:
-        work.leave(preset, reason, ("spec", "domain", *path), current=value)
+        migration.add_leftover(preset, reason, (*DOMAIN, *path), current=value)
     if misfits:
         return None
-    for reason, other in _reasons(preset, specs, found, work):
-        work.leave(preset, reason, ("spec", "selector"), other=str(name_of(other.obj)), kind=other.obj["kind"])
+    for reason, other in _reasons(preset, specs, found, migration):
+        migration.add_leftover(preset, reason, SELECTOR, other=str(name_of(other.obj)), kind=other.obj["kind"])
         return None
     return Taken(preset=preset, specs=specs, vms=tuple(found.of(preset)))
 
 
-def _reasons(preset: Entry, specs: dict[str, Object], found: Matches, work: Work) -> Iterator[tuple[str, Entry]]:
+def _reasons(preset: Entry, specs: dict[str, Object], found: Matches, migration: Migration) -> Iterator[tuple[str, Entry]]:
     """Why the preset stays what it is, and which object is in the way."""
     if not specs:
         yield "preset-without-effect", preset
@@ -138,10 +138,10 @@ def _reasons(preset: Entry, specs: dict[str, Object], found: Matches, work: Work
     if any(problems(get(preset.obj, SELECTOR))):
         yield "preset-selector", preset
     for field in specs:
-        if _is_named(preset, KINDS[field], work.bundle):
+        if _is_named(preset, KINDS[field], migration.bundle):
             yield "preset-name-taken", preset
     for entry in found.of(preset):
-        for reason in _obstacles(entry, preset, specs, found, work):
+        for reason in _obstacles(entry, preset, specs, found, migration):
             yield reason, entry
 
 
@@ -149,7 +149,7 @@ def _is_named(preset: Entry, kind: str, bundle: Bundle) -> bool:
     return bundle.find(kind, effective_namespace(preset.obj), name_of(preset.obj)) is not None
 
 
-def _obstacles(entry: Entry, preset: Entry, specs: dict[str, Object], found: Matches, work: Work) -> Iterator[str]:
+def _obstacles(entry: Entry, preset: Entry, specs: dict[str, Object], found: Matches, migration: Migration) -> Iterator[str]:
     """Why something that the preset matches can't take what becomes of it."""
     at = vm_path(entry.obj)
     if at is None:
@@ -161,9 +161,9 @@ def _obstacles(entry: Entry, preset: Entry, specs: dict[str, Object], found: Mat
         yield "preset-beside-matchers"
     if found.are_several(entry):
         yield "preset-among-several"
-    domain = as_map(get(template, ("spec", "domain")))
-    given = [row for row in sections(work.release) if offers(domain_of(preset.obj), row) and row.path != ("firmware",)]
-    conflicts = apply(copy(template), instancetype=specs.get("instancetype"), preference=None, release=work.release)
+    domain = as_map(get(template, DOMAIN))
+    given = [row for row in sections(migration.release) if offers(domain_of(preset.obj), row) and row.path != ("firmware",)]
+    conflicts = apply(copy(template), instancetype=specs.get("instancetype"), preference=None, release=migration.release)
     if conflicts or any(is_set(get(domain, row.path)) for row in given):
         yield "preset-conflict"
 

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from krm_fn.base.bundle import Entry
     from krm_fn.base.objects import Object
     from krm_fn.kubevirt.resolve import Payload
-    from krm_fn.migrate.work import Work
+    from krm_fn.migrate.migration import Migration
 
 VERSION_LABEL = "instancetype.kubevirt.io/object-version"
 
 
-def rewrite_revision(obj: Object, entry: Entry, work: Work) -> Object:
+def rewrite_revision(obj: Object, entry: Entry, migration: Migration) -> Object:
     """The revision with its payload as a v1beta1 object, the same where it holds none of an older form."""
     data = as_map(obj.get("data"))
     if data.get("apiVersion") == API_VERSION:
@@ -29,7 +29,7 @@ def rewrite_revision(obj: Object, entry: Entry, work: Work) -> Object:
     payload = decode(data, READS_REVISIONS)
     if isinstance(payload, str):
         return obj
-    rewritten = {**obj, "data": _stored(data, payload, *_meant(entry, payload, work))}
+    rewritten = {**obj, "data": _stored(data, payload, *_meant(entry, payload, migration))}
     if VERSION_LABEL in labels_of(obj):
         labels = {**labels_of(obj), VERSION_LABEL: API_VERSION.rpartition("/")[2]}
         rewritten["metadata"] = {**obj["metadata"], "labels": labels}
@@ -42,9 +42,9 @@ def _stored(data: Object, payload: Payload, kind: str, name: str) -> Object:
     return {"apiVersion": API_VERSION, "kind": kind, "metadata": {"name": name}, "spec": payload.spec}
 
 
-def _meant(entry: Entry, payload: Payload, work: Work) -> tuple[str, str]:
+def _meant(entry: Entry, payload: Payload, migration: Migration) -> tuple[str, str]:
     """Kind and name of what a lone spec was stored for, as the first VM says that points to it."""
-    pointer = work.pointer(name_of(entry.obj), payload.matcher.field)
+    pointer = migration.pointer(name_of(entry.obj), payload.matcher.field)
     if pointer:
         matcher, written = pointer
         number = matcher.kinds.index(matcher.kind_named(text(written.get("kind"))) or matcher.cluster_kind)

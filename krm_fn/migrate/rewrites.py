@@ -1,7 +1,7 @@
 """The table of rewritings. Each row says on which objects it works and which function does it.
 
-A function takes the object as the rows before it left it, the entry it came from, and the work; it gives a new object, or the
-same one where there is nothing to do. HELD says that the object must stay what it is.
+A function takes the object as the rows before it left it, the entry it came from, and the migration; it gives a new object, or
+the same one where there is nothing to do. HELD says that the object must stay what it is.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
     from krm_fn.base.bundle import Entry
     from krm_fn.base.objects import Object
-    from krm_fn.migrate.work import Work
+    from krm_fn.migrate.migration import Migration
 
-    Step = Callable[[Object, Entry, Work], Object]
+    Step = Callable[[Object, Entry, Migration], Object]
 
 
 class Rewrite(Value):
@@ -71,12 +71,12 @@ REWRITES = (
 )
 
 
-def rewritten(entry: Entry, work: Work) -> Object:
+def rewritten(entry: Entry, migration: Migration) -> Object:
     """The object of an entry after all rows that work on it; the same object where none changed it."""
     obj, key = entry.obj, (group_of(entry.obj), kind_of(entry.obj))
     for row in REWRITES:
         if key in row.of:
-            new = row.step(obj, entry, work)
+            new = row.step(obj, entry, migration)
             if new is HELD:
                 break
             obj = new

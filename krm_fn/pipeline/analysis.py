@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from krm_fn.base.bundle import effective_namespace
-from krm_fn.base.objects import annotations_of, group_of, kind_of, name_of
+from krm_fn.base.objects import annotations_of, name_of
 from krm_fn.base.paths import as_map, get, is_set
 from krm_fn.base.value import Value
 from krm_fn.findings.limits import Budget
 from krm_fn.kubevirt import expand
-from krm_fn.kubevirt.api_versions import is_first_instance
 from krm_fn.kubevirt.configuration import Cluster, kubevirt_of, merged, release_of
+from krm_fn.kubevirt.holders import SERVED, vm_path
 from krm_fn.kubevirt.resolve import Resolver
 from krm_fn.rules.facts import BundleFacts, VmFacts
 
@@ -27,14 +27,9 @@ if TYPE_CHECKING:
     from krm_fn.rules.facts import InstanceFacts
 
 VM = "VirtualMachine"
-# Where it stands in the kinds that hold one, by API group and kind.
-VM_IN: dict[tuple[str, str], Path] = {
-    ("kubevirt.io", VM): (),
-    ("pool.kubevirt.io", "VirtualMachinePool"): ("spec", "virtualMachineTemplate"),
-}
 # Up to 1.4 what KubeVirt's expander gets has passed the mutating webhook whole, defaults and all.
 ADMITTED_UNTIL = (1, 5)
-HALF_JUDGED_SINCE = (1, 6)
+UNRESOLVED_PASSED_OVER_SINCE = (1, 6)
 # An instancetype or preference of so many values may be used by as many VMs as there are; the largest that KubeVirt deploys
 # have some fifty. What larger ones give to all VMs is limited: it grows with the product of their size and the number of VMs.
 USUAL_VALUES = 100
@@ -88,10 +83,7 @@ def _presets(bundle: Bundle) -> Presets | None:
 
 def holds_vm(entry: Entry) -> Path | None:
     """The path from an object's root to the VM in it, None where it holds none that the renderer reads."""
-    prefix = VM_IN.get((group_of(entry.obj), kind_of(entry.obj)))
-    if prefix is None or not isinstance(get(entry.obj, prefix), dict):
-        return None
-    return None if is_first_instance(entry.obj) else prefix
+    return vm_path(entry.obj, SERVED)
 
 
 def large(resolution: Resolution) -> list[Found]:
@@ -147,7 +139,7 @@ class Analysis(Value):
 
     def of_vm(self, entry: Entry, prefix: Path, vm: Object, resolution: Resolution) -> VmFacts:
         """The facts of a VM that was resolved; `prefix` leads from the object's root to it. Raises: InputError."""
-        self.spend(resolution)
+        self.count_values(resolution)
         admitted = self._admitted(entry, prefix, resolution)
         expansion = self.expansion(admitted, resolution, namespace=effective_namespace(entry.obj))
         return VmFacts(
@@ -162,10 +154,10 @@ class Analysis(Value):
             prefix=prefix,
         )
 
-    def spend(self, resolution: Resolution) -> None:
+    def count_values(self, resolution: Resolution) -> None:
         """Note that a VM gets what it refers to. Raises: InputError where VMs get too much."""
         for found in large(resolution):
-            self.given.spend(found.values)
+            self.given.take(found.values)
 
     def _admitted(self, entry: Entry, prefix: Path, resolution: Resolution) -> Object:
         """The VM as it comes to be expanded: not quite as it is written.
@@ -198,11 +190,13 @@ class Analysis(Value):
 
         return pin(admitted, name="" if prefix else name_of(entry.obj), namespace=namespace, release=release)
 
-    def _judged(self, resolution: Resolution, namespace: str) -> Expansion:
+    def _expanded_for_admission(self, resolution: Resolution, namespace: str) -> Expansion:
         """What admission makes of the VM before it checks the fields."""
-        from krm_fn.kubevirt.admission.judged import judge
+        from krm_fn.kubevirt.admission.expansion import expand_for_admission
 
-        return judge(resolution, namespace=namespace, bundle=self.bundle, cluster=self.cluster, release=self.release)
+        return expand_for_admission(
+            resolution, namespace=namespace, bundle=self.bundle, cluster=self.cluster, release=self.release
+        )
 
     def expansion(
         self, vm: Object, resolution: Resolution, *, namespace: str, defaults: bool | None = None
@@ -212,9 +206,9 @@ class Analysis(Value):
         From 1.6 on admission passes over a reference that leads nowhere and judges the VM by the other one.
         """
         if self.settings.mode == "validate":
-            return self._judged(resolution, namespace)
-        judged = not resolution.errors or self.release.within(since=HALF_JUDGED_SINCE)
-        if not judged or not (resolution.instancetype or resolution.preference):
+            return self._expanded_for_admission(resolution, namespace)
+        looked_at = not resolution.errors or self.release.within(since=UNRESOLVED_PASSED_OVER_SINCE)
+        if not looked_at or not (resolution.instancetype or resolution.preference):
             return None
         found = self._expanded(vm, resolution, defaults=self.settings.defaults != "none" if defaults is None else defaults)
         return found.but(vm=None) if resolution.errors else found

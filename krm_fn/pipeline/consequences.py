@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from krm_fn.base.paths import get, is_set
 from krm_fn.base.placeholders import placeholders
+from krm_fn.kubevirt.holders import DOMAIN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     Parts = dict[Key, set[str]]
 
 NO_OBJECTS: Mapping[Key, Object] = {}
-DOMAIN: Path = ("spec", "template", "spec", "domain")
 # Rules that measure a VM by both its instancetype and its preference, and the parts of these that they look at.
 MEASURED = ("unmet-requirement", "indivisible-vcpus")
 SIZES = frozenset(("cpu", "memory", "requirements"))
@@ -55,23 +55,23 @@ def roots(findings: list[Finding], vms: Iterable[VmFacts], objects: Mapping[Key,
     for finding in findings:
         if finding.severity == "error":
             errors.setdefault((finding.item, finding.inside), []).append(finding)
-    judged = {(vm.entry.item, vm.entry.path): vm for vm in vms}
+    by_place = {(vm.entry.item, vm.entry.path): vm for vm in vms}
     lost = {key: _lost(found) for key, found in errors.items()}
     parts = {key: _parts(found) for key, found in errors.items()}
-    said = {key: {(error.rule, error.path) for error in found} for key, found in errors.items()}
+    reported = {key: {(error.rule, error.path) for error in found} for key, found in errors.items()}
     if not any(finding.rule == PLACEHOLDER for finding in findings):
         objects = NO_OBJECTS  # nobody is told of placeholders
     kept = []
     nameless: set[tuple[Key, Path]] = set()
     for finding in findings:
         key = finding.item, finding.inside
-        vm = judged.get(key)
+        vm = by_place.get(key)
         follows = (
             _of_placeholder(finding, objects.get(key))
             or _repeats(finding, (key, finding.path), nameless)
             or _lacks_counterpart(finding, lost.get(key, ()))
-            or _lacks_successor(finding, said.get(key, ()))
-            or _said_better(finding, said.get(key, ()))
+            or _lacks_successor(finding, reported.get(key, ()))
+            or _is_repeated(finding, reported.get(key, ()))
             or (vm is not None and _inherited(finding, vm, parts))
         )
         if not follows:
@@ -103,32 +103,32 @@ def _repeats(finding: Finding, place: tuple[Key, Path], nameless: set[tuple[Key,
     return repeated
 
 
-def _lacks_successor(finding: Finding, said: Collection[tuple[str, Path]]) -> bool:
+def _lacks_successor(finding: Finding, reported: Collection[tuple[str, Path]]) -> bool:
     """True where what is refused stands in the old form, which another finding names."""
     if not finding.rule.startswith("refused-"):
         return False
     for old, parts in OUTDATED.items():
         for part in parts:
             around = finding.path[: len(finding.path) - len(part)]
-            if around + part == finding.path and (MISPLACED, (*around, old)) in said:
+            if around + part == finding.path and (MISPLACED, (*around, old)) in reported:
                 return True
     return False
 
 
-def _said_better(finding: Finding, said: Collection[tuple[str, Path]]) -> bool:
+def _is_repeated(finding: Finding, reported: Collection[tuple[str, Path]]) -> bool:
     """True where another rule says more of the same value, or of the same entries of a list."""
     if finding.rule in FORMS:
         entry = finding.path[:-1] if finding.path and isinstance(finding.path[-1], int) else None
-        return any(rule.startswith("refused-") and (path == finding.path or path[:-1] == entry) for rule, path in said)
+        return any(rule.startswith("refused-") and (path == finding.path or path[:-1] == entry) for rule, path in reported)
     if finding.rule.startswith("refused-"):
-        return (MISSING, finding.path) in said  # whatever is refused of what is not there
+        return (MISSING, finding.path) in reported  # whatever is refused of what is not there
     if finding.rule == MISSING:
-        return (METADATA, finding.path) in said
-    if finding.rule == TYPE and finding.path[-1] in CLAIMS and (TEMPLATE, finding.path[:-1]) in said:
+        return (METADATA, finding.path) in reported
+    if finding.rule == TYPE and finding.path[-1] in CLAIMS and (TEMPLATE, finding.path[:-1]) in reported:
         return True
     better = {TYPE: MATCHER, MATCHER: TYPE}.get(finding.rule)
-    whole = not MATCHERS.isdisjoint(finding.path[-1:])
-    return better is not None and whole == (better == MATCHER) and (better, finding.path) in said
+    at_matcher = not MATCHERS.isdisjoint(finding.path[-1:])
+    return better is not None and at_matcher == (better == MATCHER) and (better, finding.path) in reported
 
 
 def _inherited(finding: Finding, vm: VmFacts, parts: Parts) -> bool:

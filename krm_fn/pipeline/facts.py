@@ -31,14 +31,14 @@ def _vms(analysis: Analysis) -> Iterator[VmFacts]:
     resolver = analysis.resolver()
     if not _may_repeat(analysis):
         return (facts for entry in analysis.bundle.entries if (facts := analysis.vm(entry, resolver)))
-    from krm_fn.pipeline.repeats import Repeats
+    from krm_fn.pipeline.equivalents import Equivalents
 
-    repeats = Repeats(analysis, resolver)
+    equivalents = Equivalents(analysis, resolver)
 
-    def judged(entry: Entry) -> VmFacts | None:
-        return repeats.facts(entry) if kind_of(entry.obj) == VM else analysis.vm(entry, resolver)
+    def facts_of(entry: Entry) -> VmFacts | None:
+        return equivalents.facts(entry) if kind_of(entry.obj) == VM else analysis.vm(entry, resolver)
 
-    return filter(None, map(judged, analysis.bundle.entries))
+    return filter(None, map(facts_of, analysis.bundle.entries))
 
 
 def _may_repeat(analysis: Analysis) -> bool:

@@ -45,7 +45,7 @@ def _of_text(entry: Entry, value: str) -> Iterator[Ignore]:
 
 
 def key(finding: Finding) -> Key:
-    """Object and rule of a finding, as `reasons` has them."""
+    """Object and rule of a finding: the item's number, the path inside it, and the rule's id."""
     return finding.item, finding.inside, finding.rule
 
 

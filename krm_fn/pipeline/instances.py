@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from krm_fn.base.bundle import effective_namespace
-from krm_fn.base.objects import group_of, kind_of
 from krm_fn.base.paths import copy
 from krm_fn.kubevirt import expand
-from krm_fn.kubevirt.api_versions import is_first_instance
+from krm_fn.kubevirt.holders import TEMPLATE, template_path
 from krm_fn.kubevirt.presets import Group, PresetFacts, apply_presets, fold_presets, template_of
 from krm_fn.kubevirt.presets.era import release_for
 from krm_fn.kubevirt.presets.index import NONE
@@ -19,12 +18,10 @@ if TYPE_CHECKING:
     from krm_fn.base.bundle import Entry
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
+    from krm_fn.kubevirt.holders import Holder
     from krm_fn.kubevirt.presets import Applied
-    from krm_fn.kubevirt.presets.owners import Owner
     from krm_fn.pipeline.analysis import Analysis
     from krm_fn.rules.facts import VmFacts
-
-TEMPLATE: Path = ("spec", "template")
 
 
 def instances(analysis: Analysis) -> Iterator[InstanceFacts]:
@@ -39,8 +36,7 @@ def instances(analysis: Analysis) -> Iterator[InstanceFacts]:
 
 def stands_for_itself(entry: Entry) -> bool:
     """True for instances that no VM owns: a VirtualMachineInstance, or the v1alpha1 VirtualMachine, which was one."""
-    instance = group_of(entry.obj) == "kubevirt.io" and kind_of(entry.obj) == "VirtualMachineInstance"
-    return instance or is_first_instance(entry.obj)
+    return template_path(entry.obj) == ()
 
 
 def _instance(analysis: Analysis, entry: Entry) -> InstanceFacts:
@@ -56,11 +52,14 @@ def _instance(analysis: Analysis, entry: Entry) -> InstanceFacts:
     return InstanceFacts(entry=entry, presets=facts, rendered=given if applied.refused else applied.instance)
 
 
-def _owner(analysis: Analysis, entry: Entry, owner: Owner, path: Path) -> InstanceFacts:
-    """The facts of an owner of instances that is no VM: its template takes the presets."""
+def _owner(analysis: Analysis, entry: Entry, owner: Holder, path: Path) -> InstanceFacts:
+    """The facts of an owner of instances that is no VM: its template takes the presets.
+
+    An instance made for an OfflineVirtualMachine has a firmware uuid before presets are looked at, as one made for a VM has.
+    """
     given, namespace = entry.obj, effective_namespace(entry.obj)
     here, release = _seen(analysis, given, namespace), release_for(given, analysis.release)
-    applied = fold_presets(given, here, release=release, namespace=namespace, at=path, firmware_too=owner.firmware)
+    applied = fold_presets(given, here, release=release, namespace=namespace, at=path, firmware_too=owner.vm is None)
     facts = PresetFacts(entry=entry, applied=applied, release=release, prefix=path)
     return InstanceFacts(entry=entry, presets=facts, rendered=applied.instance)
 
@@ -101,9 +100,9 @@ def _started(analysis: Analysis, facts: VmFacts) -> VmFacts:
         release=facts.release,
         presets=_presets(analysis, facts),
     )
-    told = facts.presets or (_preset_facts(facts, started.presets) if started.presets else None)
+    presets = facts.presets or (_preset_facts(facts, started.presets) if started.presets else None)
     wanted = analysis.settings.instances == "include"
-    return facts.but(presets=told, instance=started.instance if wanted else None)
+    return facts.but(presets=presets, instance=started.instance if wanted else None)
 
 
 def _presets(analysis: Analysis, facts: VmFacts) -> Group:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from krm_fn.base.bundle import Bundle
 from krm_fn.base.paths import get, is_set
-from krm_fn.kubevirt.admission.judged import judge
+from krm_fn.kubevirt.admission.expansion import expand_for_admission
 from krm_fn.rules.facts import Origin
 
 TYPE_CHECKING = False
@@ -58,8 +58,8 @@ def _origin(vm: VmFacts, path: Path, value: Any) -> Origin | None:
 
 
 def _value(resolution: Resolution, vm: VmFacts, path: Path) -> Any:
-    judged = judge(resolution, namespace="default", bundle=Bundle([]), cluster=vm.cluster, release=vm.release)
-    return get(judged.vm, path) if judged.vm else None
+    expansion = expand_for_admission(resolution, namespace="default", bundle=Bundle([]), cluster=vm.cluster, release=vm.release)
+    return get(expansion.vm, path) if expansion.vm else None
 
 
 def _fields(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:

@@ -1,6 +1,6 @@
 """The texts that each VM of many has of its own, such as its name and its addresses, and of which sort each is.
 
-Rendering reads none of them (`fast_path.fields`), judging little: `pipeline.repeats` says of each sort what. What is added
+Rendering reads none of them (`fast_path.fields`), judging little: `pipeline.equivalents` says of each sort what. What is added
 here has to be true for both.
 """
 

@@ -11,11 +11,12 @@ from krm_fn.base.bundle import Bundle
 from krm_fn.base.objects import group_of, kind_of, ref_of
 from krm_fn.base.paths import as_map, copy, get, is_set
 from krm_fn.kubevirt.admission import admit_vm
+from krm_fn.kubevirt.admission.expansion import expand_for_admission
 from krm_fn.kubevirt.admission.gates import DISCONTINUED, state
-from krm_fn.kubevirt.admission.judged import judge
 from krm_fn.kubevirt.admission.objects import KINDS, admit_object
 from krm_fn.kubevirt.admission.parts import by_part
 from krm_fn.kubevirt.facts import Resolution
+from krm_fn.kubevirt.holders import DOMAIN
 from krm_fn.pipeline.origins import Origins
 from krm_fn.rules.facts import AdmissionFacts, SourceFault
 
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from krm_fn.rules.facts import BundleFacts, VmFacts
 
 INSTANCE = ("kubevirt.io", "VirtualMachineInstance")
-DOMAIN: Path = ("spec", "template", "spec", "domain")
 # The least VM, which is refused for nothing but its instancetype.
 BARE: Object = {"spec": {"template": {"spec": {"domain": {"devices": {}}}}}}
 
@@ -56,17 +56,19 @@ def examine(facts: BundleFacts) -> Iterator[AdmissionFacts]:
         if kind in KINDS and not (kind == INSTANCE and _lacks_domain(entry.obj)):
             given = presets.get((entry.item, entry.path), entry.obj)
             completed = _completed(given, facts) if kind == INSTANCE else None
-            found = _judged(entry, facts, partial(_of_object, entry, completed, facts))
+            found = _refusal(entry, facts, partial(_of_object, entry, completed, facts))
             if found:
                 yield found
 
 
 def refused(vm: VmFacts) -> AdmissionFacts | None:
     """What the webhooks refuse of a VM, None where they refuse nothing; the facts are those of mode `validate`."""
-    return _judged(vm.entry, vm, partial(_of_vm, vm))
+    return _refusal(vm.entry, vm, partial(_of_vm, vm))
 
 
-def _judged(entry: Entry, facts: VmFacts | BundleFacts, admit: Callable[[Cluster], tuple[Cause, ...]]) -> AdmissionFacts | None:
+def _refusal(
+    entry: Entry, facts: VmFacts | BundleFacts, admit: Callable[[Cluster], tuple[Cause, ...]]
+) -> AdmissionFacts | None:
     """What a cluster refuses of an object; None where it refuses nothing.
 
     Where the configuration is not known, any gate may be open. So the object is judged as if all gates were open that it needs.
@@ -149,10 +151,10 @@ def _faults(vms: list[VmFacts], causes: dict[tuple[int, Path], tuple[Cause, ...]
 def _of_bare(source: Found, vm: VmFacts) -> tuple[Cause, ...]:
     """Why admission refuses the least VM that uses the instancetype, where it looks at its fields at all."""
     resolution = Resolution(vm=BARE, instancetype=source)
-    judged = judge(resolution, namespace="default", bundle=Bundle([]), cluster=vm.cluster, release=vm.release)
-    if judged.vm is None:
+    expansion = expand_for_admission(resolution, namespace="default", bundle=Bundle([]), cluster=vm.cluster, release=vm.release)
+    if expansion.vm is None:
         return ()
-    return admit_vm(BARE, expanded=judged.vm, cluster=vm.cluster, release=vm.release, instancetype=source.spec)
+    return admit_vm(BARE, expanded=expansion.vm, cluster=vm.cluster, release=vm.release, instancetype=source.spec)
 
 
 def _origin(path: Path, spec: object) -> Path:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 PINNED, STATUS, NEW, OLDER = range(4)
 
 
-def plan(facts: BundleFacts) -> BundleFacts:
+def with_revisions(facts: BundleFacts) -> BundleFacts:
     """The facts with what is to be stored. Nothing is where the cluster replaces references by what they mean."""
     if facts.cluster.expanding_policy(facts.release):
         return facts
@@ -107,6 +107,8 @@ class Store:
         found: Found | None = getattr(vm.resolution, matcher.field)
         if found is None or not found.ref.api_version.startswith(f"{GROUP}/"):
             return None
+        if get(vm.resolution.vm, ("spec", matcher.field)) is None:
+            return None  # a flavor refers to it, whose revision holds an instancetype
         half = Half(vm=vm, matcher=matcher, found=found, stage=NEW)
         if found.revision and found.entry:
             return half.but(stage=PINNED) if is_current(found.entry.obj) else half.but(stage=OLDER, older=found.entry.obj)

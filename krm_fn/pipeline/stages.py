@@ -56,7 +56,8 @@ class Judging(Value):
 
     `ignores`: annotations of the objects silence rules. `definitions`: the CustomResourceDefinitions of the bundle count for
     kinds of KubeVirt, too. `off`: the outcome has the findings of rules that the config turns off. `following`: it has those
-    that only follow from another finding, too. `units` as in Bundle.
+    that only follow from another finding, too. `units` names for each item what applies it to a cluster, such as the
+    kustomizations that build it.
     """
 
     ignores: bool = True
@@ -102,15 +103,15 @@ def render(
     if settings.mode == "snapshot":
         from krm_fn.pipeline import snapshots  # the other modes store nothing
 
-        facts = snapshots.plan(facts)
+        facts = snapshots.with_revisions(facts)
     severity = _without_off(settings) if judging.off else settings.severity
     found = list(_found(facts, schemas, severity, definitions=judging.definitions))
     on = [finding for finding in found if not _is_off(finding, settings)]
-    told = [results.placed(finding, facts.bundle) for finding in _roots(on, facts, following=judging.following)]
-    kept, ignored = _silenced(told, facts, heeded=judging.ignores)
+    placed = [results.placed(finding, facts.bundle) for finding in _roots(on, facts, following=judging.following)]
+    kept, ignored = _silenced(placed, facts, heeded=judging.ignores)
     off = [finding for finding in found if _is_off(finding, settings)] if len(on) < len(found) else []
     return Outcome(
-        items=modes.leave(items, facts),
+        items=modes.apply(items, facts),
         findings=results.ordered(kept),
         release=facts.release,
         ignored=ignored,
@@ -134,8 +135,8 @@ def _roots(found: list[Finding], facts: BundleFacts, *, following: bool) -> list
         return found
     from krm_fn.pipeline import consequences  # most runs find nothing
 
-    whole = facts.config.mode == "validate"
-    objects = {(entry.item, entry.path): entry.obj for entry in facts.bundle.entries} if whole else {}
+    validating = facts.config.mode == "validate"
+    objects = {(entry.item, entry.path): entry.obj for entry in facts.bundle.entries} if validating else {}
     return consequences.roots(found, facts.vms, objects)
 
 
@@ -143,29 +144,29 @@ def _found(
     facts: BundleFacts, schemas: Sequence[Object], severity: Mapping[str, str], *, definitions: bool
 ) -> Iterator[Finding]:
     limit = InAll(len(facts.bundle.entries))
-    yield from limit.first(_judged(facts, schemas, severity, limit, definitions=definitions))
+    yield from limit.first(_of_all_rules(facts, schemas, severity, limit, definitions=definitions))
     yield from limit.left_out()
 
 
-def _judged(
+def _of_all_rules(
     facts: BundleFacts, schemas: Sequence[Object], severity: Mapping[str, str], limit: InAll, *, definitions: bool
 ) -> Iterator[Finding]:
-    whole = facts.config.mode == "validate"
+    validating = facts.config.mode == "validate"
     sound = {(vm.entry.item, vm.entry.path) for vm in facts.vms if vm.sound}
     handed_on = facts.config.mode in modes.HANDING_ON
-    asked = {"whole": whole, "handed_on": handed_on, "definitions": definitions}
-    for flawed in schema.examine(facts.bundle, facts.release, **asked, schemas=schemas, sound=sound):
+    scope = {"complete": validating, "handed_on": handed_on, "definitions": definitions}
+    for flawed in schema.examine(facts.bundle, facts.release, **scope, schemas=schemas, sound=sound):
         yield from registry.judge("schema", flawed, severity, limit)  # which counts the flaws itself
-    yield from limited(_judged_by_others(facts, severity, limit))
+    yield from limited(_of_other_families(facts, severity, limit))
 
 
-def _judged_by_others(facts: BundleFacts, severity: Mapping[str, str], limit: InAll) -> Iterator[Finding]:
+def _of_other_families(facts: BundleFacts, severity: Mapping[str, str], limit: InAll) -> Iterator[Finding]:
     """The findings of all families but `schema`."""
     for vm in facts.vms:
         yield from registry.judge("vm", vm, severity, limit)
-    for told in (*(vm.presets for vm in facts.vms), *(instance.presets for instance in facts.instances)):
-        if told:
-            yield from registry.judge("preset", told, severity, limit)
+    for presets in (*(vm.presets for vm in facts.vms), *(instance.presets for instance in facts.instances)):
+        if presets:
+            yield from registry.judge("preset", presets, severity, limit)
     yield from registry.judge_bundle(facts, severity)
     if facts.config.mode == "validate":
         from krm_fn.pipeline import refusals as webhooks  # a large part of the program, and rendering needs none of it
@@ -187,18 +188,20 @@ def _silenced(found: list[Finding], facts: BundleFacts, *, heeded: bool) -> tupl
         return found, ()
     from krm_fn.pipeline import ignores  # only where there is one
 
-    told = ignores.gather(facts)
-    if not told.ignores and not told.misshapen:
+    declared = ignores.gather(facts)
+    if not declared.ignores and not declared.misshapen:
         return found, ()
-    why = ignores.reasons(told)
+    why = ignores.reasons(declared)
     ignored = [finding for finding in found if ignores.key(finding) in why]
     if facts.config.mode == "validate":  # only there are all rules asked
         cut = {finding.rule for finding in found if finding.more}
-        told = told.but(unused=tuple(each for each in ignores.unused(told, ignored, facts.config) if each[1] not in cut))
-    judged = registry.judge_bundle(told, facts.config.severity, "ignore")
+        declared = declared.but(
+            unused=tuple(each for each in ignores.unused(declared, ignored, facts.config) if each[1] not in cut)
+        )
+    of_ignores = registry.judge_bundle(declared, facts.config.severity, "ignore")
     kept = [finding for finding in found if not heeded or ignores.key(finding) not in why]
     return (
-        [*kept, *(results.placed(finding, facts.bundle) for finding in judged)],
+        [*kept, *(results.placed(finding, facts.bundle) for finding in of_ignores)],
         tuple(Suppressed(finding=each, by="ignore", reason=why[ignores.key(each)]) for each in results.ordered(ignored))
         if heeded
         else (),

@@ -1,1 +1,1 @@
-"""Rules: they turn facts into findings. `registry` declares, loads and runs them."""
+"""Rules turn facts into findings. `registry` declares, loads and runs them."""

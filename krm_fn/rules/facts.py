@@ -206,7 +206,7 @@ class BaselineFacts(Value):
     unused: tuple[tuple[int, Known], ...] = ()
 
 
-class Unread(Value):
+class SkippedFile(Value):
     """A file or folder that was found in a folder and is not read.
 
     `why` it can't be read, as the operating system says it; "" where it is a link that leads out of the paths.
@@ -221,7 +221,7 @@ class InputFacts(Value):
 
     release: Release
     errors: tuple[InputError, ...] = ()
-    unread: tuple[Unread, ...] = ()
+    skipped: tuple[SkippedFile, ...] = ()
 
 
 class Leftover(Value):

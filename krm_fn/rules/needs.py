@@ -1,10 +1,13 @@
-"""Which rules about the whole bundle are asked in every run.
+"""Which rules there are, and which of those about the whole bundle are asked in every run.
 
-Loading the module of a rule costs more than asking it. `NEEDS` says of each in the family `bundle`, without loading it, whether
-it can have something to say at all; for most bundles none has, and then nothing of `krm_fn.rules.registry` is loaded.
+Loading the module of a rule costs more than asking it. `NEEDS` says of rules in the family `bundle`, without loading them,
+whether they can have something to say at all; for most bundles none has, and then nothing of `krm_fn.rules.registry` is loaded.
+A rule that has no row there is always asked.
 """
 
 from __future__ import annotations
+
+import sys
 
 from krm_fn.base.objects import kind_of, name_of, previous_names
 from krm_fn.kubevirt.api_versions import is_served, is_stray
@@ -12,14 +15,33 @@ from krm_fn.kubevirt.catalogue_names import NAMES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container
+    from collections.abc import Callable, Container, Iterator
 
     from krm_fn.rules.facts import BundleFacts
 
+    Needs = dict[str, Callable[[BundleFacts], object]]
 
-def any_asked(facts: BundleFacts, silent: Container[str] = ()) -> bool:
+PACKAGE = __name__.rpartition(".")[0]
+
+
+def modules(family: str) -> list[str]:
+    """The names of the modules of a family, each of which is a rule, sorted; loads none of them."""
+    from os import listdir
+
+    folder = f"{sys.modules[PACKAGE].__path__[0]}/{family}"
+    return sorted({name.partition(".")[0] for name in listdir(folder)} - {"__init__", "__pycache__"})  # noqa: PTH208
+
+
+def asked(family: str, needs: Needs, facts: BundleFacts, silent: Container[str] = ()) -> Iterator[str]:
+    """The modules of the rules that can have something to say; those in `silent` have not, as is known."""
+    for name in modules(family):
+        if name not in silent and (name not in needs or needs[name](facts)):
+            yield name
+
+
+def any_speaks(facts: BundleFacts, silent: Container[str] = ()) -> bool:
     """False where no rule in the family `bundle` can have something to say; those in `silent` have not, as is known."""
-    return any(name not in silent and needs(facts) for name, needs in NEEDS.items())
+    return any(True for _ in asked("bundle", NEEDS, facts, silent))
 
 
 def uses_catalogue(facts: BundleFacts) -> bool:
@@ -57,7 +79,7 @@ def _has_renamed(facts: BundleFacts) -> bool:
     return any(previous_names(each.obj) for kind in NAMED for each in facts.bundle.of_kind(kind))
 
 
-NEEDS: dict[str, Callable[[BundleFacts], object]] = {
+NEEDS: Needs = {
     "deprecated_instancetype": uses_catalogue,
     "differing_catalogue_name": _may_differ,
     "differing_release": lambda facts: facts.bundle.of_kind("KubeVirt"),

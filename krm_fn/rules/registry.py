@@ -1,4 +1,4 @@
-"""Rules: they turn facts into findings. They alone word messages and choose severities.
+"""Rules turn facts into findings. Only they word messages and choose severities.
 
 A rule is one module in a family (a package below this one), named after the defect it finds:
 
@@ -15,18 +15,18 @@ A rule is one module in a family (a package below this one), named after the def
         for conflict in facts.expansion.conflicts:
             yield Hit(message=..., path=conflict.path, current=conflict.current, upstream="admission")
 
-The function bears the module's name; the id is the same name with dashes. Families:
+The function has the module's name; the id is the same name with dashes. In the family `admission` a rule is a text. Families:
 
-    vm       facts of one VM that can't be rendered as it stands; modules are loaded only when a VM is in trouble
-    preset   facts of the presets of one instance; the same
-    schema   flaws of one object against the API of the release; in other modes than `validate` only what that release lacks
-    bundle   facts of the whole bundle, in every mode: what makes rendering go wrong, or mean something else than it says
+    vm         facts of one VM that can't be rendered as it is; modules are loaded only when a VM has a problem
+    preset     facts of the presets of one instance; modules are loaded only when there is a problem
+    schema     flaws of one object against the API of the release; in modes other than `validate` only fields it lacks
+    bundle     facts of the whole bundle, in every mode: what makes rendering fail, or give another result than intended
     admission  causes for which KubeVirt's webhooks refuse an object, in mode `validate` only
-    lint     facts of the whole bundle, in mode `validate` only: what KubeVirt's webhooks don't see
-    ignore   facts of the annotations that silence rules, judged when all other families have spoken
-    baseline facts of the command's list of known findings
-    input    facts of the documents that the command couldn't read
-    migration facts of what `migrate` rewrites, and of nothing else
+    lint       facts of the whole bundle, in mode `validate` only: what KubeVirt's webhooks don't see
+    ignore     facts of the annotations that silence rules, judged after all other families
+    baseline   facts of the command's list of known findings
+    input      facts of the documents that the command couldn't read
+    migration  facts of what `migrate` rewrites, and of nothing else
 """
 
 from __future__ import annotations
@@ -36,9 +36,10 @@ import sys
 from krm_fn.base.console import one_line
 from krm_fn.base.objects import ref_of
 from krm_fn.base.paths import dotted
-from krm_fn.base.redaction import HIDDEN, reach, redact, redact_at, safe_message, shown_path
+from krm_fn.base.redaction import reach, redact_at, safe_message, shown_path
 from krm_fn.base.value import Value
 from krm_fn.findings.finding import UNSET, Finding, Related
+from krm_fn.rules.needs import PACKAGE, asked, modules
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,18 +55,15 @@ if TYPE_CHECKING:
     from krm_fn.rules.facts import AdmissionFacts, BaselineFacts, BundleFacts, IgnoreFacts, InputFacts, MigrationFacts, VmFacts
 
 
-# Values in messages are cut to this length: the message must stay a line, and `currentValue` has the whole.
-LONGEST_SHOWN = 60
-PACKAGE = __name__.rpartition(".")[0]
 FAMILIES = ("admission", "baseline", "bundle", "ignore", "input", "lint", "migration", "preset", "schema", "vm")
-# Families that no annotation silences: they judge what silences others, or a rewriting that is asked for once.
+# Families that no annotation silences: they judge what silences others, or a migration that is run once.
 UNSILENCED = ("ignore", "baseline", "input", "migration")
 
 
 class Hit(Value):
-    """What a rule yields: a Finding without what the runner knows. `path` runs from the VM's root (family `vm`) or from the
-    root of `about`, the object the hit is about (needed in the family `bundle`). `severity` overrides the rule's own.
-    `related` are other places that the hit speaks of, made with `also`.
+    """What a rule yields: a Finding without what the runner adds. `path` starts at the VM's root (family `vm`) or at the
+    root of `about`, the object that the hit is about (required in the family `bundle`). `severity` overrides the rule's own.
+    `related` are other paths that the message names, made with `also`.
     """
 
     message: str
@@ -80,9 +78,9 @@ class Hit(Value):
 
 
 class Rule(Value):
-    """A rule as it was declared: `check` yields Hits from the facts of its family.
+    """A rule as it was declared: `check` yields Hits from the facts of its family, `documentation` has its parts.
 
-    `worst` is the most severe that a Hit of it may be. `on_demand`: it is silent where the config gives it no severity.
+    `worst` is the highest severity of its Hits. `on_demand`: the rule is off unless the config gives it a severity.
     """
 
     id: str
@@ -92,12 +90,12 @@ class Rule(Value):
     upstream: str
     since: Version
     until: Version
-    module: str
+    documentation: str
     check: Callable[[Any], Iterable[Hit]]
     on_demand: bool = False
 
     def speaks(self, release: Release, severity: Mapping[str, str]) -> bool:
-        """True where the config lets it speak of this release. `severity` maps rule ids to severities, or "off"."""
+        """True where it applies to the release and is not off. `severity` maps rule ids to severities, or "off"."""
         level = severity.get(self.id, "off" if self.on_demand else self.severity)
         return level != "off" and release.within(since=self.since, until=self.until)
 
@@ -111,7 +109,7 @@ def rule(
     until: Version = (),
     on_demand: bool = False,
 ) -> Callable[[Callable[[Any], Iterable[Hit]]], Rule]:
-    """Declare the decorated generator a rule; `upstream` is the place in KubeVirt's source that refuses the same.
+    """Declare the decorated generator a rule; `upstream` is the function in KubeVirt's source that refuses the same.
 
     `worst` is needed where some of its Hits are more severe than `severity`.
     """
@@ -126,7 +124,7 @@ def rule(
             upstream=upstream,
             since=since,
             until=until,
-            module=check.__module__,
+            documentation=check.__globals__["__doc__"] or "",
             check=check,
             on_demand=on_demand,
         )
@@ -138,22 +136,15 @@ _loaded: dict[str, tuple[Rule, ...]] = {}
 
 
 def load(family: str) -> tuple[Rule, ...]:
-    """The rules of a family, by id; its modules are found by listing the package's folder."""
+    """The rules of a family, sorted by id; its modules are found by listing the package's folder."""
     if family not in _loaded:
-        _loaded[family] = tuple(_declared(f"{PACKAGE}.{family}.{name}", name) for name in _modules(family))
+        _loaded[family] = tuple(_declared(family, name) for name in modules(family))
     return _loaded[family]
-
-
-def _modules(family: str) -> list[str]:
-    from os import listdir  # which rendering does without where nothing is wrong
-
-    folder = f"{sys.modules[PACKAGE].__path__[0]}/{family}"
-    return sorted({name.partition(".")[0] for name in listdir(folder)} - {"__init__", "__pycache__"})  # noqa: PTH208
 
 
 def ids() -> dict[str, str]:
     """The id of every rule with its family; loads none of them."""
-    return {module.replace("_", "-"): family for family in FAMILIES for module in _modules(family)}
+    return {module.replace("_", "-"): family for family in FAMILIES for module in modules(family)}
 
 
 def all_rules() -> dict[str, Rule]:
@@ -162,10 +153,17 @@ def all_rules() -> dict[str, Rule]:
     return dict(sorted(found.items()))
 
 
-def _declared(module: str, name: str) -> Rule:
-    __import__(module)
-    found: Rule = getattr(sys.modules[module], name)
+def _declared(family: str, name: str) -> Rule:
+    """A rule by its name: from the module of that name, or as its family declares it."""
+    found: Rule
+    package, module = _imported(f"{PACKAGE}.{family}"), f"{PACKAGE}.{family}.{name}"
+    found = package.declared(name) if hasattr(package, "declared") else getattr(_imported(module), name)
     return found
+
+
+def _imported(name: str) -> Any:
+    __import__(name)
+    return sys.modules[name]
 
 
 def judge(
@@ -176,7 +174,7 @@ def judge(
 ) -> Iterator[Finding]:
     """The findings of a family about one object. `severity` maps rule ids to severities, or "off".
 
-    Rules of which `limit` has had too many findings are not asked.
+    Rules with too many findings for `limit` are not run.
     """
     if facts.troubled:
         for declared in load(family):
@@ -186,7 +184,7 @@ def judge(
                 inside = facts.prefix and hit.path and hit.about is None
                 placed = hit.but(path=(*facts.prefix, *hit.path)) if inside else hit
                 if facts.prefix and family == "vm" and hit.upstream == "admission":
-                    placed = placed.but(upstream="", upstream_path="")  # the pool is admitted; it is its VMs that are not
+                    placed = placed.but(upstream="", upstream_path="")  # the pool is admitted, but its VMs are not
                 yield _finding(declared, placed, hit.about or facts.entry, severity)
 
 
@@ -197,20 +195,16 @@ def judge_bundle(
     *,
     silent: Container[str] = (),
 ) -> Iterator[Finding]:
-    """The findings of a family about the whole bundle. Rules whose modules are `silent` have nothing to say, as is known."""
-    for declared in _asked(family, facts, silent):
+    """The findings of a family about the whole bundle. Rules whose modules are `silent` are known to find nothing."""
+    for declared in _speaking(family, facts, silent):
         for hit in _hits(declared, facts, facts.release, severity):
             yield _finding(declared, hit, hit.about, severity)
 
 
-def _asked(family: str, facts: Any, silent: Container[str]) -> Iterator[Rule]:
-    """The rules of a family that can have something to say, by id; the others are not loaded."""
-    package = f"{PACKAGE}.{family}"
-    __import__(package)
-    needs = getattr(sys.modules[package], "NEEDS", None)
-    for name in _modules(family) if needs is None else needs:
-        if name not in silent and (needs is None or needs[name](facts)):
-            yield _declared(f"{package}.{name}", name)
+def _speaking(family: str, facts: Any, silent: Container[str]) -> Iterator[Rule]:
+    """The rules of a family that can find something, sorted by id; the others are not loaded."""
+    needs = getattr(_imported(f"{PACKAGE}.{family}"), "NEEDS", {})
+    return (_declared(family, name) for name in asked(family, needs, facts, silent))
 
 
 def _hits(
@@ -231,21 +225,21 @@ def _hits(
 
 
 def _finding(declared: Rule, hit: Hit, about: Entry | None, severity: Mapping[str, str]) -> Finding:
-    """The finding; what is secret stays behind here."""
+    """The finding of a hit, without secret values."""
     obj = about.obj if about else None
     reached = reach(hit.path, obj)
-    whole = reached.shown == hit.path
+    is_shown = reached.shown == hit.path
     return Finding(
         rule=declared.id,
         severity=severity.get(declared.id) or hit.severity or declared.severity,
         message=safe_message(one_line(hit.message), hit.path, reached, obj),  # a name may hold line breaks
         ref=ref_of(obj) if obj is not None else None,
         path=reached.shown,
-        deeper=() if whole else hit.path[len(reached.shown) :],
+        deeper=() if is_shown else hit.path[len(reached.shown) :],
         current=hit.current if hit.current is UNSET else redact_at(hit.current, reached.place),
         proposed=hit.proposed if hit.proposed is UNSET else redact_at(hit.proposed, reached.place),
         upstream=hit.upstream,
-        upstream_path=hit.upstream_path if whole else "",
+        upstream_path=hit.upstream_path if is_shown else "",
         item=about.item if about else -1,
         inside=about.path if about else (),
         related=hit.related,
@@ -253,7 +247,7 @@ def _finding(declared: Rule, hit: Hit, about: Entry | None, severity: Mapping[st
 
 
 def also(entry: Entry | None, path: Path) -> tuple[Related, ...]:
-    """The place in another object of the bundle, for `Hit.related`; none where the object is not in the bundle."""
+    """The path in another object of the bundle, for `Hit.related`; () where the object is not in the bundle."""
     if entry is None:
         return ()
     shown = reach(path, entry.obj).shown
@@ -261,33 +255,5 @@ def also(entry: Entry | None, path: Path) -> tuple[Related, ...]:
 
 
 def path_text(path: Path) -> str:
-    """A path as messages show it: no key stands in it below a secret one."""
+    """A path as messages show it, without the keys below a secret one."""
     return dotted(shown_path(path))
-
-
-def show(value: object, path: Path = ()) -> str:
-    """The value that stands at `path` as messages show it: short flow text on one line, secrets redacted."""
-    text = _flow(redact(_beginning(value, iter(range(LONGEST_SHOWN))), path))
-    return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 3] + "..."
-
-
-def _beginning(value: Any, left: Iterator[int]) -> Any:
-    """The value without what stands behind as many others as are left; but with its kind, by which secrets are known."""
-    if isinstance(value, dict):
-        kept = {key: _beginning(below, left) for (key, below), _ in zip(value.items(), left, strict=False)}
-        return {**kept, "kind": value["kind"]} if isinstance(value.get("kind"), str) else kept
-    if isinstance(value, list):
-        return [_beginning(below, left) for below, _ in zip(value, left, strict=False)]
-    return value
-
-
-def _flow(value: object) -> str:
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{key}: {_flow(below)}" for key, below in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_flow, value)) + "]"
-    if value == HIDDEN:
-        return HIDDEN
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    return " ".join(str(value).split()) if not isinstance(value, str) else repr(value)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from krm_fn.base.errors import InputError
 from krm_fn.base.value import Value
-from krm_fn.rules.facts import Unread
+from krm_fn.rules.facts import SkippedFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -45,7 +45,7 @@ class Stamp(Value):
 class Paths:
     """The paths that somebody named.
 
-    `follow`: links in folders are followed wherever they lead. `within` are further folders that they may lead to. `unread`
+    `follow`: links in folders are followed wherever they lead. `within` are further folders that they may lead to. `skipped`
     collects what is passed over. Without `templates`, those of Helm charts are passed over, and `templates` collects their
     folders.
     """
@@ -53,7 +53,7 @@ class Paths:
     def __init__(
         self, paths: Iterable[str], *, follow: bool = False, within: Iterable[str] = (), templates: bool = True
     ) -> None:
-        self.unread: list[Unread] = []
+        self.skipped: list[SkippedFile] = []
         self.templates: list[str] = []
         self._with_templates = templates
         self._follow = follow
@@ -112,7 +112,7 @@ class Paths:
             if not (wanted or stat.S_ISDIR(mode)):
                 return
             if entry.is_symlink() and not (self._follow or is_within(file, self._roots)):
-                self.unread.append(Unread(file=file))
+                self.skipped.append(SkippedFile(file=file))
             elif stat.S_ISDIR(mode):
                 yield from self._below(at)
             else:
@@ -123,7 +123,7 @@ class Paths:
                 self._pass_over(file, error)
 
     def _pass_over(self, file: str, error: OSError) -> None:
-        self.unread.append(Unread(file=file, why=error.strerror or UNREADABLE))
+        self.skipped.append(SkippedFile(file=file, why=error.strerror or UNREADABLE))
 
 
 def is_within(file: str, folders: Iterable[str]) -> bool:

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from krm_fn import yamlio
-from krm_fn.base import programs, workers
+from krm_fn.base import workers
 from krm_fn.base.console import file_name, read_in
 from krm_fn.base.errors import InputError
 from krm_fn.base.objects import ORIGIN, annotations_of, group_of, kind_of, place_of, text
 from krm_fn.base.value import Value
+from krm_fn.sources.builds import TIMEOUT, built
 from krm_fn.sources.files import Paths
 from krm_fn.sources.kustomizations import FILES, Layout
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krm_fn.base.objects import Object
-    from krm_fn.rules.facts import Unread
+    from krm_fn.rules.facts import SkippedFile
     from krm_fn.sources.files import Stamp
     from krm_fn.yamlio import ListText, StreamText
 
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
     Watch = Callable[[str, Iterable[Any], int], Iterable[Any]]
 
 STDIN = "-"
-# Seconds that a kustomization may take to build; as long as Argo CD gives it.
-TIMEOUT: float = 90
 TEMPLATE = b"{{"
 LEAST_SHARED = 1_000_000  # bytes to read: what is less takes another process about as long as this one
 TOOL_GROUPS = ("kustomize.config.k8s.io", "kpt.dev", "kubevirt-render.dev")
@@ -49,7 +48,7 @@ class TemplateError(InputError):
 
 
 class Given(Value):
-    """A text that is to be read; `file`, `folder` and `stamp` as in Source."""
+    """A text that is to be read: out of a file, which `stamp` identifies, or made by a build of `folder`."""
 
     data: bytes
     file: str = ""
@@ -96,7 +95,7 @@ class Sources(Value):
     """All that was read.
 
     `function_config` is that of the ResourceList that was named by itself, None where there is none. `powerless` are the files
-    with a functionConfig that configures nothing: a file in a folder must not say how the folder is judged. `unread` are the
+    with a functionConfig that configures nothing: a file in a folder must not say how the folder is judged. `skipped` are the
     files that were found in folders and passed over. `layout` is what the kustomizations in the folders say of the files there,
     and `named` are the files that were named by themselves.
     """
@@ -104,7 +103,7 @@ class Sources(Value):
     sources: tuple[Source, ...]
     function_config: object = None
     powerless: tuple[str, ...] = ()
-    unread: tuple[Unread, ...] = ()
+    skipped: tuple[SkippedFile, ...] = ()
     layout: Layout | None = None
     named: frozenset[str] = frozenset()
 
@@ -120,11 +119,11 @@ class Sources(Value):
 
     @property
     def units(self) -> list[frozenset[str]]:
-        """For each of `items` what applies it, as in `kustomizations.Layout`; empty where that may be anything."""
+        """For each of `items` what applies it: the kustomizations that build its file; empty where that may be anything."""
         return [units for source in self.sources for units in [self._units(source.file)] * len(source.objects)]
 
     def is_patched(self, file: str, obj: Object, place: str = "") -> bool:
-        """True where a kustomization in the folders may patch an object of a file; `place` as in `Layout.is_patched`."""
+        """True where a kustomization in the folders may patch an object of a file by a patch that has `place` in its text."""
         return bool(self.layout and self.is_found(file) and self.layout.is_patched(file, obj, place))
 
     def is_generated(self, file: str, name: object) -> bool:
@@ -138,9 +137,9 @@ class Sources(Value):
         """True for a file that was found in a folder."""
         return bool(file) and file not in self.named
 
-    def refuse_unread(self) -> None:
+    def refuse_skipped(self) -> None:
         """Raises: InputError where a file was passed over, for who must miss no object."""
-        for each in self.unread:
+        for each in self.skipped:
             raise InputError(each.why or "this link leads out of what may be read", file=each.file)
 
 
@@ -163,20 +162,21 @@ def read(
 ) -> Sources:
     """What stands at the paths: files, folders (all YAML and JSON files below them, sorted) or `-` for stdin.
 
-    `kustomizations` are folders that are built first, each in at most `timeout` seconds. `follow` and `within` as in
-    `files.Paths`. Without `unbuilt`, files in folders that become objects only by a build are left alone: patches of
-    kustomizations and templates of Helm charts. `note` is told what is left alone. `repair` gets the text and the name of a
-    file that can't be read, and gives what is to be read in its place. `watch` gets what is done, file after file, with its
-    name and after how many nearly all is done, and gives it on. Several processes read what is large.
+    `kustomizations` are folders that are built first, each in at most `timeout` seconds. With `follow`, links in folders are
+    followed wherever they lead, else within the paths and the folders of `within`. Without `unbuilt`, files in folders that
+    become objects only by a build are left alone: patches of kustomizations and templates of Helm charts. `note` is told what
+    is left alone. `repair` gets the text and the name of a file that can't be read, and gives what is to be read in its place.
+    `watch` gets what is done, file after file, with its name and after how many nearly all is done, and gives it on.
+    Several processes read what is large.
     Raises: InputError where something can't be read, and where all could be read and there is no object.
     """
     named = Paths(paths, follow=follow, within=within, templates=unbuilt)
-    texts = [*_texts(paths, named), *(Given(data=_built(folder, timeout), folder=folder) for folder in kustomizations)]
+    texts = [*_texts(paths, named), *(Given(data=built(folder, timeout), folder=folder) for folder in kustomizations)]
     repaired: list[str] = []
     sources, configs = [], []
     for found, config in _all_parsed(texts, repair, repaired, watch):
-        for told in _left_alone_in(found):
-            note(told)
+        for text_of_note in _left_alone_in(found):
+            note(text_of_note)
         sources.append(found)
         configs += [] if config is None else [(found, config)]
     alone = frozenset(map(_as_file, paths))
@@ -186,14 +186,14 @@ def read(
     for folder in named.templates:
         note(f"{file_name(folder)} is left alone: it holds templates of a Helm chart, which `helm template` renders")
     if not repaired and not any(source.objects for source in sources):
-        _refuse_nothing([*paths, *kustomizations], named.unread, tells=repair is not None)
+        _refuse_nothing([*paths, *kustomizations], named.skipped, tells=repair is not None)
     single = len(paths) == 1 and not kustomizations and not os.path.isdir(paths[0])  # noqa: PTH112
     heard = [config for found, config in configs if single or not (found.file or found.folder)]
     return Sources(
         sources=tuple(sources),
         function_config=heard[0] if heard else None,
         powerless=tuple(found.file or found.folder for found, _ in configs if not single and (found.file or found.folder)),
-        unread=tuple(named.unread),
+        skipped=tuple(named.skipped),
         layout=layout,
         named=alone,
     )
@@ -225,16 +225,16 @@ def _without_patches(found: Iterable[Source], layout: Layout, named: frozenset[s
             yield source
 
 
-def _refuse_nothing(paths: Sequence[str], unread: Sequence[Unread], *, tells: bool) -> None:
+def _refuse_nothing(paths: Sequence[str], skipped: Sequence[SkippedFile], *, tells: bool) -> None:
     """Raises: InputError where there is no object; not for a caller that `tells` of files that can't be read."""
-    unreadable = [each for each in unread if each.why]
+    unreadable = [each for each in skipped if each.why]
     if unreadable and tells:
         return
     if unreadable:
         raise InputError(unreadable[0].why, file=unreadable[0].file)
     missing = f"no Kubernetes object found{_where(paths)}"
-    if unread:
-        raise InputError(f"{missing}; {unread[0].file} leads out of it, and --follow-links would follow")
+    if skipped:
+        raise InputError(f"{missing}; {skipped[0].file} leads out of it, and --follow-links would follow")
     raise NothingFoundError(f"{missing}; expected YAML or JSON with apiVersion and kind")
 
 
@@ -289,39 +289,16 @@ def _texts(paths: Sequence[str], named: Paths) -> Iterator[Given]:
                     yield Given(data=found[0], file=file, stamp=found[1])
 
 
-def _built(folder: str, timeout: float) -> bytes:
-    """What `kustomize build` prints; its stderr goes straight to ours."""
-    program, words = _kustomize(folder)
-    with programs.scratch() as scratch:
-        return programs.printed(
-            program,
-            words,
-            name=" ".join([Path(program).name, *words]),
-            environment={**os.environ, "TMPDIR": scratch},
-            timeout=timeout,
-            fix="; give it less to fetch, or raise --timeout",
-        )
-
-
-def _kustomize(folder: str) -> tuple[str, list[str]]:
-    """The program that builds a kustomization, and its arguments."""
-    if found := programs.find("kustomize"):
-        return found, ["build", folder]
-    if found := programs.find("kubectl"):
-        return found, ["kustomize", folder]
-    raise InputError(f"neither kustomize nor kubectl is on the PATH; one of them has to build {folder}")
-
-
 def read_text(data: bytes, file: str) -> StreamText:
-    """As `yamlio.read_stream`. Raises: InputError; TemplateError, which says so, where the mistake is a template's."""
+    """The text of a stream. Raises: InputError; TemplateError, which says so, where the mistake is a template's."""
     try:
         return yamlio.read_stream(data, file=file)
     except InputError as error:
         lines = data.splitlines()[max(error.line - 2, 0) : error.line]
         if not any(TEMPLATE in line for line in lines):
             raise
-        said = f"{error.message}; {TEMPLATE.decode()} is of a template: build it first, as `helm template` does"
-        raise TemplateError(said, file=error.file, line=error.line, column=error.column) from None
+        message = f"{error.message}; {TEMPLATE.decode()} is of a template: build it first, as `helm template` does"
+        raise TemplateError(message, file=error.file, line=error.line, column=error.column) from None
 
 
 def _parsed(given: Given) -> tuple[Source, object]:

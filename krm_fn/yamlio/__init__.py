@@ -1,15 +1,26 @@
 """YAML in, YAML out: plain values for the core, and the input's own text for everything the core doesn't change.
 
-`read_resource_list` and `read_stream` give texts: their `items` are plain values, and their `write` takes such values back.
-An item that is the very object that was read leaves byte for byte; in a changed one only the changed lines differ.
+`read_resource_list` and `read_stream` give texts, whose `items` are plain values; `write_resource_list` and `write_stream` take
+such values back. An item that is the very object that was read leaves byte for byte; in a changed one only the changed lines
+differ.
 """
 
 from __future__ import annotations
 
-__all__ = ["ListText", "StreamText", "dump", "read_resource_list", "read_stream", "read_value"]
+__all__ = [
+    "ListText",
+    "StreamText",
+    "dump",
+    "read_resource_list",
+    "read_stream",
+    "read_value",
+    "write_resource_list",
+    "write_stream",
+]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from krm_fn.yamlio.emit import dump
@@ -55,7 +66,7 @@ def read_stream(data: bytes, *, file: str = "") -> StreamText:
     text = read_plain_stream(data, file)
     if text is not None:
         return text
-    from krm_fn.yamlio.documents import read_documents  # as above
+    from krm_fn.yamlio.documents import read_documents  # libyaml's road, too
 
     return read_documents(data, file=file)
 
@@ -68,3 +79,25 @@ def read_value(text: str) -> Any:
     from krm_fn.yamlio.documents import read_single
 
     return read_single(text)
+
+
+def write_resource_list(text: ListText, items: Sequence[Any], results: Sequence[Any] = (), before: Sequence[int] = ()) -> bytes:
+    """The list with these items: those that are the ones read leave as they came, changed ones with their changes spliced in,
+    further ones come last, or where `before` says (see `order`); None leaves its item out. `results`, where there are any,
+    replace those of the input.
+
+    Raises: InputError for a changed item that no cluster would take.
+    """
+    from krm_fn.yamlio.writing import write_list
+
+    return write_list(text, items, results, before)
+
+
+def write_stream(text: StreamText, items: Sequence[Any], before: Sequence[int] = ()) -> bytes:
+    """The stream with these items. Empty documents stay; another None leaves its document out.
+
+    More items come last, or where `before` says; see `order`. Raises: InputError for a changed item that no cluster would take.
+    """
+    from krm_fn.yamlio import writing
+
+    return writing.write_stream(text, items, before)

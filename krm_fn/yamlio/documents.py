@@ -16,7 +16,7 @@ from krm_fn.yamlio.layout import (
     relocated,
 )
 from krm_fn.yamlio.listreader import ListReader, Offsets
-from krm_fn.yamlio.reader import Memo, Source, open_node, read_node
+from krm_fn.yamlio.reader import Source, read_node
 from krm_fn.yamlio.texts import ListText, Piece, StreamText
 
 TYPE_CHECKING = False
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, TypeVar
 
-    from krm_fn.yamlio.reader import Spans
+    from krm_fn.yamlio.reader import Memo
+    from krm_fn.yamlio.spans import Spans
 
     AnyText = TypeVar("AnyText", ListText, StreamText)
 
@@ -49,34 +50,16 @@ def _read(reader: Callable[[bytes, str], AnyText], data: bytes, file: str) -> An
     try:
         text = reader(data, file)
     except (YAMLError, InputError) as error:
-        raise _told(error, data, file, rare=rare) from None  # an error in a variable here would keep the parser alive
+        raise _as_input_error(error, data, file, rare=rare) from None  # an error in a variable here would keep the parser alive
     if rare:
         numbers = line_numbers(data, [piece.start for piece in text.pieces])
         text.pieces = [piece.but(line=line) for piece, line in zip(text.pieces, numbers, strict=True)]
     return text
 
 
-def _told(error: YAMLError | InputError, data: bytes, file: str, *, rare: bool) -> InputError:
+def _as_input_error(error: YAMLError | InputError, data: bytes, file: str, *, rare: bool) -> InputError:
     found = translate(error, data, file) if isinstance(error, YAMLError) else error
     return relocated(found, data) if rare else found
-
-
-def read_piece(
-    text: str, *, first_entry: bool = False, anchors: dict[str, Any] | None = None, memo: Memo | None = None
-) -> tuple[Any, dict[str, Any]]:
-    """The value of a text's first document, and the values of its anchors; with `first_entry`, of its list's first entry.
-
-    Raises: InputError.
-    """
-    source = Source(text, anchors=anchors, memo=memo)
-    try:
-        event = open_node(source, first_entry=first_entry)
-        if event is None:
-            return None, {}
-        value = read_node(source, event)[0]
-        return value, {name: anchored for name, (anchored, _) in source.anchors.items()}
-    except YAMLError as error:
-        raise translate(error, text.encode(), "") from None
 
 
 def prepared(data: bytes, file: str) -> bytes:
@@ -135,9 +118,10 @@ def closed(data: bytes) -> bytes:
     if last is None or last.style not in ("|", ">") or last.end_mark.index < len(text):
         return data
     at = text.index(last.style, last.start_mark.index) + 1
-    header, *rest = text[at:].split("\n", 1)
-    kept = "-" + header.replace("-", "", 1).replace("+", "", 1)
-    return "\n".join([text[:at] + kept, *rest]).encode()
+    end = at
+    while text[end : end + 1] in ("+", "-", *"123456789"):
+        end += 1
+    return f"{text[:at]}-{text[at:end].strip('+-')}{text[end:]}".encode()
 
 
 def ended_as(data: bytes, out: bytes) -> bytes:

@@ -67,9 +67,9 @@ def is_plain(text: str) -> bool:
 def _is_quantity(text: str) -> bool:
     for suffix in SUFFIXES:
         if text.endswith(suffix):
-            whole, dot, fraction = text.removesuffix(suffix).partition(".")
-            digits = whole + fraction
-            return bool(whole) and digits.isascii() and digits.isdigit() and bool(fraction or not dot)
+            integer, dot, fraction = text.removesuffix(suffix).partition(".")
+            digits = integer + fraction
+            return bool(integer) and digits.isascii() and digits.isdigit() and bool(fraction or not dot)
     return False
 
 

@@ -1,4 +1,4 @@
-"""Lines and columns of a text, whatever its line breaks."""
+"""Lines and columns of a text, whatever its line breaks, and edits of its bytes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from krm_fn.base.errors import InputError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    Edit = tuple[int, int, bytes]  # the bytes from a start to an end become others
 
 # Line breaks of YAML 1.1 that libyaml and Go's readers know; no editor counts them as lines. `line_start`, `line_end` and what
 # is made of them know them; `breaks` counts lines as editors do.
@@ -185,3 +187,18 @@ def dash_before(text: str, at: int) -> int:
         before = text[start:end].replace("\t#", " #").partition(" #")[0].rstrip(" \t")
         if before.startswith("#"):
             before = ""
+
+
+def spliced(data: bytes, edits: list[Edit]) -> bytes:
+    """The bytes with the edits made; edits may touch but not overlap."""
+    out: list[bytes | memoryview] = []
+    at = 0
+    view = memoryview(data)
+    for start, end, new in sorted(edits, key=_by_start):
+        out += [view[at:start], new]
+        at = max(at, end)
+    return b"".join([*out, view[at:]])
+
+
+def _by_start(edit: Edit) -> tuple[int, int]:
+    return edit[0], edit[1]

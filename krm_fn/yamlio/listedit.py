@@ -5,24 +5,24 @@ from __future__ import annotations
 from krm_fn.base.errors import InputError
 from krm_fn.yamlio.compare import same
 from krm_fn.yamlio.emit import Style, block, entry, flow
-from krm_fn.yamlio.layout import Unspliceable, line_end, line_start_in_bytes, next_line, past_comments
+from krm_fn.yamlio.layout import Unspliceable, line_end, line_start_in_bytes, next_line, past_comments, spliced
 from krm_fn.yamlio.splice import respell
 from krm_fn.yamlio.styles import style_of
-from krm_fn.yamlio.texts import spliced
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from krm_fn.yamlio.layout import Edit
     from krm_fn.yamlio.nodes import Node
-    from krm_fn.yamlio.texts import Edit, ListText, Top
+    from krm_fn.yamlio.texts import ListText, Top
 
 MARKS = frozenset("|>")  # of blocks of text, in which what looks like a comment is none
 
 
 class ListEdit:
-    """One `ListText.write`: the items in `gone` go, `changed` ones have new text, `added` ones come last.
+    """One writing of a list: the items in `gone` go, `changed` ones have new text, `added` ones come last.
 
     `inserted` ones stand before the item of that number. `items` are those that are to be there at the end, in order.
 
@@ -112,8 +112,8 @@ class ListEdit:
 
     def refilled(self, n: int) -> str:
         """The region of `items`, null or `[]` so far, with the added items."""
-        from krm_fn.yamlio.documents import read_piece
         from krm_fn.yamlio.positions import read_positions
+        from krm_fn.yamlio.reader import read_piece
 
         text = self.region_text(n)
 

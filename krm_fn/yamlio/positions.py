@@ -8,8 +8,9 @@ from krm_fn.base.errors import InputError
 from krm_fn.yamlio.events import AliasEvent, YAMLError
 from krm_fn.yamlio.layout import line_end
 from krm_fn.yamlio.nodes import ALIAS, BLOCK_SCALAR, MAP, NO_ENTRIES, NO_NODES, SEQ, Node
-from krm_fn.yamlio.reader import END, FLOW, SHAPE, Memo, Source, Spans, open_node, read_node
+from krm_fn.yamlio.reader import Memo, Source, open_node, read_node
 from krm_fn.yamlio.scalars import key_text, resolve_typed
+from krm_fn.yamlio.spans import END, FLOW, SHAPE, Spans
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -188,7 +189,7 @@ class Seq(Collection):
 
 
 def _read_key(written: str) -> Any:
-    if written[:1].isalnum() and UNMARKED.issuperset(written):
+    if written.removeprefix("-")[:1].isalnum() and UNMARKED.issuperset(written):
         return key_text(resolve_typed(written))
     source = Part(f" {written}: 0")
     try:

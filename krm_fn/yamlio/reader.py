@@ -8,8 +8,6 @@ Where the nodes stand is noted in passing: reading a text again to learn that ta
 
 from __future__ import annotations
 
-from array import array
-
 from krm_fn.base.errors import InputError
 from krm_fn.yamlio.events import (
     AliasEvent,
@@ -20,10 +18,13 @@ from krm_fn.yamlio.events import (
     SequenceEndEvent,
     SequenceStartEvent,
     StreamEndEvent,
+    YAMLError,
     place_of,
+    translate,
 )
 from krm_fn.yamlio.nodes import ALIAS, BLOCK_SCALAR, LEAF, MAP, MERGE, SEQ
 from krm_fn.yamlio.scalars import key_text, resolve, resolve_tagged, resolve_typed
+from krm_fn.yamlio.spans import BLANKS, END, FLOW, Spans
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,18 +32,16 @@ if TYPE_CHECKING:
     from typing import Any
 
 DEEPEST = 500  # levels of maps and lists in each other; a real VirtualMachine has under 20
-ALIASED_NODES = 100_000  # nodes that the aliases of one input may stand for; larger inputs may have more, see `Source.spend`
+# Nodes that the aliases of one input may stand for; larger inputs may have more, see `Source.count_nodes`.
+ALIASED_NODES = 100_000
 BYTES_PER_ALIASED_NODE = 4
 
-# What `Spans` notes: a kind of `nodes`, which is what SHAPE leaves of it. FLOW marks a collection in brackets, of which the END
-# is noted as well, and BLANKS a block scalar whose text ends in blanks.
-END = 5
-SHAPE, FLOW, BLANKS = 7, 8, 8
 BLOCK_STYLES = frozenset("|>")
 
 OUTSIDE = -1  # the home of what stands in no item
 
-NO_KEY: Any = object()  # a map waits for its next key
+NO_KEY: Any = object()  # in place of the key of a list's entries
+UNKNOWN: Any = object()  # in place of the value of a plain scalar that was not read before
 
 
 class Memo:
@@ -51,32 +50,6 @@ class Memo:
     def __init__(self) -> None:
         self.plain: dict[str, Any] = {}
         self.names: dict[str, str] = {}
-
-
-class Spans:
-    """Where all nodes stand, keys as well: a kind, a start and an end each, in the order of their events.
-
-    Of a collection, `ends` has the number of the node behind it. `anchored` are the numbers of the nodes that have an anchor.
-    `items` has two numbers an item: of its node, and of the character at which its text starts.
-    """
-
-    __slots__ = ("anchored", "ends", "items", "kinds", "names", "starts")
-
-    def __init__(self) -> None:
-        self.kinds, self.starts, self.ends = bytearray(), array("I"), array("I")
-        self.anchored: list[int] = []
-        self.items = array("I")
-        self.names: dict[str, Any] = {}  # what keys read as, by how they are written; see `positions`
-
-    def begin(self, start: int) -> None:
-        """Note that the next node is an item's, whose text starts there."""
-        self.items.extend((len(self.kinds), start))
-
-    def note(self, kind: int, event: Any) -> None:
-        """Note the node, or the end of one in brackets, that the event tells of."""
-        self.kinds.append(kind)
-        self.starts.append(event.start_mark.index)
-        self.ends.append(event.end_mark.index)
 
 
 class Source:
@@ -131,6 +104,52 @@ class Source:
         except ValueError as error:
             raise self.fail(str(error), event) from None
 
+    def next_key(self, event: Any, into: dict[str, Any], stack: Sequence[Any]) -> Any:
+        """The key of a map that the event tells of, or MERGE; noted. `stack` has the maps and lists around `into`.
+
+        Raises: InputError for what is no key, and for one that is there.
+        """
+        kind = event.__class__
+        self.spans.note(LEAF if kind is ScalarEvent else ALIAS, event)
+        key = None
+        if kind is ScalarEvent and event.tag is None and event.anchor is None:
+            key = self.memo.names.get(event.value) if event.implicit[0] else event.value
+        if key is None:
+            key = self.key(event)
+            if kind is ScalarEvent and key is not MERGE and event.tag is None and event.implicit[0]:
+                self.memo.names[event.value] = key
+        if key in into or key is MERGE:
+            check_again(self, event, into, key, stack)
+        return key
+
+    def new_value(self, event: Any) -> Any:
+        """The value of a scalar event that is noted already, from now on remembered where it is plain."""
+        value = self.scalar(event)
+        if event.tag is None and event.implicit[0]:
+            self.memo.plain[event.value] = value
+        if event.anchor is not None:
+            self.define(event, value)
+        return value
+
+    def opened(self, event: Any) -> Any:
+        """The empty map or list that starts with the event; noted."""
+        is_map = event.__class__ is MappingStartEvent
+        into: Any = {} if is_map else []
+        shape = MAP if is_map else SEQ
+        self.spans.note(shape | FLOW if event.flow_style else shape, event)
+        if event.anchor is not None:
+            self.define(event, into)
+            self.open.add(id(into))
+        return into
+
+    def close(self, value: Any, number: int, event: Any) -> None:
+        """Note the end of a map or list, which is the node of that number."""
+        if self.open:
+            self.open.discard(id(value))
+        if self.spans.kinds[number] & FLOW:
+            self.spans.note(END, event)
+        self.spans.ends[number] = len(self.spans.kinds)
+
     def _typed(self, event: Any) -> Any:
         value = event.value
         if event.tag is not None:
@@ -155,12 +174,12 @@ class Source:
         if isinstance(value, (dict, list)):
             if id(value) in self.open:
                 raise self.fail("this alias stands inside its own anchor", event)
-            self.spend(value, depth, event)
+            self.count_nodes(value, depth, event)
         if home != self.home:
             self.crossing.append((home, self.home, name, value))
         return value
 
-    def spend(self, value: Any, depth: int, event: Any) -> None:
+    def count_nodes(self, value: Any, depth: int, event: Any) -> None:
         """Count the nodes of an aliased value.
 
         Raises: InputError when all aliases together stand for too many, or when the value nests too deep where it stands.
@@ -198,79 +217,61 @@ def open_node(source: Source, *, first_entry: bool) -> Any:
 NODES = frozenset((ScalarEvent, AliasEvent, MappingStartEvent, SequenceStartEvent))
 
 
-# One loop without calls for the usual events: it runs over a hundred thousand of them for a thousand resources.
-def read_node(source: Source, event: Any, outside: int = 0) -> tuple[Any, Any]:  # noqa: C901, PLR0912, PLR0915
+def read_piece(
+    text: str, *, first_entry: bool = False, anchors: dict[str, Any] | None = None, memo: Memo | None = None
+) -> tuple[Any, dict[str, Any]]:
+    """The value of a text's first document, and the values of its anchors; with `first_entry`, of its list's first entry.
+
+    Raises: InputError.
+    """
+    source = Source(text, anchors=anchors, memo=memo)
+    try:
+        event = open_node(source, first_entry=first_entry)
+        if event is None:
+            return None, {}
+        value = read_node(source, event)[0]
+        return value, {name: anchored for name, (anchored, _) in source.anchors.items()}
+    except YAMLError as error:
+        raise translate(error, text.encode(), "") from None
+
+
+# One loop with few calls: it runs over a hundred thousand events for a thousand resources.
+def read_node(source: Source, event: Any, outside: int = 0) -> tuple[Any, Any]:  # noqa: C901
     """The plain value of the node that starts with `event`, and the node's last event; `outside` is its depth.
 
     Raises: InputError, and YAMLError for what libyaml refuses.
     """
-    get, plain, names = source.get, source.memo.plain, source.memo.names
-    spans = source.spans
-    kinds, starts, ends = spans.kinds, spans.starts, spans.ends
+    get, plain = source.get, source.memo.plain
+    kinds, starts, ends = source.spans.kinds, source.spans.starts, source.spans.ends
     stack: list[tuple[Any, Any, int]] = []  # the open containers around `into`, the key that waits in each, `into`'s number
     into: Any = None
     key: Any = NO_KEY
     while True:
         kind = event.__class__
+        if into.__class__ is dict and kind is not MappingEndEvent:
+            key = source.next_key(event, into, stack)
+            event = get()
+            kind = event.__class__
         if kind is ScalarEvent:
-            text = event.value
+            kinds.append(LEAF if event.style not in BLOCK_STYLES else block_kind(event.value))
             starts.append(event.start_mark.index)
             ends.append(event.end_mark.index)
-            if key is NO_KEY and into.__class__ is dict:
-                kinds.append(LEAF)
-                key = names.get(text) if event.implicit[0] else text
-                if key is None or event.tag is not None or event.anchor is not None:
-                    key = source.key(event)
-                    if key is not MERGE and event.tag is None and event.implicit[0]:
-                        names[text] = key
-                if key in into or key is MERGE:
-                    check_again(source, event, into, key, stack)
-                event = get()
-                continue
-            if event.style in BLOCK_STYLES:
-                kinds.append(BLOCK_SCALAR | BLANKS if text.rstrip("\n")[-1:] in (" ", "\t") else BLOCK_SCALAR)
-            else:
-                kinds.append(LEAF)
-            if event.tag is not None:
-                value = source.scalar(event)
-            elif not event.implicit[0]:
-                value = text
-            elif text in plain:
-                value = plain[text]
-            else:
-                value = plain[text] = source.scalar(event)
-            if event.anchor is not None:
-                source.define(event, value)
+            value = plain.get(event.value, UNKNOWN) if event.implicit[0] else event.value
+            if value is UNKNOWN or event.tag is not None or event.anchor is not None:
+                value = source.new_value(event)
         elif kind is MappingStartEvent or kind is SequenceStartEvent:
-            if key is NO_KEY and into.__class__ is dict:
-                raise source.fail("a map or list is no key; expected text", event)
             if len(stack) + outside >= DEEPEST:
                 raise source.fail(too_deep(), event)
             stack.append((into, key, len(kinds)))
-            into, shape = ({}, MAP) if kind is MappingStartEvent else ([], SEQ)
-            key = NO_KEY
-            spans.note(shape | FLOW if event.flow_style else shape, event)
-            if event.anchor is not None:
-                source.define(event, into)
-                source.open.add(id(into))
+            into, key = source.opened(event), NO_KEY
             event = get()
             continue
         elif kind is MappingEndEvent or kind is SequenceEndEvent:
             value = into
             into, key, number = stack.pop()
-            if source.open:
-                source.open.discard(id(value))
-            if kinds[number] & FLOW:
-                spans.note(END, event)
-            ends[number] = len(kinds)
+            source.close(value, number, event)
         else:  # an alias
-            spans.note(ALIAS, event)
-            if key is NO_KEY and into.__class__ is dict:
-                key = source.key(event)
-                if key in into:
-                    check_again(source, event, into, key, stack)
-                event = get()
-                continue
+            source.spans.note(ALIAS, event)
             value = source.alias(event, len(stack))
         if into is None:
             return value, event
@@ -278,11 +279,14 @@ def read_node(source: Source, event: Any, outside: int = 0) -> tuple[Any, Any]: 
             into.append(value)
         elif key is MERGE:
             merge(source, into, value, event)
-            key = NO_KEY
         else:
             into[key] = value
-            key = NO_KEY
         event = get()
+
+
+def block_kind(text: str) -> int:
+    """The kind of a block scalar with this text."""
+    return BLOCK_SCALAR | BLANKS if text.rstrip("\n")[-1:] in (" ", "\t") else BLOCK_SCALAR
 
 
 def check_again(source: Source, event: Any, into: dict[str, Any], key: Any, stack: Sequence[Any] = ()) -> None:

@@ -13,7 +13,6 @@ from krm_fn.yamlio.compare import same
 from krm_fn.yamlio.emit import Style, dump, entry, flow
 from krm_fn.yamlio.layout import Unspliceable
 from krm_fn.yamlio.order import in_order
-from krm_fn.yamlio.texts import ENTRY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ def rewritten(
 ) -> bytes:
     """The list with these items and results, its keys in the input's order.
 
-    `places` has the numbers of the items that added ones precede, as `before` in `order`. `changed` has the new texts of items
+    `places` has for each added item the number of the one that it precedes. `changed` has the new texts of items
     by number, None where an item has none; then all items get new text.
     """
     head = {key: value for key, value in (text.head if text.top else HEAD).items() if not (results and key == "results")}
@@ -44,21 +43,13 @@ def rewritten(
     wanted = [item for item in in_order(items, places, len(text.items)) if item is not None]
     if text.json:
         return (flow({**before, "items": wanted, **after}, Style(), "", json=True) + "\n").encode()
-    if changed is not None and wanted and has_own_texts(text):
+    if changed is not None and wanted and text.has_own_texts():
         with suppress(Unspliceable):
             middle = b"items:" + text.newline.encode() + _own_texts(text, items, changed, places)
             out = _dumped(text, before) + middle + _dumped(text, after)
             if _reads_as(out, wanted, {**before, **after}):
                 return out
     return _dumped(text, {**before, "items": wanted, **after})
-
-
-def has_own_texts(text: ListText) -> bool:
-    """True where there are items, and each one's piece is the text of an entry of a block list."""
-    pieces = text.pieces
-    return 0 < len(pieces) == len(text.items) and all(
-        piece.form == ENTRY and text.data[piece.start : piece.end].lstrip(b" ").startswith(b"-") for piece in pieces
-    )
 
 
 def _own_texts(text: ListText, items: Sequence[Any], changed: Mapping[int, bytes], places: Sequence[int]) -> bytes:

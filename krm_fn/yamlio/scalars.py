@@ -78,8 +78,8 @@ def as_json(value: Scalar) -> Scalar:
     if not value.is_integer() or abs(value) >= PLAIN_NOTATION_BELOW:
         return value
     digits, _, exponent = repr(abs(value)).partition("e")
-    whole, _, fraction = digits.partition(".")
-    padded = (whole + fraction.rstrip("0")).ljust(len(whole) + int(exponent), "0") if exponent else whole
+    integer, _, fraction = digits.partition(".")
+    padded = (integer + fraction.rstrip("0")).ljust(len(integer) + int(exponent), "0") if exponent else integer
     return -int(padded) if value < 0 else int(padded)
 
 
@@ -135,10 +135,10 @@ def _integer(plain: str) -> int | None:
 def _is_decimal(plain: str) -> bool:
     body = plain[1:] if plain[:1] in ("+", "-") else plain
     mantissa, mark, exponent = body.lower().partition("e")
-    whole, _, fraction = mantissa.partition(".")
+    integer, _, fraction = mantissa.partition(".")
     power = exponent[1:] if exponent[:1] in ("+", "-") else exponent
     ends = _all(DIGITS[10], power) if mark else True
-    return ends and _all(DIGITS[10], whole + fraction)
+    return ends and _all(DIGITS[10], integer + fraction)
 
 
 def _dotted(text: str) -> Scalar:

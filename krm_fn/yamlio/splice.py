@@ -54,14 +54,14 @@ def respell(
         splicer.successors = successors or {}
         try:
             edited = splicer.run(old, new)
-            if splicer.simple or (_ends_alike(text, edited) and same(read(edited), new)):
+            if splicer.simple or (_has_same_end(text, edited) and same(read(edited), new)):
                 return edited
         except (Unspliceable, InputError):
             continue
     raise Unspliceable("the text holds a form that can't be changed")
 
 
-def _ends_alike(text: str, edited: str) -> bool:
+def _has_same_end(text: str, edited: str) -> bool:
     """True unless a line break at the end got lost, which what stands behind the text needs."""
     return edited.endswith(BREAKS) or not text.endswith(BREAKS)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from krm_fn.yamlio.nodes import Node
     from krm_fn.yamlio.plain.lines import Layout
-    from krm_fn.yamlio.reader import Spans
+    from krm_fn.yamlio.spans import Spans
 
 BOM = b"\xef\xbb\xbf"
 MARK = b"---"
@@ -36,7 +36,7 @@ def read_plain_stream(data: bytes, file: str) -> PlainStream | None:
 
 
 def _prepared(data: bytes) -> bytes:
-    """The input as `documents.prepared` gives it. Raises: NotPlain where libyaml has to look at its end."""
+    """The input without byte order mark, ended by a line break. Raises: NotPlain where libyaml has to look at its end."""
     data = data.removeprefix(BOM)
     if not data.endswith(b"\n"):
         if b"|" in data or b">" in data:
@@ -120,24 +120,24 @@ class PlainStream(StreamText):
         self.spans.append((start, end))
         self.pieces.append(piece)
 
-    def read(self, said: str, whole: str) -> tuple[Any, Layout | None]:
-        """The value of a document, and its layout; `whole` has its mark, too, and what stands around it."""
-        if not said:
+    def read(self, content: str, document: str) -> tuple[Any, Layout | None]:
+        """The value of a document, and its layout; `document` has its mark, too, and what stands around it."""
+        if not content:
             return None, ODD
         try:
-            value, layout = read_laid_out(said)
+            value, layout = read_laid_out(content)
         except NotPlain:
             from krm_fn.yamlio.documents import read_alone
             from krm_fn.yamlio.reader import Memo
 
             self.memo = self.memo or Memo()
-            value, spans = read_alone(whole, self.memo)
+            value, spans = read_alone(document, self.memo)
             spans.names = self.names
             self.odd[len(self.items)] = spans
             return value, ODD
         if not isinstance(value, dict):
             return value, ODD
-        return value, None if said.startswith(" ") else layout
+        return value, None if content.startswith(" ") else layout
 
     def tree_of(self, item: int, text: str) -> Node:
         if item in self.odd:
@@ -155,10 +155,10 @@ class PlainStream(StreamText):
         layout = self.layouts[item]
         if layout and layout != ODD and not (expand or self.successors):
             text, (start, end) = self.text_of(item), self.spans[item]
-            said = text[start:end]
+            content = text[start:end]
             try:
-                changed = Changes(said, Style(step=layout[0], dash=layout[1]), column=0).flat(self.items[item], new)
-                return text[:start] + applied(said, changed) + text[end:]
+                changed = Changes(content, Style(step=layout[0], dash=layout[1]), column=0).flat(self.items[item], new)
+                return text[:start] + applied(content, changed) + text[end:]
             except NotPlain:
                 pass
         return super().respelled(item, new, expand=expand)

@@ -1,12 +1,9 @@
-"""Texts that were read, cut into one piece an item, and how they are written back: untouched pieces as they came."""
+"""Texts that were read, cut into one piece an item: their values, where these stand, and an item's text with another value."""
 
 from __future__ import annotations
 
 from krm_fn.base.value import Value
-from krm_fn.yamlio.compare import same
-from krm_fn.yamlio.emit import Style, block
-from krm_fn.yamlio.layout import Unspliceable, breaks, column_of, line_start, newline_of
-from krm_fn.yamlio.order import in_order, parted
+from krm_fn.yamlio.layout import breaks, column_of, line_start, newline_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,12 +12,11 @@ if TYPE_CHECKING:
 
     from krm_fn.base.paths import Path
     from krm_fn.yamlio.nodes import Node
-    from krm_fn.yamlio.reader import Memo, Spans
-
-    Edit = tuple[int, int, bytes]
+    from krm_fn.yamlio.reader import Memo
+    from krm_fn.yamlio.spans import Spans
 
 # How a piece holds its value: as the first entry of a list, as the whole text, or exactly, from bracket to bracket.
-ENTRY, WHOLE, EXACT = range(3)
+ENTRY, DOCUMENT, EXACT = range(3)
 STRIDE = 1 << 13  # characters in which line breaks are counted once
 # An item of more bytes, with fewer than one value in so many of them, is no List of objects, and no object.
 LARGEST, SPARSE = 16 << 20, 1 << 10
@@ -33,7 +29,7 @@ class Piece(Value):
     end: int
     line: int
     column: int = 0
-    form: int = WHOLE
+    form: int = DOCUMENT
 
 
 class Pieces:
@@ -158,7 +154,7 @@ class Text:
         anchors = None if expand else self.outer.get(item)
 
         def read(text: str) -> Any:
-            from krm_fn.yamlio.documents import read_piece  # few changes need it
+            from krm_fn.yamlio.reader import read_piece  # few changes need it
 
             return read_piece(text, first_entry=piece.form == ENTRY, anchors=anchors, memo=self.memo)[0]
 
@@ -219,68 +215,8 @@ def holds(value: Any, count: int) -> bool:
     return len(found) >= count
 
 
-def spliced(data: bytes, edits: list[Edit]) -> bytes:
-    """The bytes with the edits made; edits may touch but not overlap."""
-    out: list[bytes | memoryview] = []
-    at = 0
-    view = memoryview(data)
-    for start, end, new in sorted(edits, key=_by_start):
-        out += [view[at:start], new]
-        at = max(at, end)
-    return b"".join([*out, view[at:]])
-
-
-def _by_start(edit: Edit) -> tuple[int, int]:
-    return edit[0], edit[1]
-
-
 class StreamText(Text):
     """A stream of documents: one item each, None for an empty one."""
-
-    def write(self, items: Sequence[Any], before: Sequence[int] = ()) -> bytes:
-        """The stream with these items. Empty documents stay; another None leaves its document out.
-
-        More items come last, or where `before` says; see `order`.
-        """
-        edits: list[Edit] = []
-        inserted, last = parted(items[len(self.items) :], before, len(self.items))
-        for i, (piece, old, new) in enumerate(zip(self.pieces, self.items, items, strict=False)):
-            more = inserted.get(i, [])
-            if not more and (new is old or not _differs(old, new)):
-                continue
-            text = b"" if new is None else self.document(i, new)
-            with_more = self._with_documents(more, text, first=i == 0) if more else text
-            last = last if with_more is not None else [*more, *last]
-            edits.append((piece.start, piece.end, text if with_more is None else with_more))
-        out = spliced(self.data, edits)
-        for item in last:
-            mark = ["---"] if out.strip() else []
-            out += self.lines([*mark, *block(item, 0, Style())]).encode()
-        return out
-
-    def _with_documents(self, more: Sequence[Any], text: bytes, *, first: bool) -> bytes | None:
-        """The text of a document with others before it; None where a directive or a mark of another form is in the way."""
-        mark = "---" + self.newline
-        at = head_end(text)
-        if text[at:].startswith(b"---"):
-            tail = ""
-        elif first and not text[at:].startswith((b"%", b"...")):
-            at, tail = 0, mark
-        else:
-            return None
-        new = "".join(mark + self.lines(block(item, 0, Style())) for item in more)
-        return text[:at] + (new.removeprefix(mark) if first and at == 0 else new).encode() + tail.encode() + text[at:]
-
-    def document(self, item: int, new: Any) -> bytes:
-        """The text of one document with this item, which is not None, and with all that stands around it."""
-        piece = self.pieces[item]
-        return self._document(item, new) if _differs(self.items[item], new) else self.data[piece.start : piece.end]
-
-    def _document(self, item: int, new: Any) -> bytes:
-        try:
-            return self.respelled(item, new).encode()
-        except Unspliceable:
-            return self.lines(["---", *block(new, 0, Style())]).encode()
 
 
 class Top(Value):
@@ -325,91 +261,8 @@ class ListText(Text):
                     break
         return 0, 0
 
-    def write(self, items: Sequence[Any], results: Sequence[Any] = (), before: Sequence[int] = ()) -> bytes:
-        """The list with these items: those that are the ones read leave as they came, changed ones with their changes spliced
-        in, further ones come last, or where `before` says (see `order`); None leaves its item out. `results`, where there are
-        any, replace those of the input.
-        """
-        from krm_fn.yamlio.listedit import ListEdit
-        from krm_fn.yamlio.rewrite import has_own_texts, rewritten
-
-        kept = list(items)
-        if self.top is None:
-            comments = self.data if self.data.strip() else b""  # blanks would indent the first line
-            return comments + rewritten(self, kept, results, None, before)
-        touched = {i for i, old in enumerate(self.items) if _differs(old, kept[i] if i < len(kept) else None)}
-        inserted, added = parted(kept[len(self.items) :], before, len(self.items))
-        loose = self.top.form == "loose"
-        if loose and not (touched or added or inserted or results):
-            return self.data
-        gone = {i for i in touched if i >= len(kept) or kept[i] is None}
-        changed = None
-        try:
-            if not loose or has_own_texts(self):
-                changed, entangled = self._changed(kept, touched - gone, gone)
-                loose = loose or entangled
-            if not loose and changed is not None:
-                ordered = in_order(kept, before, len(self.items))
-                return ListEdit(self, ordered, gone, changed, added, inserted=inserted).run(list(results))
-        except Unspliceable:
-            pass
-        return rewritten(self, kept, results, changed, before)
-
-    def _changed(self, items: list[Any], numbers: set[int], gone: set[int]) -> tuple[dict[int, bytes], bool]:
-        """The new texts of the items with these numbers, and of those that alias what changes; whether what is no item does.
-
-        Raises: Unspliceable.
-        """
-        changed = {number: self.respelled(number, items[number]).encode() for number in sorted(numbers)}
-        return changed, bool(self.crossing) and self._disentangle(items, gone, changed)
-
-    def _disentangle(self, items: list[Any], gone: set[int], changed: dict[int, bytes]) -> bool:
-        """Write out the aliases of items to anchors in other items that go or change, and add the items to `changed`.
-
-        True where what is no item aliases such an anchor.
-        """
-        expanded: set[int] = set(gone)
-        read: dict[int, tuple[bytes, dict[str, Any]]] = {}  # by item: its text, and what anchors stand for in it
-
-        def anchors_in(home: int) -> dict[str, Any]:
-            text = changed[home]
-            if home not in read or read[home][0] is not text:
-                read[home] = text, self._anchors_in(home, text.decode())
-            return read[home][1]
-
-        def keeps(home: int, name: str, value: Any) -> bool:
-            """True where the anchor in this item still has this value."""
-            if home in gone or home not in changed:
-                return home not in gone
-            return name in anchors_in(home) and same(anchors_in(home)[name], value)
-
-        found = True
-        while found:
-            found = False
-            for home, user, name, value in self.crossing:
-                if user not in expanded and not keeps(home, name, value):
-                    if user >= 0:
-                        changed[user] = self.respelled(user, items[user], expand=True).encode()
-                    expanded.add(user)
-                    found = True
-        return any(user < 0 for user in expanded)
-
-    def _anchors_in(self, item: int, text: str) -> dict[str, Any]:
-        """The values of the anchors in a text of an item."""
-        from krm_fn.yamlio.documents import read_piece
-
-        return read_piece(text, first_entry=self.pieces[item].form == ENTRY, anchors=self.outer.get(item), memo=self.memo)[1]
-
-
-def head_end(text: bytes) -> int:
-    """Where the comments and empty lines at the start of a text end."""
-    at = 0
-    for line in text.splitlines(keepends=True):
-        if line.lstrip()[:1] not in (b"", b"#"):
-            break
-        at += len(line)
-    return at
-
-
-def _differs(old: Any, new: Any) -> bool:
-    return new is None or (new is not old and not same(old, new))
+    def has_own_texts(self) -> bool:
+        """True where there are items, and each one's piece is the text of an entry of a block list."""
+        return 0 < len(self.pieces) == len(self.items) and all(
+            piece.form == ENTRY and self.data[piece.start : piece.end].lstrip(b" ").startswith(b"-") for piece in self.pieces
+        )

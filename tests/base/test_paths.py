@@ -102,7 +102,7 @@ def test_every_leaf_is_found_again_by_its_path(value):
 def test_whole_numbers_become_integers_and_nothing_else_changes(value):
     read = paths.with_integers([value, 2.0])
     assert read == [value, 2]  # 2.0 is equal to 2
-    assert [leaf for _, leaf in paths.leaves(read) if paths.is_whole(leaf)] == []
+    assert [leaf for _, leaf in paths.leaves(read) if paths.is_integral(leaf)] == []
     assert isinstance(read[1], int)
 
 

@@ -113,7 +113,7 @@ def test_what_is_wrong_with_a_secret_is_told_without_it(tmp_path, text):
 def test_the_line_is_named_though_it_is_not_quoted(tmp_path):
     told = checked(tmp_path, VM.format("          userdata: hunter2"), "--color", "never")
     field = "spec.template.spec.volumes[0].cloudInitNoCloud.userdata"
-    fact = "KubeVirt 1.9.0 has no field userdata in this place; did you mean userData"
+    fact = "KubeVirt 1.9.0 has no field userdata here; did you mean userData"
     assert f"error: all.yaml:12:11: VirtualMachine web: {field}: {fact} (unknown-field)\n" in told
 
 
@@ -139,7 +139,7 @@ def test_a_place_below_a_secret_key_is_found_and_not_named(tmp_path):
 def test_the_message_stays_where_the_value_can_be_left_out(tmp_path):
     labelled = VM.replace("web}}", "web, labels: {{token: hunt er2}}}}").format("          userData: x")
     told = checked(tmp_path, labelled, "--color", "never")
-    fact = "label value (hidden) is malformed; use at most 63 letters, digits and '-_.', with a letter or digit at both ends"
+    fact = "label value (hidden) is not valid; use at most 63 letters, digits and '-_.', with a letter or digit at both ends"
     assert f"metadata.labels.token: {fact} (invalid-label)\n" in told
 
 

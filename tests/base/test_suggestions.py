@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from krm_fn.base.suggestions import COMPARED, LONGEST, PAIRS, Likest, meant, nearest
+from krm_fn.base.suggestions import COMPARED, LONGEST, PAIRS, Suggestions, meant, nearest
 
 
 @pytest.mark.parametrize(
@@ -39,12 +39,16 @@ def test_only_the_nearest_words_within_a_misspelling_are_found_whatever_their_ca
 ) -> None:
     assert nearest(word, known) == expected
     if len(word) <= LONGEST:
-        assert Likest().nearest(word, known) == expected
+        assert Suggestions().nearest(word, known) == expected
 
 
 def test_the_order_of_the_known_names_does_not_matter() -> None:
     known = [f"size-{number}" for number in range(50)]
-    assert Likest().nearest("size", known) == Likest().nearest("size", set(known)) == Likest().nearest("size", known[::-1])
+    assert (
+        Suggestions().nearest("size", known)
+        == Suggestions().nearest("size", set(known))
+        == Suggestions().nearest("size", known[::-1])
+    )
 
 
 def test_of_several_words_that_are_equally_near_none_was_meant() -> None:
@@ -55,7 +59,7 @@ def test_of_several_words_that_are_equally_near_none_was_meant() -> None:
 
 
 def test_nothing_is_like_once_the_budget_is_spent() -> None:
-    likest = Likest()
+    likest = Suggestions()
     assert likest.of("web-rot", {"web-root", "db"}) == "web-root"
     long = [f"{'x' * 198}{letter}" for letter in map(chr, range(ord("ぁ"), ord("ぁ") + COMPARED))]
     for _ in range(PAIRS // (200 * 199 * COMPARED) + 1):
@@ -64,7 +68,7 @@ def test_nothing_is_like_once_the_budget_is_spent() -> None:
 
 
 def test_long_names_of_the_same_letters_take_no_longer_than_others() -> None:
-    rng, likest = Random(1), Likest()
+    rng, likest = Random(1), Suggestions()
     names = ["".join(rng.choices("ab", k=190)) for _ in range(300)]
     start = time.process_time()
     for name in names:

@@ -152,7 +152,7 @@ def test_an_entry_without_a_finding_is_told_with_its_place(folder):
     assert (code, out) == (
         0,
         (
-            "warning: known.yaml:4:3: findings[0]: instancetype-conflict of VirtualMachine shop/web is found no more; "
+            "warning: known.yaml:4:3: findings[0]: instancetype-conflict in VirtualMachine shop/web is no longer found; "
             "delete the entry (unused-baseline-entry)\n"
         ),
     )
@@ -215,12 +215,12 @@ def test_findings_that_are_alike_have_fingerprints_of_their_own(folder):
     [
         ("[]", "known.yaml:1:1: is no baseline; expected one map with version: 1 and a list of findings"),
         ("", "known.yaml: is no baseline; expected one map with version: 1 and a list of findings"),
-        ("version: 2\nfindings: []", "known.yaml:1:1: version: found the number 2; expected 1"),
+        ("version: 2\nfindings: []", "known.yaml:1:1: version: found 2; expected 1"),
         ("version: 1\nfindings: [a]", "known.yaml:2:12: findings[0]: found 'a'; expected a map"),
         ("version: 1\nfindings: [{rule: a}]", "known.yaml:2:12: findings[0].fingerprint: is missing"),
         (
             "version: 1\nfindings: [{fingerprint: 12, rule: a}]",
-            "known.yaml:2:13: findings[0].fingerprint: found the number 12; expected text, so quote it",
+            "known.yaml:2:13: findings[0].fingerprint: found 12; expected text, so quote it",
         ),
         (
             "version: 1\nfindings: [{fingerprint: a, rule: a, expire: b}]",

@@ -197,7 +197,7 @@ def test_sarif_carries_what_is_ignored_as_suppressed(folder):
 
 def test_sarif_helps_with_the_rules_documentation(folder):
     rule = valid("sarif", written("sarif", folder))["runs"][0]["tool"]["driver"]["rules"][1]
-    assert rule["shortDescription"]["text"] == "A VM sets what its instancetype sets"
+    assert rule["shortDescription"]["text"] == "A VM sets a field that its instancetype sets"
     assert rule["helpUri"] == RULES_URL + "instancetype-conflict"
     assert re.findall(r"^## (.*)$", rule["help"]["markdown"], re.MULTILINE) == [
         "What it finds",

@@ -95,4 +95,4 @@ def test_what_can_not_be_carried_over_is_told_and_may_fail_the_run(tmp_path, cap
     out, err = capfd.readouterr()
     assert out == ("" if code else PRESET)
     assert err.startswith(f"kubevirt-render: warning: {file}:4:")
-    assert "spec.domain.devices.watchdog: the preset stays" in err
+    assert "spec.domain.devices.watchdog: the preset is not migrated" in err

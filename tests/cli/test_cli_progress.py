@@ -213,7 +213,7 @@ def test_no_line_is_wider_than_the_terminal(terminal):
 
 @pytest.mark.parametrize("place", ["Reading", "Rendering", "Writing"])
 def test_ctrl_c_leaves_the_line_empty_and_no_process(terminal, folder, place):
-    names = {"Reading": "sources, '_parsed'", "Rendering": "core, 'render'", "Writing": "inplace, '_text'"}
+    names = {"Reading": "reading, '_parsed'", "Rendering": "stages, 'render'", "Writing": "inplace, '_text'"}
     program = AT_ONCE.format(more=SHARED + f"slow({names[place]}, 2)")
     before = {file.name: file.read_bytes() for file in folder.iterdir()}
     shown = terminal("render", "--in-place", ".", program=program)
@@ -240,10 +240,10 @@ def wait_for_the_end_of(group: int) -> None:
 
 def test_a_process_that_dies_is_not_noticed(terminal, folder):
     dying = """
-pid, parsed, chunks = os.getpid(), sources._parsed, outputs._chunks
+pid, parsed, chunks = os.getpid(), reading._parsed, outputs._chunks
 def killed(real):
     return lambda *given: real(*given) if os.getpid() == pid else os.kill(os.getpid(), 9)
-sources._parsed, outputs._chunks = killed(parsed), killed(chunks)
+reading._parsed, outputs._chunks = killed(parsed), killed(chunks)
 """
     arguments = ["render", ".", "--fail-on", "never"]
     shown = terminal(*arguments, program=AT_ONCE.format(more=SHARED + dying)).ended()

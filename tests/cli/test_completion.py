@@ -22,7 +22,7 @@ def environment(tmp_path):
     return own_environment(PATH=f"{program.parent}:{os.environ['PATH']}", HOME=str(tmp_path))
 
 
-def asked(shell, line, environment):
+def complete(shell, line, environment):
     """What the program answers a shell about the last word of a line; its stdin is no terminal."""
     words = line.split(" ")
     typed = words[-1] if shell == "fish" else str(len(words) - 1)
@@ -86,17 +86,17 @@ def test_zsh_takes_the_script_for_the_command(tmp_path, environment):
     ["render v", "check --config v", "check --baseline v", "migrate v", "render --configuration v"],
 )
 def test_names_of_files_are_left_to_the_shell(line, environment):
-    assert asked("bash", f"kubevirt-render {line}", environment) == ["file,v"]
+    assert complete("bash", f"kubevirt-render {line}", environment) == ["file,v"]
 
 
 @pytest.mark.parametrize("line", ["render -k d", "check --schemas d", "install-plugin d"])
 def test_names_of_folders_are_left_to_the_shell(line, environment):
-    assert asked("bash", f"kubevirt-render {line}", environment) == ["dir,d"]
+    assert complete("bash", f"kubevirt-render {line}", environment) == ["dir,d"]
 
 
 @pytest.mark.parametrize("line", ["nosuch --", "--doc --hel", "render --mode nosuch --"])
 def test_a_line_that_would_be_refused_gives_no_error(line, environment):
-    asked("zsh", f"kubevirt-render {line}", environment)
+    complete("zsh", f"kubevirt-render {line}", environment)
 
 
 def test_a_list_is_no_answer_to_a_question_that_is_none(tmp_path, environment):

@@ -277,6 +277,16 @@ def printable(path: str) -> str:
 PLAIN = bundle("web", "shop", "tier", "blue")
 
 
+@pytest.mark.parametrize("fragment", FRAGMENTS)
+def test_every_format_takes_each_of_these(fragment: str) -> None:
+    file = fragment.encode().replace(b"/", b"_")
+    hold(
+        {b"f" + file + b".yaml": bundle(*[fragment] * 4), file + b"f/" + file + b".yaml": PLAIN}
+        if file[:1] != b"."
+        else {b"f": PLAIN}
+    )
+
+
 @settings(max_examples=150, deadline=None)
 @given(file_names, file_names)
 def test_every_format_takes_every_file_name(folder: bytes, file: bytes) -> None:
@@ -288,16 +298,6 @@ def test_every_format_takes_every_file_name(folder: bytes, file: bytes) -> None:
 @given(texts, texts, texts, texts)
 def test_every_format_takes_every_word_of_an_object(name: str, namespace: str, key: str, value: str) -> None:
     hold({b"vm.yaml": bundle(name, namespace, key, value)})
-
-
-@pytest.mark.parametrize("fragment", FRAGMENTS)
-def test_every_format_takes_each_of_these(fragment: str) -> None:
-    file = fragment.encode().replace(b"/", b"_")
-    hold(
-        {b"f" + file + b".yaml": bundle(*[fragment] * 4), file + b"f/" + file + b".yaml": PLAIN}
-        if file[:1] != b"."
-        else {b"f": PLAIN}
-    )
 
 
 def test_a_name_that_is_no_utf_8_is_a_uri_of_its_bytes_and_escapes_for_people() -> None:

@@ -170,10 +170,7 @@ def test_a_plain_off_which_readers_take_for_false_is_off():
         (own(mode=["expand"]), "spec.mode: found a list; expected one of expand, validate, annotate, snapshot"),
         (
             own(kubevirtVersion=1.9),
-            (
-                'spec.kubevirtVersion: found the number 1.9; expected a string, so quote it: "1.9" '
-                "(unquoted, 1.10 would be read as 1.1)"
-            ),
+            ('spec.kubevirtVersion: found 1.9; expected a string, so quote it: "1.9" (unquoted, 1.10 would be read as 1.1)'),
         ),
         (
             own(kubevirtVersion="1.10"),
@@ -202,7 +199,7 @@ def test_a_plain_off_which_readers_take_for_false_is_off():
         ),
         (
             own(kubevirtVersion=True),
-            'spec.kubevirtVersion: found the bool true; expected a KubeVirt release in quotes such as "1.9"',
+            'spec.kubevirtVersion: found true; expected a KubeVirt release in quotes such as "1.9"',
         ),
         (
             own(kubeVirtVersion="1.9"),
@@ -214,7 +211,7 @@ def test_a_plain_off_which_readers_take_for_false_is_off():
         (own(provenance="true"), "spec.provenance: found 'true'; expected true or false without quotes"),
         (
             config_map({"provenance": True}),
-            "data.provenance: found the bool true; expected a string, as a ConfigMap holds them: quote it",
+            "data.provenance: found true; expected a string, as a ConfigMap holds them: quote it",
         ),
         (config_map({"provenance": "yes"}), "data.provenance: found 'yes'; expected true or false"),
         (own(configuration=[]), "spec.configuration: found a list; expected a map"),

@@ -49,6 +49,9 @@ ODD = {
     "an object in a List": A_LIST,
     "a kind that only sounds like a List": NO_LIST,
     "a name that leads nowhere": (VM + SPEC).replace("size-0", "size-00"),
+    "text that folds, and an empty line behind it": VM + "  spec:\n    preference:\n          folded\n\n",
+    "a brace and a space that is none, and blanks behind": (VM + SPEC).replace("size-0", "size-00").replace("{}", "{\u00a0}")
+    + "  \n",
     "the builtin catalogue": (VM + SPEC).replace("size-0", "u1.medium"),
     "a conflict": VM + SPEC.replace("devices: {}", "cpu:\n            cores: 2"),
     "comments": VM + SPEC.replace("devices: {}", "devices: {} # none"),

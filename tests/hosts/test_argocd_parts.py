@@ -102,7 +102,9 @@ def test_a_wrong_parameter_is_named_with_its_place(environment, told):
 
 
 def test_a_misspelt_variable_is_noticed():
-    assert parameters.unread({"ARGOCD_ENV_FAILON": "never", "ARGOCD_ENV_MODE": "expand", "HOME": "/"}) == ["ARGOCD_ENV_FAILON"]
+    assert parameters.unknown_variables({"ARGOCD_ENV_FAILON": "never", "ARGOCD_ENV_MODE": "expand", "HOME": "/"}) == [
+        "ARGOCD_ENV_FAILON"
+    ]
 
 
 def test_every_parameter_that_is_read_is_announced_with_what_is_in_force():

@@ -699,7 +699,10 @@ def test_45_kpt_packages_may_hold_a_kustomization_and_a_list(kpt: str, tmp_path:
     (tmp_path / "Kptfile").write_text(KPTFILE)
     (tmp_path / "kustomization.yaml").write_text("resources: [list.yaml]\n")
     (tmp_path / "list.yaml").write_text(
-        yamlio.read_resource_list(EMPTY.encode()).write([holder], []).decode().partition("items:\n- ")[2].replace("\n  ", "\n")
+        yamlio.write_resource_list(yamlio.read_resource_list(EMPTY.encode()), [holder], [])
+        .decode()
+        .partition("items:\n- ")[2]
+        .replace("\n  ", "\n")
     )
     commit(tmp_path, environment)
     passed(run(kpt, "fn", "render", ".", "--allow-exec", cwd=tmp_path, environment=environment))

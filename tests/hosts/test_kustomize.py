@@ -137,7 +137,7 @@ def test_a_renamed_data_volume_is_warned_of_and_the_name_references_of_the_examp
     prefixed = "namePrefix: dev-\nresources: [vm.yaml, small.yaml, disk.yaml]\ntransformers: [render.yaml]\n"
     write(tmp_path, vm=VM + volumes, small=SMALL, disk=disk, render=RENDER, kustomization=prefixed)
     warned = run(kustomize, *BUILD, cwd=tmp_path, environment=environment)
-    assert "kustomize has renamed this DataVolume to dev-root" in warned.stderr
+    assert "kustomize renamed DataVolume root to dev-root" in warned.stderr
     assert volumes_of(passed(warned)) == [
         {"name": "a", "dataVolume": {"name": "root"}},
         {"name": "b", "persistentVolumeClaim": {"claimName": "root"}},

@@ -82,7 +82,9 @@ def command(host: Host, _: pytest.FixtureRequest) -> Objects:
 def function(host: Host, _: pytest.FixtureRequest) -> Objects:
     """A ResourceList as a host would write it, on stdin."""
     items = [obj for key, obj in sorted(read_folder(host.folder).items())]
-    listed = yamlio.read_resource_list(b"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n").write(items, [])
+    listed = yamlio.write_resource_list(
+        yamlio.read_resource_list(b"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n"), items, []
+    )
     ran = subprocess.run(["kubevirt-render"], input=listed, env=host.environment, capture_output=True, check=True)
     return by_key(yamlio.read_value(ran.stdout.decode())["items"])
 

@@ -161,7 +161,7 @@ def test_the_config_outdoes_the_object_which_is_told() -> None:
     left, found = run(vm(), PREFERENCE, kubevirt(imageTag="v1.6.3"), provenance=True, kubevirtVersion="1.8")
     assert left[0]["metadata"]["annotations"]["kubevirt-render.dev/kubevirt-version"] == "1.8.4"
     (told,) = found
-    fact = "the object names the release 'v1.6.3', but the config names KubeVirt 1.8.4, which counts"
+    fact = "the object names the release 'v1.6.3', but the config names KubeVirt 1.8.4, which is used"
     assert told["message"] == f"{fact}; correct kubevirtVersion or remove it"
     assert (told["severity"], told["field"]["path"]) == ("warning", "spec.imageTag")
 

@@ -37,7 +37,7 @@ def migrated(data, release):
     places = [("input.yaml", number) for number in range(len(text.items))]
     text.successors = RENAMED_KEYS
     items, findings = migrate(text.items, release, places=places)
-    return text.write(items), [results.line(finding) for finding in findings]
+    return yamlio.write_stream(text, items), [results.line(finding) for finding in findings]
 
 
 def named(case):
@@ -194,29 +194,29 @@ def test_every_row_names_kinds_that_there_are():
 def test_every_reason_has_a_case():
     lines = "".join((case / "findings.txt").read_text() for case in CASES)
     told = {
-        "running": "which no release takes",
-        "removed-field": "is gone since",
-        "no-successor": "nothing took the place",
-        "name-taken": "is called",
+        "running": "which no release accepts",
+        "removed-field": "KubeVirt 0.13 removed",
+        "no-successor": "nothing replaces",
+        "name-taken": "already has the name",
         "flavor-name-taken": "can't become an instancetype",
-        "flavor-unresolved": "leads nowhere, or clashes",
-        "flavor-without-memory": "which this flavor doesn't state",
-        "secure-boot": "which preferredEfi can't say",
-        "conflict": "beside which no VM may set",
-        "preset-field": "no instancetype or preference can say",
-        "preset-topology": "has no name",
+        "flavor-unresolved": "is not found, or conflicts",
+        "flavor-without-memory": "which this flavor does not set",
+        "secure-boot": "and preferredEfi does not",
+        "conflict": "a VM with one must not set",
+        "preset-field": "no instancetype or preference can set",
+        "preset-topology": "no preferred topology",
         "preset-refused": "refuses it: devices is missing",
         "preset-without-memory": "add requests.memory",
-        "preset-without-effect": "nothing that would reach a VM",
-        "preset-without-name": "no name that VMs could refer to",
-        "preset-selector": "its selector is invalid",
-        "preset-name-taken": "of its name is there",
+        "preset-without-effect": "nothing that applies to a VM",
+        "preset-without-name": "no name that VMs can refer to",
+        "preset-selector": "its selector is not valid",
+        "preset-name-taken": "of its name exists",
         "preset-of-instances": "can't refer to an instancetype",
-        "preset-beside-matchers": "has an instancetype or a preference already",
-        "preset-among-several": "other presets match",
-        "preset-conflict": "sets some of the same itself",
+        "preset-beside-matchers": "already has an instancetype or a preference",
+        "preset-among-several": "other presets also match",
+        "preset-conflict": "sets some of the same fields",
         "flavor-elsewhere": "is not in the input",
-        "secure-boot-chosen": "see that none outside the input relied on this",
+        "secure-boot-chosen": "check that no VM outside the input relied on it",
         "flavor-outdone": "never had one",
         "preset-taken": "the preset became",
     }

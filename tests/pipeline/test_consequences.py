@@ -63,7 +63,7 @@ def test_what_vms_inherit_follows_from_the_error_in_their_instancetype() -> None
     assert rules(found, follows=True) == ["refused-memory", "refused-memory"]
     (root,) = found.roots
     assert (root.rule, root.path) == ("unusable-instancetype", ("spec", "memory", "guest"))
-    assert root.message.startswith("VirtualMachine a and 1 more are refused for it: ")
+    assert root.message.startswith("KubeVirt refuses VirtualMachine a and 1 more because of it: ")
 
 
 def test_what_a_vm_says_itself_follows_from_nothing() -> None:

@@ -57,7 +57,7 @@ def test_no_reason_no_silence():
 
 def test_a_misspelt_rule_is_told_beside_those_that_are_silenced():
     (result,) = run(instancetype(), conflicting(ignore="instancetype-conflict, instancetype-conflct: known"))[1]
-    assert result["message"] == "instancetype-conflct is no rule; did you mean instancetype-conflict"
+    assert result["message"] == "instancetype-conflct is not a rule; did you mean instancetype-conflict"
     assert result["field"]["path"] == f'metadata.annotations["{IGNORE}"]'
 
 

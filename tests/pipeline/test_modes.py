@@ -79,6 +79,16 @@ def test_provenance_names_what_a_vm_was_rendered_from():
     }
 
 
+@pytest.mark.parametrize("changed", [{"mode": "annotate"}, {"provenance": True}])
+def test_annotations_name_the_revision_that_a_vm_is_pinned_to(changed):
+    (_, revision, pinned), _ = run(instancetype(namespace="shop"), vm(instancetype="small", namespace="shop"), mode="snapshot")
+    (_, left), _ = run(revision, pinned, **changed)
+    notes = left["metadata"]["annotations"]
+    assert notes["kubevirt-render.dev/instancetype"] == "VirtualMachineInstancetype/shop/small"
+    assert notes["kubevirt-render.dev/instancetype-revision"] == revision["metadata"]["name"]
+    assert "kubevirt-render.dev/preference-revision" not in notes
+
+
 def test_snapshot_stores_what_is_referred_to_and_points_the_matcher_at_it():
     stored = instancetype(uid="11111111-2222-3333-4444-555555555555", generation=3, namespace="a", labels={"x": "y"})
     given = vm(instancetype="small", namespace="a", uid="66666666-2222-3333-4444-555555555555")

@@ -111,7 +111,7 @@ def test_an_unknown_profile_is_told_with_those_there_are():
         (
             "unresolved-flavor",
             ("spec", "flavor", "profile"),
-            "VirtualMachineFlavor small has no profile d; its profiles are a, b and c",
+            "VirtualMachineFlavor small has no profile d; use a, b or c",
         )
     ]
 
@@ -121,7 +121,7 @@ def test_profiles_without_a_default_ask_for_a_name():
         (
             "unresolved-flavor",
             ("spec", "flavor"),
-            "VirtualMachineFlavor small has no default profile; name one in spec.flavor.profile: its profiles are a",
+            "VirtualMachineFlavor small has no default profile; set spec.flavor.profile to a",
         )
     ]
 
@@ -342,23 +342,23 @@ INSTANCETYPE = "instancetype.kubevirt.io"
         ("pool.kubevirt.io/v1beta1", "VirtualMachinePool", "1.6", "pool.kubevirt.io/v1alpha1"),
         ("kubevirt.io/v1alpha2", "VirtualMachine", "1.9", "kubevirt.io/v1"),
         ("kubevirt.io/v1alpha2", "VirtualMachineInstancePreset", "1.9", "kubevirt.io/v1"),
-        ("kubevirt.io/v1alpha1", "OfflineVirtualMachine", "1.9", "VirtualMachine of kubevirt.io/v1"),
-        ("kubevirt.io/v1alpha1", "VirtualMachineReplicaSet", "1.4", "VirtualMachineInstanceReplicaSet of kubevirt.io/v1"),
-        ("kubevirt.io/v1alpha1", "VirtualMachinePreset", "1.9", "VirtualMachineInstancePreset of kubevirt.io/v1"),
-        (FLAVOR, "VirtualMachineFlavor", "1.4", f"VirtualMachineInstancetype of {INSTANCETYPE}/v1beta1"),
+        ("kubevirt.io/v1alpha1", "OfflineVirtualMachine", "1.9", "VirtualMachine in kubevirt.io/v1"),
+        ("kubevirt.io/v1alpha1", "VirtualMachineReplicaSet", "1.4", "VirtualMachineInstanceReplicaSet in kubevirt.io/v1"),
+        ("kubevirt.io/v1alpha1", "VirtualMachinePreset", "1.9", "VirtualMachineInstancePreset in kubevirt.io/v1"),
+        (FLAVOR, "VirtualMachineFlavor", "1.4", f"VirtualMachineInstancetype in {INSTANCETYPE}/v1beta1"),
         (FLAVOR, "VirtualMachineClusterPreference", "1.4", f"{INSTANCETYPE}/v1beta1"),
     ],
 )
 def test_what_a_release_does_not_serve_is_told_with_what_to_write(api_version, kind, release, word):
     (message,) = said(obj(api_version, kind, "a", spec={}), "unserved-api-version", release)
-    assert message.endswith(f"serves no {kind} of {api_version}; `kubevirt-render migrate` makes it {word}")
+    assert message.endswith(f"does not serve {kind} in {api_version}; `kubevirt-render migrate` converts it to {word}")
 
 
 def test_the_first_virtual_machine_became_an_instance():
     (message,) = said(
         obj("kubevirt.io/v1alpha1", "VirtualMachine", "a", spec={"domain": {"devices": {}}}), "unserved-api-version"
     )
-    assert message.endswith("makes it VirtualMachineInstance of kubevirt.io/v1")
+    assert message.endswith("converts it to VirtualMachineInstance in kubevirt.io/v1")
 
 
 @pytest.mark.parametrize(

@@ -434,3 +434,11 @@ def test_the_argument_is_left_as_it_was():
     before = copy.deepcopy(given)
     krm_fn.process(given)
     assert given == before
+
+
+def test_a_flavor_whose_revision_holds_an_instancetype_stays():
+    stored = revision("old", {k: v for k, v in instancetype().items() if k != "metadata"})
+    given = vm()
+    given["spec"]["flavor"] = {"name": "small", "revisionName": "old"}
+    left, _ = run(stored, given, mode="snapshot")
+    assert left == [stored, given]

@@ -100,7 +100,7 @@ def test_an_unmet_requirement_names_who_requires_and_who_falls_short(preference,
 def test_several_fields_that_count_are_named_together() -> None:
     preference = {"cpu": {"preferredCPUTopology": "any"}, "requirements": {"cpu": {"guest": 4}}}
     (finding,) = judged({}, preference=preference)
-    assert finding.message.endswith("raise cores and sockets and threads to 4 as a product")
+    assert finding.message.endswith("raise cores and sockets and threads until their product is 4")
     assert finding.proposed is UNSET
 
 

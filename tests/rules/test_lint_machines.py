@@ -70,7 +70,7 @@ def test_two_interfaces_of_one_machine_on_one_network_may_not():
     interfaces = [{"name": name, "bridge": {}, "macAddress": MAC} for name in ("a", "b")]
     networks = [{"name": name, "multus": {"networkName": "lan"}} for name in ("a", "b")]
     (found,) = said("duplicate-mac-address", machine(interfaces=interfaces, networks=networks))
-    assert found[3].startswith("another interface here has the same MAC address on default/lan; ")
+    assert found[3].startswith("another interface of this machine has the same MAC address on default/lan; ")
 
 
 @pytest.mark.parametrize(("replicas", "found"), [(3, [("warning", "pool")]), (1, []), (0, [])])
@@ -81,9 +81,9 @@ def test_a_pool_shares_with_itself_where_it_makes_several(replicas, found):
 def test_a_replica_set_shares_with_itself():
     template = {"spec": {"domain": {"firmware": {"uuid": UUID}}}}
     replica_set = thing("kubevirt.io/v1", "VirtualMachineInstanceReplicaSet", "set", {"replicas": 2, "template": template})
-    fact = "each of the 2 machines made from this template gets the same firmware uuid"
+    fact = "each of the 2 machines of this template gets the same firmware UUID"
     assert said("duplicate-firmware-uuid", replica_set) == [
-        ("warning", "set", "spec.template.spec.domain.firmware.uuid", f"{fact}; delete it, so that the cluster makes one")
+        ("warning", "set", "spec.template.spec.domain.firmware.uuid", f"{fact}; delete it, so that the cluster creates one")
     ]
 
 
@@ -106,13 +106,13 @@ def in_two(*items):
 
 
 def test_two_that_write_are_told_at_the_second():
-    fix = "give each its own disk, or share it knowingly: shareable disks, and ReadWriteMany on the claim"
+    fix = "give each its own disk, or, to share it, set shareable on the disks and ReadWriteMany on the claim"
     assert said("disk-in-two-machines", writer("a"), writer("b")) == [
         (
             "warning",
             "b",
             "spec.template.spec.volumes[0].persistentVolumeClaim.claimName",
-            f"VirtualMachine a writes to the claim data too; {fix}",
+            f"VirtualMachine a also writes to the claim data; {fix}",
         )
     ]
 

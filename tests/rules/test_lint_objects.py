@@ -86,7 +86,7 @@ def test_a_kind_that_is_none_is_told_at_its_own_label():
 
 
 def test_an_empty_label_names_nothing():
-    assert [found[3] for found in unknown(labelled(""))] == ["the label is empty; name one, or remove it"]
+    assert [found[3] for found in unknown(labelled(""))] == ["the label is empty; set a name, or remove it"]
 
 
 def preset(name="p", selector=None, domain=None, **metadata):
@@ -106,7 +106,7 @@ def test_labels_of_the_vm_itself_are_none_of_its_instance():
     assert [found[2:] for found in said("unused-preset", preset(selector=SMALL), machine(labels={"size": "small"}))] == [
         (
             "spec.selector",
-            "no instance of the bundle has labels that this selector matches; correct it, or delete the preset",
+            "this selector matches the labels of no instance in the bundle; correct it, or delete the preset",
         )
     ]
 
@@ -197,7 +197,8 @@ def expanding(configuration, *vms, release="1.9"):
 
 @pytest.mark.parametrize("value", ["expand", "expandAll"])
 def test_a_policy_that_expands_is_told_once(value):
-    message = "2 VMs refer to instancetypes or preferences, which the cluster replaces; apply rendered VMs, or set reference"
+    fact = "2 VMs refer to instancetypes or preferences, which the cluster replaces"
+    message = f"{fact}; apply rendered VMs, or set the policy to reference"
     given = vm(instancetype="small"), vm("db", instancetype="small")
     assert [(severity, text) for severity, *_, text in expanding(policy(value), *given)] == [("warning", message)]
 
@@ -244,7 +245,7 @@ def test_launch_security_of_an_instancetype_is_deprecated_from_1_9_on(release, c
 @pytest.mark.parametrize("kind", ["VirtualMachineInstancetype", "VirtualMachineClusterPreference"])
 def test_the_alpha_versions_are_deprecated_while_they_are_served(version, kind):
     given = thing(f"{GROUP}/{version}", kind, "p", {})
-    message = f"{GROUP}/{version} is deprecated and goes with KubeVirt 1.6; write {GROUP}/v1beta1 instead"
+    message = f"{GROUP}/{version} is deprecated and removed in KubeVirt 1.6; write {GROUP}/v1beta1 instead"
     assert {release: deprecated(given, kubevirtVersion=release) for release in ("1.4", "1.5", "1.6")} == {
         "1.4": [message],
         "1.5": [message],

@@ -9,8 +9,9 @@ from functions import instancetype, resource_list, run, vm
 from linting import GROUP, about, claim, machine, on_claim, pool, said, thing
 from make_name_references import FILE, fields, text
 
+from krm_fn.base.paths import EACH
 from krm_fn.hosts import function
-from krm_fn.rules.shared.object_references import DATA_VOLUME, EACH, INSTANCE
+from krm_fn.rules.shared.object_references import DATA_VOLUME, INSTANCE
 
 VOLUMES = "spec.template.spec.volumes[0]"
 
@@ -54,7 +55,7 @@ def test_a_volume_names_an_object_that_is_missing(source, place, kind):
             "info",
             "web",
             f"{VOLUMES}.{place}",
-            f"{kind} default/x is not in the bundle; correct the name, or add it, unless the cluster has it from elsewhere",
+            f"{kind} default/x is not in the bundle; correct the name, or add the object, unless it is created elsewhere",
         )
     ]
 
@@ -172,7 +173,7 @@ def test_others_in_another_namespace_do_not():
 
 def test_many_that_name_one_object_are_told_once():
     (found,) = said("missing-object", *(machine(f"vm{number}", volumes={"a": on_claim("x")}) for number in range(3)))
-    assert found[3].startswith("PersistentVolumeClaim default/x is not in the bundle (2 more places name it); ")
+    assert found[3].startswith("PersistentVolumeClaim default/x is not in the bundle (2 more references); ")
 
 
 def test_a_network_may_be_qualified_or_not():
@@ -280,8 +281,8 @@ def test_a_claim_that_kustomize_renamed_is_not_missing_but_misnamed():
     renamed = claim("lab-root", annotations={"internal.config.kubernetes.io/previousNames": "root"})
     given = machine(volumes={"a": on_claim("root")})
     assert missing(renamed, given) == []
-    fact = "kustomize has renamed this PersistentVolumeClaim to lab-root, but not the reference to it"
-    field = "spec/template/spec/volumes/persistentVolumeClaim/claimName of VirtualMachine"
+    fact = "kustomize renamed PersistentVolumeClaim root to lab-root, but not this reference to it"
+    field = "the field spec/template/spec/volumes/persistentVolumeClaim/claimName of VirtualMachine"
     assert said("former-name", renamed, given) == [
         (
             "warning",
@@ -342,7 +343,7 @@ def test_a_pools_matcher_is_blamed_from_the_pools_root():
     (found,) = said("former-name", small, pool(given))
     assert found[2] == "spec.virtualMachineTemplate.spec.instancetype.name"
     assert found[3].endswith(
-        "with spec/virtualMachineTemplate/spec/instancetype/name of VirtualMachinePool to the kustomization"
+        "with the field spec/virtualMachineTemplate/spec/instancetype/name of VirtualMachinePool to the kustomization"
     )
 
 

@@ -39,7 +39,7 @@ def test_an_unknown_instancetype_is_corrected_to_the_likest():
 def test_what_has_the_name_in_another_api_group_is_not_proposed():
     other = cluster_instancetype() | {"apiVersion": "kubevirt.io/v1"}
     assert said(vm({"name": "small"}), other)[2] == (
-        "VirtualMachineClusterInstancetype small is not found; add it to the bundle, or name one that exists"
+        "VirtualMachineClusterInstancetype small is not found; add it to the bundle, or refer to one that exists"
     )
 
 
@@ -53,8 +53,8 @@ def test_a_forgotten_kind_is_proposed():
         "unresolved-instancetype",
         "spec.instancetype.kind",
         (
-            "VirtualMachineClusterInstancetype small (what a matcher without a kind means) is not found, but a "
-            "VirtualMachineInstancetype of that name is; set kind: VirtualMachineInstancetype"
+            "VirtualMachineClusterInstancetype small (the default kind) is not found, but a "
+            "VirtualMachineInstancetype of that name exists; set kind: VirtualMachineInstancetype"
         ),
         "VirtualMachineInstancetype",
     )
@@ -72,8 +72,8 @@ def test_a_preference_that_is_none_is_named_as_one():
 def test_another_namespace_is_named():
     machine = vm({"name": "small", "kind": "VirtualMachineInstancetype"}, namespace="a")
     assert said(machine, instancetype(namespace="b"))[2] == (
-        "VirtualMachineInstancetype a/small is not found: it is in namespace b, and a VM sees only its own namespace; "
-        "put it into namespace a, or make it a VirtualMachineClusterInstancetype"
+        "VirtualMachineInstancetype a/small is not found: it is in namespace b, but a VM can use only its own "
+        "namespace; move it to namespace a, or change it to a VirtualMachineClusterInstancetype"
     )
 
 
@@ -86,23 +86,23 @@ def test_another_namespace_is_named():
             "the instancetype has neither name nor inferFromVolume; set one of them, or remove instancetype",
             None,
         ),
-        ("small", "spec.instancetype", "a matcher is a map, here it is text; write instancetype: {name: NAME}", None),
+        ("small", "spec.instancetype", "instancetype is a string, expected a map; write instancetype: {name: NAME}", None),
         (
             {"name": 5},
             "spec.instancetype.name",
-            "name is text, here it is a number; quote it, or remove it",
+            "name is a number, expected a string; write a string, or remove it",
             None,
         ),
         (
             {"name": "small", "inferFromVolume": "root"},
             "spec.instancetype.name",
-            "name stands beside inferFromVolume: root; remove one of them",
+            "name and inferFromVolume: root are both set; remove one of them",
             None,
         ),
         (
             {"name": "small", "inferFromVolumeFailurePolicy": "ignore"},
             "spec.instancetype.inferFromVolumeFailurePolicy",
-            "ignore is no policy for failed inference; use Ignore",
+            "inferFromVolumeFailurePolicy is ignore; use Ignore",
             "Ignore",
         ),
     ],
@@ -117,8 +117,8 @@ def test_a_misspelt_volume_is_corrected():
         "failed-inference",
         "spec.instancetype.inferFromVolume",
         (
-            "the VM has no volume rootdsk to infer the instancetype from; use rootdisk, or set spec.instancetype.name in "
-            "place of inferFromVolume"
+            "the VM has no volume rootdsk to infer the instancetype from; use rootdisk, or set spec.instancetype.name "
+            "instead of inferFromVolume"
         ),
         "rootdisk",
     )
@@ -127,8 +127,8 @@ def test_a_misspelt_volume_is_corrected():
 def test_a_missing_claim_is_named():
     volumes = [{"name": "root", "dataVolume": {"name": "disk"}}]
     assert said(vm({"inferFromVolume": "root"}, volumes=volumes))[2] == (
-        "PersistentVolumeClaim default/disk, behind volume root, is not in the bundle, nor a DataVolume of that name; add it, "
-        "or set spec.instancetype.name in place of inferFromVolume"
+        "PersistentVolumeClaim default/disk, the source of volume root, is not in the bundle, and neither is a DataVolume of "
+        "that name; add it, or set spec.instancetype.name instead of inferFromVolume"
     )
 
 
@@ -136,7 +136,7 @@ def test_a_source_of_no_known_kind_is_told_of_by_its_keys():
     seeded = {"metadata": {"name": "disk"}, "spec": {"sourceRef": {"kind": {"userData": "x"}, "name": "fedora"}}}
     volumes = [{"name": "root", "dataVolume": {"name": "disk"}}]
     message = said(vm({"inferFromVolume": "root"}, volumes=volumes, templates=[seeded]))[2]
-    assert "it refers to the kind {userData}, where only DataSource is followed" in message
+    assert "the kind of its sourceRef is {userData}, expected DataSource" in message
 
 
 def test_a_missing_revision_is_named():
@@ -144,8 +144,8 @@ def test_a_missing_revision_is_named():
         "missing-revision",
         "spec.instancetype.revisionName",
         (
-            "ControllerRevision default/r1 is not found; add it to the bundle, or remove spec.instancetype.revisionName so "
-            "that the name counts"
+            "ControllerRevision default/r1 is not found; add it to the bundle, or remove spec.instancetype.revisionName to "
+            "use the name"
         ),
         None,
     )
@@ -155,12 +155,12 @@ def test_an_old_revision_is_told_from_a_broken_one():
     data = {"apiVersion": "instancetype.kubevirt.io/v1alpha2", "kind": "VirtualMachineInstancetype", "spec": {}}
     machine = vm({"name": "small", "revisionName": "r1"})
     assert said(machine, revision("r1", data))[2] == (
-        "ControllerRevision r1 holds an instancetype in a form that KubeVirt 1.9.0 no longer reads; remove "
-        "spec.instancetype.revisionName so that the name counts"
+        "ControllerRevision r1 contains the instancetype in a form that KubeVirt 1.9.0 no longer reads; remove "
+        "spec.instancetype.revisionName to use the name"
     )
     assert said(machine, revision("r1", {}))[2] == (
-        "ControllerRevision r1 holds neither an instancetype nor a preference that can be read; remove "
-        "spec.instancetype.revisionName so that the name counts"
+        "ControllerRevision r1 contains no instancetype or preference that can be read; remove "
+        "spec.instancetype.revisionName to use the name"
     )
 
 
@@ -177,12 +177,12 @@ def test_a_message_is_one_line_whatever_the_name():
 
 ON_CLAIM = [{"name": "root", "persistentVolumeClaim": {"claimName": "disk"}}]
 ON_DATA_VOLUME = [{"name": "root", "dataVolume": {"name": "dv"}}]
-INSTEAD = "set spec.instancetype.name in place of inferFromVolume"
+INSTEAD = "set spec.instancetype.name instead of inferFromVolume"
 
 
 LABEL = "instancetype.kubevirt.io/default-instancetype"
-THROUGH = "no instancetype can be inferred through DataVolume dv"
-DISK = "PersistentVolumeClaim default/disk, behind volume root, is not in the bundle"
+THROUGH = "no instancetype can be inferred from DataVolume dv"
+DISK = "PersistentVolumeClaim default/disk, the source of volume root, is not in the bundle"
 
 
 @pytest.mark.parametrize(
@@ -191,39 +191,39 @@ DISK = "PersistentVolumeClaim default/disk, behind volume root, is not in the bu
         (
             [{"name": "root", "containerDisk": {}}],
             claim("disk"),
-            "no instancetype can be inferred from volume root, which is containerDisk",
+            "no instancetype can be inferred from volume root: its source is containerDisk",
             f"infer it from a persistentVolumeClaim or dataVolume, or {INSTEAD}",
         ),
         (
             ON_CLAIM,
             claim("disk"),
-            f"PersistentVolumeClaim disk, behind volume root, has no label {LABEL}",
+            f"PersistentVolumeClaim disk, the source of volume root, has no label {LABEL}",
             f"add it, or {INSTEAD}",
         ),
         (
             ON_CLAIM,
             claim("disk", {NAME: ""}),
-            f"the label {LABEL} behind volume root is empty",
-            f"write a name there, or {INSTEAD}",
+            f"the label {LABEL} of the source of volume root is empty",
+            f"set it to a name, or {INSTEAD}",
         ),
         (
             ON_CLAIM,
             claim("disk", {NAME: "big"}),
             "volume root names big: VirtualMachineClusterInstancetype big is not found",
-            "add it to the bundle, or name one that exists",
+            "add it to the bundle, or refer to one that exists",
         ),
         (ON_CLAIM, claim("disk", namespace="images"), f"{DISK} (namespace images has one)", f"add it, or {INSTEAD}"),
         (ON_CLAIM, claim("disks"), DISK, f"add it, or {INSTEAD}"),
         (
             ON_DATA_VOLUME,
             data_volume("dv", {"source": {"blank": {}}}),
-            f"{THROUGH}: it has the source blank, which bears no labels to read",
+            f"{THROUGH}: its source blank has no labels",
             INSTEAD,
         ),
         (
             ON_DATA_VOLUME,
             data_volume("dv", {"sourceRef": {"kind": "Image"}}),
-            f"{THROUGH}: it refers to the kind Image, where only DataSource is followed",
+            f"{THROUGH}: the kind of its sourceRef is Image, expected DataSource",
             INSTEAD,
         ),
     ],
@@ -239,6 +239,5 @@ def test_a_revision_of_the_other_kind_is_named_as_one():
     _, path, message, _ = said(vm({"name": "small"}, status=status), held)
     assert path == "status.instancetypeRef.controllerRevisionRef.name"
     assert message == (
-        "ControllerRevision r1 holds a preference, where the instancetype is looked for; "
-        "remove the status so that the name counts"
+        "ControllerRevision r1 contains a preference, expected the instancetype; remove the status to use the name"
     )

@@ -17,7 +17,7 @@ from krm_fn.rules import registry
 
 
 def findings(obj: dict[str, Any], release: str = "1.9", *, whole: bool = True, severity: Any = None) -> list[Any]:
-    found = examine(Bundle([obj]), releases.parse(release), whole=whole)
+    found = examine(Bundle([obj]), releases.parse(release), complete=whole)
     return [finding for facts in found for finding in registry.judge("schema", facts, severity or {})]
 
 
@@ -68,7 +68,7 @@ CASES: list[tuple[dict[str, Any], str, str, str, str, str]] = [
         "error",
         "",
         "spec.devices.preferedDiskBus",
-        "KubeVirt 1.9.0 has no field preferedDiskBus in this place; did you mean preferredDiskBus",
+        "KubeVirt 1.9.0 has no field preferedDiskBus here; did you mean preferredDiskBus",
     ),
     (
         vm(cpu={"cores": 2, "xyzzy": 1}),
@@ -76,7 +76,7 @@ CASES: list[tuple[dict[str, Any], str, str, str, str, str]] = [
         "error",
         "admission",
         BASE + "domain.cpu.xyzzy",
-        "KubeVirt 1.9.0 has no field xyzzy in this place; remove it, or move it to where it belongs",
+        "KubeVirt 1.9.0 has no field xyzzy here; remove it, or move it to the right place",
     ),
     (
         vm(memory={"guest": "1Gi", "size": "1Gi"}),
@@ -84,7 +84,7 @@ CASES: list[tuple[dict[str, Any], str, str, str, str, str]] = [
         "error",
         "admission",
         BASE + "domain.memory.size",
-        "KubeVirt 1.9.0 has no field size in this place; expected one of guest, hugepages, maxGuest, reservedOverhead",
+        "KubeVirt 1.9.0 has no field size here; expected one of guest, hugepages, maxGuest, reservedOverhead",
     ),
     (
         vm(cpu={"cores": "2"}),
@@ -92,7 +92,7 @@ CASES: list[tuple[dict[str, Any], str, str, str, str, str]] = [
         "error",
         "admission",
         BASE + "domain.cpu.cores",
-        "cores holds text where an integer belongs; write 2",
+        "cores is a string, expected an integer; write 2",
     ),
     (
         vm(cpu={"cores": 2.5}),
@@ -100,7 +100,7 @@ CASES: list[tuple[dict[str, Any], str, str, str, str, str]] = [
         "error",
         "admission",
         BASE + "domain.cpu.cores",
-        "cores holds the number 2.5; write an integer",
+        "cores is the number 2.5; write an integer",
     ),
     (
         vm(devices={"rng": None}),
@@ -108,7 +108,7 @@ CASES: list[tuple[dict[str, Any], str, str, str, str, str]] = [
         "warning",
         "",
         BASE + "domain.devices.rng",
-        "rng holds null, which counts as absent; write {} where it is meant, else remove it",
+        "rng is null, which counts as absent; write {} to set it, or remove it",
     ),
     (
         vm(devices={"disks": ["root"]}),
@@ -116,7 +116,7 @@ CASES: list[tuple[dict[str, Any], str, str, str, str, str]] = [
         "error",
         "admission",
         BASE + "domain.devices.disks[0]",
-        "disks holds text; write a map",
+        "an item of disks is a string; write a map",
     ),
     (
         instancetype(memory={"guest": 0.5}),
@@ -124,7 +124,7 @@ CASES: list[tuple[dict[str, Any], str, str, str, str, str]] = [
         "error",
         "",
         "spec.memory.guest",
-        "guest holds the number 0.5 where a quantity in quotes belongs; write '0.5'",
+        "guest is the number 0.5, expected a quantity in quotes; write '0.5'",
     ),
     (
         vm(memory={"guest": " 4Gi"}),
@@ -132,7 +132,7 @@ CASES: list[tuple[dict[str, Any], str, str, str, str, str]] = [
         "warning",
         "",
         BASE + "domain.memory.guest",
-        "guest holds a quantity with blanks around it where one without them belongs; write '4Gi'",
+        "guest is a quantity with white space around it, expected one without it; write '4Gi'",
     ),
     (
         instancetype(memory={"guest": " 4Gi"}),
@@ -140,7 +140,7 @@ CASES: list[tuple[dict[str, Any], str, str, str, str, str]] = [
         "error",
         "",
         "spec.memory.guest",
-        "guest holds a quantity with blanks around it where one without them belongs; write '4Gi'",
+        "guest is a quantity with white space around it, expected one without it; write '4Gi'",
     ),
     (
         vm({"volumes": [{"name": "a", "emptyDisk": {}}]}),
@@ -148,7 +148,7 @@ CASES: list[tuple[dict[str, Any], str, str, str, str, str]] = [
         "error",
         "admission",
         BASE + "volumes[0].emptyDisk.capacity",
-        "capacity is missing, which KubeVirt 1.9.0 requires in this place; add it",
+        "capacity is missing, which KubeVirt 1.9.0 requires here; add it",
     ),
     (
         vm({"volumes": [{"containerDisk": {"image": "a"}}]}),
@@ -156,7 +156,7 @@ CASES: list[tuple[dict[str, Any], str, str, str, str, str]] = [
         "error",
         "",
         BASE + "volumes[0].name",
-        "name is missing, which KubeVirt 1.9.0 requires in this place; add it",
+        "name is missing, which KubeVirt 1.9.0 requires here; add it",
     ),
     (
         vm(cpu={"cores": -1}),
@@ -196,7 +196,7 @@ CASES: list[tuple[dict[str, Any], str, str, str, str, str]] = [
         "error",
         "",
         BASE + "volumes[0].containerPath.path",
-        "path can't be 'a/../b'; use an absolute path, which starts with '/'",
+        "path is 'a/../b', which is not allowed; use an absolute path, which starts with '/'",
     ),
     (
         vm({"resourceClaims": [{"name": "a"}, {"name": "b"}, {"name": "a"}]}),
@@ -212,7 +212,7 @@ CASES: list[tuple[dict[str, Any], str, str, str, str, str]] = [
         "error",
         "",
         BASE + "domain.rebootPolicy",
-        "rebootPolicy can't be 'reboot'; use Reboot or Terminate",
+        "rebootPolicy is 'reboot', which is not allowed; use Reboot or Terminate",
     ),
     (
         pool(nodeSelectorRequirementMatcher=[{"key": "a", "operator": "is"}]),
@@ -220,7 +220,7 @@ CASES: list[tuple[dict[str, Any], str, str, str, str, str]] = [
         "warning",
         "",
         "spec.updateStrategy.proactive.selectionPolicy.selectors.nodeSelectorRequirementMatcher[0].operator",
-        "operator can't be 'is'; use DoesNotExist, Exists, Gt, In, Lt or NotIn",
+        "operator is 'is', which is not allowed; use DoesNotExist, Exists, Gt, In, Lt or NotIn",
     ),
     (
         vm({"dnsPolicy": "clusterFirst"}),
@@ -228,7 +228,7 @@ CASES: list[tuple[dict[str, Any], str, str, str, str, str]] = [
         "error",
         "admission",
         BASE + "dnsPolicy",
-        "dnsPolicy can't be 'clusterFirst'; use ClusterFirst, ClusterFirstWithHostNet, Default or None",
+        "dnsPolicy is 'clusterFirst', which is not allowed; use ClusterFirst, ClusterFirstWithHostNet, Default or None",
     ),
 ]
 
@@ -266,7 +266,7 @@ def test_a_missing_map_is_proposed() -> None:
     bare = vm()
     del bare["spec"]["template"]["spec"]["domain"]["devices"]
     (found,) = findings(bare)
-    assert found.message == "devices is missing, which KubeVirt 1.9.0 requires in this place; add at least devices: {}"
+    assert found.message == "devices is missing, which KubeVirt 1.9.0 requires here; add at least devices: {}"
     assert found.proposed == {}
 
 
@@ -286,8 +286,8 @@ def test_values_stand_in_the_finding() -> None:
             "1.8",
             "warning",
             (
-                "KubeVirt 1.8.4 has no field preferredLaunchSecurity in this place; "
-                "1.9 brings it: remove it, or render for 1.9 if that is what the cluster runs"
+                "KubeVirt 1.8.4 has no field preferredLaunchSecurity here; "
+                "1.9 adds it: remove it, or render for 1.9 if the cluster runs that release"
             ),
         ),
         (
@@ -295,8 +295,8 @@ def test_values_stand_in_the_finding() -> None:
             "1.7.2",
             "error",
             (
-                "KubeVirt 1.7.2 has no field rebootPolicy in this place; "
-                "1.8 brings it: remove it, or render for 1.8 if that is what the cluster runs"
+                "KubeVirt 1.7.2 has no field rebootPolicy here; "
+                "1.8 adds it: remove it, or render for 1.8 if the cluster runs that release"
             ),
         ),
         (
@@ -304,8 +304,8 @@ def test_values_stand_in_the_finding() -> None:
             "1.5.0",
             "error",
             (
-                "KubeVirt 1.5.0 has no field enabled in this place; "
-                "1.5.1 brings it: remove it, or render for 1.5.1 if that is what the cluster runs"
+                "KubeVirt 1.5.0 has no field enabled here; "
+                "1.5.1 adds it: remove it, or render for 1.5.1 if the cluster runs that release"
             ),
         ),
     ],
@@ -323,7 +323,7 @@ def test_a_field_of_an_earlier_release_reads_so() -> None:
     given = vm()
     given["spec"]["dataVolumeTemplates"] = [{"metadata": {"name": "a"}, "spec": {"storage": claims}}]
     (found,) = findings(given)
-    assert found.message == "KubeVirt 1.9.0 has no field claims in this place; 1.4 was the last that had it: remove it"
+    assert found.message == "KubeVirt 1.9.0 has no field claims here; 1.4 is the last release with it: remove it"
 
 
 @pytest.mark.parametrize(
@@ -368,9 +368,7 @@ def test_a_definition_is_named() -> None:
         "spec": {"group": "example.com", "names": {"kind": "Thing"}, "versions": [version]},
     }
     thing = {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "a"}, "spec": {"sizes": 1}}
-    (facts,) = examine(Bundle([crd, thing]), releases.NEWEST, whole=True)
+    (facts,) = examine(Bundle([crd, thing]), releases.NEWEST, complete=True)
     (found,) = registry.judge("schema", facts, {})
-    assert (
-        found.message == "the CustomResourceDefinition things.example.com has no field sizes in this place; did you mean size"
-    )
+    assert found.message == "the CustomResourceDefinition things.example.com has no field sizes here; did you mean size"
     assert (found.item, found.current) == (1, UNSET)

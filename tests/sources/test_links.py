@@ -14,8 +14,8 @@ TOKEN = "c2VjcmV0LXRva2Vu"
 KUBECONFIG = f"apiVersion: v1\nkind: Config\nusers:\n- name: admin\n  user: {{token: {TOKEN}}}\n"
 VM = CONFLICT.replace("cpu: {cores: 4}", "machine: {type: q35}")
 OUTSIDE = (
-    "this link leads out of the paths that are read, so it is passed over; "
-    "name what it leads to as a path, or give --follow-links (outside-link)"
+    "this link points outside the given paths, so it is not followed; "
+    "pass its target as a path, or, in a folder that you trust, use --follow-links (outside-link)"
 )
 
 

@@ -15,6 +15,7 @@ from krm_fn import config
 from krm_fn.findings import results
 from krm_fn.hosts import function
 from krm_fn.pipeline import stages
+from krm_fn.yamlio import write_resource_list
 from krm_fn.yamlio.compare import same
 from krm_fn.yamlio.documents import read_list
 from krm_fn.yamlio.plain.text import ODD, PlainList, read_plain_list
@@ -81,7 +82,7 @@ def outcome_of(text: ListText) -> tuple[list[Any], Any, bytes]:
     """The items and findings that a text leads to, and the bytes that are written of it."""
     outcome = stages.render(text.items, config.read(text.head["functionConfig"]))
     said = results.merge(None, outcome.findings) if outcome.findings else []
-    return outcome.items, outcome.findings, text.write(outcome.items, said)
+    return outcome.items, outcome.findings, write_resource_list(text, outcome.items, said)
 
 
 def differing(case: dict[str, Any], plain: ListText, data: bytes) -> Iterator[str]:
@@ -105,7 +106,7 @@ def differing(case: dict[str, Any], plain: ListText, data: bytes) -> Iterator[st
     if out.getvalue() != written:
         yield "the function's bytes"
     said = results.merge(None, findings) if findings else []
-    if with_carriage_returns.write(items, said) != written.replace(b"\n", b"\r\n"):
+    if write_resource_list(with_carriage_returns, items, said) != written.replace(b"\n", b"\r\n"):
         yield "CRLF bytes"
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from krm_fn.yamlio import read_resource_list, read_stream
+from krm_fn.yamlio import read_resource_list, read_stream, write_resource_list, write_stream
 
 LIST = b"""kind: ResourceList
 items:
@@ -24,20 +24,27 @@ items:
 
 def test_an_equal_copy_leaves_as_the_text_that_came() -> None:
     text = read_resource_list(LIST)
-    assert text.write([{"a": 1, "b": ["x", {"c": "d"}]}, {"g": {"f": 1}, "e": {"f": 1}}]) == LIST
+    assert write_resource_list(text, [{"a": 1, "b": ["x", {"c": "d"}]}, {"g": {"f": 1}, "e": {"f": 1}}]) == LIST
 
 
 def test_true_and_one_are_different_values() -> None:
     text = read_resource_list(b"kind: ResourceList\nitems:\n- a: 1\n  b: true\n  c: [1]\n")
-    assert text.write([{"a": True, "b": 1, "c": [1.0]}]).decode().splitlines()[2:] == ["- a: true", "  b: 1", "  c: [1]"]
+    assert write_resource_list(text, [{"a": True, "b": 1, "c": [1.0]}]).decode().splitlines()[2:] == [
+        "- a: true",
+        "  b: 1",
+        "  c: [1]",
+    ]
 
 
 def test_none_leaves_an_item_out() -> None:
     text = read_resource_list(LIST)
-    assert text.write([None, text.items[1]]) == b"kind: ResourceList\nitems:\n- e: &e {f: 1}\n  g: *e\n# end\n"
-    assert text.write([text.items[0]]) == b"kind: ResourceList\nitems:\n- a: 1 # one\n  b:\n  - x\n  - {c: 'd'}\n# end\n"
-    assert read_resource_list(text.write([None, None])).items == []
-    assert read_resource_list(text.write([None, None, {"z": 1}])).items == [{"z": 1}]
+    assert write_resource_list(text, [None, text.items[1]]) == b"kind: ResourceList\nitems:\n- e: &e {f: 1}\n  g: *e\n# end\n"
+    assert (
+        write_resource_list(text, [text.items[0]])
+        == b"kind: ResourceList\nitems:\n- a: 1 # one\n  b:\n  - x\n  - {c: 'd'}\n# end\n"
+    )
+    assert read_resource_list(write_resource_list(text, [None, None])).items == []
+    assert read_resource_list(write_resource_list(text, [None, None, {"z": 1}])).items == [{"z": 1}]
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
@@ -62,19 +69,19 @@ def test_nulls_that_follow_one_another_go_and_the_comments_behind_them_stay(newl
     text = read_resource_list("".join(line + newline for line in lines).encode())
     assert text.items == [None] * 7 + [{"a": 1}, None, None]
     left = ["kind: ResourceList", "items:", "  # a", "", "# b", "- a: 1", "# c"]
-    assert text.write(text.items).decode().split(newline) == [*left, ""]
+    assert write_resource_list(text, text.items).decode().split(newline) == [*left, ""]
 
 
 def test_a_block_of_text_that_goes_takes_what_looks_like_comments_along() -> None:
     text = read_resource_list(b"kind: ResourceList\nitems:\n- |\n  # text\n# comment\n- >-\n  # text\n- a: 1\n")
-    assert text.write([None, None, text.items[2]]) == b"kind: ResourceList\nitems:\n# comment\n- a: 1\n"
+    assert write_resource_list(text, [None, None, text.items[2]]) == b"kind: ResourceList\nitems:\n# comment\n- a: 1\n"
 
 
 def test_a_list_behind_an_alias_is_written_anew_only_when_it_changes() -> None:
     data = b"x: &x [{a: 1}] # x\nkind: ResourceList\nitems: *x\n"
     text = read_resource_list(data)
-    assert text.write(text.items) == data
-    changed = read_resource_list(text.write([{"a": 2}], [{"message": "m"}]))
+    assert write_resource_list(text, text.items) == data
+    changed = read_resource_list(write_resource_list(text, [{"a": 2}], [{"message": "m"}]))
     assert (changed.items, changed.head) == (
         [{"a": 2}],
         {"x": [{"a": 1}], "kind": "ResourceList", "results": [{"message": "m"}]},
@@ -95,7 +102,7 @@ def test_a_list_behind_an_alias_is_written_anew_only_when_it_changes() -> None:
 def test_an_alias_keeps_its_value_when_its_anchor_changes(data: bytes) -> None:
     text = read_resource_list(data)
     items = [{"x": 2}, *text.items[1:]]
-    back = read_resource_list(text.write(items, [{"message": "m"}]))
+    back = read_resource_list(write_resource_list(text, items, [{"message": "m"}]))
     assert back.items == items
     assert back.head == {**text.head, "results": [{"message": "m"}]}
 
@@ -136,11 +143,11 @@ def test_places_count_lines_as_editors_do() -> None:
 def test_documents_are_changed_left_out_and_added() -> None:
     text = read_stream(b"# head\na: 1 # one\n---\n# nothing\n---\nb: 2\n--- {c: 3}\n")
     items = [{"a": 2}, None, None, {"c": 3, "d": "x"}, {"e": [1]}]
-    assert text.write(items) == b"# head\na: 2 # one\n---\n# nothing\n--- {c: 3, d: x}\n---\ne:\n- 1\n"
+    assert write_stream(text, items) == b"# head\na: 2 # one\n---\n# nothing\n--- {c: 3, d: x}\n---\ne:\n- 1\n"
 
 
 def test_documents_of_an_empty_stream_are_added() -> None:
-    assert read_stream(b"").write([{"a": 1}, {"b": 2}]) == b"a: 1\n---\nb: 2\n"
+    assert write_stream(read_stream(b""), [{"a": 1}, {"b": 2}]) == b"a: 1\n---\nb: 2\n"
 
 
 def test_importing_the_package_loads_neither_pyyaml_nor_heavy_modules() -> None:
@@ -153,3 +160,15 @@ print([name for name in ("yaml", "re", "typing", "json", "enum") if name in sys.
 """
     done = subprocess.run([sys.executable, "-I", "-S", "-c", program], capture_output=True, check=True)
     assert done.stdout == b"[]\n"
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize(
+    ("header", "kept"), [("|", "|-"), ("|2", "|-2"), ("|+", "|-"), (">- # a-b+c", ">- # a-b+c"), ("| # a-b", "|- # a-b")]
+)
+def test_a_block_of_text_at_the_end_loses_nothing_but_a_break_that_it_never_had(newline: str, header: str, kept: str) -> None:
+    lines = ["kind: ResourceList", "items:", f"- b: {header}", "    c  -+ d"]
+    text = read_resource_list(newline.join(lines).encode())
+    written = write_resource_list(text, [*text.items, {"z": 1}]).decode()
+    assert written == newline.join([*lines[:2], f"- b: {kept}", lines[3], "- z: 1", ""])
+    assert read_resource_list(written.encode()).items == [*text.items, {"z": 1}]

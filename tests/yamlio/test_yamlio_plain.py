@@ -15,13 +15,15 @@ from mangling import changed, mangled
 from yamlio_styled import edited, listed, value
 
 from krm_fn.base.errors import InputError
+from krm_fn.yamlio import write_resource_list
 from krm_fn.yamlio.compare import same
-from krm_fn.yamlio.documents import read_list, read_piece
+from krm_fn.yamlio.documents import read_list
 from krm_fn.yamlio.nodes import Node
 from krm_fn.yamlio.plain.lines import NotPlain, read
 from krm_fn.yamlio.plain.text import PlainList, read_plain_list
 from krm_fn.yamlio.plain.tree import tree
 from krm_fn.yamlio.positions import read_positions
+from krm_fn.yamlio.reader import read_piece
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted(
@@ -119,7 +121,7 @@ def test_lists_of_any_layout_read_and_write_alike(seed: int) -> None:
     items = [None if item is None else edited(rng, item, 4) for item in whole.items]
     items += [value(rng, 3) for _ in range(rng.choice([0, 0, 1, 2]))]
     results = rng.choice([[], RESULTS])
-    assert plain.write(items, results) == whole.write(items, results)
+    assert write_resource_list(plain, items, results) == write_resource_list(whole, items, results)
 
 
 @settings(max_examples=300, deadline=None)
@@ -131,7 +133,7 @@ def test_mangled_lists_read_and_write_alike(seed: int) -> None:
         return
     plain, whole = texts
     items = [changed(rng, item) if rng.random() < 0.3 else item for item in whole.items]
-    assert plain.write(items, RESULTS) == whole.write(items, RESULTS)
+    assert write_resource_list(plain, items, RESULTS) == write_resource_list(whole, items, RESULTS)
 
 
 @settings(max_examples=300, deadline=None)

@@ -233,18 +233,18 @@ WRONG = {
     "misspelt-keys": Wrong(
         lambda: with_disks("            - {}\n", numbered("            disk{}: 1\n", 100_000)), " has no field disk"
     ),
-    "null-disks": Wrong(lambda: with_disks("            - null\n" * 500_000), "disks holds null"),
+    "null-disks": Wrong(lambda: with_disks("            - null\n" * 500_000), "an item of disks is null"),
     "null-items": Wrong(lambda: "- null\n" * 500_000, "of the list is null", roads=("render", "validate"), is_error=False),
     "disks-of-one-name": Wrong(lambda: with_disks("            - name: a\n" * 100_000), "is that of disks[0] too"),
     "fields-that-are-gone": Wrong(
         lambda: with_disks(numbered("            - name: d{}\n              volumeName: x\n", 50_000)),
-        "is gone since KubeVirt 0.13",
+        "KubeVirt 0.13 removed",
         roads=ALL_ROADS,
     ),
-    "labels": Wrong(lambda: with_metadata("    labels:\n" + numbered("      -a{}: x\n", 100_000)), "is malformed"),
+    "labels": Wrong(lambda: with_metadata("    labels:\n" + numbered("      -a{}: x\n", 100_000)), "is not valid"),
     "ignores": Wrong(
         lambda: with_metadata(IGNORE + numbered("        rule{}: why\n", 50_000)),
-        " is no rule; ",
+        " is not a rule; ",
         roads=ALL_ROADS,  # annotations of this size are an error of their own
     ),
 }
@@ -317,7 +317,7 @@ def test_of_very_many_mistakes_the_first_are_told_on_both_roads(wrong: Wrong, ne
         told = road in wrong.roads
         assert ran.code == (wrong.is_error and road != "render")
         assert len(said) == (MOST if told else 0)
-        assert [" more of these are not told" in line for line in said].count(True) == told
+        assert [" more of these are not reported" in line for line in said].count(True) == told
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])

@@ -11,7 +11,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krm_fn.yamlio import dump, read_resource_list, read_value
+from krm_fn.yamlio import dump, read_resource_list, read_value, write_resource_list
 from krm_fn.yamlio.emit import Style, flow, json_quoted, quoted
 
 # Strings that some reader takes for something else when they stand bare.
@@ -140,7 +140,7 @@ def test_a_literal_keeps_its_text_wherever_it_is_spliced() -> None:
     text = read_resource_list(b"kind: ResourceList\nitems:\n- a: 1\n  # comment\n  b: 2\n")
     for value in NASTY:
         new = {"a": value, "b": {"c": [value]}, "d": value}
-        assert read_resource_list(text.write([new])).items == [new]
+        assert read_resource_list(write_resource_list(text, [new])).items == [new]
 
 
 @pytest.mark.parametrize("quote", [quoted, json_quoted])

@@ -24,8 +24,8 @@ def write(report: Report) -> str:
 def _command(finding: Finding) -> str:
     place = {"file": printable(relative(finding.file)), "line": finding.line, "col": finding.column} if finding.file else {}
     properties = {**place, "title": finding.rule}
-    told = ",".join(f"{key}={_property(str(value))}" for key, value in properties.items() if value)
-    return f"::{COMMANDS[finding.severity]} {told}::{_data(results.told(finding))}"
+    fields = ",".join(f"{key}={_property(str(value))}" for key, value in properties.items() if value)
+    return f"::{COMMANDS[finding.severity]} {fields}::{_data(results.described(finding))}"
 
 
 def _data(text: str) -> str:

@@ -25,7 +25,7 @@ def write(report: Report) -> str:
 
 def _issue(finding: Finding) -> dict[str, Any]:
     return {
-        "description": results.told(finding),
+        "description": results.described(finding),
         "check_name": finding.rule,
         "fingerprint": finding.fingerprint,
         "severity": SEVERITIES[finding.severity],

@@ -33,8 +33,8 @@ ROOT = "%SRCROOT%"
 def write(report: Report) -> str:
     """One log with one run, which has the rules that found something."""
     silent = [(each.finding, each) for each in report.suppressed]
-    told = [*((finding, None) for finding in report.findings), *silent]
-    named = sorted({finding.rule for finding, _ in told})
+    reported = [*((finding, None) for finding in report.findings), *silent]
+    named = sorted({finding.rule for finding, _ in reported})
     known = all_rules()
     run = {
         "tool": {
@@ -47,19 +47,19 @@ def write(report: Report) -> str:
         },
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {ROOT: {"description": {"text": "The folder in which the command ran."}}},
-        "results": [_result(finding, named.index(finding.rule)) | _suppressions(report, each) for finding, each in told],
+        "results": [_result(finding, named.index(finding.rule)) | _suppressions(report, each) for finding, each in reported],
     }
     return json_text({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
 def _rule(rule: Rule) -> dict[str, Any]:
-    told = {name: text[:1].upper() + text[1:] for name, text in parts(rule).items()}
-    markdown = "\n\n".join(f"## {name}\n\n{text}" for name, text in told.items() if name)
+    texts = {name: text[:1].upper() + text[1:] for name, text in parts(rule).items()}
+    markdown = "\n\n".join(f"## {name}\n\n{text}" for name, text in texts.items() if name)
     return {
         "id": rule.id,
         "name": rule.id.title().replace("-", ""),
-        "shortDescription": {"text": told[""]},
-        "fullDescription": {"text": " ".join(told["What it finds"].split())},
+        "shortDescription": {"text": texts[""]},
+        "fullDescription": {"text": " ".join(texts["What it finds"].split())},
         "help": {"text": documentation(rule), "markdown": markdown},
         "helpUri": results.DOCS + rule.id,
         "defaultConfiguration": {"level": LEVELS[rule.severity]},

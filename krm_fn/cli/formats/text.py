@@ -25,11 +25,11 @@ WIDEST = 160
 
 def write(report: Report) -> str:
     """A line for each finding, nothing where there is none; with `summary` a line of figures at the end."""
-    lines = [line for finding in report.findings for line in _told(finding, report)]
+    lines = [line for finding in report.findings for line in _lines(finding, report)]
     return "".join(f"{line}\n" for line in (*lines, *([report.figures] if report.summary else [])))
 
 
-def _told(finding: Finding, report: Report) -> Iterator[str]:
+def _lines(finding: Finding, report: Report) -> Iterator[str]:
     line = results.line(finding)
     if report.color:
         line = _colored(finding.severity, finding.severity) + line.removeprefix(finding.severity)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from krm_fn.base import programs
 from krm_fn.base.errors import ConfigError, InputError
-from krm_fn.config.checks import shown
+from krm_fn.base.wording import show
 from krm_fn.hosts.argocd import flags, helm
 from krm_fn.sources import reading
 from krm_fn.sources.reading import NothingFoundError, Sources
@@ -43,14 +43,14 @@ def build(
         found = reading.read([os.path.relpath(folder)], within=[str(_repository(folder, environment))])
     except NothingFoundError:
         return Sources(sources=())
-    found.refuse_unread()  # Argo CD would delete what is missing
+    found.refuse_skipped()  # Argo CD would delete what is missing
     return found
 
 
 def command_for(folder: Path, *, options: Sequence[str], wanted: Wanted = NOTHING, environment: Mapping[str, str]) -> list[str]:
     """The command that builds the folder, empty where its files are the objects.
 
-    Raises: InputError without the program; ConfigError as in `build`.
+    Raises: InputError without the program; ConfigError for a flag that an application may not give.
     """
     path = environment.get("PATH", os.defpath)
     if any((folder / name).is_file() for name in KUSTOMIZATIONS):
@@ -77,7 +77,7 @@ def _allowed(program: str, wanted: Wanted, folder: Path, environment: Mapping[st
             f"an application may give {program} {', '.join(names)} or {last}; "
             "everything else only the administrator, as --build-option in plugin.yaml"
         )
-        raise ConfigError(f"found {shown(error.word)}; {reason}", path=wanted.place) from None
+        raise ConfigError(f"found {show(error.word)}; {reason}", path=wanted.place) from None
 
 
 def _repository(folder: Path, environment: Mapping[str, str]) -> Path:
@@ -89,7 +89,7 @@ def _release(environment: Mapping[str, str]) -> str:
     """The name of helm's release: the application's."""
     name = environment.get("ARGOCD_APP_NAME") or "release-name"
     if name.startswith("-"):
-        raise InputError(f"ARGOCD_APP_NAME: found {shown(name)}, which helm would take for a flag; expected a name")
+        raise InputError(f"ARGOCD_APP_NAME: found {show(name)}, which helm would take for a flag; expected a name")
     return name
 
 

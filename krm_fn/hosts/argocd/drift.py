@@ -12,6 +12,7 @@ from krm_fn.base.bundle import Bundle
 from krm_fn.base.objects import name_of, namespace_of
 from krm_fn.base.paths import as_list, copy, get
 from krm_fn.base.value import Value
+from krm_fn.kubevirt.holders import DATA_VOLUMES, DOMAIN, INSTANCE_SPEC
 from krm_fn.kubevirt.quantity import parse
 from krm_fn.pipeline.facts import gather
 
@@ -32,16 +33,16 @@ ANY = "*"
 CREATION_TIME_UNTIL: Version = (1, 8)
 
 QUANTITIES: tuple[Path, ...] = (
-    ("spec", "template", "spec", "domain", "memory", "guest"),
-    ("spec", "template", "spec", "domain", "memory", "maxGuest"),
-    ("spec", "template", "spec", "domain", "resources", "requests", ANY),
-    ("spec", "template", "spec", "domain", "resources", "limits", ANY),
-    ("spec", "template", "spec", "volumes", ANY, "emptyDisk", "capacity"),
-    ("spec", "template", "spec", "volumes", ANY, "hostDisk", "capacity"),
-    ("spec", "dataVolumeTemplates", ANY, "spec", "storage", "resources", "requests", ANY),
-    ("spec", "dataVolumeTemplates", ANY, "spec", "storage", "resources", "limits", ANY),
-    ("spec", "dataVolumeTemplates", ANY, "spec", "pvc", "resources", "requests", ANY),
-    ("spec", "dataVolumeTemplates", ANY, "spec", "pvc", "resources", "limits", ANY),
+    (*DOMAIN, "memory", "guest"),
+    (*DOMAIN, "memory", "maxGuest"),
+    (*DOMAIN, "resources", "requests", ANY),
+    (*DOMAIN, "resources", "limits", ANY),
+    (*INSTANCE_SPEC, "volumes", ANY, "emptyDisk", "capacity"),
+    (*INSTANCE_SPEC, "volumes", ANY, "hostDisk", "capacity"),
+    (*DATA_VOLUMES, ANY, "spec", "storage", "resources", "requests", ANY),
+    (*DATA_VOLUMES, ANY, "spec", "storage", "resources", "limits", ANY),
+    (*DATA_VOLUMES, ANY, "spec", "pvc", "resources", "requests", ANY),
+    (*DATA_VOLUMES, ANY, "spec", "pvc", "resources", "limits", ANY),
 )
 
 
@@ -91,7 +92,7 @@ def differing(each: VmFacts) -> tuple[Path, ...]:
     """The places in the VM that the cluster will hold differently, entries of lists as ANY."""
     stored: Object = copy(each.rendered if each.rendered and _expands(each) else each.admitted)
     if each.release.within(until=CREATION_TIME_UNTIL):
-        for template in as_list(get(stored, ("spec", "dataVolumeTemplates"))):
+        for template in as_list(get(stored, DATA_VOLUMES)):
             given = get(template, ("metadata",))
             if isinstance(given, dict):
                 given.setdefault("creationTimestamp", None)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from krm_fn.base.bundle import Bundle, is_list
 from krm_fn.base.objects import LOCAL_CONFIG, annotations_of, group_of, kind_of, metadata, namespace_of, text
+from krm_fn.kubevirt.holders import SERVED
 from krm_fn.pipeline.modes import PREFIX, replaced
 from krm_fn.sources.reading import TOOL_GROUPS
 
@@ -23,20 +24,17 @@ INTERNAL = (
 )
 FUNCTION_CONFIG = ("config.kubernetes.io/function", "config.k8s.io/function", "config.kubernetes.io/container")
 
-# The namespaced kinds that rendering looks at, by group; Argo CD puts objects without a namespace into the application's.
+# The namespaced kinds that rendering looks at; Argo CD puts objects without a namespace into the application's.
 NAMESPACED = {
-    "": ("PersistentVolumeClaim",),
-    "apps": ("ControllerRevision",),
-    "cdi.kubevirt.io": ("DataSource", "DataVolume"),
-    "instancetype.kubevirt.io": ("VirtualMachineInstancetype", "VirtualMachinePreference"),
-    "kubevirt.io": (
-        "VirtualMachine",
-        "VirtualMachineInstance",
-        "VirtualMachineInstancePreset",
-        "VirtualMachineInstanceReplicaSet",
-    ),
-    "pool.kubevirt.io": ("VirtualMachinePool",),
-    "snapshot.storage.k8s.io": ("VolumeSnapshot",),
+    *SERVED,
+    ("", "PersistentVolumeClaim"),
+    ("apps", "ControllerRevision"),
+    ("cdi.kubevirt.io", "DataSource"),
+    ("cdi.kubevirt.io", "DataVolume"),
+    ("instancetype.kubevirt.io", "VirtualMachineInstancetype"),
+    ("instancetype.kubevirt.io", "VirtualMachinePreference"),
+    ("kubevirt.io", "VirtualMachineInstancePreset"),
+    ("snapshot.storage.k8s.io", "VolumeSnapshot"),
 }
 
 
@@ -49,7 +47,7 @@ def in_namespace(items: Sequence[Any], namespace: str) -> list[Any]:
 
 
 def _lacks_namespace(obj: Object) -> bool:
-    return isinstance(obj.get("metadata"), dict) and not namespace_of(obj) and kind_of(obj) in NAMESPACED.get(group_of(obj), ())
+    return isinstance(obj.get("metadata"), dict) and not namespace_of(obj) and (group_of(obj), kind_of(obj)) in NAMESPACED
 
 
 def _placed(obj: Object, namespace: str) -> Object:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from krm_fn.base.errors import ConfigError
 from krm_fn.base.value import Value
+from krm_fn.base.wording import show
 from krm_fn.config import with_texts
-from krm_fn.config.checks import hint, shown
+from krm_fn.config.checks import hint, unlike
 from krm_fn.config.keys import KEYS, SWITCHES
 from krm_fn.rules.registry import all_rules
 
@@ -112,13 +113,13 @@ def _of_json(text: str) -> dict[str, Given]:
     except ValueError:
         raise ConfigError("is no JSON; expected the list of parameters that Argo CD writes", path=JSON) from None
     if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
-        raise ConfigError(f"found {shown(listed)}; expected the list of parameters that Argo CD writes", path=JSON)
+        raise unlike(listed, "the list of parameters that Argo CD writes", JSON)
     found = {}
     for one in listed:
         name = one.get("name")
         if name not in NAMES:
             known = ", ".join(NAMES)
-            raise ConfigError(f"{shown(name)} is no parameter; expected one of {known}{hint(name, NAMES)}", path="parameters")
+            raise ConfigError(f"{show(name)} is no parameter; expected one of {known}{hint(name, NAMES)}", path="parameters")
         value = next((one[form] for form in COLLECTIONS if one.get(form) is not None), "")
         found[name] = Given(value=value, place=f"parameter {name}")
     return found
@@ -155,7 +156,7 @@ def _texts(key: Key, given: Given) -> Iterator[tuple[str, Any]]:
 def _string(given: Given) -> str:
     if isinstance(given.value, str):
         return given.value
-    raise ConfigError(f"found {shown(given.value)}; expected a string", path=given.place)
+    raise unlike(given.value, "a string", given.place)
 
 
 def _refuse_odd(value: Any, place: str) -> None:
@@ -164,7 +165,7 @@ def _refuse_odd(value: Any, place: str) -> None:
         for below in (*value, *value.values()) if isinstance(value, dict) else value:
             _refuse_odd(below, place)
     elif isinstance(value, str) and ("\0" in value or not _is_utf8(value)):
-        raise ConfigError(f"found {shown(value)}; expected text without NUL, in UTF-8", path=place)
+        raise unlike(value, "text without NUL, in UTF-8", place)
 
 
 def _is_utf8(text: str) -> bool:
@@ -185,20 +186,20 @@ def _words(given: Given) -> list[str]:
     except ValueError as error:
         reason = str(error)
         raise ConfigError(
-            f"found {shown(given.value)}, {reason[:1].lower()}{reason[1:]}; expected words", path=given.place
+            f"found {show(given.value)}, {reason[:1].lower()}{reason[1:]}; expected words", path=given.place
         ) from None
 
 
 def _strings(given: Given) -> list[str]:
     if isinstance(given.value, list) and all(isinstance(one, str) for one in given.value):
         return given.value
-    raise ConfigError(f"found {shown(given.value)}; expected a list of strings", path=given.place)
+    raise unlike(given.value, "a list of strings", given.place)
 
 
 def _switch(given: Given) -> bool:
     text = _string(given)
     if text and text not in SWITCHES:
-        raise ConfigError(f"found {shown(text)}; expected true or false", path=given.place)
+        raise unlike(text, "true or false", given.place)
     return bool(text) and SWITCHES[text]
 
 
@@ -230,7 +231,7 @@ def _announced(name: str, tooltip: str, collection: str, item: str = "string") -
     }
 
 
-def unread(environment: Environment) -> Sequence[str]:
+def unknown_variables(environment: Environment) -> Sequence[str]:
     """The variables of the application's `env` that nothing reads: most likely misspelt."""
     known = {f"ARGOCD_ENV_{upper(name)}" for name in NAMES}
     return sorted(name for name in environment if name.startswith("ARGOCD_ENV_") and name not in known)

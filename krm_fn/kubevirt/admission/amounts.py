@@ -29,14 +29,14 @@ def quantity(value: Any) -> Quantity | None:
     return _remembered[value]
 
 
-def whole(value: Any) -> int:
+def units(value: Any) -> int:
     """Whole units of a quantity; 0 for what is none."""
     found = quantity(value)
     return found.value() if found else 0
 
 
 def is_some(value: Any) -> bool:
-    """True for a quantity that is not zero, also where it is too large for `whole`."""
+    """True for a quantity that is not zero, also where it is too large for `units`."""
     found = quantity(value)
     return found is not None and found.nanos != 0
 

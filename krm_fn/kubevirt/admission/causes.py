@@ -19,9 +19,6 @@ NOT_FOUND = "FieldValueNotFound"
 NOT_SUPPORTED = "FieldValueNotSupported"
 FORBIDDEN = "FieldValueForbidden"
 
-# Values in messages are cut to this length: the message must stay a line.
-LONGEST_SHOWN = 60
-
 
 class Cause(Value):
     """One refusal. `path` is the real place from the object's root; `upstream_path` the dotted path KubeVirt names
@@ -37,16 +34,3 @@ class Cause(Value):
     current: Any = UNSET
     more: int = 0
     gate: str = ""
-
-
-def shown(value: object) -> str:
-    """A scalar as messages show it, on one line and cut; maps and lists, which may hold secrets, are not shown."""
-    if isinstance(value, str):
-        text = repr(" ".join(value.split()))
-    elif isinstance(value, dict | list):
-        return "a map" if isinstance(value, dict) else "a list"
-    elif value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    else:
-        text = str(value)
-    return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 3] + "..."

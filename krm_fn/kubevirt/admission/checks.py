@@ -8,6 +8,7 @@ expresses: a generator over the whole scope. All carry the place in upstream's s
 from __future__ import annotations
 
 from krm_fn.base.value import Value
+from krm_fn.base.wording import listed
 from krm_fn.kubevirt.admission.causes import INVALID, REQUIRED
 from krm_fn.kubevirt.admission.formats import is_label, is_subdomain
 
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
 
     Test = Callable[[Any, Object, Scope], object]
 
-# Stands for "every item" in the place of a group.
-EACH = "[]"
-
 
 def new_since(release: Version, message: str) -> str:
     """The message about what the releases before `release` took."""
@@ -38,8 +36,9 @@ class Check(Value):
 
     `lazy` rows are skipped where the field is absent or null. `named` is upstream's path below the group's spec where it isn't
     the real one, with `{0}`, `{1}` for the indexes on the way; `absolute` the same without the spec's path before it. Where
-    several keys `among` these are set, the cause is at the last of them, and upstream's path is that of the map. `gate` as in
-    Cause. `told_new` rows refuse what the release before `since` took; their message says so.
+    several keys `among` these are set, the cause is at the last of them, and upstream's path is that of the map. `gate` is the
+    feature gate with which the same would pass. `is_new` rows refuse what the release before `since` took; their message says
+    so.
     """
 
     at: Path
@@ -52,20 +51,20 @@ class Check(Value):
     named: str = ""
     absolute: str = ""
     gate: str = ""
-    told_new: bool = False
+    is_new: bool = False
     since: Version = ()
     until: Version = ()
 
     @property
-    def said(self) -> str:
-        """The message, with the release that brought the check where it is `told_new`."""
-        return new_since(self.since, self.message) if self.told_new else self.message
+    def wording(self) -> str:
+        """The message, with the release that brought the check where it is `is_new`."""
+        return new_since(self.since, self.message) if self.is_new else self.message
 
 
 class Group(Value):
     """The rows of one place: `at` leads from the spec to a map, with EACH where every item of a list is meant."""
 
-    at: tuple[str, ...]
+    at: Path
     checks: tuple[Check, ...]
 
 
@@ -119,7 +118,7 @@ def exclusive(keys: Sequence[str], *, upstream: str, message: str = "", **more: 
     return Check(
         at=(),
         refuses=lambda _value, item, _scope: count(item, keys) > 1,
-        message=message or f"only one of {listing(keys)} can be set; keep one",
+        message=message or f"only one of {listed(keys, 'and', most=len(keys))} can be set; keep one",
         among=tuple(keys),
         upstream=upstream,
         **more,
@@ -131,7 +130,7 @@ def exactly_one(keys: Sequence[str], *, upstream: str, message: str = "", **more
     return Check(
         at=(),
         refuses=lambda _value, item, _scope: count(item, keys) != 1,
-        message=message or f"exactly one of {listing(keys)} must be set; set one",
+        message=message or f"exactly one of {listed(keys, 'and', most=len(keys))} must be set; set one",
         among=tuple(keys),
         upstream=upstream,
         **more,
@@ -223,11 +222,6 @@ def shut(field: str, gate: str) -> str:
     )
 
 
-def listing(words: Sequence[str]) -> str:
-    """`a, b and c`."""
-    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]
-
-
 def use(words: Sequence[str]) -> str:
     """`use a, b or c`."""
-    return "use " + (words[0] if len(words) == 1 else ", ".join(words[:-1]) + " or " + words[-1])
+    return f"use {listed(words, most=len(words))}"

@@ -166,6 +166,11 @@ def is_clean_path(text: str) -> bool:
     return trimmed == "/" or (parts[0] == "" and len(parts) > 1 and all(part not in ("", ".", "..") for part in parts[1:]))
 
 
+def is_path_below_root(text: str) -> bool:
+    """A clean path to something else than `/`. upstream: pkg/storage/admitters/disks.go:ValidatePath"""
+    return text != "/" and is_clean_path(text)
+
+
 def matches_glob(pattern: str, text: str) -> bool:
     """Go's filepath.Match: `*` and `?` don't cross a slash, `[a-z]` is a class, a backslash takes the next character literally.
 

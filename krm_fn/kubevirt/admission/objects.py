@@ -4,13 +4,27 @@ from __future__ import annotations
 
 from krm_fn.base.objects import group_of, kind_of, labels_of
 from krm_fn.base.paths import as_map, get
-from krm_fn.kubevirt import admission
-from krm_fn.kubevirt.admission import disks, firmware, former, instances, interfaces, machines, memory, sizes, templates
-from krm_fn.kubevirt.admission.causes import REQUIRED, Cause, shown
+from krm_fn.base.wording import show
+from krm_fn.kubevirt.admission import specs
+from krm_fn.kubevirt.admission.causes import REQUIRED, Cause
+from krm_fn.kubevirt.admission.check_tree import CheckTree
 from krm_fn.kubevirt.admission.checks import Check, Group, count, number, required
-from krm_fn.kubevirt.admission.plan import Plan
+from krm_fn.kubevirt.admission.fields import (
+    data_volume_templates,
+    disks,
+    earlier_releases,
+    firmware,
+    grace_gpus,
+    instances,
+    instancetypes,
+    interfaces,
+    memory,
+    run_strategy,
+    scheduling,
+)
 from krm_fn.kubevirt.admission.scope import Scope
-from krm_fn.kubevirt.admission.selectors import Place, label_selector, missed
+from krm_fn.kubevirt.admission.selectors import Position, label_selector, missed
+from krm_fn.kubevirt.holders import HOLDERS, POOLED, TEMPLATE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,8 +39,9 @@ REPLICA_SETS = "pkg/virt-api/webhooks/validating-webhook/admitters/vmirs-admitte
 POOLS = "pkg/virt-api/webhooks/validating-webhook/admitters/vmpool-admitter.go:"
 PRESETS = "pkg/virt-api/webhooks/validating-webhook/admitters/vmi-preset-admitter.go:ValidateVMIPresetSpec"
 
-TEMPLATE_SPEC = ("spec", "template", "spec")
-POOL_SPEC = ("spec", "virtualMachineTemplate", "spec")
+REPLICA_SET = HOLDERS["kubevirt.io", "VirtualMachineInstanceReplicaSet"]
+POOL = HOLDERS["pool.kubevirt.io", "VirtualMachinePool"]
+POOL_SPEC = POOL.in_vm(("spec",))
 
 STRATEGIES = ("unmanaged", "opportunistic", "proactive")
 
@@ -94,13 +109,13 @@ def _selector(obj: Object, labels: Object, upstream: str, scope: Scope) -> Itera
         message = "the selector is missing; set one that takes the template's labels"
         yield Cause(path=("spec", "selector"), message=message, reason=REQUIRED, upstream=upstream)
         return
-    faults = list(label_selector(selector, Place(scope, ("selector",), "selector")))
+    faults = list(label_selector(selector, Position(scope, ("selector",), "selector")))
     for fault in faults:
         yield fault.but(upstream_path="spec.selector", upstream=upstream)
     miss = None if faults else missed(as_map(selector), labels)
     if miss:
         place, key = miss
-        has = f"{key}: {shown(labels[key])}" if key in labels else f"no label {key}"
+        has = f"{key}: {show(labels[key])}" if key in labels else f"no label {key}"
         message = f"the selector doesn't take the template's labels, which have {has}; change one of the two"
         yield Cause(path=("spec", "selector", *place), message=message, upstream_path="spec.selector", upstream=upstream)
 
@@ -123,61 +138,65 @@ class _Request:
 def _instance(request: _Request) -> Iterator[Cause]:
     """upstream: pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go:Admit"""
     scope = request.scope(completed=True)
-    yield from machines.empty_pointers(as_map(request.obj.get("spec")), ("spec",))
-    yield from machines.instance_metadata(as_map(request.obj.get("metadata")), ("metadata",), scope)
-    yield from _plan("complete instance", request.release).run(scope)
+    yield from scheduling.empty_eviction_strategy(as_map(request.obj.get("spec")), ("spec",))
+    yield from specs.metadata_causes(as_map(request.obj.get("metadata")), ("metadata",), scope)
+    yield from _check_tree("complete instance", request.release).run(scope)
 
 
 def _replica_set(request: _Request) -> Iterator[Cause]:
-    template = get(request.obj, ("spec", "template"))
+    template = get(request.obj, REPLICA_SET.template)
     if template is None:
         yield Cause(
-            path=("spec", "template"),
+            path=REPLICA_SET.template,
             message="the replica set has no template; set it",
             reason=REQUIRED,
             upstream=REPLICA_SETS,
         )
         return
-    scope = request.scope(TEMPLATE_SPEC)
-    yield from machines.grace_annotations(as_map(get(template, ("metadata",))), ("spec", "template", "metadata"), scope)
-    cluster, release = request.cluster, request.release
-    yield from admission.admit_instance_spec(scope.spec, TEMPLATE_SPEC, cluster=cluster, release=release, as_written=True)
+    scope = request.scope(REPLICA_SET.instance)
+    notes = as_map(get(template, ("metadata",)))
+    yield from grace_gpus.grace_annotations(notes, (*REPLICA_SET.template, "metadata"), scope)
+    yield from specs.admit_instance_spec(
+        scope.spec, scope.path, cluster=request.cluster, release=request.release, as_written=True
+    )
     yield from _selector(request.obj, labels_of(as_map(template)), REPLICA_SETS, request.scope())
 
 
 def _pool(request: _Request) -> Iterator[Cause]:
     """The VM in a pool is looked at as it stands: only the VMs that the pool makes of it are expanded, and checked so."""
-    yield from _plan("pool", request.release).run(request.scope())
-    vm = get(request.obj, ("spec", "virtualMachineTemplate"))
+    yield from _check_tree("pool", request.release).run(request.scope())
+    vm = get(request.obj, POOLED)
     if not isinstance(vm, dict):
         return
-    spec, template = as_map(vm.get("spec")), get(vm, ("spec", "template"))
-    scope = request.scope((*POOL_SPEC, "template", "spec"))
+    spec, template = as_map(vm.get("spec")), get(vm, TEMPLATE)
+    scope = request.scope(POOL.instance)
     if template is None:
-        path = (*POOL_SPEC, "template")
         yield Cause(
-            path=path, message="the pool's VM has no template; set it", reason=REQUIRED, upstream=POOLS + "ValidateVMPoolSpec"
+            path=POOL.template,
+            message="the pool's VM has no template; set it",
+            reason=REQUIRED,
+            upstream=POOLS + "ValidateVMPoolSpec",
         )
         return
     metadata = as_map(as_map(template).get("metadata"))
-    yield from machines.instance_metadata(metadata, (*POOL_SPEC, "template", "metadata"), scope)
-    yield from _plan("pool template", request.release).run(scope)
-    yield from templates.data_volume_templates(spec, request.release, POOL_SPEC)
-    yield from machines.run_strategy(spec, POOL_SPEC, scope)
-    yield from former.update_strategy(spec, POOL_SPEC, scope)
+    yield from specs.metadata_causes(metadata, (*POOL.template, "metadata"), scope)
+    yield from _check_tree("pool template", request.release).run(scope)
+    yield from data_volume_templates.data_volume_templates(spec, request.release, POOL_SPEC)
+    yield from run_strategy.run_strategy(spec, POOL_SPEC, scope)
+    yield from earlier_releases.update_strategy(spec, POOL_SPEC, scope)
     yield from _selector(request.obj, labels_of(vm), POOLS + "ValidateVMPoolSpec", request.scope())
 
 
 def _preset(request: _Request) -> Iterator[Cause]:
-    yield from _plan("preset", request.release).run(request.scope())
+    yield from _check_tree("preset", request.release).run(request.scope())
 
 
 def _instancetype(request: _Request) -> Iterator[Cause]:
-    yield from _plan("instancetype", request.release).run(request.scope())
+    yield from _check_tree("instancetype", request.release).run(request.scope())
 
 
 def _preference(request: _Request) -> Iterator[Cause]:
-    yield from _plan("preference", request.release).run(request.scope())
+    yield from _check_tree("preference", request.release).run(request.scope())
 
 
 KINDS = {
@@ -191,27 +210,27 @@ KINDS = {
     ("instancetype.kubevirt.io", "VirtualMachineClusterPreference"): _preference,
 }
 
-_plans: dict[tuple[str, Release], Plan] = {}
+_trees: dict[tuple[str, Release], CheckTree] = {}
 
 
-def _plan(name: str, release: Release) -> Plan:
-    if (name, release) not in _plans:
+def _check_tree(name: str, release: Release) -> CheckTree:
+    if (name, release) not in _trees:
         groups, examinations = {
             "complete instance": (
-                admission.GROUPS,
-                (*admission.EXAMINATIONS, *interfaces.VM_EXAMINATIONS, *instances.EXAMINATIONS),
+                specs.GROUPS,
+                (*specs.EXAMINATIONS, *interfaces.VM_EXAMINATIONS, *instances.EXAMINATIONS),
             ),
             "pool": (POOL_GROUPS, ()),
             "pool template": (
-                admission.GROUPS,
-                (*admission.EXAMINATIONS, *former.TEMPLATE_EXAMINATIONS, *memory.VM_EXAMINATIONS),
+                specs.GROUPS,
+                (*specs.EXAMINATIONS, *earlier_releases.TEMPLATE_EXAMINATIONS, *memory.VM_EXAMINATIONS),
             ),
             "preset": (PRESET_GROUPS, PRESET_EXAMINATIONS),
-            "instancetype": (sizes.INSTANCETYPE_GROUPS, ()),
-            "preference": (sizes.PREFERENCE_GROUPS, sizes.PREFERENCE_EXAMINATIONS),
+            "instancetype": (instancetypes.INSTANCETYPE_GROUPS, ()),
+            "preference": (instancetypes.PREFERENCE_GROUPS, instancetypes.PREFERENCE_EXAMINATIONS),
         }[name]
-        _plans[name, release] = Plan(groups, examinations, release)
-    return _plans[name, release]
+        _trees[name, release] = CheckTree(groups, examinations, release)
+    return _trees[name, release]
 
 
 def admit_object(obj: Object, *, completed: Object | None = None, cluster: Cluster, release: Release) -> tuple[Cause, ...]:

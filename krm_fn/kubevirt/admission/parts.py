@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from krm_fn.kubevirt.holders import RENDERED, SERVED
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -51,12 +53,8 @@ IN_VM: tuple[tuple[str, Path], ...] = (
     ("run-strategy", ("updateVolumesStrategy",)),
 )
 # Where an instance's spec, and a VM's, may stand in an object; the longest first.
-INSTANCES: tuple[Path, ...] = (
-    ("spec", "virtualMachineTemplate", "spec", "template", "spec"),
-    ("spec", "template", "spec"),
-    ("spec",),
-)
-VMS: tuple[Path, ...] = (("spec", "virtualMachineTemplate", "spec"), ("spec",))
+INSTANCES = tuple(sorted({holder.instance for holder in SERVED.values()}, key=len, reverse=True))
+VMS = tuple(sorted({holder.in_vm(("spec",)) for holder in RENDERED}, key=len, reverse=True))
 OTHER = "object"
 
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from krm_fn.base.paths import as_list, as_map, dotted, get
+from krm_fn.base.paths import as_map, dotted, get
 from krm_fn.findings.finding import UNSET
 from krm_fn.kubevirt.admission.causes import INVALID, Cause
 from krm_fn.kubevirt.admission.gates import enabled
+from krm_fn.kubevirt.admission.items import maps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
     from krm_fn.kubevirt.configuration import Cluster
-    from krm_fn.kubevirt.releases import Release
+    from krm_fn.kubevirt.releases import Release, Version
+
+LIVE_BY_DEFAULT_SINCE: Version = (1, 6)
+LIVE_GATE = "VMLiveUpdateFeatures"
 
 
 class Scope:
@@ -84,6 +86,18 @@ class Scope:
             self._sources[source] = any(volume.get(source) is not None for volume in self.volumes)
         return self._sources[source]
 
+    def rolls_out_live(self) -> bool:
+        """True where changes reach running VMs. upstream: pkg/virt-config/virt-config.go:IsVMRolloutStrategyLiveUpdate"""
+        strategy = self.cluster.pointer("vmRolloutStrategy")
+        if strategy is None:
+            return self.release.within(since=LIVE_BY_DEFAULT_SINCE)
+        return strategy == "LiveUpdate" and self.gate(LIVE_GATE)
+
+    def has_secure_boot(self) -> bool:
+        """True where the guest boots by UEFI, and secure boot is not off."""
+        efi = get(self.domain, ("firmware", "bootloader", "efi"))
+        return isinstance(efi, dict) and efi.get("secureBoot") in (None, True)
+
     def cause(
         self,
         at: Path,
@@ -96,7 +110,8 @@ class Scope:
         gate: str = "",
     ) -> Cause:
         """A cause at the place `at` below the spec. Upstream's own path, where it isn't that one, is `named` (below the spec)
-        or `absolute`. The value of a `secret` place is left out. `gate` as in Cause.
+        or `absolute`. The value of a `secret` place is left out. `gate` is the feature gate
+        with which the same would pass.
         """
         path, current = (*self.path, *at), UNSET if secret else get(self.spec, at, UNSET)
         upstream_path = absolute or (below(dotted(self.path), named) if named else "")
@@ -115,14 +130,3 @@ def below(base: str, named: str) -> str:
     if named == ".":
         return base
     return base + named if named.startswith("[") or not base else f"{base}.{named}"
-
-
-def maps(value: object) -> list[dict[str, Any]]:
-    """The list's items, each as a map."""
-    return [as_map(item) for item in as_list(value)]
-
-
-def name_of(item: dict[str, Any]) -> str:
-    """The item's `name`; "" where it is absent or no string, as Go reads it."""
-    name = item.get("name")
-    return name if isinstance(name, str) else ""

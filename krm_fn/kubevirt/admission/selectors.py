@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from krm_fn.base.objects import text
 from krm_fn.base.paths import as_list, as_map, is_set
-from krm_fn.kubevirt.admission.causes import shown
+from krm_fn.base.wording import show
 from krm_fn.kubevirt.admission.formats import is_label_value, is_qualified_name, is_subdomain
-from krm_fn.kubevirt.admission.scope import maps
+from krm_fn.kubevirt.admission.items import maps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ KEY_FORM = "use a name of at most 63 letters, digits and '-_.', perhaps after a 
 VALUE_FORM = "use at most 63 letters, digits and '-_.', with a letter or digit at both ends"
 
 
-class Place:
+class Position:
     """Where a selector stands: `at` below the spec, `named` the same in upstream's words."""
 
     __slots__ = ("at", "named", "scope")
@@ -39,34 +39,34 @@ class Place:
     def __init__(self, scope: Scope, at: Path, named: str) -> None:
         self.scope, self.at, self.named = scope, at, named
 
-    def below(self, *steps: str | int) -> Place:
+    def below(self, *steps: str | int) -> Position:
         """The place some steps further down, in the same words."""
         named = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
-        return Place(self.scope, (*self.at, *steps), self.named + named)
+        return Position(self.scope, (*self.at, *steps), self.named + named)
 
     def cause(self, message: str, *, deeper: Path = ()) -> Cause:
         """A cause here; `deeper` leads on to the very value, which upstream doesn't name."""
         return self.scope.cause((*self.at, *deeper), message, named=self.named)
 
 
-def label_selector(selector: object, place: Place) -> Iterator[Cause]:
+def label_selector(selector: object, place: Position) -> Iterator[Cause]:
     """What is wrong with a label selector. upstream: ValidateLabelSelector"""
     for key, value in as_map(as_map(selector).get("matchLabels")).items():
         here = place.below("matchLabels")
         if not is_qualified_name(key):
-            yield here.cause(f"label key {shown(key)} is malformed; {KEY_FORM}", deeper=(str(key),))
+            yield here.cause(f"label key {show(key)} is malformed; {KEY_FORM}", deeper=(str(key),))
         if not is_label_value(value):
-            yield here.cause(f"label value {shown(value)} is malformed; {VALUE_FORM}", deeper=(str(key),))
+            yield here.cause(f"label value {show(value)} is malformed; {VALUE_FORM}", deeper=(str(key),))
     for index, requirement in enumerate(maps(as_map(selector).get("matchExpressions"))):
         here = place.below("matchExpressions", index)
         yield from _operator(requirement, here, LABEL_OPERATORS)
         yield from _key(requirement, here)
         for position, value in enumerate(as_list(requirement.get("values"))):
             if not is_label_value(value):
-                yield here.below("values", position).cause(f"label value {shown(value)} is malformed; {VALUE_FORM}")
+                yield here.below("values", position).cause(f"label value {show(value)} is malformed; {VALUE_FORM}")
 
 
-def node_term(term: object, place: Place) -> Iterator[Cause]:
+def node_term(term: object, place: Position) -> Iterator[Cause]:
     """What is wrong with a node selector term. upstream: ValidateNodeSelectorTerm"""
     for index, requirement in enumerate(maps(as_map(term).get("matchExpressions"))):
         here = place.below("matchExpressions", index)
@@ -76,11 +76,11 @@ def node_term(term: object, place: Place) -> Iterator[Cause]:
         yield from _field(requirement, place.below("matchFields", index))
 
 
-def _operator(requirement: Object, place: Place, operators: dict[str, tuple[int, int]]) -> Iterator[Cause]:
+def _operator(requirement: Object, place: Position, operators: dict[str, tuple[int, int]]) -> Iterator[Cause]:
     operator, values = requirement.get("operator"), as_list(requirement.get("values"))
     if not isinstance(operator, str) or operator not in operators:
         known = ", ".join(operators)
-        yield place.below("operator").cause(f"operator {shown(operator)} is not known; use one of {known}")
+        yield place.below("operator").cause(f"operator {show(operator)} is not known; use one of {known}")
         return
     least, most = operators[operator]
     if not least <= len(values) <= most:
@@ -88,12 +88,12 @@ def _operator(requirement: Object, place: Place, operators: dict[str, tuple[int,
         yield place.below("values").cause(f"operator {operator} takes {wanted}, here are {len(values)}; correct values")
 
 
-def _key(requirement: Object, place: Place) -> Iterator[Cause]:
+def _key(requirement: Object, place: Position) -> Iterator[Cause]:
     if not is_qualified_name(requirement.get("key")):
-        yield place.below("key").cause(f"label key {shown(requirement.get('key'))} is malformed; {KEY_FORM}")
+        yield place.below("key").cause(f"label key {show(requirement.get('key'))} is malformed; {KEY_FORM}")
 
 
-def _field(requirement: Object, place: Place) -> Iterator[Cause]:
+def _field(requirement: Object, place: Position) -> Iterator[Cause]:
     """upstream: ValidateNodeFieldSelectorRequirement"""
     yield from _operator(requirement, place, FIELD_OPERATORS)
     if requirement.get("key") != "metadata.name":
@@ -101,13 +101,13 @@ def _field(requirement: Object, place: Place) -> Iterator[Cause]:
         return
     for position, value in enumerate(as_list(requirement.get("values"))):
         if not is_subdomain(value):
-            yield place.below("values", position).cause(f"node name {shown(value)} is no DNS subdomain; use a node's name")
+            yield place.below("values", position).cause(f"node name {show(value)} is no DNS subdomain; use a node's name")
 
 
-def topology_key(value: object, place: Place) -> Iterator[Cause]:
+def topology_key(value: object, place: Position) -> Iterator[Cause]:
     """What is wrong with a topology key, which names a node's label."""
     if not is_qualified_name(value):
-        word = f"topologyKey {shown(value)} is malformed" if is_set(value) else "topologyKey is missing"
+        word = f"topologyKey {show(value)} is malformed" if is_set(value) else "topologyKey is missing"
         yield place.below("topologyKey").cause(f"{word}; {KEY_FORM}")
 
 

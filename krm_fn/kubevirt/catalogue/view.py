@@ -28,7 +28,7 @@ class UnknownNameError(RenderError):
     """The release has no instancetype or preference of that name."""
 
 
-class Row(Value):
+class CatalogueRow(Value):
     """One line of a table. `vcpus` and `memory` are what an instancetype gives or what a preference requires; "" is nothing."""
 
     name: str
@@ -95,7 +95,7 @@ def release_of(text: str) -> Release:
     return Release(version=(major, minor, patch))
 
 
-def rows(release: Release, kind: str) -> tuple[Row, ...]:
+def rows(release: Release, kind: str) -> tuple[CatalogueRow, ...]:
     """The table of a kind, smallest first where names have sizes, else by name."""
     found = catalogue.of(release)
     made = [_row(found, kind, name) for name in found.names(kind)]
@@ -159,11 +159,11 @@ def _dotted(version: Version) -> str:
     return ".".join(map(str, version))
 
 
-def _row(found: catalogue.Catalogue, kind: str, name: str) -> Row:
+def _row(found: catalogue.Catalogue, kind: str, name: str) -> CatalogueRow:
     spec = as_map(found.find(kind, name))
     base = spec if kind == INSTANCETYPE else as_map(spec.get("requirements"))
     deprecated = ("deprecated",) if found.deprecated(kind, name) else ()
-    return Row(
+    return CatalogueRow(
         name=name,
         kind=kind,
         vcpus=str(get(base, ("cpu", "guest"), "")),
@@ -180,7 +180,7 @@ def _has(spec: Object, trait: Trait) -> bool:
     return is_set(value) and value is not False
 
 
-def _by_size(row: Row) -> tuple[str, int, int, str]:
+def _by_size(row: CatalogueRow) -> tuple[str, int, int, str]:
     return row.name.partition(".")[0], _nanos(row.vcpus), _nanos(row.memory), row.name
 
 
@@ -203,7 +203,7 @@ def _unknown(name: str, release: Release, kinds: Sequence[str]) -> str:
             return f"{fact}; it is in KubeVirt {in_words(elsewhere)}: ask for one of these with --kubevirt-version"
     known = {each: kind for kind in kinds for each in catalogue.names(kind)}
     here = tuple(each for kind in kinds for each in catalogue.of(release).names(kind))
-    alike = meant(name, here) or meant(name, tuple(known))
-    if not alike:
+    near = meant(name, here) or meant(name, tuple(known))
+    if not near:
         return f"{fact}; `kubevirt-render catalogue list` names all it has"
-    return f"{fact}; did you mean {alike} (in KubeVirt {in_words(catalogue.spans(known[alike], alike))})?"
+    return f"{fact}; did you mean {near} (in KubeVirt {in_words(catalogue.spans(known[near], near))})?"

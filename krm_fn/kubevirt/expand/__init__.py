@@ -22,6 +22,7 @@ from krm_fn.kubevirt.expand.defaults import (
 from krm_fn.kubevirt.expand.requirements import indivisible_vcpus, unmet_requirements
 from krm_fn.kubevirt.facts import Expansion
 from krm_fn.kubevirt.fields.verbs import enter
+from krm_fn.kubevirt.holders import TEMPLATE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def expand(
     with the specs.
     upstream: pkg/instancetype/expand/expand.go:Expand
     """
-    template = copy(get(vm, ("spec", "template")))
+    template = copy(get(vm, TEMPLATE))
     if not isinstance(template, dict) or not isinstance(template.get("spec") or {}, dict):
         return Expansion(vm=None, refusals=(NO_TEMPLATE,), unmet=indivisible_vcpus(instancetype, preference))
     spec = enter(template, "spec")

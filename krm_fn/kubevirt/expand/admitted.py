@@ -9,6 +9,7 @@ from __future__ import annotations
 from krm_fn.base.objects import labels_of, text
 from krm_fn.base.paths import as_list, as_map, copy, get, is_set
 from krm_fn.kubevirt.fields.verbs import write
+from krm_fn.kubevirt.holders import DATA_VOLUMES, DOMAIN, INSTANCE_SPEC
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,9 +20,8 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.configuration import Cluster
     from krm_fn.kubevirt.releases import Release, Version
 
-SPEC = ("spec", "template", "spec")
-MACHINE_TYPE = (*SPEC, "domain", "machine", "type")
-ARCHITECTURE = (*SPEC, "architecture")
+MACHINE_TYPE = (*DOMAIN, "machine", "type")
+ARCHITECTURE = (*INSTANCE_SPEC, "architecture")
 ARCHITECTURE_LABEL = "template.kubevirt.io/architecture"
 ARCHITECTURES = ("amd64", "arm64", "s390x")
 
@@ -41,7 +41,7 @@ def admit(
     `vm` is after inference; `preference` is a spec. Firmware uuid and serial, which admission draws at random, and the PCI
     topology annotation are written by `pinned`.
     """
-    if not isinstance(get(vm, SPEC), dict):
+    if not isinstance(get(vm, INSTANCE_SPEC), dict):
         return vm
     architecture, machine = platform(
         vm, preference=preference, namespace=namespace, bundle=bundle, cluster=cluster, release=release
@@ -60,7 +60,7 @@ def platform(
     vm: Object, *, preference: Object | None, namespace: str, bundle: Bundle, cluster: Cluster, release: Release
 ) -> tuple[Any, Any]:
     """The architecture and the machine type with which a VM is stored: its own, else what comes first of what there is."""
-    wanted, spec = preference or {}, as_map(get(vm, SPEC))
+    wanted, spec = preference or {}, as_map(get(vm, INSTANCE_SPEC))
     architecture: Any = spec.get("architecture")
     machine = get(spec, ("domain", "machine", "type"))
     if not is_set(architecture):
@@ -89,7 +89,7 @@ def with_storage_classes(vm: Object, preference: Object) -> Object:
     upstream: pkg/instancetype/webhooks/vm/mutator.go:mutateDataVolumeTemplates
     """
     name = get(preference, ("volumes", "preferredStorageClassName"))
-    templates = as_list(get(vm, ("spec", "dataVolumeTemplates")))
+    templates = as_list(get(vm, DATA_VOLUMES))
     if not is_set(name) or not any(map(_claims_without_class, templates)):
         return vm
     templates = copy(templates)
@@ -111,7 +111,7 @@ def _labelled_architecture(vm: Object, namespace: str, bundle: Bundle, release: 
     """
     if not any(release.within(since=since, until=until) for since, until in ARCHITECTURE_LABEL_IN):
         return ""
-    for template in as_list(get(vm, ("spec", "dataVolumeTemplates"))):
+    for template in as_list(get(vm, DATA_VOLUMES)):
         reference = get(template, ("spec", "sourceRef"), {})
         if text(get(reference, ("kind",))).lower() != "datasource":
             continue

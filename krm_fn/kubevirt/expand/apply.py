@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from krm_fn.kubevirt.fields.instancetype import INSTANCETYPE
 from krm_fn.kubevirt.fields.preference import AUTOATTACH, DEVICES, PREFERENCE
-from krm_fn.kubevirt.fields.verbs import Work, carry_out, groups_of
+from krm_fn.kubevirt.fields.verbs import Application, carry_out, groups_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,12 +36,12 @@ def apply(
     `table` names the field table of the instancetype. With conflicts the template is left half-done and must be thrown away.
     upstream: pkg/instancetype/apply/vmi.go:ApplyToVMI
     """
-    work = Work(template, instancetype=instancetype, preference=preference)
+    application = Application(template, instancetype=instancetype, preference=preference)
     if instancetype is not None:
-        carry_out(_compiled(table, release), instancetype, work)
-    if preference is not None and not work.conflicts:
-        carry_out(_compiled("preference", release), preference, work)
-    return tuple(work.conflicts)
+        carry_out(_compiled(table, release), instancetype, application)
+    if preference is not None and not application.conflicts:
+        carry_out(_compiled("preference", release), preference, application)
+    return tuple(application.conflicts)
 
 
 def apply_device_preferences(template: Object, preference: Object, release: Release) -> None:
@@ -49,7 +49,7 @@ def apply_device_preferences(template: Object, preference: Object, release: Rele
 
     upstream: pkg/instancetype/preference/apply/device.go:ApplyDevicePreferences
     """
-    carry_out(_compiled("devices", release), preference, Work(template, preference=preference))
+    carry_out(_compiled("devices", release), preference, Application(template, preference=preference))
 
 
 def apply_autoattach_preferences(template: Object, preference: Object, release: Release) -> None:
@@ -57,7 +57,7 @@ def apply_autoattach_preferences(template: Object, preference: Object, release: 
 
     upstream: pkg/instancetype/preference/apply/device.go:ApplyAutoAttachPreferences
     """
-    carry_out(_compiled("autoattach", release), preference, Work(template, preference=preference))
+    carry_out(_compiled("autoattach", release), preference, Application(template, preference=preference))
 
 
 def _compiled(table: str, release: Release) -> Groups:

@@ -135,8 +135,8 @@ def _request_guest_memory(spec: Object, cluster: Cluster, _: Release) -> None:
         return
     percent, hundredfold = cluster.memory_overcommit, wrapped(guest.value() * 100)
     part = abs(hundredfold) // percent
-    asked = guest if percent == 100 else of_int(part if hundredfold > 0 else -part, guest.format)
-    reach(spec, REQUESTS)["memory"] = str(asked)
+    request = guest if percent == 100 else of_int(part if hundredfold > 0 else -part, guest.format)
+    reach(spec, REQUESTS)["memory"] = str(request)
 
 
 def _request_cluster_cpu(spec: Object, cluster: Cluster, _: Release) -> None:
@@ -194,7 +194,7 @@ def _set_eviction_strategy(spec: Object, cluster: Cluster, _: Release) -> None:
 
 
 def _steps(release: Release, *, certain: bool) -> Sequence[Callable[[Object, Cluster, Release], None]]:
-    """What a release runs, in order; `certain` as in `set_instance_defaults`."""
+    """What a release runs, in order; with `certain`, without what a setting of the cluster decides."""
     key = release.version, certain
     if key not in _steps_of:
         steps = (step for step in STEPS if not (certain and step.setting))

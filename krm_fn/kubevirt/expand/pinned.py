@@ -9,6 +9,7 @@ from krm_fn.base.objects import text
 from krm_fn.base.paths import as_list, as_map, copy, get, is_set
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.fields.verbs import write
+from krm_fn.kubevirt.holders import DATA_VOLUMES, INSTANCE_SPEC
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from krm_fn.base.paths import Path
     from krm_fn.kubevirt.releases import Release, Version
 
-TEMPLATE: Path = ("spec", "template")
 FIRMWARE = ("domain", "firmware")
 
 PCI_TOPOLOGY = "kubevirt.io/pci-topology-version"
@@ -78,9 +78,9 @@ class Listed(Value):
 
 
 LISTED = (
-    Listed(entries=("spec", "dataVolumeTemplates"), inside=("spec", "storage"), key="resources", zero={}),
-    Listed(entries=("spec", "dataVolumeTemplates"), inside=("spec", "pvc"), key="resources", zero={}),
-    Listed(entries=("spec", "template", "spec", "volumes"), inside=("hostDisk",), key="capacity", zero="0"),
+    Listed(entries=DATA_VOLUMES, inside=("spec", "storage"), key="resources", zero={}),
+    Listed(entries=DATA_VOLUMES, inside=("spec", "pvc"), key="resources", zero={}),
+    Listed(entries=(*INSTANCE_SPEC, "volumes"), inside=("hostDisk",), key="capacity", zero="0"),
 )
 
 
@@ -90,7 +90,7 @@ def pin(vm: Object, *, name: str, namespace: str, release: Release) -> Object:
     Namespace and name decide firmware uuid and serial. `name` is "" where many VMs come of one template: each needs its own, so
     none is written.
     """
-    if not isinstance(get(vm, (*TEMPLATE, "spec")), dict):
+    if not isinstance(get(vm, INSTANCE_SPEC), dict):
         return vm
     pinned: Object = {**vm, "spec": copy(vm["spec"])}
     template = pinned["spec"]["template"]

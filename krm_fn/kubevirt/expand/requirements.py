@@ -10,17 +10,17 @@ from krm_fn.base.paths import as_map, get, is_set
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.facts import Unmet
 from krm_fn.kubevirt.fields.topology import (
+    COUNT_IN,
     CPU,
     SPREAD_ACROSS,
     TOPOLOGIES,
     UINT32,
-    WHOLE,
     counts,
     preferred_topology,
     spread_options,
     whole_number,
 )
-from krm_fn.kubevirt.fields.verbs import SPEC
+from krm_fn.kubevirt.holders import INSTANCE_SPEC
 from krm_fn.kubevirt.quantity import Quantity, canonical, parse
 
 TYPE_CHECKING = False
@@ -99,7 +99,7 @@ def _vcpus(instancetype: Object | None, preference: Object, spec: Object) -> Unm
         actual = _product(counts(as_map(get(spec, CPU))), fields)
     if actual >= required:
         return None
-    cpu = (*SPEC, *CPU)
+    cpu = (*INSTANCE_SPEC, *CPU)
     return Unmet(
         kind="vcpus",
         path=MATCHER if instancetype is not None else (*cpu, *fields) if len(fields) == 1 else cpu,
@@ -119,7 +119,7 @@ def _counted(preference: Object) -> tuple[str, ...]:
     if topology == "spread":
         across = SPREAD_ACROSS.get(spread_options(preference)[1])
         return across.fields if across else ()
-    return (WHOLE[topology],)
+    return (COUNT_IN[topology],)
 
 
 def _product(sizes: dict[str, int], fields: tuple[str, ...]) -> int:
@@ -140,7 +140,7 @@ def _memory(instancetype: Object | None, preference: Object, spec: Object) -> Un
         return None
     return Unmet(
         kind="memory",
-        path=MATCHER if instancetype is not None else (*SPEC, "domain", "memory"),
+        path=MATCHER if instancetype is not None else (*INSTANCE_SPEC, "domain", "memory"),
         required=canonical(required),
         actual=str(given),
         source_path=(*REQUIREMENTS, "memory", "guest"),
@@ -155,7 +155,7 @@ def _architecture(_: Object | None, preference: Object, spec: Object) -> Unmet |
         return None
     return Unmet(
         kind="architecture",
-        path=(*SPEC, "architecture"),
+        path=(*INSTANCE_SPEC, "architecture"),
         required=required,
         actual=actual,
         source_path=(*REQUIREMENTS, "architecture"),

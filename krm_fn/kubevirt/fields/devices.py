@@ -11,19 +11,19 @@ if TYPE_CHECKING:
 
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.fields.verbs import Work
+    from krm_fn.kubevirt.fields.verbs import Application
 
 DEVICES = ("domain", "devices")
 DISK_TARGETS = ("disk", "cdrom", "lun")
 BINDINGS = ("bridge", "slirp", "masquerade", "sriov", "macvtap", "passt", "passtBinding", "binding")
 
 
-def give_targets(work: Work, _value: Any, _: Path) -> None:
+def give_targets(application: Application, _value: Any, _: Path) -> None:
     """Make every disk without a target a plain `disk`: any `devices` block does, even an empty one.
 
     upstream: pkg/instancetype/preference/apply/disk.go:applyDiskPreferences
     """
-    for disk in as_list(get(work.spec, (*DEVICES, "disks"))):
+    for disk in as_list(get(application.spec, (*DEVICES, "disks"))):
         if isinstance(disk, dict) and not any(is_set(disk.get(target)) for target in DISK_TARGETS):
             disk["disk"] = {}
 
@@ -67,14 +67,14 @@ def is_lun(disk: Object) -> bool:
     return is_set(disk.get("lun")) and not is_disk(disk) and not is_cdrom(disk)
 
 
-def masquerade(work: Work, value: Any, _: Path) -> None:
+def masquerade(application: Application, value: Any, _: Path) -> None:
     """Bind by masquerade every interface that has no binding and is on the pod network.
 
     upstream: pkg/instancetype/preference/apply/interface.go:applyInterfacePreferences
     """
-    for interface in as_list(get(work.spec, (*DEVICES, "interfaces"))):
+    for interface in as_list(get(application.spec, (*DEVICES, "interfaces"))):
         bound = not isinstance(interface, dict) or any(is_set(interface.get(name)) for name in BINDINGS)
-        if not bound and _on_pod_network(interface, work.spec):
+        if not bound and _on_pod_network(interface, application.spec):
             interface["masquerade"] = as_written(value)
 
 
@@ -86,11 +86,11 @@ def _on_pod_network(interface: Object, spec: Object) -> bool:
     return False
 
 
-def add_panic_device(work: Work, value: Any, _: Path) -> None:
+def add_panic_device(application: Application, value: Any, _: Path) -> None:
     """Give a VM without a panic device one of the preferred model.
 
     upstream: pkg/instancetype/preference/apply/device.go:applyPanicDevicePreferences
     """
-    devices = enter_list(reach(work.spec, DEVICES), "panicDevices")
+    devices = enter_list(reach(application.spec, DEVICES), "panicDevices")
     if not devices:
         devices.append({"model": as_written(value)})

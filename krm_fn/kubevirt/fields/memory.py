@@ -11,20 +11,20 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.fields.verbs import Work
+    from krm_fn.kubevirt.fields.verbs import Application
 
 REQUESTS = ("domain", "resources", "requests")
 GUEST = ("domain", "memory", "guest")
 
 
-def overcommit(work: Work, value: Any, _: Path) -> None:
+def overcommit(application: Application, value: Any, _: Path) -> None:
     """The pod requests so many percent less than the guest has, in the format of the instancetype's own text.
 
     upstream: pkg/instancetype/apply/memory.go:applyMemory
     """
-    guest = parse(get(work.instancetype, ("memory", "guest")))
+    guest = parse(get(application.instancetype, ("memory", "guest")))
     if guest and type(value) is int and value > 0:
-        reach(work.spec, REQUESTS)["memory"] = str(of_int(overcommitted(guest.value(), value), guest.format))
+        reach(application.spec, REQUESTS)["memory"] = str(of_int(overcommitted(guest.value(), value), guest.format))
 
 
 def overcommitted(size: int, percent: int) -> int:
@@ -34,12 +34,12 @@ def overcommitted(size: int, percent: int) -> int:
     left = single(1 - single(percent / 100))
     excess = max(0, size.bit_length() - 50)  # a 64-bit float holds 53; what is cut off may still break a tie
     rounded = (size >> excess << 1) | bool(size & ((1 << excess) - 1))
-    asked = int(single(single(rounded / 2) * left) * 2**excess)
-    return asked if -INT64 <= asked < INT64 else -INT64
+    request = int(single(single(rounded / 2) * left) * 2**excess)
+    return request if -INT64 <= request < INT64 else -INT64
 
 
 def single(number: float) -> float:
     """The number, of a memory's size at most, as near as a 32-bit float comes to it: with 24 binary digits."""
-    whole, parts = number.as_integer_ratio()  # `parts` is a power of two; `struct` would cost more to load than all this
-    unit: int = 1 << max(0, whole.bit_length() - 24)
-    return round(whole / unit) * unit / parts
+    numerator, parts = number.as_integer_ratio()  # `parts` is a power of two; `struct` would cost more to load than all this
+    unit: int = 1 << max(0, numerator.bit_length() - 24)
+    return round(numerator / unit) * unit / parts

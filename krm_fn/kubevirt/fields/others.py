@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from krm_fn.base.paths import as_list, as_map, is_set
 from krm_fn.kubevirt.facts import Conflict
-from krm_fn.kubevirt.fields.verbs import TEMPLATE, as_written, enter, enter_list, filled, reach
+from krm_fn.kubevirt.fields.verbs import as_written, enter, enter_list, filled, reach
+from krm_fn.kubevirt.holders import TEMPLATE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.fields.verbs import Work
+    from krm_fn.kubevirt.fields.verbs import Application
 
 FIRMWARE = ("domain", "firmware", "bootloader")
 
 
-def add_cpu_features(work: Work, value: Any, _: Path) -> None:
+def add_cpu_features(application: Application, value: Any, _: Path) -> None:
     """Add the features that the VM doesn't name itself.
 
     upstream: pkg/instancetype/preference/apply/cpu.go:applyCPUPreferences; it crashes where the VM has no domain.cpu
     """
-    features = enter_list(reach(work.spec, ("domain", "cpu")), "features")
+    features = enter_list(reach(application.spec, ("domain", "cpu")), "features")
     own = {_name(feature) for feature in features}
     features.extend(as_written(feature) for feature in as_list(value) if _name(feature) not in own)
 
@@ -32,12 +33,12 @@ def _name(feature: Any) -> Any:
     return name if isinstance(name, str) else ""
 
 
-def set_up_firmware(work: Work, value: Any, _: Path) -> None:
+def set_up_firmware(application: Application, value: Any, _: Path) -> None:
     """Choose a bootloader where the VM has none, and refine what it has; preferredEfi outdoes the deprecated two.
 
     upstream: pkg/instancetype/preference/apply/firmware.go:applyFirmwarePreferences
     """
-    preferred, loader = as_map(value), reach(work.spec, FIRMWARE)
+    preferred, loader = as_map(value), reach(application.spec, FIRMWARE)
     if preferred.get("preferredUseBios") is True and not _is_chosen(loader):
         loader["bios"] = {}
     _refine(loader, "bios", "useSerial", preferred.get("preferredUseBiosSerial"))
@@ -59,25 +60,25 @@ def _refine(loader: dict[str, Any], kind: str, field: str, value: Any) -> None:
         chosen[field] = as_written(value)
 
 
-def set_clock_offset(work: Work, value: Any, _: Path) -> None:
+def set_clock_offset(application: Application, value: Any, _: Path) -> None:
     """Set the offset as a whole, and only where the VM states neither a timezone nor UTC.
 
     upstream: pkg/instancetype/preference/apply/clock.go:applyClockPreferences
     """
-    clock = reach(work.spec, ("domain", "clock"))
+    clock = reach(application.spec, ("domain", "clock"))
     if clock.get("utc") is None and clock.get("timezone") is None:
         clock.update({key: as_written(below) for key, below in as_map(value).items() if below is not None})
 
 
-def claim_annotations(work: Work, value: Any, source: Path) -> None:
+def claim_annotations(application: Application, value: Any, source: Path) -> None:
     """Annotate the template; an annotation that the VM sets to another value conflicts.
 
     upstream: pkg/instancetype/apply/annotations.go:applyInstanceTypeAnnotations
     """
-    own = as_map(as_map(work.template.get("metadata")).get("annotations"))
+    own = as_map(as_map(application.template.get("metadata")).get("annotations"))
     for key, text in as_map(value).items():
         if key in own and own[key] != text:
-            work.conflicts.append(
+            application.conflicts.append(
                 Conflict(
                     path=(*TEMPLATE, "metadata", "annotations", key),
                     current=own[key],
@@ -86,15 +87,15 @@ def claim_annotations(work: Work, value: Any, source: Path) -> None:
                     upstream_path=f"annotations.{key}",
                 )
             )
-    default_annotations(work, value, source)
+    default_annotations(application, value, source)
 
 
-def default_annotations(work: Work, value: Any, _: Path) -> None:
+def default_annotations(application: Application, value: Any, _: Path) -> None:
     """Annotate the template with what it doesn't have yet.
 
     upstream: pkg/instancetype/preference/apply/annotations.go:applyPreferenceAnnotations
     """
     if filled(value):
-        annotations = enter(enter(work.template, "metadata"), "annotations")
+        annotations = enter(enter(application.template, "metadata"), "annotations")
         for key, text in value.items():
             annotations.setdefault(key, as_written(text))

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.fields.verbs import Work
+    from krm_fn.kubevirt.fields.verbs import Application
 
 CPU = ("domain", "cpu")
 DEFAULT_TOPOLOGY = "sockets"
@@ -30,9 +30,9 @@ DEPRECATED = {
 }
 
 # The field that gets all vCPUs.
-WHOLE = {"sockets": "sockets", "cores": "cores", "threads": "threads", "any": "sockets"}
+COUNT_IN = {"sockets": "sockets", "cores": "cores", "threads": "threads", "any": "sockets"}
 
-TOPOLOGIES = frozenset((*WHOLE, "spread"))
+TOPOLOGIES = frozenset((*COUNT_IN, "spread"))
 
 
 class Across(Value):
@@ -83,13 +83,13 @@ def whole_number(value: object) -> int:
     return value if type(value) is int and value > 0 else 0
 
 
-def lay_out(work: Work, value: Any, _: Path) -> None:
+def lay_out(application: Application, value: Any, _: Path) -> None:
     """Write the vCPUs into domain.cpu.
 
     upstream: pkg/instancetype/apply/cpu.go:applyGuestCPUTopology
     """
-    cpu = reach(work.spec, CPU)
-    for field, count in laid_out(whole_number(value), work.preference).items():
+    cpu = reach(application.spec, CPU)
+    for field, count in laid_out(whole_number(value), application.preference).items():
         if count:
             cpu[field] = count
         else:
@@ -102,8 +102,8 @@ def laid_out(vcpus: int, preference: Object | None) -> dict[str, int]:
     topology = preferred_topology(preference)
     if vcpus == 1:
         return layout
-    if topology in WHOLE:
-        return {**layout, WHOLE[topology]: vcpus}
+    if topology in COUNT_IN:
+        return {**layout, COUNT_IN[topology]: vcpus}
     ratio, named = spread_options(preference)
     across = SPREAD_ACROSS.get(named)
     if topology != "spread" or across is None:

@@ -1,6 +1,6 @@
 """What the rows of the field tables are made of: a source path, verbs, and the releases they hold for.
 
-A verb is a function of the work at hand, the value of its field, and the field's path. Paths are taken apart when a table is
+A verb is a function of the application, the value of its field, and the field's path. Paths are taken apart when a table is
 loaded, never for a VM. "Set" is `paths.is_set` unless a row says otherwise.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 from krm_fn.base.paths import SCALARS, as_list, copy, get, is_set
 from krm_fn.base.value import Value, put
 from krm_fn.kubevirt.facts import Conflict
+from krm_fn.kubevirt.holders import INSTANCE_SPEC
 from krm_fn.kubevirt.quantity import canonical
 
 TYPE_CHECKING = False
@@ -20,16 +21,12 @@ if TYPE_CHECKING:
     from krm_fn.base.paths import Path
     from krm_fn.kubevirt.releases import Release, Version
 
-    Verb = Callable[["Work", Any, Path], None]
+    Verb = Callable[["Application", Any, Path], None]
     Plan = tuple[tuple[Verb, Any, Path], ...]
     # A row at its key: where it stands, its verbs, and what tells a value that is set.
     Row = tuple[str, Path, tuple[Verb, ...], Callable[[object], bool]]
     # Blocks of a spec: where each stands, the keys that some row is about, and the rows by their keys, in order.
     Groups = tuple[tuple[Path, frozenset[str], tuple[Row, ...]], ...]
-
-# Where a VM keeps what the fields are written into.
-TEMPLATE = ("spec", "template")
-SPEC = (*TEMPLATE, "spec")
 
 # What Go writes inside a structure even when nothing was put there.
 ALWAYS_WRITTEN: dict[str, Object] = {
@@ -43,8 +40,8 @@ ALWAYS_WRITTEN: dict[str, Object] = {
 PLAIN = ("endOfInterrupt", "hidden", "logical", "physical")
 
 
-class Work:
-    """One application at work: the VM's own template, which the verbs write into, and the conflicts found so far."""
+class Application:
+    """One application of two specs: the VM's own template, which the verbs write into, and the conflicts found so far."""
 
     __slots__ = ("conflicts", "instancetype", "preference", "spec", "template")
 
@@ -101,7 +98,7 @@ _plans: dict[tuple[int, int], tuple[Groups, Object, Plan]] = {}
 _PLANS_AT_MOST = 2_000
 
 
-def carry_out(groups: Groups, spec: Object, work: Work) -> None:
+def carry_out(groups: Groups, spec: Object, application: Application) -> None:
     """Run the verbs of every field that the spec sets. Nobody changes the spec afterwards."""
     key = id(groups), id(spec)
     if key not in _plans:
@@ -109,7 +106,7 @@ def carry_out(groups: Groups, spec: Object, work: Work) -> None:
             _plans.clear()
         _plans[key] = groups, spec, tuple(_planned(groups, spec))
     for verb, value, place in _plans[key][2]:
-        verb(work, value, place)
+        verb(application, value, place)
 
 
 def _planned(groups: Groups, spec: Object) -> Iterator[tuple[Verb, Any, Path]]:
@@ -135,7 +132,7 @@ def enter(parent: Object, key: str) -> Object:
 
 
 def enter_list(parent: Object, key: str) -> list[Any]:
-    """The list at `key`, as `enter` does."""
+    """The list at `key`, made where none is. Where the user wrote something else, a list that leads nowhere."""
     below = parent.get(key)
     if below is None:
         below = parent[key] = []
@@ -188,13 +185,13 @@ def filled(value: object) -> bool:
 def forbid(target: str, *, present: Callable[[object], bool] = is_set, upstream: str = "") -> Verb:
     """The VM must leave `target` unset, else it conflicts. `upstream` is how KubeVirt spells the path where it errs."""
     way = tuple(target.split("."))
-    named = ".".join((*SPEC, upstream)) if upstream else ""
+    named = ".".join((*INSTANCE_SPEC, upstream)) if upstream else ""
 
-    def verb(work: Work, value: Any, source: Path) -> None:
-        current = get(work.spec, way)
+    def verb(application: Application, value: Any, source: Path) -> None:
+        current = get(application.spec, way)
         if present(current):
-            found = Conflict(path=(*SPEC, *way), current=current, source_path=source, value=value, upstream_path=named)
-            work.conflicts.append(found)
+            found = Conflict(path=(*INSTANCE_SPEC, *way), current=current, source_path=source, value=value, upstream_path=named)
+            application.conflicts.append(found)
 
     return verb
 
@@ -203,8 +200,8 @@ def overwrite(target: str, *, present: Callable[[object], bool] = is_set, writte
     """`target` gets the value whatever stood there; it goes where the value is one that Go doesn't write."""
     *way, last = target.split(".")
 
-    def verb(work: Work, value: Any, _: Path) -> None:
-        place = reach(work.spec, way)
+    def verb(application: Application, value: Any, _: Path) -> None:
+        place = reach(application.spec, way)
         if present(value):
             place[last] = written(value)
         else:
@@ -228,8 +225,8 @@ def default(target: str) -> Verb:
     """`target` gets the value where it is unset; what leads there is made."""
     *way, last = target.split(".")
 
-    def verb(work: Work, value: Any, _: Path) -> None:
-        place = reach(work.spec, way)
+    def verb(application: Application, value: Any, _: Path) -> None:
+        place = reach(application.spec, way)
         if not is_set(place.get(last)):
             place[last] = as_written(value)
 
@@ -237,11 +234,11 @@ def default(target: str) -> Verb:
 
 
 def default_within(target: str) -> Verb:
-    """As `default`, but only where the map that holds `target` is there."""
+    """`target` gets the value where it is unset and the map that holds it is there."""
     *way, last = target.split(".")
 
-    def verb(work: Work, value: Any, _: Path) -> None:
-        place = get(work.spec, tuple(way))
+    def verb(application: Application, value: Any, _: Path) -> None:
+        place = get(application.spec, tuple(way))
         if isinstance(place, dict) and not is_set(place.get(last)):
             place[last] = as_written(value)
 
@@ -264,8 +261,8 @@ def default_each(
     listed = tuple(entries.split("."))
     *way, last = target.split(".")
 
-    def verb(work: Work, value: Any, _: Path) -> None:
-        for entry in as_list(get(work.spec, listed)):
+    def verb(application: Application, value: Any, _: Path) -> None:
+        for entry in as_list(get(application.spec, listed)):
             if isinstance(entry, dict) and where(entry):
                 place = reach(entry, way)
                 if not present(place.get(last)):
@@ -278,8 +275,8 @@ def ensure(target: str) -> Verb:
     """The map at `target` is made where it is missing, empty as Go makes it."""
     way = tuple(target.split("."))
 
-    def verb(work: Work, _value: Any, _: Path) -> None:
-        reach(work.spec, way)
+    def verb(application: Application, _value: Any, _: Path) -> None:
+        reach(application.spec, way)
 
     return verb
 

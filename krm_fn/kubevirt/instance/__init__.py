@@ -17,6 +17,7 @@ from krm_fn.kubevirt.configuration import EVEN_PARITY
 from krm_fn.kubevirt.expand.admitted import admit
 from krm_fn.kubevirt.expand.pinned import PCI_TOPOLOGY, PCI_TOPOLOGY_VERSION, states_topology
 from krm_fn.kubevirt.fields.verbs import write
+from krm_fn.kubevirt.holders import TEMPLATE
 from krm_fn.kubevirt.instance.defaults import set_webhook_defaults
 from krm_fn.kubevirt.presets import apply_presets
 
@@ -107,7 +108,7 @@ def start(
 
 def _created(vm: Object, owner: Object) -> Object:
     """The instance as the controller makes it from the template."""
-    template = as_map(get(vm, ("spec", "template")))
+    template = as_map(get(vm, TEMPLATE))
     metadata = {key: copy(value) for key, value in as_map(template.get("metadata")).items() if key != "generateName"}
     metadata["name"] = name_of(owner)
     if namespace_of(owner):

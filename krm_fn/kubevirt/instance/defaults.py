@@ -83,7 +83,7 @@ PLATFORMS = {
 AMD64 = Platform(disk_bus="sata", watchdog="i6300esb")
 # Before, all architectures had one watchdog, and CPUs could be plugged into all of them.
 WATCHDOGS_SINCE = (1, 5)
-PLUGGED_ALIKE_UNTIL = (1, 5)
+PLUGGED_UNIFORMLY_UNTIL = (1, 5)
 
 
 class Labelled(Value):
@@ -116,7 +116,7 @@ def set_webhook_defaults(spec: Object, *, cluster: Cluster, release: Release) ->
     _set_hyperv_needs(domain)
     _set_platform(domain, platform, release)
     write(domain, ("cpu", "model"), get(domain, ("cpu", "model")) or cluster.cpu_model)
-    if platform.hotplug or release.within(until=PLUGGED_ALIKE_UNTIL):
+    if platform.hotplug or release.within(until=PLUGGED_UNIFORMLY_UNTIL):
         set_hotplug(spec, cluster=cluster, release=release)
     for row in NODE_LABELS:
         if release.within(until=row.until) and get(domain, row.path) not in (None, False):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from krm_fn.kubevirt.quantity import parse
 
 
-def alike(one: object, other: object) -> bool:
+def same_form(one: object, other: object) -> bool:
     """True where KubeVirt finds no conflict between two quantities. What is no quantity is compared as it stands."""
     first, second = parse(one), parse(other)
     return one == other if first is None or second is None else first == second

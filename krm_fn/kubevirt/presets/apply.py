@@ -10,11 +10,12 @@ from krm_fn.base.objects import annotations_of, labels_of, metadata, name_of
 from krm_fn.base.paths import as_map, copy, drop, get, is_set, put
 from krm_fn.findings.finding import UNSET
 from krm_fn.kubevirt.fields.preset import sections
+from krm_fn.kubevirt.holders import TEMPLATE
 from krm_fn.kubevirt.presets.domain import DOMAIN, Domain, domain_of
 from krm_fn.kubevirt.presets.era import era_of, group_version_of, release_for
 from krm_fn.kubevirt.presets.facts import Applied, Disagreement, OrderMatters, PresetConflict
 from krm_fn.kubevirt.presets.index import Group
-from krm_fn.kubevirt.presets.merge import Said, agree, clashes, merge
+from krm_fn.kubevirt.presets.merge import SeenValues, agree, clashes, merge
 from krm_fn.kubevirt.presets.selector import MAX_NAME
 
 TYPE_CHECKING = False
@@ -67,7 +68,7 @@ def fold_presets(
     *,
     release: Release,
     namespace: str,
-    at: Path = ("spec", "template"),
+    at: Path = TEMPLATE,
     firmware_too: bool = False,
 ) -> Applied:
     """The owner of a template with the presets folded into it; the result's `instance` is the owner.
@@ -148,16 +149,16 @@ def _merged(instance: Object, matching: Sequence[Preset], *, release: Release, e
 
 def _disagreements(matching: Sequence[Preset], release: Release) -> Iterator[Disagreement]:
     """The pairs of presets that clash, whether or not the instance sets the part itself; the first of many."""
-    said, told = Said(release), 0
+    earlier_values, count = SeenValues(release), 0
     for number, later in enumerate(matching):
-        for earlier in matching[:number] if said.otherwise(later) else ():
+        for earlier in matching[:number] if earlier_values.otherwise(later) else ():
             clashing = tuple(clashes(later, earlier.domain, release))
             if clashing:
-                told += 1
+                count += 1
                 yield Disagreement(preset=later.entry, other=earlier.entry, clashes=clashing)
-            if told == MOST_DISAGREEMENTS:
+            if count == MOST_DISAGREEMENTS:
                 return
-        said.add(later)
+        earlier_values.add(later)
 
 
 def _order(matching: Sequence[Preset], domain: Domain, release: Release) -> Iterator[OrderMatters]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from krm_fn.base.paths import as_list, as_map, copy, get, is_set
 from krm_fn.base.value import Value
+from krm_fn.kubevirt.presets.domain import DOMAIN
 from krm_fn.kubevirt.presets.era import era_of, release_for
 
 TYPE_CHECKING = False
@@ -86,7 +87,7 @@ def with_defaults(found: Applied, given: Object, *, release: Release, firmware_u
 def set_defaults(instance: Object, *, release: Release, firmware_uuid: str = "") -> Object:
     """The instance with the defaults of a release up to 0.8; what stands in the way of one is left as it is."""
     instance = copy(instance)
-    domain = _made(instance, ("spec", "domain"))
+    domain = _made(instance, DOMAIN)
     if domain is None:
         return instance
     _set_memory(domain)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Offers = tuple[tuple[Section, Any], ...]
 
-DOMAIN: Path = ("spec", "domain")
+DOMAIN = ("spec", "domain")
 SELECTOR: Path = ("spec", "selector")
 REQUESTS, VALUES = 2, 8  # of a preset of the usual size
 
@@ -34,16 +34,16 @@ class Domain:
         self.value = value
         self._meanings: dict[tuple[Path, bool], Any] = {}
 
-    def current(self, section: Section, *, whole: bool = False) -> Any:
-        """What stands in a section; with `whole` not only the keys that the section is narrowed to."""
+    def current(self, section: Section, *, unnarrowed: bool = False) -> Any:
+        """What stands in a section; with `unnarrowed` not only the keys that the section is narrowed to."""
         value = get(self.value, section.path)
-        return value if whole else narrowed(section, value)
+        return value if unnarrowed else narrowed(section, value)
 
-    def meaning(self, section: Section, *, whole: bool = False) -> Any:
+    def meaning(self, section: Section, *, unnarrowed: bool = False) -> Any:
         """What Go reads from that."""
-        key = section.path, whole
+        key = section.path, unnarrowed
         if key not in self._meanings:
-            self._meanings[key] = _meaning(section, self.current(section, whole=whole))
+            self._meanings[key] = _meaning(section, self.current(section, unnarrowed=unnarrowed))
         return self._meanings[key]
 
     def is_taken(self, section: Section) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from krm_fn.base.bundle import effective_namespace
 from krm_fn.findings.limits import Budget
+from krm_fn.kubevirt.api_versions import FIRST_API_VERSION
 from krm_fn.kubevirt.presets.domain import Preset
 from krm_fn.kubevirt.presets.facts import InvalidSelector
 from krm_fn.kubevirt.presets.selector import readable
@@ -18,10 +19,9 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.presets.selector import Labels, Selector, Values
     from krm_fn.kubevirt.releases import Release
 
-    Place = tuple[str, Any]  # a label's key, and its value or ANY
+    Label = tuple[str, Any]  # a label's key, and its value or ANY
 
 # The kinds that presets have had; the first stands beside the VirtualMachine that is today's instance.
-FIRST_API_VERSION = "kubevirt.io/v1alpha1"
 FIRST_KIND = "VirtualMachinePreset"
 KIND = "VirtualMachineInstancePreset"
 
@@ -58,9 +58,9 @@ class Group:
         self.presets = tuple(map(Preset, entries))
         self.invalid = tuple(_invalid(self.presets))
         self._budget = budget
-        self._by_label: dict[Place, list[int]] = {}
+        self._by_label: dict[Label, list[int]] = {}
         self._others: set[int] = set()  # who ask for no label
-        self._refused: dict[Place, set[int]] = {}  # by the labels that these don't take
+        self._refused: dict[Label, set[int]] = {}  # by the labels that these don't take
         self._index({number: preset.selector for number, preset in enumerate(self.presets) if preset.selector})
 
     def __len__(self) -> int:
@@ -70,10 +70,10 @@ class Group:
         """The presets whose selector is valid and takes these labels, in order. Raises: InputError where too many did."""
         numbers = self.numbers(labels)
         if self._budget:
-            self._budget.spend(len(numbers))
+            self._budget.take(len(numbers))
         found = [self.presets[number] for number in sorted(numbers)]
         if self._budget:
-            self._budget.spend(sum(preset.weight(release) - 1 for preset in found))
+            self._budget.take(sum(preset.weight(release) - 1 for preset in found))
         return found
 
     def numbers(self, labels: Object) -> set[int]:
@@ -92,13 +92,13 @@ class Group:
 
     def _index(self, selectors: dict[int, Selector]) -> None:
         """Note each selector below one of the labels that it asks for: the one that the fewest ask for."""
-        asked: dict[Place, int] = {}
+        frequency: dict[Label, int] = {}
         for selector in selectors.values():
             for place in _all_places(selector.wanted):
-                asked[place] = asked.get(place, 0) + 1
+                frequency[place] = frequency.get(place, 0) + 1
         for number, selector in selectors.items():
             if selector.wanted:
-                rarest = _rarest(selector.wanted, asked)
+                rarest = _rarest(selector.wanted, frequency)
                 for place in _places(selector.wanted, rarest):
                     self._by_label.setdefault(place, []).append(number)
             else:
@@ -128,19 +128,19 @@ def _invalid(presets: Sequence[Preset]) -> Iterator[InvalidSelector]:
             yield InvalidSelector(preset=preset.entry, problems=named, more=0 if left else more)
 
 
-def _places(values: Values, key: str) -> list[Place]:
+def _places(values: Values, key: str) -> list[Label]:
     wanted = values[key]
     return [(key, ANY)] if wanted is None else [(key, value) for value in wanted]
 
 
-def _all_places(values: Values) -> Iterator[Place]:
+def _all_places(values: Values) -> Iterator[Label]:
     for key in values:
         yield from _places(values, key)
 
 
-def _rarest(wanted: Values, asked: dict[Place, int]) -> str:
+def _rarest(wanted: Values, frequency: dict[Label, int]) -> str:
     """The key that the fewest selectors ask for with the same value."""
-    return min(wanted, key=lambda key: max((asked[place] for place in _places(wanted, key)), default=0))
+    return min(wanted, key=lambda key: max((frequency[place] for place in _places(wanted, key)), default=0))
 
 
 NONE = Group(())

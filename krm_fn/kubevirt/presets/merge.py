@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from krm_fn.base.paths import as_map, drop, get, is_nonzero
 from krm_fn.kubevirt.fields.verbs import as_written
-from krm_fn.kubevirt.presets.amounts import alike, same_amount
+from krm_fn.kubevirt.presets.amounts import same_amount, same_form
 from krm_fn.kubevirt.presets.domain import DOMAIN
 from krm_fn.kubevirt.presets.facts import Clash
 from krm_fn.kubevirt.quantity import canonical, parse
@@ -51,7 +51,7 @@ def merge(preset: Preset, domain: Domain, release: Release, era: Era) -> bool:
     return credited
 
 
-class Said:
+class SeenValues:
     """What presets, one after another, say of each part: to tell whether a later one says otherwise than one of them."""
 
     __slots__ = ("_first", "_release", "_various")
@@ -64,12 +64,12 @@ class Said:
     def otherwise(self, preset: Preset) -> bool:
         """True where the preset clashes with one that was added."""
         return any(
-            path in self._various or (path in self._first and self._first[path] != said) for path, said in self._parts(preset)
+            path in self._various or (path in self._first and self._first[path] != value) for path, value in self._parts(preset)
         )
 
     def add(self, preset: Preset) -> None:
-        for path, said in self._parts(preset):
-            if self._first.setdefault(path, said) != said:
+        for path, value in self._parts(preset):
+            if self._first.setdefault(path, value) != value:
                 self._various.add(path)
 
     def _parts(self, preset: Preset) -> Iterator[tuple[Path, Any]]:
@@ -84,7 +84,7 @@ class Said:
 def agree(presets: Iterable[Preset], section: Section) -> bool:
     """True where presets that offer a section say the same there."""
     first, *others = presets
-    return all(_is_same(section, first.domain, other.domain, whole=False) for other in others)
+    return all(_is_same(section, first.domain, other.domain, unnarrowed=False) for other in others)
 
 
 def _written(section: Section, value: Any) -> Any:
@@ -102,7 +102,7 @@ def _written(section: Section, value: Any) -> Any:
 
 def _amount_clashes(section: Section, value: Object, current: Object) -> Iterator[Clash]:
     for key in sorted(value.keys() & current.keys(), key=str):
-        if not alike(value[key], current[key]):
+        if not same_form(value[key], current[key]):
             yield Clash(
                 path=(*DOMAIN, *section.path, key),
                 upstream=f"{section.upstream}[{key}]",
@@ -114,7 +114,7 @@ def _amount_clashes(section: Section, value: Object, current: Object) -> Iterato
 
 def _held(section: Section, preset: Preset, domain: Domain, *, by_value: bool) -> bool:
     """True where the domain holds the whole of the preset's section: all of the clock for its offset."""
-    return _is_same(section, preset.domain, domain, whole=True, amounts=same_amount if by_value else alike)
+    return _is_same(section, preset.domain, domain, unnarrowed=True, amounts=same_amount if by_value else same_form)
 
 
 def _is_same(
@@ -122,7 +122,7 @@ def _is_same(
     one: Domain,
     other: Domain,
     *,
-    whole: bool,
+    unnarrowed: bool,
     amounts: Callable[[object, object], bool] = same_amount,
 ) -> bool:
     """True where Go reads the same from a section of both."""
@@ -130,4 +130,4 @@ def _is_same(
         here, there = one.current(section), other.current(section)
         if isinstance(here, dict) and isinstance(there, dict):
             return here.keys() == there.keys() and all(amounts(here[key], there[key]) for key in here)
-    return bool(one.meaning(section, whole=whole) == other.meaning(section, whole=whole))
+    return bool(one.meaning(section, unnarrowed=unnarrowed) == other.meaning(section, unnarrowed=unnarrowed))

@@ -5,40 +5,20 @@ upstream: pkg/virt-controller/watch/replicaset.go:scale; up to 0.6 pkg/virt-cont
 
 from __future__ import annotations
 
-from krm_fn.base.objects import group_of, kind_of
-from krm_fn.base.paths import get
-from krm_fn.base.value import Value
+from krm_fn.kubevirt.holders import holder_of, template_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
+    from krm_fn.kubevirt.holders import Holder
 
 
-class Owner(Value):
-    """A kind of owner: where its template may stand, and whether its instances take a preset's firmware.
+def template_of(obj: Object) -> tuple[Holder, Path] | None:
+    """What owns a template here, and where that stands; None for other objects and where no template is.
 
-    An instance made for an OfflineVirtualMachine or VirtualMachine has a firmware uuid before presets are looked at.
+    A VM that is rendered is none of them. An OfflineVirtualMachine, which no release serves, is one.
     """
-
-    kind: str
-    templates: tuple[Path, ...] = (("spec", "template"),)
-    firmware: bool = False
-
-
-OWNERS = {
-    row.kind: row
-    for row in (
-        Owner(kind="OfflineVirtualMachine", templates=(("spec", "template"), ("spec", "Template"))),  # in 0.3 with a capital
-        Owner(kind="VirtualMachineReplicaSet", firmware=True),
-        Owner(kind="VirtualMachineInstanceReplicaSet", firmware=True),
-    )
-}
-
-
-def template_of(obj: Object) -> tuple[Owner, Path] | None:
-    """What owns a template here, and where that stands; None for other objects and where no template is."""
-    owner = OWNERS.get(kind_of(obj)) if group_of(obj) == "kubevirt.io" else None
-    if owner is None:
-        return None
-    return next(((owner, path) for path in owner.templates if isinstance(get(obj, path), dict)), None)
+    holder, path = holder_of(obj), template_path(obj)
+    rendered = holder is not None and holder.is_served and holder.vm is not None
+    return (holder, path) if holder and path and not rendered else None

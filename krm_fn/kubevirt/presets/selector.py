@@ -76,7 +76,7 @@ class Selector:
                 self.unwanted[key] = None
 
     def takes(self, labels: Labels) -> bool:
-        """True where it matches these labels, as `readable` gives them."""
+        """True where it matches these labels."""
         for key, values in self.wanted.items():
             if key not in labels or not (values is None or labels[key] in values):
                 return False

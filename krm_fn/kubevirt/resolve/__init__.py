@@ -9,7 +9,7 @@ The matcher as written (its path is the field at fault, or the matcher)
     kind-and-inference          it has a kind beside inferFromVolume; d `volume`
     bad-policy                  inferFromVolumeFailurePolicy is neither Ignore nor Reject; c the policies
 Inference (path: inferFromVolume)
-    unknown-volume              the VM has no volume of that name; c the likest, else all; d `near`, the likest
+    unknown-volume              the VM has no volume of that name; c the nearest, else all; d `near`, the nearest
     unsupported-volume          the volume is neither a claim nor a DataVolume; d `holds` its keys
     unsupported-source          nothing behind a DataVolume or DataSource can bear labels; w that object; d `holds` or `kind`
     missing-label               the object at the end bears no label with a name; w the object; d `label`
@@ -19,7 +19,7 @@ Names (path: name or kind; inferFromVolume where the name was inferred, then d h
     unknown-name                no such object; w the object; c names; d `shipped`: releases whose catalogue has it
     wrong-namespace             the object stands in other namespaces only; w the object; c namespaces
     wrong-kind                  the name exists as the other kind, namespaced or cluster-wide; w the object; c kinds
-    unexpected-kind             the kind is none of the two; c the likest of them; d `kind`
+    unexpected-kind             the kind is none of the two; c the nearest of them; d `kind`
 Revisions (path: revisionName, or the place in the VM's status)
     revision-missing            no such ControllerRevision; w it; c names; d `namespaces`
     revision-undecodable        it holds no instancetype or preference; w it
@@ -32,6 +32,7 @@ from __future__ import annotations
 
 from krm_fn.base.paths import as_map, get
 from krm_fn.kubevirt.facts import Found, Resolution, ResolutionError
+from krm_fn.kubevirt.holders import DOMAIN
 from krm_fn.kubevirt.resolve.find import Finder
 from krm_fn.kubevirt.resolve.lookup import BUNDLE_KINDS, Lookup
 from krm_fn.kubevirt.resolve.matcher import IGNORE, INSTANCETYPE, MATCHERS, PREFERENCE, Matcher, faults, inferred, stage
@@ -82,7 +83,7 @@ class Resolver:
     def _resolve_old(
         self, vm: Object, matcher: Matcher, namespace: str
     ) -> tuple[Object, Found | list[ResolutionError] | None] | None:
-        """As `_resolve_matcher`, of a VM with a flavor; None where what it refers to is not in the group of flavors."""
+        """What a matcher of a VM with a flavor leads to; None where what it refers to is not in the group of flavors."""
         if get(vm, ("spec", "flavor")) is None or get(vm, ("spec", "instancetype")) is not None:
             return None
         result = (self._flavors().flavor if matcher == INSTANCETYPE else self._flavors().preference)(vm, namespace)
@@ -157,7 +158,7 @@ def _with_inferred(vm: Object, matcher: Matcher, stored: Object) -> Object:
     changed = {**vm, "spec": {**vm["spec"], matcher.field: stored}}
     if matcher == INSTANCETYPE and policy == IGNORE:
         # upstream clears the memory of a VM that would have done without an instancetype, so that both don't conflict
-        return _without(changed, "spec", "template", "spec", "domain", "memory")
+        return _without(changed, *DOMAIN, "memory")
     return changed
 
 

@@ -5,7 +5,7 @@ An object's form tells its release: up to 0.52 it has `profiles` beside its meta
 
 The reasons of errors that only flavors have, in the way of those of `resolve`:
 
-    unknown-profile     the flavor has no profile of that name; w the flavor; c the names of its profiles; d `near`, the likest
+    unknown-profile     the flavor has no profile of that name; w the flavor; c the names of its profiles; d `near`, the nearest
     no-default-profile  the matcher names no profile, and none is the default; w the flavor; c the names of its profiles
 
 upstream: pkg/flavor/flavor.go

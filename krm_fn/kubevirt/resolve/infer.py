@@ -9,6 +9,7 @@ from krm_fn.base.objects import Ref, labels_of, metadata, ref_of, text
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.facts import ResolutionError
+from krm_fn.kubevirt.holders import DATA_VOLUMES, INSTANCE_SPEC
 from krm_fn.kubevirt.resolve.lookup import API_VERSIONS
 
 TYPE_CHECKING = False
@@ -72,7 +73,7 @@ class Chain(Value):
         return text(get(self.vm, ("spec", self.matcher.field, "inferFromVolume")))
 
     def from_volume(self) -> tuple[str, str]:
-        volumes = as_list(get(self.vm, ("spec", "template", "spec", "volumes")))
+        volumes = as_list(get(self.vm, (*INSTANCE_SPEC, "volumes")))
         volume = next((each for each in volumes if get(each, ("name",)) == self.volume), None)
         if volume is None:
             names = [text(get(each, ("name",))) for each in volumes]
@@ -88,7 +89,7 @@ class Chain(Value):
         raise self._failure("unsupported-volume", detail=(("holds", tuple(key for key in volume if key != "name")),))
 
     def _from_data_volume(self, name: str) -> tuple[str, str]:
-        templates = as_list(get(self.vm, ("spec", "dataVolumeTemplates")))
+        templates = as_list(get(self.vm, DATA_VOLUMES))
         template = next((each for each in templates if isinstance(each, dict) and metadata(each).get("name") == name), None)
         if template is not None:  # its own labels are not read, although the DataVolume made from it will bear them
             return self._from_spec(template, Ref(api_version="", kind="DataVolume", name=name, namespace=self.namespace))

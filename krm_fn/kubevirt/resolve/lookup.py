@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from krm_fn.base.bundle import Bundle, Entry
     from krm_fn.base.paths import Path
-    from krm_fn.base.suggestions import Likest
+    from krm_fn.base.suggestions import Suggestions
 
 # The kinds that resolving reads. Of the apiVersion only the group counts: every version is read alike.
 API_VERSIONS = {
@@ -51,7 +51,7 @@ class Lookup:
         self._places: dict[str, dict[str, dict[str, None]]] = {}
         self._namespaces: dict[tuple[str, str], tuple[str, ...]] = {}
         self._names: dict[tuple[str, str], list[str]] = {}
-        self._likest: Likest | None = None
+        self._suggestions: Suggestions | None = None
 
     def find(self, kind: str, namespace: str, name: str) -> Entry | None:
         """The object; "" is the namespace of cluster kinds. Kinds of the same name in other API groups are passed over."""
@@ -86,12 +86,12 @@ class Lookup:
         return self._namespaces[kind, name]
 
     def nearest(self, word: str, known: Sequence[str]) -> tuple[str, ...]:
-        """At most three of the known words, the likest first; none where nothing is like, or too much was compared already."""
-        if self._likest is None:
-            from krm_fn.base.suggestions import Likest  # only when something is misspelt
+        """At most three of the known words, the nearest first; none where nothing is like, or too much was compared already."""
+        if self._suggestions is None:
+            from krm_fn.base.suggestions import Suggestions  # only when something is misspelt
 
-            self._likest = Likest()
-        return self._likest.nearest(word, known)
+            self._suggestions = Suggestions()
+        return self._suggestions.nearest(word, known)
 
     def _of_the_group(self, kind: str) -> dict[tuple[str, str], Entry]:
         if kind not in self._namesakes:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from krm_fn.base.objects import kind_of
 from krm_fn.base.paths import as_map, get, is_set
 from krm_fn.base.value import Value
+from krm_fn.kubevirt.holders import DOMAIN, RENDERED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,8 +32,7 @@ FILE = f"{__path__[0]}/api.txt"
 # Rendering reads these, so what it would not see in them is said in every mode.
 READ = frozenset(
     (
-        "VirtualMachine",
-        "VirtualMachinePool",
+        *(holder.kind for holder in RENDERED),
         "VirtualMachineInstancetype",
         "VirtualMachineClusterInstancetype",
         "VirtualMachinePreference",
@@ -41,8 +41,7 @@ READ = frozenset(
 )
 
 # Where a VM's domain stands in the kinds that hold one.
-IN_VM: Path = ("spec", "template", "spec", "domain")
-DOMAINS: dict[str, Path] = {"VirtualMachine": IN_VM, "VirtualMachinePool": ("spec", "virtualMachineTemplate", *IN_VM)}
+DOMAINS = {holder.kind: holder.in_vm(DOMAIN) for holder in RENDERED}
 
 _strange: dict[str, frozenset[str]] = {}
 
@@ -60,16 +59,16 @@ class ObjectFacts(Value):
         """True where some rule may have something to say."""
         return bool(self.flaws)
 
-    def without(self, told: Container[Path]) -> ObjectFacts:
+    def without(self, reported: Container[Path]) -> ObjectFacts:
         """The facts without the flaws of places of which something else was said already."""
-        return self.but(flaws=tuple(flaw for flaw in self.flaws if flaw.path not in told))
+        return self.but(flaws=tuple(flaw for flaw in self.flaws if flaw.path not in reported))
 
 
 def examine(
     bundle: Bundle,
     release: Release,
     *,
-    whole: bool,
+    complete: bool,
     handed_on: bool = False,
     schemas: Objects = (),
     sound: Container[tuple[int, Path]] = (),
@@ -77,14 +76,14 @@ def examine(
 ) -> Iterator[ObjectFacts]:
     """The facts of every object of the bundle that has flaws.
 
-    Where `whole` is False only fields of other releases are looked for, and only in the kinds that rendering reads; where
+    Where `complete` is False only fields of other releases are looked for, and only in the kinds that rendering reads; where
     VMs are `handed_on` as they came, their domain is, too.
     `schemas` are objects beside the bundle: CustomResourceDefinitions among them count like those of the bundle, and first.
     `sound` are the items and paths of objects of which is known that the API's own schema has nothing to say. Where
     `definitions` is False, no definition of the bundle replaces the release's own API.
     """
-    if whole:
-        found = _whole(bundle, release, _crds(bundle, schemas, trusted=definitions), sound)
+    if complete:
+        found = _all_flaws(bundle, release, _crds(bundle, schemas, trusted=definitions), sound)
     else:
         found = _read(bundle, release, handed_on=handed_on)
     for entry, flaws in found:
@@ -92,7 +91,7 @@ def examine(
             yield ObjectFacts(entry=entry, release=release, flaws=flaws)
 
 
-def _whole(
+def _all_flaws(
     bundle: Bundle, release: Release, crds: Crds | None, sound: Container[tuple[int, Path]]
 ) -> Iterator[tuple[Entry, tuple[Flaw, ...]]]:
     from krm_fn.kubevirt.schema.checking import check

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.schema.crds import Crds
     from krm_fn.kubevirt.schema.flaws import Flaw
     from krm_fn.kubevirt.schema.kinds import Kind
-    from krm_fn.kubevirt.schema.node import Node
+    from krm_fn.kubevirt.schema.node import SchemaNode
 
 # The key at the root of an object in which SOPS keeps how it encrypted the values, and how such a value starts.
 SOPS, ENCRYPTED = "sops", "ENC["
@@ -94,7 +94,7 @@ def _of_api(obj: Object, row: Kind, release: Release) -> list[Flaw]:
     return list(with_scale(obj, found)) if row.scale else found
 
 
-def _walked(obj: Object, node: Node) -> list[Flaw]:
+def _walked(obj: Object, node: SchemaNode) -> list[Flaw]:
     found = Limited()
     walk(obj, node, (), found)
     return found.all()

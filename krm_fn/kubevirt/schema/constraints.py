@@ -119,7 +119,7 @@ def matches(pattern: str) -> Judge | None:
     def judge(value: Any, path: Path) -> Flaw | None:
         if not isinstance(value, str) or OF_DEFINITIONS.finds(found, value) is not False:
             return None
-        return Flaw(kind=VALUE, path=path, current=value, expected=f"text of the form {pattern}")
+        return Flaw(kind=VALUE, path=path, current=value, expected=f"a string of the form {pattern}")
 
     return judge
 
@@ -149,7 +149,7 @@ def of_form(name: str) -> Judge | None:
     def judge(value: Any, path: Path) -> Flaw | None:
         if not isinstance(value, str) or form(value):
             return None
-        return Flaw(kind=VALUE, path=path, current=value, expected=f"text of the format {name}")
+        return Flaw(kind=VALUE, path=path, current=value, expected=f"a string of the format {name}")
 
     return judge
 

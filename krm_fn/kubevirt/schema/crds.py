@@ -9,7 +9,7 @@ from krm_fn.base.value import Value
 from krm_fn.kubevirt.schema import table
 from krm_fn.kubevirt.schema.constraints import every, within
 from krm_fn.kubevirt.schema.kinds import KINDS
-from krm_fn.kubevirt.schema.node import ANY, TEXT, TRUTH, WHOLE, Node, list_of, structure
+from krm_fn.kubevirt.schema.node import ANY, INTEGER, TEXT, TRUTH, SchemaNode, list_of, structure
 from krm_fn.kubevirt.schema.scalars import INTEGERS, NUMBERS, QUANTITIES, QUANTITY, QUANTITY_FORM, judge_quantity
 from krm_fn.kubevirt.schema.values import checks, judges
 
@@ -51,7 +51,7 @@ class Crds:
 
     def __init__(self, objects: Iterable[Object]) -> None:
         self._found: dict[tuple[str, str, str], Definition] = {}
-        self._nodes: dict[tuple[str, str, str], Node] = {}
+        self._nodes: dict[tuple[str, str, str], SchemaNode] = {}
         OF_DEFINITIONS.renew()
         for obj in objects:
             if kind_of(obj) == KIND and group_of(obj) == GROUP:
@@ -64,7 +64,7 @@ class Crds:
         """The definition of a kind, None where there is none."""
         return self._found.get((group, version, kind))
 
-    def node(self, group: str, version: str, kind: str, release: Release) -> Node | None:
+    def node(self, group: str, version: str, kind: str, release: Release) -> SchemaNode | None:
         """The schema of a kind, None where there is no definition."""
         key = group, version, kind
         if key not in self._found:
@@ -90,12 +90,12 @@ class Crds:
                 self._found.setdefault((group, text(version.get("name")), kind), found)
 
 
-def _root(found: Definition, release: Release) -> Node:
+def _root(found: Definition, release: Release) -> SchemaNode:
     """The schema of a whole object: the API server itself takes care of these three fields."""
     return _structure({**found.schema, "x-kubernetes-embedded-resource": True}, found.name, release)
 
 
-def _node(schema: Any, name: str, release: Release) -> Node:
+def _node(schema: Any, name: str, release: Release) -> SchemaNode:
     """The node of a schema; of what it says only what a Node holds."""
     if not isinstance(schema, dict):
         return ANY
@@ -115,29 +115,29 @@ def _node(schema: Any, name: str, release: Release) -> Node:
 
 # Type in a schema: the words for it, and what Python has for it.
 SCALARS = {
-    "string": ("text", TEXT),
+    "string": ("a string", TEXT),
     "boolean": ("true or false", TRUTH),
-    "integer": ("an integer", WHOLE),
+    "integer": ("an integer", INTEGER),
     "number": ("a number", NUMBERS),
 }
 
 
-def _scalar(schema: Object) -> Node:
+def _scalar(schema: Object) -> SchemaNode:
     """The node of a schema of a scalar; one that tells no type takes anything."""
     either = schema.get("x-kubernetes-int-or-string") is True
     if either and text(schema.get("pattern")).strip("^$") == QUANTITY_FORM:
-        return Node(QUANTITY, accepts=QUANTITIES, judge=every((judge_quantity, *judges({**schema, "pattern": None}))))
-    found = ("an integer or text", TEXT | WHOLE) if either else SCALARS.get(text(schema.get("type")))
+        return SchemaNode(QUANTITY, accepts=QUANTITIES, judge=every((judge_quantity, *judges({**schema, "pattern": None}))))
+    found = ("an integer or a string", TEXT | INTEGER) if either else SCALARS.get(text(schema.get("type")))
     if found is None:
         return ANY
     expected, types = found
     bounds = INTEGERS["int32" if schema.get("format") == "int32" else "int64"]
     judge = every((within(*bounds) if int in types and float not in types else None, *judges(schema)))
-    return Node(expected, accepts=types, judge=judge) if judge else Node(expected, plain=types)
+    return SchemaNode(expected, accepts=types, judge=judge) if judge else SchemaNode(expected, plain=types)
 
 
-def _structure(schema: Object, name: str, release: Release) -> Node:
-    def opened() -> tuple[Fields, tuple[str, ...], Node | None]:
+def _structure(schema: Object, name: str, release: Release) -> SchemaNode:
+    def opened() -> tuple[Fields, tuple[str, ...], SchemaNode | None]:
         fields = {key: _node(below, name, release) for key, below in as_map(schema.get("properties")).items()}
         if schema.get("x-kubernetes-embedded-resource") is True:
             known = table.of(release)
@@ -151,7 +151,7 @@ def _structure(schema: Object, name: str, release: Release) -> Node:
     return node
 
 
-def _others(schema: Object, name: str, release: Release) -> Node | None:
+def _others(schema: Object, name: str, release: Release) -> SchemaNode | None:
     """What keys that are no properties may hold, None where there may be none."""
     if schema.get("x-kubernetes-preserve-unknown-fields") is True:
         return ANY

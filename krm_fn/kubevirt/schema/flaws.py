@@ -47,7 +47,8 @@ class Flaw(Value):
     form (RANGE, COUNT, LENGTH, VALUE); `known` the names or values that the schema has in that place; `spans` the releases,
     first and last, that know the field (ELSEWHERE). `by` is who refuses it: SERVER, WEBHOOKS, or "" for both; `taken` is True
     where the object is admitted all the same. `schema` names the CustomResourceDefinition, "" where it is the release's own
-    API; `upstream` as in Finding. `more` is how many of its sort were left out after it.
+    API; `upstream` is "admission" where the object is refused at admission, else "". `more` is how many of its sort were left
+    out after it.
     """
 
     kind: str

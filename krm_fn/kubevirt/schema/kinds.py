@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from krm_fn.base.objects import group_of, kind_of, text
 from krm_fn.base.value import Value
+from krm_fn.kubevirt.api_versions import CORE, INSTANCETYPE, POOL
+from krm_fn.kubevirt.holders import POOLED
 from krm_fn.kubevirt.schema.flaws import (
     ELSEWHERE,
     MISSING,
@@ -26,9 +28,7 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.releases import Release, Version
     from krm_fn.kubevirt.schema.flaws import Flaw
 
-CORE, INSTANCETYPE, POOL = "kubevirt.io", "instancetype.kubevirt.io", "pool.kubevirt.io"
-FILLED = frozenset(("text", "an integer", "a number", "true or false"))
-POOL_TEMPLATE = ("spec", "virtualMachineTemplate")
+FILLED = frozenset(("a string", "an integer", "a number", "true or false"))
 # Text of the CustomResourceDefinition's choice that Go leaves out where it is "": elsewhere it writes "", or reads a pointer.
 # upstream: kubevirt.io/containerized-data-importer-api/pkg/apis/core/v1beta1/types.go:DataVolumeSpec
 LEFT_OUT = ("contentType",)
@@ -145,7 +145,7 @@ def taken(flaw: Flaw, row: Kind) -> bool:
     """
     if _is_rewritten(flaw, row):
         return True
-    return flaw.by == WEBHOOKS and flaw.path[:2] != POOL_TEMPLATE and flaw.path[0] != "metadata" and not refused(flaw, row)
+    return flaw.by == WEBHOOKS and flaw.path[: len(POOLED)] != POOLED and flaw.path[0] != "metadata" and not refused(flaw, row)
 
 
 def _is_rewritten(flaw: Flaw, row: Kind) -> bool:

@@ -1,4 +1,4 @@
-"""The schema of one place as a `Node`, and the walk that holds a value against it.
+"""The schema of one place as a `SchemaNode`, and the walk that holds a value against it.
 
 A valid object must cost little: the walk looks up each key once, and what a scalar of a plain type holds is never looked at.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from krm_fn.base.paths import is_whole, number_of_values
+from krm_fn.base.paths import is_integral, number_of_values
 from krm_fn.findings.finding import UNSET
 from krm_fn.findings.limits import Limited
 from krm_fn.kubevirt.schema.flaws import (
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.schema.flaws import Judge, Span
     from krm_fn.kubevirt.schema.lists import Check
 
-    Fields = dict[str, "Node"]
+    Fields = dict[str, "SchemaNode"]
 
     class Found(Protocol):
         """Where flaws are added, as `Limited` takes them."""
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 NOTHING: frozenset[type] = frozenset()
 ALL: frozenset[type] = frozenset((str, int, float, bool, type(None), dict, list))
-TEXT, WHOLE, TRUTH = frozenset((str,)), frozenset((int,)), frozenset((bool,))
+TEXT, INTEGER, TRUTH = frozenset((str,)), frozenset((int,)), frozenset((bool,))
 
 # As many objects may lack what a large definition requires: proposals hold so many values, and so many missing names of one
 # map are reported.
@@ -53,7 +53,7 @@ MOST_PROPOSED, MOST_MISSING = 100, 10
 WORDS: dict[type, str] = {
     dict: "a map",
     list: "a list",
-    str: "text",
+    str: "a string",
     int: "a number",
     float: "a number",
     bool: "true or false",
@@ -61,7 +61,7 @@ WORDS: dict[type, str] = {
 }
 
 
-class Node:
+class SchemaNode:
     """What may stand at one place.
 
     `expected` words the type. `plain` are the Python types of which every value is right. Values of the other types in
@@ -115,14 +115,14 @@ class Node:
         self.checks: tuple[Check, ...] = ()
         self.of_map = False
         self.required: dict[str, None] = {}
-        self.values: Node | None = None
-        self.items: Node | None = None
+        self.values: SchemaNode | None = None
+        self.items: SchemaNode | None = None
         self.schema = ""
         self.spans: Callable[[str], tuple[Span, ...]] | None = None
         self._fields: Fields | None = None
         self._least: Any = None
         self._names: tuple[str, ...] | None = None
-        self._open: Callable[[], tuple[Fields, tuple[str, ...], Node | None]] | None = None
+        self._open: Callable[[], tuple[Fields, tuple[str, ...], SchemaNode | None]] | None = None
 
     def verdict(self, value: Any, path: Path) -> Flaw | None:
         """What is wrong with a scalar of one of the types in `accepts`, and who refuses it."""
@@ -159,29 +159,29 @@ class Node:
         return self._least
 
 
-ANY = Node("any value", plain=ALL)
+ANY = SchemaNode("any value", plain=ALL)
 
 
-def list_of(items: Node, checks: Iterable[Check] = ()) -> Node:
+def list_of(items: SchemaNode, checks: Iterable[Check] = ()) -> SchemaNode:
     """A list of which each item is as `items` says."""
-    node = Node("a list")
+    node = SchemaNode("a list")
     node.items, node.checks = items, tuple(checks)
     return node
 
 
-def map_of(values: Node) -> Node:
+def map_of(values: SchemaNode) -> SchemaNode:
     """A map with any keys, the values as `values` says."""
     return structure(lambda: ({}, (), values))
 
 
 def structure(
-    opened: Callable[[], tuple[Fields, tuple[str, ...], Node | None]],
+    opened: Callable[[], tuple[Fields, tuple[str, ...], SchemaNode | None]],
     *,
     schema: str = "",
     spans: Callable[[str], tuple[Span, ...]] | None = None,
-) -> Node:
+) -> SchemaNode:
     """A map with fields; `opened` gives them, the names of the required ones, and what all other keys may hold."""
-    node = Node("a map")
+    node = SchemaNode("a map")
     node.of_map, node.schema, node.spans, node._open = True, schema, spans, opened  # noqa: SLF001  still being made
     return node
 
@@ -198,7 +198,7 @@ class OfWebhooks:
         self._found.add(found.but(by=WEBHOOKS))
 
 
-def walk(value: Any, node: Node, path: Path, found: Found) -> None:
+def walk(value: Any, node: SchemaNode, path: Path, found: Found) -> None:
     """Add what is wrong with a value, and below it, to `found`."""
     kind = type(value)
     if kind is dict and node.of_map:
@@ -209,7 +209,7 @@ def walk(value: Any, node: Node, path: Path, found: Found) -> None:
         flaw = None if node.sure and node.sure(value) else node.verdict(value, path)
         if flaw is not None and found.takes(sort(flaw.kind, path)):
             found.add(flaw.but(schema=node.schema))
-    elif kind is float and int in node.accepts and is_whole(value):
+    elif kind is float and int in node.accepts and is_integral(value):
         walk(int(value), node, path, found)
     elif kind not in node.plain:
         by = WEBHOOKS if value is None and node.nullable else ""
@@ -217,7 +217,7 @@ def walk(value: Any, node: Node, path: Path, found: Found) -> None:
             found.add(_wrong_type(value, node, path).but(by=by))
 
 
-def _walk_list(value: list[Any], node: Node, path: Path, found: Found) -> None:
+def _walk_list(value: list[Any], node: SchemaNode, path: Path, found: Found) -> None:
     items = node.items or ANY
     for index, each in enumerate(value):
         if type(each) not in items.plain:
@@ -226,7 +226,7 @@ def _walk_list(value: list[Any], node: Node, path: Path, found: Found) -> None:
         _check(value, node, path, found)
 
 
-def _walk_map(value: dict[Any, Any], node: Node, path: Path, found: Found) -> None:
+def _walk_map(value: dict[Any, Any], node: SchemaNode, path: Path, found: Found) -> None:
     fields = node.fields
     for key, below in value.items():
         place = fields.get(key) or node.values
@@ -241,7 +241,7 @@ def _walk_map(value: dict[Any, Any], node: Node, path: Path, found: Found) -> No
         _check(value, node, path, found)
 
 
-def _miss_required(value: dict[Any, Any], node: Node, path: Path, found: Found) -> None:
+def _miss_required(value: dict[Any, Any], node: SchemaNode, path: Path, found: Found) -> None:
     """Add which required names a map lacks: the first of them, the last of which says how many more."""
     missing = (name for name in node.required if not _has(value, name, node))
     for number, name in enumerate(islice(missing, MOST_MISSING), 1):
@@ -252,11 +252,11 @@ def _miss_required(value: dict[Any, Any], node: Node, path: Path, found: Found) 
         _miss(name, node, path, found, more)
 
 
-def _has(value: dict[Any, Any], name: str, node: Node) -> bool:
+def _has(value: dict[Any, Any], name: str, node: SchemaNode) -> bool:
     return value.get(name) is not None or (name in value and node.fields.get(name, ANY).nullable)
 
 
-def _check(value: Any, node: Node, path: Path, found: Found) -> None:
+def _check(value: Any, node: SchemaNode, path: Path, found: Found) -> None:
     """Run the checks of a map or list as a whole. Only the API server has such checks."""
     for check in node.checks:
         for flaw in check(value, path):
@@ -264,7 +264,7 @@ def _check(value: Any, node: Node, path: Path, found: Found) -> None:
                 found.add(flaw.but(schema=node.schema, by=SERVER))
 
 
-def _walk_null(place: Node, path: Path, found: Found, *, required: bool) -> None:
+def _walk_null(place: SchemaNode, path: Path, found: Found, *, required: bool) -> None:
     """The API server keeps null in a nullable place, and then checks it against an enum; elsewhere it drops null."""
     if place.nullable and place.listed and None not in place.listed and found.takes(sort(VALUE, path)):
         known = tuple(map(str, place.listed[:MOST_KNOWN]))
@@ -276,7 +276,7 @@ def _walk_null(place: Node, path: Path, found: Found, *, required: bool) -> None
         found.add(_wrong_type(None, place, path).but(kind=NULL))
 
 
-def _may_be_meant(place: Node) -> bool:
+def _may_be_meant(place: SchemaNode) -> bool:
     """True where `{}` says more than nothing, so that a key without a value may be a slip.
 
     The API server drops null from maps before anything looks at it, as if the key weren't there.
@@ -287,7 +287,7 @@ def _may_be_meant(place: Node) -> bool:
     return place.fields is not None and place.values is None and not place.required  # asking for the fields fills in the rest
 
 
-def _miss(name: str, node: Node, path: Path, found: Found, more: int) -> None:
+def _miss(name: str, node: SchemaNode, path: Path, found: Found, more: int) -> None:
     at = (*path, name)
     if found.takes(sort(MISSING, at)):
         place = node.fields.get(name, ANY)
@@ -295,7 +295,7 @@ def _miss(name: str, node: Node, path: Path, found: Found, more: int) -> None:
         found.add(flaw.but(more=more) if more else flaw)
 
 
-def _add_unknown(node: Node, path: Path, found: Found) -> None:
+def _add_unknown(node: SchemaNode, path: Path, found: Found) -> None:
     spans = node.spans(str(path[-1])) if node.spans else ()
     kind = ELSEWHERE if spans else UNKNOWN
     if found.takes(sort(kind, path)):
@@ -303,7 +303,7 @@ def _add_unknown(node: Node, path: Path, found: Found) -> None:
         found.add(Flaw(kind=kind, path=path, known=node.names, spans=spans, schema=node.schema, by=by))
 
 
-def _wrong_type(value: Any, node: Node, path: Path) -> Flaw:
+def _wrong_type(value: Any, node: SchemaNode, path: Path) -> Flaw:
     """The flaw of a value of the wrong type. Maps, lists, and text in the place of one, may hold secrets."""
     scalar = not isinstance(value, dict | list) and not (isinstance(value, str) and (node.of_map or node.items))
     return Flaw(
@@ -317,7 +317,7 @@ def _wrong_type(value: Any, node: Node, path: Path) -> Flaw:
     )
 
 
-def _converted(value: Any, node: Node) -> Any:
+def _converted(value: Any, node: SchemaNode) -> Any:
     """The value as the place would take it, where that is plain to see; else UNSET."""
     if value is None:
         return [] if node.items is not None else node.least
@@ -333,7 +333,7 @@ def _respelled(value: Any) -> list[Any]:
     return [int(value)] if digits.isascii() and digits.isdigit() and len(digits) < 20 else []
 
 
-def _fits(value: Any, node: Node) -> bool:
+def _fits(value: Any, node: SchemaNode) -> bool:
     """True where the place takes the value."""
     if type(value) in node.plain:
         return True

@@ -6,11 +6,11 @@ bounds, and whose durations and times have forms of their own.
 
 from __future__ import annotations
 
-from krm_fn.base.paths import is_whole
+from krm_fn.base.paths import is_integral
 from krm_fn.kubevirt.quantity import parse
 from krm_fn.kubevirt.schema.constraints import every, within
 from krm_fn.kubevirt.schema.flaws import NUMBER, TYPE, UNQUOTED, Flaw
-from krm_fn.kubevirt.schema.node import ANY, TEXT, TRUTH, WHOLE, Node
+from krm_fn.kubevirt.schema.node import ANY, INTEGER, TEXT, TRUTH, SchemaNode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,15 +58,15 @@ def judge_quantity(value: Any, path: Path) -> Flaw | None:
     """
     if isinstance(value, int | float):
         low, high = INTEGERS["int64"]
-        if low <= value <= high if isinstance(value, int) else is_whole(value):
+        if low <= value <= high if isinstance(value, int) else is_integral(value):
             return None
         return _bare(UNQUOTED, value, path)
     if is_quantity(value):
         return None
     bare = value.strip(BLANKS)
     if is_quantity(bare) and parse(bare) is not None:
-        found = "a quantity with blanks around it"
-        return Flaw(kind=UNQUOTED, path=path, current=value, proposed=bare, found=found, expected="one without them")
+        found = "a quantity with white space around it"
+        return Flaw(kind=UNQUOTED, path=path, current=value, proposed=bare, found=found, expected="one without it")
     return _misspelt(TYPE if parse(bare) is None else UNQUOTED, value, path)
 
 
@@ -74,8 +74,8 @@ def _misspelt(kind: str, value: str, path: Path) -> Flaw:
     """The flaw of a text that is no quantity, with the one that is meant, or with both that may be."""
     meant = _meant(value.strip(BLANKS))
     if len(meant) == 1:
-        return Flaw(kind=kind, path=path, current=value, proposed=meant[0], found="text", expected=QUANTITY)
-    found = repr(value) if meant else "text"  # an amount is no secret
+        return Flaw(kind=kind, path=path, current=value, proposed=meant[0], found="a string", expected=QUANTITY)
+    found = repr(value) if meant else "a string"  # an amount is no secret
     return Flaw(kind=kind, path=path, current=value, found=found, expected=" or ".join(meant) or QUANTITY)
 
 
@@ -131,7 +131,7 @@ def judge_duration(value: Any, path: Path) -> Flaw | None:
 
     if re.fullmatch(DURATION_FORM, value, re.ASCII):
         return None
-    return Flaw(kind=TYPE, path=path, current=value, found="text", expected=DURATION)
+    return Flaw(kind=TYPE, path=path, current=value, found="a string", expected=DURATION)
 
 
 def judge_time(value: Any, path: Path) -> Flaw | None:
@@ -143,7 +143,7 @@ def judge_time(value: Any, path: Path) -> Flaw | None:
 
     if isinstance(value, list) or is_date_time(value):
         return None
-    return Flaw(kind=TYPE, path=path, current=value, found="text", expected=TIME)
+    return Flaw(kind=TYPE, path=path, current=value, found="a string", expected=TIME)
 
 
 def judge_go_time(value: Any, path: Path) -> Flaw | None:
@@ -152,27 +152,27 @@ def judge_go_time(value: Any, path: Path) -> Flaw | None:
 
     if isinstance(value, list):
         return Flaw(kind=TYPE, path=path, found="a list", expected=TIME)
-    return None if is_go_time(value) else Flaw(kind=TYPE, path=path, current=value, found="text", expected=TIME)
+    return None if is_go_time(value) else Flaw(kind=TYPE, path=path, current=value, found="a string", expected=TIME)
 
 
 # Words whose values are always judged: what is expected, as which types of Python, by which judges: the API server's, Go's.
-JUDGED: dict[str, tuple[str, frozenset[type], Judge | None, Judge | None]] = {
+CHECKED: dict[str, tuple[str, frozenset[type], Judge | None, Judge | None]] = {
     "quantity": (QUANTITY, QUANTITIES, judge_quantity, judge_for_go),
     "bare-quantity": (QUANTITY, QUANTITIES, judge_quantity, judge_for_go),
     "quoted-quantity": (QUANTITY, QUANTITIES, judge_quantity, judge_quoted),
     "duration": (DURATION, TEXT, None, judge_duration),
     "time": (TIME, TEXT | {list}, judge_time, judge_go_time),
-    "int-or-string": ("an integer or text", TEXT | WHOLE, within(*INTEGERS["int64"]), within(*INTEGERS["int32"])),
+    "int-or-string": ("an integer or a string", TEXT | INTEGER, within(*INTEGERS["int64"]), within(*INTEGERS["int32"])),
 }
 # Words of which any value of their types is right.
 PLAIN = {
-    "string": ("text", TEXT),
+    "string": ("a string", TEXT),
     "boolean": ("true or false", TRUTH),
     "number": ("a number", NUMBERS),
 }
 
 
-def scalar(word: str, judges: Iterable[Judge | None] = (), webhooks: Iterable[Judge | None] = ()) -> Node:
+def scalar(word: str, judges: Iterable[Judge | None] = (), webhooks: Iterable[Judge | None] = ()) -> SchemaNode:
     """The node of a word of the table that is no integer; `judges` are further ones of the API server, `webhooks` of webhooks.
 
     Raises: KeyError for a word that is none.
@@ -182,25 +182,25 @@ def scalar(word: str, judges: Iterable[Judge | None] = (), webhooks: Iterable[Ju
     if word in PLAIN:
         (expected, types), first, second = PLAIN[word], None, None
     else:
-        expected, types, first, second = JUDGED[word]
+        expected, types, first, second = CHECKED[word]
     judge, hook = every((first, *judges)), every((second, *webhooks))
     if judge or hook:
-        return Node(
+        return SchemaNode(
             expected, accepts=types, judge=judge, hook=hook, sure=is_plain_quantity if judge is judge_quantity else None
         )
-    return Node(expected, plain=types)
+    return SchemaNode(expected, plain=types)
 
 
-def integer(word: str, format: str, low: int | None, high: int | None) -> Node:  # noqa: A002  a definition's own word
+def integer(word: str, format: str, low: int | None, high: int | None) -> SchemaNode:  # noqa: A002  a definition's own word
     """The node of an integer of Go's; `format`, "" for none, `low` and `high` are those of the CustomResourceDefinition."""
     least, most = INTEGERS[format or "int64"]
     least, most = least if low is None else low, most if high is None else high
     go_least, go_most = INTEGERS[word]
     lowest, highest = max(least, go_least), min(most, go_most)
     words = f"{lowest} to {highest}"
-    return Node(
+    return SchemaNode(
         "an integer",
-        accepts=WHOLE,
+        accepts=INTEGER,
         judge=within(least, most, words=words),
         hook=within(go_least, go_most, words=words),
         sure=lambda value: lowest <= value <= highest,

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.releases import Release, Version
     from krm_fn.kubevirt.schema.flaws import Judge, Span
     from krm_fn.kubevirt.schema.lists import Check
-    from krm_fn.kubevirt.schema.node import Node
+    from krm_fn.kubevirt.schema.node import SchemaNode
 
     # The releases, the type and the constraints of one form of a field.
     Form = tuple[Version, Version, str, Sequence[str]]
@@ -116,9 +116,9 @@ class Table:
 
     def __init__(self, version: Version) -> None:
         self.version = version
-        self._nodes: dict[str, Node] = {}
+        self._nodes: dict[str, SchemaNode] = {}
 
-    def node(self, word: str) -> Node:
+    def node(self, word: str) -> SchemaNode:
         """The node of a type's word: a scalar, a structure's name, or one of them in `[]` or `{}`."""
         if word not in self._nodes:
             self._nodes[word] = self._made(word, (), ())
@@ -130,7 +130,7 @@ class Table:
         known = (*found.get(field, ()), *found.get(field + "!", ()))
         return tuple((first, last) for first, last, _, _ in known if not knows(self.version, first, last))
 
-    def _made(self, word: str, constraints: Sequence[str], others: Sequence[Form]) -> Node:
+    def _made(self, word: str, constraints: Sequence[str], others: Sequence[Form]) -> SchemaNode:
         """The node of a word with constraints; `others` are forms that the same place has in other releases."""
         name, nonnull = word.removesuffix("?"), NONNULL in constraints
         constraints = [each for each in constraints if each != NONNULL or name[0] in "[{"]
@@ -145,16 +145,16 @@ class Table:
         node.nullable, node.nonnull = name != word, name != word and nonnull
         return node
 
-    def _inner(self, word: str, constraints: Sequence[str], others: Sequence[Form]) -> Node:
+    def _inner(self, word: str, constraints: Sequence[str], others: Sequence[Form]) -> SchemaNode:
         return self._made(word, constraints, others) if constraints or others else self.node(word)
 
-    def _list(self, inner: str, constraints: Sequence[str], others: Sequence[Form]) -> Node:
+    def _list(self, inner: str, constraints: Sequence[str], others: Sequence[Form]) -> SchemaNode:
         checks = [_check(each) for each in constraints]
         others = [(first, last, other.strip("[]"), ()) for first, last, other, _ in others]
         below = [each for each, check in zip(constraints, checks, strict=True) if check is None]
         return list_of(self._inner(inner, below, others), [check for check in checks if check])
 
-    def _structure(self, name: str, constraints: Sequence[str], others: Sequence[Form]) -> Node:
+    def _structure(self, name: str, constraints: Sequence[str], others: Sequence[Form]) -> SchemaNode:
         def spans(field: str) -> tuple[Span, ...]:
             beside = tuple(form[:2] for form in others if form[2] in _texts and _has(form[2], field))
             return self.spans(name, field) or beside
@@ -163,7 +163,7 @@ class Table:
         node.lax = constraints[0] if constraints else ""
         return node
 
-    def _scalar(self, word: str, constraints: Sequence[str]) -> Node:
+    def _scalar(self, word: str, constraints: Sequence[str]) -> SchemaNode:
         if word in INTEGERS:
             return _integer(word, dict(each.split("=") for each in constraints))
         earlier, until = EARLIER.get(word, (word, ()))
@@ -173,7 +173,7 @@ class Table:
         node.listed = next((tuple(each[5:].split("|")) for each in here if each.startswith("enum=")), ())
         return node
 
-    def _opened(self, name: str) -> tuple[dict[str, Node], tuple[str, ...], Node | None]:
+    def _opened(self, name: str) -> tuple[dict[str, SchemaNode], tuple[str, ...], SchemaNode | None]:
         fields, required = {}, []
         for marked, known in forms(name).items():
             field = marked.removesuffix("!")
@@ -207,7 +207,7 @@ def _check(constraint: str) -> Check | None:
     return None
 
 
-def _integer(word: str, constraints: dict[str, str]) -> Node:
+def _integer(word: str, constraints: dict[str, str]) -> SchemaNode:
     low, high = (int(constraints[key]) if key in constraints else None for key in ("minimum", "maximum"))
     return integer(word, constraints.get("format", FORMATS.get(word, "")), low, high)
 

@@ -28,11 +28,11 @@ HANDING_ON = ("annotate", "snapshot")
 PREFIX = "kubevirt-render.dev/"
 
 
-def leave(items: Sequence[Any], facts: BundleFacts) -> list[Any]:
+def apply(items: Sequence[Any], facts: BundleFacts) -> list[Any]:
     """The items as the config's mode lets them leave."""
     name = f"{__name__}.{facts.config.mode}"
     __import__(name)  # one mode a run: the others are not loaded
-    chosen: Callable[[Sequence[Any], BundleFacts], list[Any]] = sys.modules[name].leave
+    chosen: Callable[[Sequence[Any], BundleFacts], list[Any]] = sys.modules[name].apply
     return chosen(items, facts)
 
 

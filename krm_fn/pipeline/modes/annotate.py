@@ -6,6 +6,7 @@ A matcher that infers is replaced by the name and kind it leads to, as admission
 from __future__ import annotations
 
 from krm_fn.base.paths import as_list, get
+from krm_fn.kubevirt.holders import DOMAIN
 from krm_fn.pipeline.modes import PREFIX, annotated, names, referring, replaced
 
 TYPE_CHECKING = False
@@ -18,10 +19,8 @@ if TYPE_CHECKING:
     from krm_fn.base.paths import Path
     from krm_fn.rules.facts import BundleFacts
 
-DOMAIN = ("spec", "template", "spec", "domain")
 
-
-def leave(items: Sequence[Any], facts: BundleFacts) -> list[Any]:
+def apply(items: Sequence[Any], facts: BundleFacts) -> list[Any]:
     return replaced(items, changes(facts))
 
 

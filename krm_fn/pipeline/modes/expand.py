@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from krm_fn.rules.facts import BundleFacts
 
 
-def leave(items: Sequence[Any], facts: BundleFacts) -> list[Any]:
+def apply(items: Sequence[Any], facts: BundleFacts) -> list[Any]:
     return [*replaced(items, changes(facts)), *_previews(facts)]
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from krm_fn.rules.facts import BundleFacts
 
 
-def leave(items: Sequence[Any], facts: BundleFacts) -> list[Any]:
+def apply(items: Sequence[Any], facts: BundleFacts) -> list[Any]:
     added = [revision for each in facts.storing for revision in each.revisions]
     return [*replaced(items, changes(facts)), *added]
 

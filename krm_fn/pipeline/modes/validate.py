@@ -10,5 +10,5 @@ if TYPE_CHECKING:
     from krm_fn.rules.facts import BundleFacts
 
 
-def leave(items: Sequence[Any], facts: BundleFacts) -> list[Any]:  # noqa: ARG001  every mode takes these
+def apply(items: Sequence[Any], facts: BundleFacts) -> list[Any]:  # noqa: ARG001  every mode takes these
     return list(items)

@@ -1,1 +1,1 @@
-"""Rules about the command's list of known findings; see `krm_fn.cli.baseline`."""
+"""Rules about the command's list of known findings: see `krm_fn.cli.baseline`."""

@@ -1,11 +1,11 @@
-"""A known finding whose time is up.
+"""A baseline entry has expired, and its finding remains.
 
-What it finds: an entry of the baseline that `kubevirt-render check --baseline FILE` reads, whose `expires` lies before today
-and whose finding is still there.
+What it finds: an entry of the baseline that `kubevirt-render check --baseline FILE` reads, whose `expires` is before today
+and whose finding still exists.
 
-Why it matters: the date was a promise. From the day after it on, the finding counts again like any other.
+Why it matters: the date was a promise. From the day after it, the finding counts again like any other.
 
-Fix: repair what the finding names, or give the entry a later date and a reason.
+Fix: correct what the finding reports, or give the entry a later date and a reason.
 
 Example:
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 def expired_baseline_entry(facts: BaselineFacts) -> Iterator[Hit]:
     for number, known in facts.expired:
         yield Hit(
-            message=f"{known.rule} was known until {known.expires}; repair {known.object or 'it'}, or set a later date",
+            message=f"{known.rule} was accepted until {known.expires}; correct {known.object or 'it'}, or set a later date",
             path=("findings", number, "expires"),
             current=known.expires,
         )

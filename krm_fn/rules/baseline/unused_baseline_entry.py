@@ -1,10 +1,10 @@
-"""A known finding that is gone.
+"""A baseline entry matches no finding.
 
-What it finds: an entry of the baseline that `kubevirt-render check --baseline FILE` reads, where no finding of the run is the
-one that it knows.
+What it finds: an entry of the baseline that `kubevirt-render check --baseline FILE` reads, and that matches no finding of
+the run.
 
-Why it matters: most often the defect has been repaired, and the entry would hide it should it come back. Where only some of the
-files are checked, entries for the others are unused as well: turn the rule off there.
+Why it matters: usually the defect is corrected, and the entry would hide it if it came back. If only some of the files are
+checked, the entries for the others are also unused: turn the rule off there.
 
 Fix: run `check` once with `--update-baseline`, or delete the entry.
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 def unused_baseline_entry(facts: BaselineFacts) -> Iterator[Hit]:
     for number, known in facts.unused:
         yield Hit(
-            message=f"{known.rule}{f' of {known.object}' if known.object else ''} is found no more; delete the entry",
+            message=f"{known.rule}{f' in {known.object}' if known.object else ''} is no longer found; delete the entry",
             path=("findings", number),
             current=known.fingerprint,
         )

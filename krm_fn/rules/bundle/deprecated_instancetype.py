@@ -1,13 +1,13 @@
-"""A VM uses a builtin instancetype or preference that its release deprecates.
+"""A VM uses a deprecated builtin instancetype or preference.
 
 What it finds: a VirtualMachine whose instancetype or preference comes from the builtin catalogue and is marked as deprecated
-in the KubeVirt release that is rendered for.
+in the target release of KubeVirt.
 
-Why it matters: KubeVirt marks what a coming release no longer deploys. A VM that still refers to it then can't be
-created any more, and a stored one loses its reference.
+Why it matters: KubeVirt marks what a later release no longer deploys. A VM that still refers to it can then no longer be
+created, and a stored VM loses its reference.
 
-Fix: choose another one; or write what `kubevirt-render catalogue show NAME` prints into the bundle, under a name of your own,
-and refer to that.
+Fix: choose another one; or write the output of `kubevirt-render catalogue show NAME` into the bundle under a name of your
+own, and refer to that.
 
 Example:
 
@@ -41,7 +41,7 @@ def deprecated_instancetype(facts: BundleFacts) -> Iterator[Hit]:
             return ""
         return (
             f"the builtin {WORDS[kind]} {name} is deprecated in KubeVirt {facts.release}; "
-            "choose another, or keep a copy of it in the bundle under a name of your own"
+            "choose another, or add a copy of it to the bundle under another name"
         )
 
     yield from hits(facts, word)

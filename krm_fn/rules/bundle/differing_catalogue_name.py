@@ -1,14 +1,13 @@
-"""A cluster instancetype or preference has a builtin one's name but another spec.
+"""A cluster-wide instancetype or preference has the name of a builtin one, but another spec.
 
-What it finds: a VirtualMachineClusterInstancetype or VirtualMachineClusterPreference in the bundle whose name is that of a
-builtin one of the KubeVirt release that is rendered for, and whose spec differs from it. How a quantity is written makes no
-difference.
+What it finds: a VirtualMachineClusterInstancetype or VirtualMachineClusterPreference in the bundle that has the name of a
+builtin one of the target release of KubeVirt and a different spec. The notation of a quantity makes no difference.
 
-Why it matters: VMs of the bundle are rendered with the bundle's object, but in the cluster virt-operator owns the name and
-writes the builtin spec back. Often the object is a copy of the catalogue of another release.
+Why it matters: VMs in the bundle are rendered with the bundle's object, but in the cluster virt-operator owns the name and
+restores the builtin spec. Often the object is a copy from the catalogue of another release.
 
-Fix: give the object a name of its own and let the VMs refer to that; or delete it and use the builtin one. Where the
-cluster's commonInstancetypesDeployment is off, say so in the KubeVirt object or in `configuration`.
+Fix: rename the object and let the VMs refer to the new name; or delete it and use the builtin one. If the cluster's
+commonInstancetypesDeployment is off, state that in the KubeVirt object or in `configuration`.
 
 Example:
 
@@ -66,7 +65,7 @@ def _deployed(facts: BundleFacts) -> bool:
 
 
 def _differences(given: Any, builtin: Any, path: Path) -> Iterator[Path]:
-    """The paths at which two specs differ, the shortest that tell."""
+    """The paths at which two specs differ, each as short as possible."""
     if isinstance(given, dict) and isinstance(builtin, dict):
         for key in dict.fromkeys((*builtin, *given)):
             yield from _differences(given.get(key), builtin.get(key), (*path, key))
@@ -90,5 +89,5 @@ def _message(facts: BundleFacts, entry: Entry, paths: list[Path]) -> str:
     more = f" and {len(paths) - NAMED_IN_MESSAGE} more" if len(paths) > NAMED_IN_MESSAGE else ""
     return (
         f"the builtin {WORDS[kind_of(entry.obj)]} of this name in KubeVirt {facts.release} differs in {named}{more}; rename "
-        "this one: VMs are rendered with it here, but in the cluster virt-operator puts the builtin one in its place"
+        "this one, because in the cluster virt-operator replaces it with the builtin one"
     )

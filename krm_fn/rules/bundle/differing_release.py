@@ -1,12 +1,13 @@
-"""The KubeVirt object names another release than the one that counts.
+"""The KubeVirt object names another release than the target release.
 
-What it finds: a KubeVirt object whose `spec.imageTag` or status names another release than the config's `kubevirtVersion`.
-Where the config names a minor release, its patch releases agree with it. Where the config names none: a release that is not
-known here.
+What it finds: a KubeVirt object whose `spec.imageTag` or status names another release than the config's `kubevirtVersion`. A
+minor release in the config matches all its patch releases. If the config names no release, the rule finds a release that
+this program does not know.
 
-Why it matters: releases differ in what they render, refuse and deploy. What holds for one release may be wrong for the cluster.
+Why it matters: releases differ in what they render, refuse and deploy. A result for one release may be wrong for the
+cluster.
 
-Fix: remove `kubevirtVersion` from the config, so that the object's release counts; or write the cluster's release there.
+Fix: remove `kubevirtVersion` from the config, so that the object's release is used; or set it to the cluster's release.
 
 Example:
 
@@ -18,9 +19,10 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.wording import show
 from krm_fn.kubevirt.configuration import named_release
 from krm_fn.kubevirt.releases import NEWEST_PATCH
-from krm_fn.rules.registry import Hit, rule, show
+from krm_fn.rules.registry import Hit, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,20 +38,20 @@ def differing_release(facts: BundleFacts) -> Iterator[Hit]:
     if named is None or _agree(facts, named):
         return
     if facts.config.release is None:
-        fact = f"the release {show(named.written)} is not known, so KubeVirt {facts.release} counts"
+        fact = f"the release {show(named.written)} is unknown, so KubeVirt {facts.release} is used"
         fix = "set kubevirtVersion to the nearest known release"
     else:
         fact = (
-            f"the object names the release {show(named.written)}, but the config names KubeVirt {facts.release}, which counts"
+            f"the object names the release {show(named.written)}, but the config names KubeVirt {facts.release}, which is used"
         )
         fix = "correct kubevirtVersion or remove it"
     yield Hit(message=f"{fact}; {fix}", path=named.path, current=named.written, about=named.entry)
 
 
 def _agree(facts: BundleFacts, named: Named) -> bool:
-    """True where both name one release. The newest patch of the config may stand for all of a minor release, as in `1.6`."""
+    """True where both name one release. The newest patch in the config may mean all of a minor release, as in `1.6`."""
     if named.release is None:
         return False
     minor = facts.release.version[:2]
-    whole = facts.release.version[2] == NEWEST_PATCH[minor]
-    return named.release == facts.release or (whole and named.release.version[:2] == minor)
+    is_newest_patch = facts.release.version[2] == NEWEST_PATCH[minor]
+    return named.release == facts.release or (is_newest_patch and named.release.version[:2] == minor)

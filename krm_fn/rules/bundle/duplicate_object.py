@@ -1,14 +1,14 @@
-"""Two different objects of one kind and name.
+"""Two different objects have the same kind and name.
 
-What it finds: two objects in the bundle with the same group, kind, namespace and name that are not the same object.
-Objects that are alike in everything but the host's own annotations are taken for one: kpt sends an item twice where
-selectors overlap. In folders, objects are compared where something applies both: one kustomization, or one folder. What
-different kustomizations or folders hold may be for different clusters.
+What it finds: two objects in the bundle with the same group, kind, namespace and name, but different content. Objects that
+differ only in the host's own annotations count as one: kpt sends an item twice where selectors overlap. In folders, objects
+are compared where something applies both: one kustomization, or one folder. Different kustomizations or folders may be for
+different clusters.
 
-Why it matters: the cluster keeps only the one that is applied last, and which of the two a reference means depends on the
-order of the files. kustomize refuses such a bundle.
+Why it matters: the cluster keeps only the object that is applied last, and the order of the files decides which of the two a
+reference means. kustomize refuses such a bundle.
 
-Fix: delete one of the two, or give it another name.
+Fix: delete one of the two, or rename it.
 
 Example:
 
@@ -53,7 +53,7 @@ def duplicate_object(facts: BundleFacts) -> Iterator[Hit]:
 
 
 def _clashes(found: list[Entry], bundle: Bundle) -> Iterator[tuple[Entry, Entry]]:
-    """Each object that is another than the first that something applies with it, and this first."""
+    """Each object that differs from the first one that is applied with it, and that first one."""
     firsts: dict[str, tuple[Entry, Object]] = {}  # by what applies it; "" is anything
     for entry in found:
         own = _own(entry.obj)
@@ -67,9 +67,9 @@ def _clashes(found: list[Entry], bundle: Bundle) -> Iterator[tuple[Entry, Entry]
 
 
 def _hit(entry: Entry, first: Entry, facts: BundleFacts) -> Hit:
-    other = f"another, different {kind_of(entry.obj)} of this name"
+    other = f"another {kind_of(entry.obj)} of this name with different content"
     return Hit(
-        message=f"{other} stands {_where(first, facts)}; delete or rename one",
+        message=f"{other} is {_where(first, facts)}; delete or rename one",
         path=("metadata", "name"),
         current=name_of(entry.obj),
         about=entry,
@@ -83,7 +83,7 @@ def _key(obj: Object) -> tuple[str, ...]:
 
 
 def _own(obj: Object) -> Object:
-    """The object without what hosts write into it."""
+    """The object without the annotations that hosts write into it."""
     notes = {key: value for key, value in annotations_of(obj).items() if not str(key).startswith(HOST_ANNOTATIONS)}
     return {**obj, "metadata": {**obj["metadata"], "annotations": notes}}
 

@@ -1,16 +1,16 @@
 """The cluster replaces references that git keeps.
 
 What it finds: a KubeVirt configuration (in the bundle or in the function config) whose `instancetype.referencePolicy` is
-`expand` or `expandAll`, while VMs of the bundle refer to instancetypes or preferences. Up to 1.5 the policy is in force only
-with the feature gate InstancetypeReferencePolicy.
+`expand` or `expandAll`, while VMs in the bundle refer to instancetypes or preferences. Up to 1.5 the policy takes effect
+only with the feature gate InstancetypeReferencePolicy.
 
-Why it matters: KubeVirt then writes the expanded VM back and removes the references. What is in git and what is in the cluster
-differ for good: Argo CD and Flux show drift, and applying the reference again clashes with the CPU and memory that the VM has
-by now, so that admission refuses it.
+Why it matters: KubeVirt writes the expanded VM back and removes the references. Git and the cluster then differ permanently.
+Argo CD and Flux show drift. Applying the reference again conflicts with the CPU and memory that the VM now has, so admission
+refuses it.
 
-In mode `snapshot` nothing is stored for these VMs, since the cluster would not keep a reference to it.
+In mode `snapshot` nothing is stored for these VMs, because the cluster would not keep a reference to it.
 
-Fix: commit or apply rendered VMs (mode `expand`), which hold no references, or set the policy to `reference`.
+Fix: commit or apply rendered VMs (mode `expand`), which contain no references, or set the policy to `reference`.
 
 Example:
 
@@ -55,8 +55,8 @@ def expanding_reference_policy(facts: BundleFacts) -> Iterator[Hit]:
     entry = kubevirt_of(facts.bundle)
     path = ("spec", "configuration", *REFERENCE_POLICY)
     count = "a VM refers" if number == 1 else f"{number} VMs refer"
-    unstored = ", so that no ControllerRevision is stored" if facts.config.mode == "snapshot" else ""
-    fix = "apply rendered VMs, or set reference"
+    unstored = ", so no ControllerRevision is stored" if facts.config.mode == "snapshot" else ""
+    fix = "apply rendered VMs, or set the policy to reference"
     yield Hit(
         message=f"{count} to instancetypes or preferences, which the cluster replaces{unstored}; {fix}",
         path=path,

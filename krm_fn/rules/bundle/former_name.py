@@ -1,27 +1,27 @@
-"""A reference bears a name that kustomize has changed.
+"""A reference uses a name that kustomize has changed.
 
-What it finds: a VM, pool, DataVolume or label that names an object of the bundle by the name which that had before a
-namePrefix, a nameSuffix, a replacement or a generator's hash. kustomize rewrites the references it knows, and it knows none
-of KubeVirt's fields.
+What it finds: a VM, pool, DataVolume or label that refers to an object in the bundle by the name that it had before a
+namePrefix, a nameSuffix, a replacement or a generator's hash. kustomize rewrites only the references that it knows, and it
+knows none of KubeVirt's fields.
 
-Why it matters: here the reference is understood, since kustomize keeps the earlier names until the build is done. In the
-cluster there is only the new name, so the VM waits for an object that never comes. A matcher does no harm where the same build
-renders the VMs, since it is gone then.
+Why it matters: the reference resolves here, because kustomize keeps the earlier names until the build is done. The cluster
+has only the new name, so the VM waits for an object that never appears. A matcher does no harm if the same build renders the
+VMs, because rendering removes it.
 
-Fix: tell kustomize of the field, in a file that the kustomization lists under `configurations`:
+Fix: add the field to a file that the kustomization lists under `configurations`:
 
     nameReference:
     - kind: VirtualMachineInstancetype
       group: instancetype.kubevirt.io
       fieldSpecs: [{kind: VirtualMachine, path: spec/instancetype/name}]
 
-`kustomization-examples/overlays-with-prefix/name-references.yaml` has all fields of KubeVirt, to be copied. Don't write the new
-name into the file: another overlay has another one. kustomize changes references after its functions, so a function can't see
-whether the kustomization has the configuration. Where it has, turn the rule off in the function's config.
+`kustomization-examples/overlays-with-prefix/name-references.yaml` has all fields of KubeVirt, ready to copy. Don't write the
+new name into the file: another overlay has another one. kustomize changes references after its functions, so a function
+can't see whether the kustomization has the configuration. If it has, turn the rule off in the function's config.
 
-For a generated Secret or ConfigMap, `generatorOptions: {disableNameSuffixHash: true}` does as well.
+For a generated Secret or ConfigMap, `generatorOptions: {disableNameSuffixHash: true}` also works.
 
-In modes other than `validate` the rule speaks of references to DataVolumes, claims, Secrets and the like alone.
+In modes other than `validate` the rule checks only references to DataVolumes, claims, Secrets and the like.
 
 Example:
 
@@ -45,7 +45,7 @@ from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.objects import Ref, kind_of, name_of
 from krm_fn.base.paths import get
 from krm_fn.rules.registry import Hit, rule
-from krm_fn.rules.shared.available_objects import API_VERSIONS, stock
+from krm_fn.rules.shared.available_objects import API_VERSIONS, available_objects
 from krm_fn.rules.shared.labels import defaults
 from krm_fn.rules.shared.object_references import missing
 
@@ -87,19 +87,19 @@ def _of_labels(facts: BundleFacts) -> Iterator[Hit]:
 
 
 def _of_objects(facts: BundleFacts) -> Iterator[Hit]:
-    there = stock(facts.bundle)
-    for (kind, namespace, name, _), mentions in missing(facts.bundle).items():
+    there = available_objects(facts.bundle)
+    for (kind, namespace, name, _), references in missing(facts.bundle).items():
         now = there.now(kind, namespace, name)
-        for mention in mentions if now else ():
+        for reference in references if now else ():
             ref = Ref(api_version=API_VERSIONS[kind], kind=kind, name=name, namespace=namespace)
-            yield _hit(mention.owner, mention.path, mention.written, ref, now)
+            yield _hit(reference.owner, reference.path, reference.written, ref, now)
 
 
 def _hit(owner: Entry, path: Path, written: str, ref: Ref, now: str) -> Hit:
     field = "/".join(step.replace("/", "\\/") for step in path if isinstance(step, str))
-    fix = f"add a nameReference for {ref.kind} with {field} of {kind_of(owner.obj)} to the kustomization"
+    fix = f"add a nameReference for {ref.kind} with the field {field} of {kind_of(owner.obj)} to the kustomization"
     return Hit(
-        message=f"kustomize has renamed this {ref.kind} to {now}, but not the reference to it; {fix}",
+        message=f"kustomize renamed {ref.kind} {written} to {now}, but not this reference to it; {fix}",
         path=path,
         current=written,
         about=owner,

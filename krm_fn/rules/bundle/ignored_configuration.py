@@ -1,12 +1,12 @@
-"""A cluster configuration that KubeVirt ignores as a whole.
+"""KubeVirt ignores the whole cluster configuration.
 
-What it finds: a setting of the KubeVirt object, or of the function config's `configuration`, that has a value KubeVirt doesn't
-accept.
+What it finds: a setting of the KubeVirt object, or of the function config's `configuration`, with a value that KubeVirt does
+not accept.
 
-Why it matters: KubeVirt then goes on with the last configuration that was valid, or with its own defaults, without a word to
-whoever applied it. The renderer takes the defaults, so that VMs are rendered as a fresh cluster would.
+Why it matters: KubeVirt then continues with the last valid configuration, or with its own defaults, and does not tell
+whoever applied it. The renderer uses the defaults, so VMs are rendered as in a new cluster.
 
-Fix: give the setting a value that KubeVirt accepts, or delete it.
+Fix: set a value that KubeVirt accepts, or delete the setting.
 
 Example:
 
@@ -19,8 +19,9 @@ Example:
 from __future__ import annotations
 
 from krm_fn.base.paths import dotted, get
+from krm_fn.base.wording import show
 from krm_fn.kubevirt.configuration import kubevirt_of
-from krm_fn.rules.registry import Hit, rule, show
+from krm_fn.rules.registry import Hit, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,9 +37,9 @@ def ignored_configuration(facts: BundleFacts) -> Iterator[Hit]:
         return
     value = get(facts.cluster.configuration, path)
     entry = kubevirt_of(facts.bundle)
-    place = ("spec", "configuration", *path)
+    place, shown = ("spec", "configuration", *path), show(value, path)
     yield Hit(
-        message=f"{dotted(path)} can't be {show(value)}, so KubeVirt ignores the whole configuration; correct or delete it",
+        message=f"{dotted(path)} {shown} is not valid, so KubeVirt ignores the whole configuration; correct or delete it",
         path=place,
         current=value,
         about=entry if entry and get(entry.obj, place) == value else None,

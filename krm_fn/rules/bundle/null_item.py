@@ -1,10 +1,10 @@
 """An item of the list is null.
 
-What it finds: a null where the list of items should hold an object, such as a stray `-` in a hand-written list.
+What it finds: a null where the list of items should have an object, such as a stray `-` in a hand-written list.
 
-Why it matters: kpt refuses the whole list and kustomize drops the item without a word. The renderer leaves it out.
+Why it matters: kpt refuses the whole list, and kustomize drops the item silently. The renderer omits it.
 
-Fix: delete the empty list entry, or write the object that belongs there.
+Fix: delete the empty list entry, or write the missing object.
 
 Example:
 
@@ -29,5 +29,5 @@ if TYPE_CHECKING:
 @rule(severity="warning")
 def null_item(facts: BundleFacts) -> Iterator[Hit]:
     for number, more in first(facts.bundle.nulls):
-        said = f"item {number} of the list is null and is left out; delete it or write the missing object"
-        yield Hit(message=counted(said, more))
+        message = f"item {number} of the list is null and is omitted; delete it, or write the missing object"
+        yield Hit(message=counted(message, more))

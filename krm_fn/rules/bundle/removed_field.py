@@ -1,13 +1,14 @@
-"""A field is gone from KubeVirt's API.
+"""KubeVirt has removed a field from its API.
 
-What it finds: in a VM, an instance, a replica set or a pool of an apiVersion that the release serves, a field that an earlier
-release removed: `spec.flavor` and `spec.liveUpdateFeatures`, a disk's `volumeName` or `floppy`, a volume's `registryDisk`, a
-network's `genie`, the capitalised `Running` and `Template`, and what was left of libvirt's own layout.
+What it finds: in a VM, an instance, a replica set or a pool of an apiVersion that the release serves, a field that an
+earlier release removed: `spec.flavor` and `spec.liveUpdateFeatures`, a disk's `volumeName` or `floppy`, a volume's
+`registryDisk`, a network's `genie`, the capitalised `Running` and `Template`, and the remaining fields of libvirt's own
+layout.
 
-Why it matters: the cluster drops a field that it doesn't know, or refuses the object for it. Where it is dropped, the VM has no
-size, no disk of that volume, no run strategy. In mode `validate` the rule `unknown-field` says so, of all fields.
+Why it matters: the cluster drops an unknown field, or refuses the object for it. If the field is dropped, the VM has no
+size, no disk of that volume, or no run strategy. In mode `validate` the rule `unknown-field` reports all unknown fields.
 
-Fix: `kubevirt-render migrate --in-place PATH` writes what takes its place, where something does.
+Fix: `kubevirt-render migrate --in-place PATH` writes the replacement, where there is one.
 
 Example:
 
@@ -40,5 +41,5 @@ def removed_field(facts: BundleFacts) -> Iterator[Hit]:
     for entry in facts.bundle.entries:
         found = removed_fields(entry.obj) if is_served(entry.obj, facts.release) else ()
         for (path, value, row), more in first(found):
-            said = counted(f"{path[-1]} is gone since KubeVirt {row.gone}; {row.fix}", more)
-            yield Hit(message=said, path=path, current=value, about=entry)
+            message = counted(f"KubeVirt {row.gone} removed {path[-1]}; {row.fix}", more)
+            yield Hit(message=message, path=path, current=value, about=entry)

@@ -1,12 +1,12 @@
-"""A VM uses a builtin instancetype or preference that a later release lacks.
+"""A VM uses a builtin instancetype or preference that a later release removes.
 
-What it finds: a VirtualMachine whose instancetype or preference comes from the builtin catalogue of the KubeVirt release that
-is rendered for, where a later release no longer deploys one of that name.
+What it finds: a VirtualMachine whose instancetype or preference comes from the builtin catalogue of the target release of
+KubeVirt, while a later release no longer deploys one of that name.
 
-Why it matters: after the upgrade the name leads nowhere for new VMs. Patch releases remove names too: 1.4.1 dropped five that
-1.4.0 had.
+Why it matters: after the upgrade the name does not exist for new VMs. Patch releases remove names too: 1.4.1 removed five
+that 1.4.0 had.
 
-Fix: choose one that stays; or write what `kubevirt-render catalogue show NAME` prints into the bundle, under a name of your
+Fix: choose one that stays; or write the output of `kubevirt-render catalogue show NAME` into the bundle under a name of your
 own, and refer to that.
 
 Example:
@@ -45,5 +45,5 @@ def _word(builtin: Catalogue, kind: str, name: str) -> str:
         return ""
     return (
         f"KubeVirt {dotted(gone)} no longer deploys the builtin {WORDS[kind]} {name}; "
-        "before the upgrade choose another, or keep a copy of it in the bundle under a name of your own"
+        "before the upgrade, choose another, or add a copy of it to the bundle under another name"
     )

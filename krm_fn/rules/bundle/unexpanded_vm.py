@@ -1,12 +1,12 @@
 """A VM still refers to an instancetype or a preference.
 
-What it finds: a VirtualMachine, or the VM template of a pool, with `spec.instancetype` or `spec.preference`. Silent unless it
-is asked for: by `kubevirt-render check --expanded`, or by a severity for it in the config.
+What it finds: a VirtualMachine, or the VM template of a pool, with `spec.instancetype` or `spec.preference`. The rule is off
+unless `kubevirt-render check --expanded` or a severity in the config turns it on.
 
-Why it matters: kustomize leaves functions out without a word where a flag is missing (`--enable-exec`), and kubectl has no such
-flag at all. What was to be rendered then goes to the cluster as it was written, and nothing fails.
+Why it matters: kustomize skips functions silently if a flag is missing (`--enable-exec`), and kubectl has no such flag at
+all. VMs that should be rendered then reach the cluster as they were written, and nothing fails.
 
-Fix: build with the flags that run the function, and pipe what was built into `kubevirt-render check --expanded -`.
+Fix: build with the flags that run the function, and pipe the output into `kubevirt-render check --expanded -`.
 
 Example:
 
@@ -21,7 +21,8 @@ Example:
 from __future__ import annotations
 
 from krm_fn.base.paths import get
-from krm_fn.rules.registry import Hit, rule, show
+from krm_fn.base.wording import show
+from krm_fn.rules.registry import Hit, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,9 +40,9 @@ def unexpanded_vm(facts: BundleFacts) -> Iterator[Hit]:
             given = get(each.vm, ("spec", key))
             if given is not None:
                 name = get(given, ("name",))
-                named = f"{called} ({show(name)})" if name else called
+                named = f"{called} ({show(name, (key, 'name'))})" if name else called
                 yield Hit(
-                    message=f"the VM still refers to {named}; run the function, or render it",
+                    message=f"the VM still refers to {named}; run the function in the build, or render the VM",
                     path=(*each.prefix, "spec", key),
                     current=given,
                     about=each.entry,

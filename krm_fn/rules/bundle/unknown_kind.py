@@ -1,12 +1,12 @@
-"""An object's kind is one that KubeVirt has never had in that API group.
+"""An object has a kind that KubeVirt never had in its API group.
 
-What it finds: an object in a group of KubeVirt's (`kubevirt.io`, `instancetype.kubevirt.io`, `pool.kubevirt.io`) with a
-misspelt kind or one of another group, and one of KubeVirt's kinds in the core group or below `kubevirt.io`. In a group that is
-only called much like one of KubeVirt's it is a warning, for that may be another product's. In the groups beside these, such as
-`cdi.kubevirt.io` and `snapshot.kubevirt.io`, it finds kinds that are spelled much like one of the group. Kinds that a
-CustomResourceDefinition of the bundle defines are passed over.
+What it finds: an object in one of KubeVirt's groups (`kubevirt.io`, `instancetype.kubevirt.io`, `pool.kubevirt.io`) with a
+misspelt kind or a kind of another group, and one of KubeVirt's kinds in the core group or below `kubevirt.io`. In a group
+with a name similar to one of KubeVirt's it is a warning, because that may be another product's. In the related groups, such
+as `cdi.kubevirt.io` and `snapshot.kubevirt.io`, the rule finds kinds that are spelled almost like a kind of the group. Kinds
+that a CustomResourceDefinition in the bundle defines are skipped.
 
-Why it matters: it is taken for something else, so it is neither rendered nor found by what refers to it, and the cluster
+Why it matters: the object is treated as something else. It is not rendered, references do not find it, and the cluster
 refuses it.
 
 Fix: correct the kind, or the group in `apiVersion`.
@@ -22,8 +22,9 @@ Example:
 from __future__ import annotations
 
 from krm_fn.base.objects import group_of, kind_of, text
-from krm_fn.base.paths import brief, get
+from krm_fn.base.paths import get
 from krm_fn.base.suggestions import meant, nearest
+from krm_fn.base.wording import brief
 from krm_fn.findings.finding import UNSET
 from krm_fn.kubevirt.api_versions import CORE, GROUPS, HOMES, NEIGHBOURS, is_stray, present_form
 from krm_fn.rules.registry import Hit, rule
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from krm_fn.rules.facts import BundleFacts
 
 
-# So many letters may be too many or too few in a slip.
+# A misspelling has at most this many letters too many or too few.
 SLIP = 2
 
 
@@ -66,7 +67,7 @@ def _misplaced(entry: Entry, group: str, kind: str, release: Release) -> Hit:
     given = entry.obj.get("apiVersion")
     form = present_form({"apiVersion": HOMES[kind], "kind": kind}, release)
     proposed = form[0] if form else HOMES[kind]
-    fact = f"KubeVirt has no {kind} of {brief(given)}" if given else f"a {kind} needs an apiVersion"
+    fact = f"KubeVirt has no {kind} in {brief(given)}" if given else f"the {kind} has no apiVersion"
     return Hit(
         message=f"{fact}; write {proposed}",
         path=("apiVersion",),
@@ -89,7 +90,7 @@ def _misspelt(entry: Entry, kind: str, known: tuple[str, ...] = tuple(HOMES)) ->
     fix = f"did you mean {likely}" if likely else "correct it, or remove the object"
     given = brief(entry.obj["apiVersion"])
     return Hit(
-        message=f"KubeVirt has no {kind} of {given}; {fix}" if kind else f"an object of {given} has no kind; add it",
+        message=f"KubeVirt has no {kind} in {given}; {fix}" if kind else f"the object of {given} has no kind; add it",
         path=("kind",),
         current=entry.obj.get("kind"),
         proposed=likely or UNSET,

@@ -1,13 +1,13 @@
-"""An object's apiVersion or kind is one that the release doesn't serve.
+"""The release does not serve an object's apiVersion or kind.
 
-What it finds: an object of KubeVirt's own kinds, of an apiVersion that the release doesn't serve any more (instancetypes of
-v1alpha1 and v1alpha2 since 1.6, everything of kubevirt.io/v1alpha1 and v1alpha2) or doesn't serve yet (pools of v1beta1
-before 1.7), or of a kind that is gone: flavors, OfflineVirtualMachine, VirtualMachineReplicaSet, VirtualMachinePreset.
+What it finds: an object of a KubeVirt kind with an apiVersion that the release no longer serves (instancetypes of v1alpha1
+and v1alpha2 since 1.6, all kinds of kubevirt.io/v1alpha1 and v1alpha2) or does not serve yet (pools of v1beta1 before 1.7),
+or of a kind that no longer exists: flavors, OfflineVirtualMachine, VirtualMachineReplicaSet, VirtualMachinePreset.
 
-Why it matters: the cluster refuses such an object, since it knows no such kind. It is an error in `check`. The other commands
-render it as it was meant, with a warning.
+Why it matters: the cluster refuses such an object, because it does not know the kind. It is an error in `check`. The other
+commands render it as intended, with a warning.
 
-Fix: `kubevirt-render migrate --in-place PATH` rewrites it, and what refers to it.
+Fix: `kubevirt-render migrate --in-place PATH` rewrites the object and the references to it.
 
 Example:
 
@@ -41,14 +41,14 @@ def unserved_api_version(facts: BundleFacts) -> Iterator[Hit]:
 
 def _hit(entry: Entry, facts: BundleFacts, form: tuple[str, str] | None) -> Hit:
     given, kind = entry.obj["apiVersion"], kind_of(entry.obj)
-    fact = f"KubeVirt {facts.release} serves no {kind} of {given}"
+    fact = f"KubeVirt {facts.release} does not serve {kind} in {given}"
     severity = "" if facts.config.mode == "validate" else "warning"  # old objects can still be rendered
     if form is None:
-        message = f"{fact}, and nothing took its place; remove it"
+        message = f"{fact}, and nothing replaces it; remove it"
         return Hit(message=message, path=("kind",), current=kind, about=entry, severity=severity)
-    now = form[0] if form[1] == kind else f"{form[1]} of {form[0]}"
+    now = form[0] if form[1] == kind else f"{form[1]} in {form[0]}"
     return Hit(
-        message=f"{fact}; `kubevirt-render migrate` makes it {now}",
+        message=f"{fact}; `kubevirt-render migrate` converts it to {now}",
         path=("apiVersion",),
         current=given,
         proposed=form[0] if form[1] == kind else UNSET,

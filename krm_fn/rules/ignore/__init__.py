@@ -1,1 +1,1 @@
-"""Rules about the annotations that silence rules; see `krm_fn.pipeline.ignores`."""
+"""Rules about the annotations that silence rules: see `krm_fn.pipeline.ignores`."""

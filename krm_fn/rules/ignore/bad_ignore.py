@@ -1,12 +1,12 @@
-"""An ignore that silences nothing.
+"""An ignore annotation silences nothing.
 
-What it finds: an annotation `kubevirt-render.dev/ignore` that names a rule which doesn't exist or can't be silenced, that gives
-no reason, or that is no text.
+What it finds: an annotation `kubevirt-render.dev/ignore` that names a rule which does not exist or can't be silenced, that
+gives no reason, or that is not a string.
 
-Why it matters: whoever wrote it believes that a finding is dealt with. A misspelt rule silences nothing, and an ignore without
-a reason tells the next reader nothing, so it isn't honoured either.
+Why it matters: its author believes that the finding is handled. A misspelt rule silences nothing. An ignore without a reason
+explains nothing to the next reader, so it has no effect either.
 
-Fix: write `RULE,RULE: REASON`, with ids as `kubevirt-render rules` lists them; several ignores stand on lines of their own.
+Fix: write `RULE,RULE: REASON`, with ids from the list of `kubevirt-render rules`. Write each ignore on its own line.
 
 Example:
 
@@ -25,8 +25,9 @@ from __future__ import annotations
 
 from krm_fn.base.objects import IGNORE
 from krm_fn.base.suggestions import meant
+from krm_fn.base.wording import show
 from krm_fn.findings.limits import counted, first
-from krm_fn.rules.registry import UNSILENCED, Hit, rule, show
+from krm_fn.rules.registry import UNSILENCED, Hit, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,14 +41,19 @@ PATH = ("metadata", "annotations", IGNORE)
 @rule(severity="warning")
 def bad_ignore(facts: IgnoreFacts) -> Iterator[Hit]:
     for entry, value in facts.misshapen:
-        yield Hit(message=f"an ignore is text, not {show(value)}; write RULE: REASON", path=PATH, current=value, about=entry)
+        yield Hit(
+            message=f"the ignore is {show(value, PATH)}, expected a string; write RULE: REASON",
+            path=PATH,
+            current=value,
+            about=entry,
+        )
     for (ignore, named), more in first(_bad(facts), lambda bad: id(bad[0].entry)):
         message = counted(_problem(ignore, named, facts.families), more)
         yield Hit(message=message, path=PATH, current=ignore.annotation, about=ignore.entry)
 
 
 def _bad(facts: IgnoreFacts) -> Iterator[tuple[Ignore, str]]:
-    """The ignores with which something is wrong: with the rule that can't be ignored, "" where it is the ignore itself."""
+    """The invalid ignores, each with the rule that can't be ignored, or "" where the ignore itself is invalid."""
     for ignore in facts.ignores:
         if not ignore.rules or not ignore.reason:
             yield ignore, ""
@@ -61,8 +67,8 @@ def _problem(ignore: Ignore, named: str, families: dict[str, str]) -> str:
         return f"{named} can't be silenced by an annotation; set its severity in the config"
     if named:
         likely = meant(named, tuple(families))
-        return f"{named} is no rule; {f'did you mean {likely}' if likely else '`kubevirt-render rules` lists them'}"
+        return f"{named} is not a rule; {f'did you mean {likely}' if likely else '`kubevirt-render rules` lists them'}"
     if ignore.rules:
         listed = ", ".join(ignore.rules)
-        return f"the ignore of {listed} gives no reason, so it silences nothing; write {listed}: REASON"
+        return f"the ignore of {listed} gives no reason, so it has no effect; write {listed}: REASON"
     return "the ignore names no rule; write RULE: REASON"

@@ -1,10 +1,10 @@
-"""An ignore of a rule that has nothing to say.
+"""An ignore annotation silences a rule that finds nothing.
 
-What it finds: an annotation `kubevirt-render.dev/ignore` that silences a rule which finds nothing in that object. Looked for
-where all rules are asked: by `kubevirt-render check`, and in mode `validate`. A rule that the config turns off, or that doesn't
-concern the release, is passed over.
+What it finds: an annotation `kubevirt-render.dev/ignore` that silences a rule which finds nothing in that object. Only
+`kubevirt-render check` and the mode `validate` report this, because only they run all rules. A rule that the config turns
+off, or that does not apply to the release, is skipped.
 
-Why it matters: the defect is gone, and the annotation would hide it should it come back.
+Why it matters: the defect is gone, and the annotation would hide it if it came back.
 
 Fix: remove the rule from the annotation, or the whole annotation.
 

@@ -1,1 +1,1 @@
-"""Rules about texts that hold no objects, since they can't be read: judged by the command `check` alone."""
+"""Rules about files and documents that can't be read. Only the command `check` runs them."""

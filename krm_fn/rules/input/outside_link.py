@@ -1,12 +1,12 @@
-"""A link in a folder leads out of what is read.
+"""A link in a folder points outside the given paths.
 
-What it finds: a link to a YAML or JSON file, or to a folder, that lies outside of all paths that the command was given. It is
-passed over.
+What it finds: a link to a YAML or JSON file, or to a folder, that is outside all paths that were given to the command. It is
+not followed.
 
-Why it matters: who can put a link into a folder could otherwise have a file of the machine read and printed, or, with
-`--in-place`, written. The objects behind the link are missing in what is read.
+Why it matters: whoever can put a link into a folder could otherwise have a file of the machine read and printed, or, with
+`--in-place`, written. The objects behind the link are not read.
 
-Fix: remove the link, or name the file that it leads to as a path. In a folder that you trust, `--follow-links` follows it.
+Fix: remove the link, or pass its target as a path. In a folder that you trust, `--follow-links` follows it.
 
 Example:
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @rule(severity="warning")
 def outside_link(facts: InputFacts) -> Iterator[Hit]:
-    for each in facts.unread:
+    for each in facts.skipped:
         if not each.why:
-            fix = "name what it leads to as a path, or give --follow-links"
-            yield Hit(message=f"this link leads out of the paths that are read, so it is passed over; {fix}")
+            fix = "pass its target as a path, or, in a folder that you trust, use --follow-links"
+            yield Hit(message=f"this link points outside the given paths, so it is not followed; {fix}")

@@ -1,13 +1,13 @@
 """A document can't be read.
 
-What it finds: a document of a file that is no YAML or JSON: a tab in the indentation, a key that stands twice in one map, a
-quote that isn't closed. `check` passes over such a document and goes on with the others; what these may want of it, or it of
-them, isn't told until it can be read. Other commands stop there. Of documents that are templates (`{{`), the first is told,
-with the number of the others.
+What it finds: a document of a file that is not valid YAML or JSON: a tab in the indentation, a duplicate key in a map, an
+unclosed quote. `check` skips such a document and continues with the others. References to the document, and references in
+it, are not checked until it can be read. Other commands stop there. Of documents that are templates (`{{`), only the first
+is reported, with the number of the others.
 
-Why it matters: no tool applies the file, or each reads it in its own way.
+Why it matters: no tool applies the file, or each tool reads it in its own way.
 
-Fix: correct the line that the message leads to; the mistake may be a line above it.
+Fix: correct the line that the message names; the mistake may be on a line above it.
 
 Example:
 

@@ -1,11 +1,11 @@
-"""A file that was found in a folder can't be read.
+"""A file in a folder can't be read.
 
-What it finds: a file with the name of a YAML or JSON file, or a folder, that can't be opened: a link that leads nowhere, a file
-without the right to read it, a pipe, a socket or a device. The other files are read.
+What it finds: a file with the name of a YAML or JSON file, or a folder, that can't be opened: a link whose target does not
+exist, a file without read permission, a pipe, a socket or a device. The other files are read.
 
-Why it matters: objects that belong to the others may be missing, and a tool that applies the folder stops there.
+Why it matters: objects that the others need may be missing, and a tool that applies the folder stops there.
 
-Fix: correct the file or remove it. Where it is meant to be absent, give the rule another severity.
+Fix: correct the file or remove it. If it is meant to be absent, give the rule another severity.
 
 Example:
 
@@ -27,6 +27,6 @@ if TYPE_CHECKING:
 
 @rule(severity="error")
 def unreadable_file(facts: InputFacts) -> Iterator[Hit]:
-    for each in facts.unread:
+    for each in facts.skipped:
         if each.why:
             yield Hit(message=f"can't be read: {each.why}; correct or remove it")

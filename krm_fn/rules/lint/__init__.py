@@ -1,20 +1,22 @@
 """Rules about the whole bundle: what KubeVirt's webhooks do not see.
 
-As in the family `bundle`, `NEEDS` says of each, without loading it, whether it can have something to say at all.
+As in the family `bundle`, `NEEDS` holds functions of rules, True for facts in which the rule can find something; they are
+called before the rules are loaded. A rule without a function there is always run.
 """
 
 from __future__ import annotations
 
+from krm_fn.kubevirt.holders import RENDERED, SERVED
 from krm_fn.kubevirt.resolve import MATCHERS
 from krm_fn.rules.needs import uses_catalogue
 from krm_fn.rules.shared.labels import LABELLED
-from krm_fn.rules.shared.machines import OWNERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from krm_fn.rules.facts import BundleFacts
+    from krm_fn.rules.needs import Needs
 
 
 def _has(*kinds: str) -> Callable[[BundleFacts], object]:
@@ -25,28 +27,18 @@ def _set(*setting: str) -> Callable[[BundleFacts], object]:
     return lambda facts: facts.cluster.setting(*setting) is not None
 
 
-def _always(_: BundleFacts) -> bool:
-    return True
+_has_machines = _has(*(holder.kind for holder in SERVED.values()))
 
-
-_has_machines = _has(*(owner.kind for owner in OWNERS))
-
-NEEDS: dict[str, Callable[[BundleFacts], object]] = {
+NEEDS: Needs = {
     "changed_in_later_release": uses_catalogue,
-    "contradictory_data_volume": _has("DataVolume", "VirtualMachine", "VirtualMachinePool"),
+    "contradictory_data_volume": _has("DataVolume", *(holder.kind for holder in RENDERED)),
     "copied_revision": _has("ControllerRevision"),
-    "deprecated_field": _always,
     "disk_in_two_machines": _has_machines,
     "duplicate_firmware_serial": _has_machines,
     "duplicate_firmware_uuid": _has_machines,
     "duplicate_mac_address": _has_machines,
     "headless_user_data": _has_machines,
-    "invalid_label": _always,
-    "invalid_metadata": _always,
-    "invalid_name": _always,
-    "missing_object": _always,
     "outdated_revision": _has("ControllerRevision"),
-    "unfilled_placeholder": _always,
     "unknown_configuration": lambda facts: facts.gated,
     "unknown_default_label": _has(*(kind for kind, _ in LABELLED)),
     "unknown_feature_gate": _has("KubeVirt"),

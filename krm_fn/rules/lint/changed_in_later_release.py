@@ -1,14 +1,14 @@
-"""A VM uses a builtin instancetype or preference that means something else in a later release.
+"""A VM uses a builtin instancetype or preference that changes in a later release.
 
-What it finds: a VirtualMachine whose instancetype or preference comes from the builtin catalogue of the KubeVirt release that
-is rendered for, where a later release deploys the same name with another spec. Patch releases do that too: 1.6.3 limited the
+What it finds: a VirtualMachine whose instancetype or preference comes from the builtin catalogue of the target release of
+KubeVirt, while a later release deploys the same name with another spec. Patch releases do that too: 1.6.3 limited the
 sockets of twelve instancetypes.
 
-Why it matters: virt-operator replaces the object when KubeVirt is upgraded, and VMs that are created or started afresh then
-differ from those in git and from their neighbours, without any change in git.
+Why it matters: virt-operator replaces the object when KubeVirt is upgraded. VMs that are then created or started differ from
+those in git and from the other VMs, without any change in git.
 
-Fix: render with `--kubevirt-version` of the later release and compare; to keep what there is, write what
-`kubevirt-render catalogue show NAME` prints into the bundle, under a name of your own, or render in mode `snapshot`.
+Fix: render with `--kubevirt-version` of the later release and compare. To keep the current spec, write the output of
+`kubevirt-render catalogue show NAME` into the bundle under a name of your own, or render in mode `snapshot`.
 
 Example:
 
@@ -26,7 +26,8 @@ Example:
 from __future__ import annotations
 
 from krm_fn.base.paths import dotted, leaves
-from krm_fn.rules.registry import rule, show
+from krm_fn.base.wording import show
+from krm_fn.rules.registry import rule
 from krm_fn.rules.shared.catalogue import WORDS, hits
 from krm_fn.rules.shared.catalogue import dotted as version_text
 
@@ -53,22 +54,24 @@ def _word(builtin: Catalogue, kind: str, name: str) -> str:
     now, later = builtin.run(kind, name), _next(builtin, catalogue.history(kind, name))
     if now is None or later is None:
         return ""
-    told = _told(catalogue.spec_of(now), catalogue.spec_of(later))
+    changes = _changes(catalogue.spec_of(now), catalogue.spec_of(later))
     return (
-        f"KubeVirt {version_text(later.first)} deploys the builtin {WORDS[kind]} {name} with another spec: {told}; "
-        "compare before the upgrade, or keep a copy of it in the bundle under a name of your own"
+        f"KubeVirt {version_text(later.first)} deploys the builtin {WORDS[kind]} {name} with another spec: {changes}; "
+        "compare before the upgrade, or add a copy of it to the bundle under another name"
     )
 
 
 def _next(builtin: Catalogue, history: tuple[Run, ...]) -> Run | None:
-    """The first later run of releases in which the name has another spec; None where it keeps this one, or goes first."""
+    """The first later run of releases in which the name has another spec; None if it keeps this one, or is removed first."""
     here = next((number for number, run in enumerate(history) if run.first <= builtin.version <= run.last), None)
     later = history[here + 1 :] if here is not None else ()
     return next((run for run in later if run.form != history[here or 0].form), None)
 
 
-def _told(old: Object, new: Object) -> str:
+def _changes(old: Object, new: Object) -> str:
     before, after = dict(leaves(old)), dict(leaves(new))
     changed = [path for path in dict.fromkeys((*before, *after)) if before.get(path) != after.get(path)]
-    told = [f"{dotted(path)} {show(before.get(path))}, then {show(after.get(path))}" for path in changed[:SHOWN]]
-    return ", ".join([*told, *([f"{len(changed) - SHOWN} more"] if len(changed) > SHOWN else [])])
+    changes = [
+        f"{dotted(path)} from {show(before.get(path), path)} to {show(after.get(path), path)}" for path in changed[:SHOWN]
+    ]
+    return ", ".join([*changes, *([f"{len(changed) - SHOWN} more"] if len(changed) > SHOWN else [])])

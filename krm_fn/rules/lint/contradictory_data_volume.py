@@ -1,14 +1,14 @@
-"""A DataVolume has two sources, none, or no size.
+"""A DataVolume has two sources, no source, or no size.
 
 What it finds: a DataVolume with both `source` and `sourceRef`, with a source of two kinds or of none, with both `pvc` and
-`storage` or neither, with nothing that fills it, or without a size where it is made empty (`blank`, `upload`); in a template
-for DataVolumes `source` beside `sourceRef`. What KubeVirt itself refuses of such templates is told by
-[refused-data-volume-template](refused-data-volume-template.md).
+`storage` or neither, with nothing that fills it, or without a size although it starts empty (`blank`, `upload`); and
+`source` beside `sourceRef` in a DataVolume template. [refused-data-volume-template](refused-data-volume-template.md) reports
+what KubeVirt itself refuses in such templates.
 
-Why it matters: CDI refuses the DataVolume. One that is in a VM's template is made only after the VM was taken, and the VM waits
-for it forever.
+Why it matters: CDI refuses the DataVolume. A DataVolume from a VM's template is created only after the VM is accepted, and
+the VM waits for it forever.
 
-Fix: keep the one source that is meant, and one of `storage` and `pvc`.
+Fix: keep the one intended source, and one of `storage` and `pvc`.
 
 Example:
 
@@ -24,8 +24,8 @@ Example:
 from __future__ import annotations
 
 from krm_fn.base.paths import as_list, as_map, get
+from krm_fn.kubevirt.holders import DATA_VOLUMES, RENDERED
 from krm_fn.rules.registry import Hit, rule
-from krm_fn.rules.shared.available_objects import TEMPLATES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ FILLERS = ("source", "sourceRef")
 BOTH = frozenset(FILLERS)
 CLAIMS = ("storage", "pvc")
 SIZE: Path = ("resources", "requests", "storage")
-# What is empty has no size of its own.
+# Sources without data have no size of their own.
 EMPTY = ("blank", "upload")
 
 
@@ -51,8 +51,9 @@ def contradictory_data_volume(facts: BundleFacts) -> Iterator[Hit]:
         spec = entry.obj.get("spec")
         if isinstance(spec, dict):
             yield from _hits(entry, spec)
-    for kind, group, place in TEMPLATES:
-        for entry in facts.bundle.of_kind(kind, group):
+    for holder in RENDERED:
+        place = holder.in_vm(DATA_VOLUMES)
+        for entry in facts.bundle.of_kind(holder.kind, holder.group):
             for index, template in enumerate(as_list(get(entry.obj, place))):
                 spec = as_map(template).get("spec")
                 if isinstance(spec, dict) and spec.keys() >= BOTH:
@@ -67,21 +68,23 @@ def _hits(entry: Entry, spec: Object) -> Iterator[Hit]:
     yield from _two(entry, spec, at, CLAIMS)
     if not _given(spec, CLAIMS):
         null = next((key for key in CLAIMS if key in spec), "")
-        fact = f"{null} holds null, so the DataVolume asks for no storage" if null else "the DataVolume asks for no storage"
+        fact = f"{null} is null, so the DataVolume requests no storage" if null else "the DataVolume requests no storage"
         yield Hit(message=f"{fact}; set {null or CLAIMS[0]}", path=(*at, null) if null else at, about=entry)
     sources = _given(spec, FILLERS)
     if not sources and not filled:
         yield Hit(
-            message="nothing fills the DataVolume; set source or sourceRef, blank: {} for an empty disk", path=at, about=entry
+            message="the DataVolume has no source; set source or sourceRef, or source.blank: {} for an empty disk",
+            path=at,
+            about=entry,
         )
     source = spec.get("source")
     if isinstance(source, dict):
         yield from _two(entry, source, (*at, "source"), KINDS)
         if not _given(source, KINDS):
-            yield Hit(message=f"the source is of no kind; set one of {', '.join(KINDS)}", path=(*at, "source"), about=entry)
+            yield Hit(message=f"the source has no kind; set one of {', '.join(KINDS)}", path=(*at, "source"), about=entry)
         elif _given(source, EMPTY) and _given(spec, CLAIMS) and get(claim, SIZE) is None and not filled:
             name = _given(spec, CLAIMS)[0]
-            message = f"the size is missing, and what is empty has none; set {name}.resources.requests.storage"
+            message = f"the DataVolume has no size, which an empty one needs; set {name}.resources.requests.storage"
             yield Hit(message=message, path=(*at, name), about=entry)
 
 
@@ -89,10 +92,10 @@ def _two(entry: Entry, around: Object, at: Path, keys: tuple[str, ...]) -> Itera
     """A hit at the last of the keys that are set, where they are several."""
     found = _given(around, keys)
     if len(found) > 1:
-        message = f"{' and '.join(found)} exclude each other; keep the one that is meant"
+        message = f"{' and '.join(found)} exclude each other; keep one of them"
         yield Hit(message=message, path=(*at, found[-1]), about=entry)
 
 
 def _given(around: Object, keys: tuple[str, ...]) -> list[str]:
-    """The keys that are set, in the order in which they stand there."""
+    """The keys that are set, in their own order."""
     return [key for key in around if key in keys and around[key] is not None]

@@ -1,16 +1,16 @@
-"""A VM is pinned to a revision that a cluster made.
+"""A VM is pinned to a revision that a cluster created.
 
-What it finds: a `revisionName` that names a ControllerRevision of the bundle which bears marks of a cluster: an owner, or no
-label `instancetype.kubevirt.io/object-version: v1beta1`, as older releases stored it. Revisions that `kubevirt-render` stores
-(mode `snapshot`) are passed over.
+What it finds: a `revisionName` that refers to a ControllerRevision in the bundle with signs of a cluster: an owner, or no
+label `instancetype.kubevirt.io/object-version: v1beta1`, as older releases stored it. Revisions that `kubevirt-render`
+stores (mode `snapshot`) are skipped.
 
-Why it matters: from 1.5 on the VM's status names the revision in use, and the cluster writes none into the spec, so that
-`revisionName` is only there because somebody copied it. An owner is a VM by its uid: where that VM is gone, or was made anew,
-the cluster deletes the revision at once, and the VM that is pinned to it doesn't start. A revision without the label is
-replaced by KubeVirt and deleted, again and again if git brings it back.
+Why it matters: since 1.5 the VM's status names the revision in use, and the cluster writes none into the spec, so a
+`revisionName` is there only because somebody copied it. The owner is a VM, identified by its uid. If that VM is deleted or
+recreated, the cluster deletes the revision at once, and the VM that is pinned to it does not start. KubeVirt replaces and
+deletes a revision without the label, again and again if git restores it.
 
-Fix: delete `revisionName` and the revision; the VM then takes the object as it is. To keep it pinned, store the revision
-anew with mode `snapshot`.
+Fix: delete `revisionName` and the revision; the VM then uses the object as it is. To keep it pinned, store the revision
+again with mode `snapshot`.
 
 Example:
 
@@ -65,7 +65,7 @@ def copied_revision(facts: BundleFacts) -> Iterator[Hit]:
                 continue
             mark, place = _mark(found.entry.obj)
             if mark:
-                fix = "delete it and revisionName, or store it anew with mode snapshot"
+                fix = "delete it and revisionName, or store it again with mode snapshot"
                 yield Hit(
                     message=f"{ref_of(found.entry.obj)} {mark}; {fix}",
                     path=(*vm.prefix, *path),
@@ -76,10 +76,10 @@ def copied_revision(facts: BundleFacts) -> Iterator[Hit]:
 
 
 def _mark(revision: Object) -> tuple[str, Path]:
-    """What shows that a cluster made the revision, in words, and where; "" where nothing does."""
+    """The sign that a cluster created the revision, in words, and its path; "" where there is none."""
     owner = next(iter(as_list(metadata(revision).get("ownerReferences"))), None)
     if owner is not None:
-        return "is owned by an object of a cluster, and is deleted where that is not", ("metadata", "ownerReferences")
+        return "has an owner in a cluster, and is deleted where the owner does not exist", ("metadata", "ownerReferences")
     if not is_current(revision):
-        return f"lacks the label {VERSION_LABEL}: {VERSION}, so that KubeVirt replaces and deletes it", ("metadata",)
+        return f"lacks the label {VERSION_LABEL}: {VERSION}, so KubeVirt replaces and deletes it", ("metadata",)
     return "", ()

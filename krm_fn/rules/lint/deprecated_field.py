@@ -1,14 +1,14 @@
-"""A field, a value or a kind that KubeVirt means to drop.
+"""A field, a value or a kind is deprecated.
 
-What it finds: what KubeVirt's API marks as deprecated in the release that is rendered for: `running`, the `prefer…` topologies
-and the flat EFI switches of preferences, `launchSecurity` of instancetypes, presets, kubevirt.io/v1alpha3, the alpha versions
-of instancetypes and preferences while they are served, and older keys of the KubeVirt object. What a release refuses by now
-is told by other rules.
+What it finds: what KubeVirt's API marks as deprecated in the target release: `running`, the `prefer…` topologies and the
+flat EFI switches of preferences, `launchSecurity` of instancetypes, presets, kubevirt.io/v1alpha3, the alpha versions of
+instancetypes and preferences while they are served, and older keys of the KubeVirt object. Other rules report what a release
+already refuses.
 
-Why it matters: KubeVirt warns of some of these when an object is applied, but nobody reads what a GitOps controller is told.
-Once the field is dropped, the cluster forgets what it says, without an error.
+Why it matters: KubeVirt warns about some of these when an object is applied, but nobody reads the warnings that a GitOps
+controller receives. Once the field is removed, the cluster drops its value without an error.
 
-Fix: write what takes its place; the message names it.
+Fix: write the replacement that the message names.
 
 Example:
 
@@ -22,10 +22,12 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.base.paths import as_list, get, is_set
+from krm_fn.base.paths import EACH, as_list, get, is_set
 from krm_fn.base.value import Value
+from krm_fn.base.wording import show
 from krm_fn.findings.finding import UNSET
-from krm_fn.rules.registry import Hit, rule, show
+from krm_fn.kubevirt.holders import RENDERED
+from krm_fn.rules.registry import Hit, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,13 +39,11 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.releases import Version
     from krm_fn.rules.facts import BundleFacts
 
-EACH = -1
-
 
 class Deprecated(Value):
-    """A place in objects of some kinds. `goes` is when it is dropped, "" where nobody says; `instead` what takes its place.
+    """A path in objects of some kinds. `goes` is when it is removed, "" where that is not known; `instead` what replaces it.
 
-    `values` are those that are meant, with what each becomes; {} means any. `warned`: KubeVirt's webhooks warn too.
+    `values` are the deprecated values, each with its replacement; {} means any. `warned`: KubeVirt's webhooks warn too.
     """
 
     kinds: tuple[str, ...]
@@ -86,12 +86,15 @@ def _setting(*place: str | int, instead: str, since: Version = ()) -> Deprecated
 
 
 ROWS = (
-    Deprecated(kinds=("VirtualMachine",), group="kubevirt.io", place=("spec", "running"), instead=RUN_STRATEGY, warned=True),
-    Deprecated(
-        kinds=("VirtualMachinePool",),
-        group="pool.kubevirt.io",
-        place=("spec", "virtualMachineTemplate", "spec", "running"),
-        instead=RUN_STRATEGY,
+    *(
+        Deprecated(
+            kinds=(holder.kind,),
+            group=holder.group,
+            place=holder.in_vm(("spec", "running")),
+            instead=RUN_STRATEGY,
+            warned=not holder.vm,  # the webhooks don't look at this in a VM inside another object
+        )
+        for holder in RENDERED
     ),
     Deprecated(
         kinds=("VirtualMachineInstancePreset",),
@@ -185,12 +188,12 @@ def _hits(row: Deprecated, entry: Entry) -> Iterator[Hit]:
         if not _is_meant(row, value):
             continue
         if path[-1] == "running" and is_set(get(entry.obj, (*path[:-1], "runStrategy"))):
-            continue  # KubeVirt refuses both together, and another rule tells
+            continue  # KubeVirt refuses both together, and another rule reports it
         proposed = row.values[value] if row.values else UNSET
         instead = proposed if row.values else row.instead
         fix = f"write {instead} instead" if instead else "delete it"
         yield Hit(
-            message=f"{_named(path, value)} is deprecated{f' and goes with {row.goes}' if row.goes else ''}; {fix}",
+            message=f"{_named(path, value)} is deprecated{f' and removed in {row.goes}' if row.goes else ''}; {fix}",
             path=path,
             current=value,
             proposed=proposed,
@@ -200,7 +203,7 @@ def _hits(row: Deprecated, entry: Entry) -> Iterator[Hit]:
 
 
 def _named(path: Path, value: Any) -> str:
-    """The value where the place is one of every object or has a choice of values, else the field."""
+    """The value for `kind` and `apiVersion`, the field with its value for a string, else the field."""
     return (
         str(value)
         if path in (("kind",), ("apiVersion",))
@@ -211,7 +214,7 @@ def _named(path: Path, value: Any) -> str:
 
 
 def _values(value: Any, place: Path, path: Path) -> Iterator[tuple[Path, Any]]:
-    """Every place that the row means, with the value there; what is unset is none."""
+    """Every path in the object that the row covers and that is set, with its value."""
     if EACH in place:
         at = place.index(EACH)
         for index, item in enumerate(as_list(get(value, place[:at]))):

@@ -1,15 +1,15 @@
-"""Two machines write to one disk.
+"""Two machines write to the same disk.
 
-What it finds: a PersistentVolumeClaim or DataVolume that two machines of a namespace use at the same time, both for writing:
-VMs that the cluster starts by itself, instances, and the copies that a pool or a replica set makes of one template. Where one
-of them is started by hand only (`Manual`), it is an info. It is fine where one of the two is read-only (`readOnly`,
-`readonly`, a CD-ROM), where both disks are `shareable`, or where the access modes in the bundle have ReadWriteMany, as
-cluster file systems want it. Volumes that virtiofs shares are passed over.
+What it finds: a PersistentVolumeClaim or DataVolume that two machines of a namespace use for writing at the same time: VMs
+that the cluster starts by itself, instances, and the copies that a pool or a replica set makes of one template. If one of
+them is started only by hand (`Manual`), it is an info. It is allowed if one of the two is read-only (`readOnly`, `readonly`,
+a CD-ROM), if both disks are `shareable`, or if the access modes in the bundle have ReadWriteMany, as cluster file systems
+need it. Volumes that virtiofs shares are skipped.
 
-Why it matters: with luck the second machine doesn't start, because its pod can't attach the volume or QEMU finds the disk
-locked. On block storage without locks both run, and destroy the file system. KubeVirt looks at one VM at a time.
+Why it matters: at best the second machine does not start, because its pod can't attach the volume or QEMU finds the disk
+locked. On block storage without locks both run, and destroy the file system. KubeVirt checks one VM at a time.
 
-Fix: give each machine a disk of its own, make it read-only in one, or, for guests that share it knowingly, set
+Fix: give each machine its own disk, make it read-only in one, or, for guests that are designed to share it, set
 `shareable: true` on both disks and ReadWriteMany on the claim.
 
 Example:
@@ -38,7 +38,7 @@ Example:
 from __future__ import annotations
 
 from krm_fn.base.bundle import effective_namespace
-from krm_fn.base.objects import kind_of, name_of, text
+from krm_fn.base.objects import name_of, text
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.base.value import Value
 from krm_fn.rules.registry import Hit, also, rule
@@ -55,14 +55,13 @@ if TYPE_CHECKING:
 
 # Where a volume names its claim.
 SOURCES = (("persistentVolumeClaim", "claimName"), ("dataVolume", "name"))
-# Where a claim, or what makes one, says its access modes.
+# Where a claim, or what creates one, has its access modes.
 MODES = (("spec", "accessModes"), ("spec", "pvc", "accessModes"), ("spec", "storage", "accessModes"))
 SHARED = "ReadWriteMany"
-POOL = "VirtualMachinePool"
 
 
 class Use(Value):
-    """One volume of a machine on a claim; `shareable`: its disk says that others may write too."""
+    """One volume of a machine on a claim; `shareable`: its disk allows others to write too."""
 
     machine: Machine
     path: Path
@@ -90,7 +89,7 @@ def disk_in_two_machines(facts: BundleFacts) -> Iterator[Hit]:
 
 
 def _contested(running: list[Machine]) -> set[tuple[str, str]]:
-    """Namespace and name of the claims that more than one volume names, or that of a machine of which there are several."""
+    """Namespace and name of the claims that several volumes name, or one volume of a machine with several copies."""
     seen: set[tuple[str, str]] = set()
     contested = set()
     for machine in running:
@@ -113,22 +112,20 @@ def _named(machine: Machine) -> Iterator[str]:
 
 
 def _clashes(uses: list[Use]) -> Iterator[Hit]:
-    """A hit for each use after the first that clashes with another, and for the copies of one template."""
+    """A hit for each use after the first that conflicts with another, and for the copies of one template."""
     exclusive = next((use for use in uses if not use.shareable), None)
     for number, use in enumerate(uses):
-        # a disk that is not shareable clashes with all others, so the first such one stands for all
+        # a disk that is not shareable conflicts with all others, so the first such one represents all
         other = uses[0] if use is exclusive else exclusive
         if other and number and other.machine is not use.machine:
-            yield _hit(use, f"{other.machine} writes to the claim {use.name} too", other)
+            yield _hit(use, f"{other.machine} also writes to the claim {use.name}", other)
         elif not use.shareable and use.machine.copies > 1:
-            yield _hit(
-                use, f"each of the {use.machine.copies} machines made from this template writes to the claim {use.name}", None
-            )
+            yield _hit(use, f"each of the {use.machine.copies} machines of this template writes to the claim {use.name}", None)
 
 
 def _hit(use: Use, fact: str, other: Use | None) -> Hit:
     return Hit(
-        message=f"{fact}; give each its own disk, or share it knowingly: shareable disks, and {SHARED} on the claim",
+        message=f"{fact}; give each its own disk, or, to share it, set shareable on the disks and {SHARED} on the claim",
         path=use.path,
         current=use.name,
         about=use.machine.entry,
@@ -138,9 +135,8 @@ def _hit(use: Use, fact: str, other: Use | None) -> Hit:
 
 
 def _writes(machine: Machine) -> Iterator[Use]:
-    """The claims that a machine writes to. A pool makes the DataVolumes of its own templates anew for each machine."""
-    pooled = kind_of(machine.entry.obj) == POOL
-    own = {name for name, _ in _templates(machine)} if pooled else set()
+    """The claims that a machine writes to. A pool creates the DataVolumes of its own templates for each machine."""
+    own = {name for name, _ in _templates(machine)} if machine.pooled else set()
     disks = _by_name(get(machine.spec, ("domain", "devices", "disks")))
     filesystems = _by_name(get(machine.spec, ("domain", "devices", "filesystems")))
     for index, volume in enumerate(as_list(machine.spec.get("volumes"))):
@@ -167,7 +163,7 @@ def _read_only(disk: Object, volume: object) -> bool:
 
 
 def _shared(facts: BundleFacts, running: list[Machine]) -> set[tuple[str, str]]:
-    """Namespace and name of the claims that say they can be written to from several nodes."""
+    """Namespace and name of the claims whose access modes allow several nodes to write."""
     claims = [
         (effective_namespace(entry.obj), name_of(entry.obj), entry.obj)
         for kind in ("PersistentVolumeClaim", "DataVolume")

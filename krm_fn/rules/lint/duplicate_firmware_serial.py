@@ -1,10 +1,10 @@
-"""Two machines have one serial number.
+"""Two machines have the same serial number.
 
-What it finds: a `firmware.serial` that two machines of the bundle share, or that a pool or replica set gives to all it makes.
-What starts with `ds=` is passed over: there the serial is no number but tells cloud-init its data source.
+What it finds: a `firmware.serial` that two machines in the bundle share, or that a pool or replica set gives to all its
+machines. A serial that starts with `ds=` is skipped: it is not a number, but sets the data source of cloud-init.
 
-Why it matters: inventories, licences and agents that go by the serial number take the two for one machine. Who goes by none
-of it loses nothing, hence an info.
+Why it matters: inventories, licences and agents that use the serial number treat the two as one machine. Without such
+software nothing is lost, so this is an info.
 
 Fix: give each machine its own serial, or delete it.
 

@@ -1,11 +1,12 @@
-"""Two machines have one firmware uuid.
+"""Two machines have the same firmware UUID.
 
-What it finds: a `firmware.uuid` that two machines of the bundle share, or that a pool or replica set gives to all it makes.
+What it finds: a `firmware.uuid` that two machines in the bundle share, or that a pool or replica set gives to all its
+machines.
 
-Why it matters: the guest sees it as the uuid of its mainboard. Windows activation, cluster software, monitoring and backup
-agents take two machines with one uuid for one and the same. It is usually left from a copied manifest, and KubeVirt admits it.
+Why it matters: the guest sees it as the UUID of its mainboard. Windows activation, cluster software, monitoring and backup
+agents treat two machines with one UUID as the same machine. It usually comes from a copied manifest, and KubeVirt admits it.
 
-Fix: delete the uuid from the copy: the cluster gives each VM its own. Or write another one.
+Fix: delete the UUID from the copy: the cluster gives each VM its own. Or write another one.
 
 Example:
 
@@ -44,8 +45,8 @@ UUID = ("domain", "firmware", "uuid")
 @rule(severity="warning")
 def duplicate_firmware_uuid(facts: BundleFacts) -> Iterator[Hit]:
     for machine, other in repeated(_uuids(facts)):
-        fix = "delete it, so that the cluster makes one" + ("" if other is machine else ", or write another")
-        yield twice(machine, other, UUID, what="firmware uuid", fix=fix)
+        fix = "delete it, so that the cluster creates one" + ("" if other is machine else ", or set another")
+        yield twice(machine, other, UUID, what="firmware UUID", fix=fix)
 
 
 def _uuids(facts: BundleFacts) -> Iterator[tuple[str, Machine]]:

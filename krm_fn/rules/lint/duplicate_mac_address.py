@@ -1,15 +1,14 @@
-"""Two machines have one MAC address.
+"""Two machines have the same MAC address.
 
-What it finds: a `macAddress` that two interfaces of the bundle share and that others on the network see: bridges, SR-IOV and
-binding plugins on one network. It is only an info on two networks, which may still be one segment, on the pod network, which
-most network plugins route, and where one of the machines is not started by the cluster. A template that makes several
-machines, in a pool or a replica set, shares its address with itself. Masquerade hides the address from the network, so it is
-passed over there.
+What it finds: a `macAddress` that two interfaces in the bundle share and that others on the network see: bridges, SR-IOV and
+binding plugins on one network. It is only an info on two networks, which may still be one segment; on the pod network, which
+most network plugins route; and if the cluster does not start one of the machines. The machines of one template, in a pool or
+a replica set, share its address. Masquerade hides the address from the network, so it is skipped.
 
-Why it matters: switches send the frames of both machines to the one that spoke last, and DHCP gives both the same address.
-KubeVirt looks at one VM at a time and admits both.
+Why it matters: switches send the frames of both machines to the one that sent last, and DHCP gives both the same address.
+KubeVirt checks one VM at a time and admits both.
 
-Fix: give each interface an address of its own, or delete `macAddress`.
+Fix: give each interface its own address, or delete `macAddress`.
 
 Example:
 
@@ -39,7 +38,7 @@ from __future__ import annotations
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.base.value import Value
 from krm_fn.rules.registry import Hit, also, rule
-from krm_fn.rules.shared.machines import machines, told
+from krm_fn.rules.shared.machines import holders_named, machines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,14 +48,14 @@ if TYPE_CHECKING:
     from krm_fn.rules.facts import BundleFacts
     from krm_fn.rules.shared.machines import Machine
 
-# Bindings behind which the guest's own address stays.
+# Bindings that hide the guest's own address from the network.
 HIDING = ("masquerade", "passtBinding", "passt", "slirp")
 POD = "the pod network"
 SEPARATORS = str.maketrans("", "", ":-.")
 
 
 class Interface(Value):
-    """One that shows its address: `network` is the one it is on, by namespace and name."""
+    """An interface whose address others see: `network` is its network, by namespace and name."""
 
     machine: Machine
     index: int
@@ -111,14 +110,18 @@ def _on_one_network(interface: Interface, other: Interface) -> Hit:
     network = f" on {interface.network}" if interface.network else ""
     fix = "delete macAddress" if other is interface else "give each its own, or delete macAddress"
     twice = other is not interface and other.machine is interface.machine
-    fact = "another interface here has the same MAC address" if twice else told(interface.machine, other.machine, "MAC address")
+    fact = (
+        "another interface of this machine has the same MAC address"
+        if twice
+        else holders_named(interface.machine, other.machine, "MAC address")
+    )
     return _hit(interface, other, f"{fact}{network}; {fix}", "" if certain else "info")
 
 
 def _on_two_networks(interface: Interface, other: Interface) -> Hit:
-    fact = told(interface.machine, other.machine, "MAC address")
+    fact = holders_named(interface.machine, other.machine, "MAC address")
     where = f" on {other.network}" if other.network else ""
-    return _hit(interface, other, f"{fact}{where}; change one, unless the two networks are never one segment", "info")
+    return _hit(interface, other, f"{fact}{where}; change one, unless the two networks are separate segments", "info")
 
 
 def _hit(interface: Interface, other: Interface, message: str, severity: str) -> Hit:

@@ -1,12 +1,13 @@
-"""Cloud-init takes the user data for something else than cloud-config.
+"""Cloud-config user data lacks its header line.
 
-What it finds: user data in a VM, an instance, a pool or a replica set that is plainly cloud-config (a YAML map with keys such
-as `users` or `packages`) and doesn't begin with the line `#cloud-config`: there is none, or one like `# cloud-config`.
+What it finds: user data in a VM, an instance, a pool or a replica set that is clearly cloud-config (a YAML map with keys
+such as `users` or `packages`) and does not start with the line `#cloud-config`: the line is missing, or is, for example,
+`# cloud-config`.
 
-Why it matters: cloud-init goes by the first line. Without it the data is of an unknown kind: the guest boots, says so in a log
-that nobody can read without an account, and has neither user nor key.
+Why it matters: cloud-init identifies the data by its first line. Without that line the format is unknown: the guest boots,
+reports it in a log that nobody can read without an account, and has neither user nor key.
 
-Fix: let the data begin with `#cloud-config`, without a blank and before all else.
+Fix: start the data with `#cloud-config`, without a space and before everything else.
 
 Example:
 
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 SOURCES = ("cloudInitNoCloud", "cloudInitConfigDrive")
 KINDS_OF_DATA = ("userData", "userDataBase64")
 HEADER = "#cloud-config"
-# Top-level keys of cloud-config that nothing else has; one of them at the start of a line tells what the data is.
+# Top-level keys of cloud-config that no other format has; one of them at the start of a line identifies the data.
 KEYS = frozenset(
     (
         "apt",
@@ -80,14 +81,14 @@ def headless_user_data(facts: BundleFacts) -> Iterator[Hit]:
                     continue
                 for key in _headless(as_map(volume[source])):
                     yield Hit(
-                        message=f"the user data is cloud-config, but doesn't begin so; let its first line be {HEADER}",
+                        message=f"the user data is cloud-config, but does not start with {HEADER}; make that its first line",
                         path=(*machine.path, "volumes", index, source, key),
                         about=machine.entry,
                     )
 
 
 def _headless(source: Object) -> Iterator[str]:
-    """The keys of a cloud-init source under which such data stands."""
+    """The keys of a cloud-init source that hold such data."""
     for key in KINDS_OF_DATA:
         if key in source and _lacks_header(_read(source[key], encoded=key != "userData")):
             yield key

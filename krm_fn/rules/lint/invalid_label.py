@@ -1,14 +1,13 @@
 """A label has a key or a value that Kubernetes refuses.
 
-What it finds: labels of any object of the bundle, and of the templates in VMs, pools and replica sets, whose key is no name of
-at most 63 letters, digits and `-_.` (perhaps after a DNS subdomain and a slash), or whose value has other letters than these,
-more than 63 of them, or anything else than a letter or digit at its ends. Placeholders that a later step fills in are passed
-over.
+What it finds: an invalid label of any object in the bundle, or of a template in a VM, a pool or a replica set. A key must be
+a name of at most 63 letters, digits and `-_.` (optionally after a DNS subdomain and a slash). A value may have at most 63 of
+these characters, with a letter or digit at both ends. Placeholders that a later step replaces are skipped.
 
-Why it matters: the API server refuses the object. Labels of a template it takes: KubeVirt then can't make the instance, and the
-VM never starts.
+Why it matters: the API server refuses the object. It accepts such labels in a template, but KubeVirt then can't create the
+instance, and the VM never starts.
 
-Fix: spell the label with the letters that are allowed; put longer text into an annotation.
+Fix: use only the allowed characters; put longer text into an annotation.
 
 Example:
 
@@ -27,9 +26,11 @@ from __future__ import annotations
 from krm_fn.base.objects import group_of, kind_of
 from krm_fn.base.paths import as_map, get
 from krm_fn.base.placeholders import is_filled_in
+from krm_fn.base.wording import show
 from krm_fn.findings.limits import counted, first
 from krm_fn.kubevirt.admission.formats import is_label_value, is_qualified_name
-from krm_fn.rules.registry import Hit, rule, show
+from krm_fn.kubevirt.holders import SERVED
+from krm_fn.rules.registry import Hit, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,16 +42,11 @@ if TYPE_CHECKING:
     from krm_fn.rules.facts import BundleFacts
 
 LABELS: Path = ("metadata", "labels")
-# Where else labels stand, by group and kind.
+# Where else labels are, by group and kind.
 TEMPLATES: dict[tuple[str, str], tuple[Path, ...]] = {
-    ("kubevirt.io", "VirtualMachine"): (("spec", "template", *LABELS),),
-    ("kubevirt.io", "VirtualMachineInstanceReplicaSet"): (("spec", "template", *LABELS),),
-    ("pool.kubevirt.io", "VirtualMachinePool"): (
-        ("spec", "virtualMachineTemplate", *LABELS),
-        ("spec", "virtualMachineTemplate", "spec", "template", *LABELS),
-    ),
+    key: tuple((*place, *LABELS) for place in (holder.vm, holder.template) if place) for key, holder in SERVED.items()
 }
-KEY_FORM = "use at most 63 letters, digits and '-_.', perhaps after a DNS subdomain and a slash"
+KEY_FORM = "use at most 63 letters, digits and '-_.', optionally after a DNS subdomain and a slash"
 VALUE_FORM = "use at most 63 letters, digits and '-_.', with a letter or digit at both ends"
 
 
@@ -59,16 +55,16 @@ def invalid_label(facts: BundleFacts) -> Iterator[Hit]:
     for (entry, place, key, value), more in first(_invalid(facts), lambda label: id(label[0])):
         path = (*place, str(key))
         if not is_qualified_name(key):
-            message = f"label key {show(key)} is malformed; {KEY_FORM}"
+            message = f"label key {show(key)} is not valid; {KEY_FORM}"
             yield Hit(message=counted(message, more), path=path, about=entry)
         else:
-            message = f"label value {show(value)} is malformed; {VALUE_FORM}"
+            message = f"label value {show(value)} is not valid; {VALUE_FORM}"
             yield Hit(message=counted(message, more), path=path, current=value, about=entry)
 
 
 def _invalid(facts: BundleFacts) -> Iterator[tuple[Entry, Path, str, Any]]:
-    """The labels whose key or value is none, each with its object and the place of the labels in it."""
-    sound: set[str] = set()  # the same few keys stand in most objects
+    """The labels with an invalid key or value, each with its object and the path of the labels in it."""
+    sound: set[str] = set()  # most objects have the same few keys
     right: set[str] = set()
     for entry in facts.bundle.entries:
         for place in (LABELS, *TEMPLATES.get((group_of(entry.obj), kind_of(entry.obj)), ())):

@@ -1,19 +1,19 @@
 """An object's metadata has an annotation, a finalizer or an owner reference that Kubernetes refuses.
 
-What it finds: in any object of the bundle
+What it finds: in any object in the bundle
 
-- annotations whose key is no name of at most 63 letters, digits and `-_.` (perhaps after a DNS subdomain and a slash), and
-  annotations that together have more than 262,144 bytes, keys included;
-- finalizers that are no such name, and `orphan` beside `foregroundDeletion`;
+- annotations whose key is not a name of at most 63 letters, digits and `-_.` (optionally after a DNS subdomain and a slash),
+  and annotations that together have more than 262,144 bytes, keys included;
+- finalizers that are not such a name, and `orphan` beside `foregroundDeletion`;
 - owner references without `apiVersion`, `kind`, `name` or `uid`, with an `apiVersion` that is neither VERSION nor
-  GROUP/VERSION, of an Event, or with `controller: true` in more than one of them.
+  GROUP/VERSION, to an Event, or with `controller: true` in more than one of them.
 
-Placeholders that a later step fills in are passed over.
+Placeholders that a later step replaces are skipped.
 
 Why it matters: the API server refuses the object.
 
-Fix: spell the name with the letters that are allowed; put large data into a ConfigMap. Owner references are seldom right in
-files, since they need the `uid` of a living object: leave them to the controller that writes them.
+Fix: use only the allowed characters in the name; put large data into a ConfigMap. Owner references are rarely correct in
+files, because they need the `uid` of a live object: leave them to the controller that writes them.
 
 Example:
 
@@ -31,10 +31,11 @@ from krm_fn.base.objects import annotations_of, text
 from krm_fn.base.paths import as_list, as_map
 from krm_fn.base.placeholders import is_filled_in
 from krm_fn.base.value import Value
+from krm_fn.base.wording import show
 from krm_fn.findings.finding import UNSET
 from krm_fn.findings.limits import counted, first
 from krm_fn.kubevirt.admission.formats import is_qualified_name
-from krm_fn.rules.registry import Hit, rule, show
+from krm_fn.rules.registry import Hit, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from krm_fn.rules.facts import BundleFacts
 
 MOST_BYTES = 256 * 1024
-NAME_FORM = "use at most 63 letters, digits and '-_.', perhaps after a DNS subdomain and a slash"
+NAME_FORM = "use at most 63 letters, digits and '-_.', optionally after a DNS subdomain and a slash"
 OPPOSITES = ("orphan", "foregroundDeletion")
 OWNER_FIELDS = ("kind", "name", "uid")
 
@@ -63,11 +64,11 @@ class Fault(Value):
 
 @rule(severity="error")
 def invalid_metadata(facts: BundleFacts) -> Iterator[Hit]:
-    sound: set[str] = set()  # the same few names stand in most objects
+    sound: set[str] = set()  # most objects have the same few names
 
     def is_sound(name: object) -> bool:
         if name not in sound and (is_filled_in(name) or is_qualified_name(name)):
-            sound.add(name)  # type: ignore[arg-type]  # both are False for what is no text
+            sound.add(name)  # type: ignore[arg-type]  # both are False for what is not a string
         return name in sound
 
     found = (fault for entry in facts.bundle.entries for fault in _faults(entry, is_sound))
@@ -90,10 +91,10 @@ def _of_annotations(annotations: Object, is_sound: Callable[[object], bool]) -> 
     size = 0
     for key, value in annotations.items():
         if not is_sound(key) and not is_sound(str(key).lower()):
-            yield ("annotations", str(key)), f"annotation key {show(key)} is malformed; {NAME_FORM}", UNSET
+            yield ("annotations", str(key)), f"annotation key {show(key)} is not valid; {NAME_FORM}", UNSET
         size += len(str(key).encode(errors="replace")) + len(text(value).encode(errors="replace"))
     if size > MOST_BYTES:
-        message = f"the annotations have {size:,} bytes together, where {MOST_BYTES:,} are allowed; put the data elsewhere"
+        message = f"the annotations have {size:,} bytes in total, and {MOST_BYTES:,} are allowed; move the data elsewhere"
         yield ("annotations",), message, UNSET
 
 
@@ -101,7 +102,7 @@ def _of_finalizers(finalizers: list[Any], is_sound: Callable[[object], bool]) ->
     """upstream: k8s.io/apimachinery/pkg/api/validation/objectmeta.go:ValidateFinalizers"""
     for index, name in enumerate(finalizers):
         if isinstance(name, str | None) and not is_sound(name):
-            yield ("finalizers", index), f"finalizer {show(name)} is malformed; {NAME_FORM}", name
+            yield ("finalizers", index), f"finalizer {show(name)} is not valid; {NAME_FORM}", name
     if all(name in finalizers for name in OPPOSITES):
         yield ("finalizers",), f"finalizers {' and '.join(OPPOSITES)} exclude each other; remove one", UNSET
 
@@ -113,7 +114,7 @@ def _of_owners(owners: list[Any]) -> Iterator[tuple[Path, str, Any]]:
             for field, message in _of_owner(as_map(owner)):
                 yield ("ownerReferences", index, *field), message, UNSET
     if sum(as_map(owner).get("controller") is True for owner in owners) > 1:
-        yield ("ownerReferences",), "more than one owner reference has controller: true; leave it to one of them", UNSET
+        yield ("ownerReferences",), "more than one owner reference has controller: true; set it in one of them only", UNSET
 
 
 def _of_owner(owner: Object) -> Iterator[tuple[Path, str]]:

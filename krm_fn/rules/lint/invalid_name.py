@@ -1,14 +1,14 @@
 """An object has no name, or one that Kubernetes refuses.
 
-What it finds: objects of KubeVirt's and CDI's API groups, claims, Secrets and ConfigMaps whose `metadata.name` is no DNS
+What it finds: objects of KubeVirt's and CDI's API groups, claims, Secrets and ConfigMaps whose `metadata.name` is not a DNS
 subdomain (lower-case letters, digits, `-` and `.`, a letter or digit at both ends), or that have neither a name nor
-`generateName`; a `generateName` that is no start of such a name, even beside a name; and namespaces that are no DNS label,
-but for kinds that are in no namespace, whose namespace the API server clears. Names with placeholders that a later step fills
-in are passed over.
+`generateName`; a `generateName` that can't start such a name, even beside a name; and namespaces that are not a DNS label,
+except in kinds without a namespace, because the API server clears it there. Names with placeholders that a later step
+replaces are skipped.
 
 Why it matters: the API server refuses the object.
 
-Fix: spell the name in lower-case letters, with dashes for what else stands between words.
+Fix: write the name in lower-case letters, with dashes between words.
 
 Example:
 
@@ -26,8 +26,9 @@ from krm_fn.base.bundle import CLUSTER_KINDS
 from krm_fn.base.objects import group_of, kind_of
 from krm_fn.base.paths import as_map
 from krm_fn.base.placeholders import is_filled_in
+from krm_fn.base.wording import show
 from krm_fn.kubevirt.admission.formats import is_label, is_subdomain
-from krm_fn.rules.registry import Hit, rule, show
+from krm_fn.rules.registry import Hit, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 CLUSTER_WIDE = CLUSTER_KINDS | frozenset(("MigrationPolicy", "Plugin", "CDI", "CDIConfig", "ObjectTransfer", "StorageProfile"))
 CORE_KINDS = frozenset(("PersistentVolumeClaim", "Secret", "ConfigMap"))
 NAME_FORM = "use lower-case letters, digits, '-' and '.', with a letter or digit at both ends"
-PREFIX_FORM = f"{NAME_FORM}; a '-' may be the last"
+PREFIX_FORM = f"{NAME_FORM}, or '-' at its end"
 NAMESPACE_FORM = "use at most 63 lower-case letters, digits and '-', with a letter or digit at both ends"
 
 
@@ -66,7 +67,7 @@ def _hits(entry: Entry) -> Iterator[Hit]:
 
 
 def _is_odd(name: object) -> bool:
-    """True for text that has to have a form."""
+    """True for a string that must have a form."""
     return isinstance(name, str) and name != "" and not is_filled_in(name)
 
 
@@ -80,4 +81,4 @@ def _is_prefix(name: str) -> bool:
 
 
 def _hit(field: str, value: object, form: str, entry: Entry) -> Hit:
-    return Hit(message=f"{field} {show(value)} is malformed; {form}", path=("metadata", field), current=value, about=entry)
+    return Hit(message=f"{field} {show(value)} is not valid; {form}", path=("metadata", field), current=value, about=entry)

@@ -1,19 +1,20 @@
-"""An object names another that the bundle lacks.
+"""An object refers to another object that is not in the bundle.
 
 What it finds: a PersistentVolumeClaim, DataVolume, DataSource, VolumeSnapshot, Secret, ConfigMap, ServiceAccount,
-NetworkAttachmentDefinition or ResourceClaim that a VM, an instance, a pool, a replica set or a DataVolume names, or a VM or its
-snapshot that a snapshot, restore, export, clone or migration names, and that the bundle neither holds nor makes:
-dataVolumeTemplates, DataVolumes, SealedSecrets, ExternalSecrets and the like count for what they make, `optional` sources for
-nothing. Each object is told once, at the first place that names it. It is a warning where the name is a misspelling of one in
-the bundle. That name is proposed only if it is safe to write there: no machine or workload uses the object, and it is not the
-object that is being made.
+NetworkAttachmentDefinition or ResourceClaim that a VM, an instance, a pool, a replica set or a DataVolume refers to, or a VM
+or its snapshot that a snapshot, restore, export, clone or migration refers to, and that the bundle neither contains nor
+creates. dataVolumeTemplates, DataVolumes, SealedSecrets, ExternalSecrets and the like count as what they create. `optional`
+sources are skipped. Each object is reported once, at the first reference to it. It is a warning if the name is a misspelling
+of one in the bundle. That name is proposed only if it is safe to write there: no machine or workload uses the object, and it
+is not the object that is being created.
 
-Why it matters: KubeVirt admits the VM and waits: it stays in `Provisioning` or `Scheduling`, or its pod in
-`ContainerCreating`, until the object is there. Often it is only a slip in the name or in the namespace. Boot sources that the
-HyperConverged operator imports (in `openshift-virtualization-os-images`, `kubevirt-os-images`) are passed over: a bundle has
-none of them.
+Why it matters: KubeVirt admits the VM and waits: the VM stays in `Provisioning` or `Scheduling`, or its pod in
+`ContainerCreating`, until the object exists. Often it is only a mistake in the name or in the namespace. Boot sources that
+the HyperConverged operator imports (in `openshift-virtualization-os-images`, `kubevirt-os-images`) are skipped, because a
+bundle contains none of them.
 
-Fix: correct the name, or add the object to the bundle. Where the object comes from elsewhere, say so with an ignore.
+Fix: correct the name, or add the object to the bundle. If the object comes from elsewhere, silence the finding with an
+ignore.
 
 Example:
 
@@ -38,7 +39,7 @@ from __future__ import annotations
 from krm_fn.base.objects import Ref, kind_of
 from krm_fn.findings.finding import UNSET
 from krm_fn.rules.registry import Hit, rule
-from krm_fn.rules.shared.available_objects import API_VERSIONS, stock
+from krm_fn.rules.shared.available_objects import API_VERSIONS, available_objects
 from krm_fn.rules.shared.object_references import missing
 from krm_fn.rules.shared.proposals import Proposals
 
@@ -47,9 +48,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from krm_fn.rules.facts import BundleFacts
-    from krm_fn.rules.shared.object_references import Mention
+    from krm_fn.rules.shared.object_references import Reference
 
-# What is often applied long before those that name it: told only where the bundle holds others, or another of that name.
+# Objects often applied long before the references to them: reported only where the bundle has others, or one of that name.
 SEPARATE = ("VirtualMachine", "VirtualMachineInstance", "VirtualMachineSnapshot")
 # Where the HyperConverged operator puts the boot sources that it imports into the cluster.
 BOOT_SOURCES = ("kubevirt-os-images", "openshift-virtualization-os-images")
@@ -57,41 +58,41 @@ BOOT_SOURCES = ("kubevirt-os-images", "openshift-virtualization-os-images")
 
 @rule(severity="info", worst="warning")
 def missing_object(facts: BundleFacts) -> Iterator[Hit]:
-    there, proposals = stock(facts.bundle), Proposals(facts.bundle)
-    for (kind, namespace, name, optional), mentions in missing(facts.bundle).items():
+    there, proposals = available_objects(facts.bundle), Proposals(facts.bundle)
+    for (kind, namespace, name, optional), references in missing(facts.bundle).items():
         if optional or there.now(kind, namespace, name) or (namespace in BOOT_SOURCES and not there.any(kind, namespace)):
-            continue  # a name of before kustomize's changes is told by the rule former-name
+            continue  # the rule former-name reports a name from before kustomize's changes
         if kind not in SEPARATE or there.any(kind, namespace) or there.namespaces(kind, name):
             ref = Ref(api_version=API_VERSIONS[kind], kind=kind, name=name, namespace=namespace)
-            mention = _first(mentions, facts)
+            reference = _first(references, facts)
             elsewhere = there.namespaces(kind, name)
-            near = "" if elsewhere else proposals.name((kind, namespace, name), mention.owner)
-            yield _hit(ref, mention, len(mentions) - 1, near=near, elsewhere=elsewhere[0] if elsewhere else "")
+            near = "" if elsewhere else proposals.name((kind, namespace, name), reference.owner)
+            yield _hit(ref, reference, len(references) - 1, near=near, elsewhere=elsewhere[0] if elsewhere else "")
 
 
-def _first(mentions: list[Mention], facts: BundleFacts) -> Mention:
-    """The mention that stands for all: of one kind of owners, that of the first one."""
-    kind = kind_of(mentions[0].owner.obj)
-    owners = {id(mention.owner): mention.owner for mention in mentions if kind_of(mention.owner.obj) == kind}
+def _first(references: list[Reference], facts: BundleFacts) -> Reference:
+    """The reference that is reported for all: the first one in the first of the owners of one kind."""
+    kind = kind_of(references[0].owner.obj)
+    owners = {id(reference.owner): reference.owner for reference in references if kind_of(reference.owner.obj) == kind}
     owner = facts.bundle.ordered(owners.values())[0]
-    return next(mention for mention in mentions if mention.owner is owner)
+    return next(reference for reference in references if reference.owner is owner)
 
 
-def _hit(ref: Ref, mention: Mention, others: int, *, near: str, elsewhere: str) -> Hit:
-    """`near` is the name that was meant, `elsewhere` a namespace that has such an object; each is "" where there is none."""
+def _hit(ref: Ref, reference: Reference, others: int, *, near: str, elsewhere: str) -> Hit:
+    """`near` is the intended name, `elsewhere` a namespace that has such an object; each is "" where there is none."""
     if elsewhere:
         fact = f", but it is in namespace {elsewhere}"
         fix = f"add one to namespace {ref.namespace}, or correct the namespace if it is wrong"
     elif near:
         fact, fix = f", but {near} is", "correct the name, or add the object"
     else:
-        fact, fix = "", "correct the name, or add it, unless the cluster has it from elsewhere"
-    too = f" ({others} more places name it)" if others > 1 else " (another place names it too)" if others else ""
+        fact, fix = "", "correct the name, or add the object, unless it is created elsewhere"
+    too = f" ({others} more references)" if others > 1 else " (1 more reference)" if others else ""
     return Hit(
         message=f"{ref} is not in the bundle{fact}{too}; {fix}",
-        path=mention.path,
-        current=mention.written,
-        proposed=mention.written.removesuffix(ref.name) + near if near else UNSET,
-        about=mention.owner,
+        path=reference.path,
+        current=reference.written,
+        proposed=reference.written.removesuffix(ref.name) + near if near else UNSET,
+        about=reference.owner,
         severity="warning" if near else "",
     )

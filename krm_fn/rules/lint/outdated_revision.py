@@ -1,13 +1,13 @@
-"""A VM is pinned to a stored form that the object has since left behind.
+"""A VM is pinned to an older version of an object.
 
-What it finds: a VM that takes its instancetype or preference from a ControllerRevision, while the object that was stored is in
-the bundle (or in the release's catalogue) with another spec by now.
+What it finds: a VM that takes its instancetype or preference from a ControllerRevision, while the stored object is in the
+bundle (or in the release's catalogue) with another spec.
 
-Why it matters: the VM keeps the stored form until the revision is dropped, whatever the object says. A change of the
-instancetype in git then reaches new VMs only, and nobody sees which ones.
+Why it matters: the VM keeps the stored version until the revision is removed, whatever the object contains. A change of the
+instancetype in git then reaches only new VMs, and nobody sees which ones.
 
-Fix: drop `revisionName` (and the reference in the status) so that the VM takes the object as it is, or leave it if the VM is
-meant to stay as it was.
+Fix: remove `revisionName` (and the reference in the status) so that the VM uses the object as it is, or leave it if the VM
+must stay as it was.
 
 Example:
 
@@ -40,8 +40,9 @@ from __future__ import annotations
 from itertools import islice
 
 from krm_fn.base.paths import as_map, get, leaves
+from krm_fn.base.wording import show
 from krm_fn.kubevirt.quantity import canonical
-from krm_fn.rules.registry import Hit, also, path_text, rule, show
+from krm_fn.rules.registry import Hit, also, path_text, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,9 +70,9 @@ def outdated_revision(facts: BundleFacts) -> Iterator[Hit]:
             changed, number = compared.changes(found.spec, live.obj.get("spec"))
             if number:
                 path, name = _place(vm, matcher)
-                older = f"{found.revision} holds an older {found.ref}"
+                older = f"{found.revision} contains an older {found.ref}"
                 yield Hit(
-                    message=f"{older}: {_told(changed, number)}; drop the revision to take the new one",
+                    message=f"{older}: {_changes(changed, number)}; remove the reference to the revision to use the new one",
                     path=path,
                     current=name,
                     about=vm.entry,
@@ -80,7 +81,7 @@ def outdated_revision(facts: BundleFacts) -> Iterator[Hit]:
 
 
 def _live(facts: BundleFacts, found: Found) -> Entry | None:
-    """The stored object as it is now, None where it is gone."""
+    """The stored object as it is now, None where it no longer exists."""
     return facts.bundle.find(found.ref.kind, found.ref.namespace or "", found.ref.name)
 
 
@@ -105,9 +106,9 @@ class Compared:
 
 
 def _changed(old: Leaves, new: Leaves) -> tuple[list[Change], int]:
-    """Those of the old spec come first; one that only spells a quantity otherwise is none.
+    """The changes: those of the old spec come first. A quantity that is only written in another way is not a change.
 
-    Of the new spec no more is looked at than there is of the old one.
+    No more of the new spec is looked at than the old one has.
     """
     there = sum(path in new for path in old)
     differing = [path for path, value in old.items() if value != new.get(path) and canonical(value) != canonical(new.get(path))]
@@ -116,13 +117,13 @@ def _changed(old: Leaves, new: Leaves) -> tuple[list[Change], int]:
     return [(path, old.get(path), new.get(path)) for path in first], len(differing) + len(new) - there
 
 
-def _told(changed: list[Change], number: int) -> str:
-    told = [f"{path_text(path)} {show(old, path)}, now {show(new, path)}" for path, old, new in changed]
-    return ", ".join([*told, *([f"{number - SHOWN} more"] if number > SHOWN else [])])
+def _changes(changed: list[Change], number: int) -> str:
+    shown = [f"{path_text(path)} {show(old, path)}, now {show(new, path)}" for path, old, new in changed]
+    return ", ".join([*shown, *([f"{number - SHOWN} more"] if number > SHOWN else [])])
 
 
 def _place(vm: VmFacts, matcher: str) -> tuple[Path, object]:
-    """The place that names the revision, and the name."""
+    """The path of the field that names the revision, and the name."""
     own: Path = ("spec", matcher, "revisionName")
     path = own if get(vm.vm, own) else ("status", f"{matcher}Ref", "controllerRevisionRef", "name")
     return (*vm.prefix, *path), get(vm.vm, path)

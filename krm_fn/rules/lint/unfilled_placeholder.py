@@ -1,17 +1,17 @@
 """A value of a KubeVirt object is a placeholder.
 
-What it finds: `${NAME}`, `$(NAME)`, `{{ name }}` and `__NAME__` in a value, and `<name>` or `$NAME` as the whole of one, each
-once a file. `NAME`, and words in capitals with an underscore, such as `CLAIM_NAME`, are placeholders where the name of an
-object or of a namespace belongs, because no such name may have capitals. The names of claims, Secrets and ConfigMaps are
-searched for them, too. Texts of several lines, cloud-init data, annotations and commands are passed over: there such marks have
-other meanings.
+What it finds: `${NAME}`, `$(NAME)`, `{{ name }}` and `__NAME__` in a value, and `<name>` or `$NAME` as the whole value, each
+once per file. `NAME`, and words in capitals with an underscore, such as `CLAIM_NAME`, are placeholders where the name of an
+object or of a namespace is expected, because no such name may have capitals. The names of claims, Secrets and ConfigMaps are
+also searched. Multi-line strings, cloud-init data, annotations and commands are skipped, because such marks have other
+meanings there.
 
-Why it matters: the file is a template. What else would be wrong with such a value is not reported, because it isn't known
-before the placeholder is replaced. `<name>` and `CLAIM_NAME` are a warning, because guides write them for readers to fill in.
-The other forms are an info, for a tool may replace them.
+Why it matters: the file is a template. Other defects of such a value are not reported, because the value is not known before
+the placeholder is replaced. `<name>` and `CLAIM_NAME` are a warning, because guides write them for readers to replace. The
+other forms are an info, because a tool may replace them.
 
-Fix: replace it, or check what the step that replaces it gives: `flux envsubst < vm.yaml | kubevirt-render check -`. Set the
-severity to `off` for files that are meant to be templates.
+Fix: replace it, or check the output of the step that replaces it: `flux envsubst < vm.yaml | kubevirt-render check -`. Set
+the severity to `off` for files that are meant to be templates.
 
 Example:
 
@@ -28,7 +28,8 @@ from __future__ import annotations
 from krm_fn.base.objects import group_of, kind_of
 from krm_fn.base.paths import get
 from krm_fn.base.placeholders import is_in_capitals, placeholders
-from krm_fn.rules.registry import Hit, rule, show
+from krm_fn.base.wording import show
+from krm_fn.rules.registry import Hit, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,13 +58,13 @@ def unfilled_placeholder(facts: BundleFacts) -> Iterator[Hit]:
         others = len(where) - 1
         more = f", here and in {others} more place{'s' * (others > 1)} of the file" if others else ""
         mark = show(found, path).strip("'")
-        message = f"{mark} is a placeholder{more}; replace it, or check what is made of the file"
+        message = f"{mark} is a placeholder{more}; replace it, or check the output of the step that replaces it"
         level = "" if found.startswith("<") or is_in_capitals(found) else "info"  # tools replace the other forms
         yield Hit(message=message, path=path, current=value, about=entry, severity=level)
 
 
 def _values(obj: Any) -> Iterator[tuple[Path, str]]:
-    """The texts of an object that are looked at, with their paths: of claims, Secrets and ConfigMaps names in capitals."""
+    """The strings of an object that are searched, with their paths: of claims, Secrets and ConfigMaps names in capitals."""
     group = group_of(obj)
     if group == "kubevirt.io" or group.endswith(".kubevirt.io"):
         yield from _texts(obj)
@@ -75,7 +76,7 @@ def _values(obj: Any) -> Iterator[tuple[Path, str]]:
 
 
 def _texts(obj: Any) -> Iterator[tuple[Path, str]]:
-    """The texts in an object that are values of the API, with their paths. It holds the paths of one place at a time."""
+    """The strings in an object that are values of the API, with their paths. It holds the paths of one place at a time."""
     around: list[tuple[Path, Iterator[tuple[Any, Any]]]] = [((), _entries(obj))]
     while around:
         path, entries = around[-1]
@@ -89,7 +90,7 @@ def _texts(obj: Any) -> Iterator[tuple[Path, str]]:
 
 
 def _entries(value: Any) -> Iterator[tuple[Any, Any]]:
-    """The keys or indices of a map or list, and what stands there."""
+    """The keys or indices of a map or list, and their values."""
     if isinstance(value, dict):
         return ((key, below) for key, below in value.items() if key not in PASSED_OVER)
     return iter(enumerate(value))

@@ -1,15 +1,15 @@
-"""Objects need feature gates, and the cluster's configuration is not known.
+"""Objects need feature gates, and the cluster's configuration is unknown.
 
-What it finds: fields that KubeVirt refuses unless a feature gate is open, where nothing says which gates are: the bundle has
-no KubeVirt and no HyperConverged object, and the function config has no `configuration`. All gates are named in one warning,
-at the first object that needs one.
+What it finds: fields that KubeVirt refuses unless a feature gate is enabled, where nothing states which gates are: the
+bundle has no KubeVirt and no HyperConverged object, and the function config has no `configuration`. One warning names all
+gates, at the first object that needs one.
 
 Why it matters: a cluster without these gates refuses the objects.
 
 Fix: state the cluster's configuration: add the KubeVirt or the HyperConverged object, set `configuration` in the function
-config, or pass `--configuration FILE` with what stands below the KubeVirt object's `spec.configuration`. Then every field that
-needs a closed gate is an error, and nothing is said of open gates. `configuration: {}` states that the cluster has KubeVirt's
-default settings.
+config, or pass `--configuration FILE` with the content of the KubeVirt object's `spec.configuration`. Then every field that
+needs a disabled gate is an error, and enabled gates are not reported. `configuration: {}` states that the cluster has
+KubeVirt's default settings.
 
 Example:
 
@@ -24,7 +24,7 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.kubevirt.admission.checks import listing
+from krm_fn.base.wording import listed
 from krm_fn.rules.registry import Hit, also, rule
 
 TYPE_CHECKING = False
@@ -45,12 +45,12 @@ def unknown_configuration(facts: BundleFacts) -> Iterator[Hit]:
         return
     gates = sorted({cause.gate for _, cause in needs})
     (entry, first), *others = needs
-    named = f"feature gate{'s' * (len(gates) > 1)} {listing(gates)}"
+    named = f"feature gate{'s' * (len(gates) > 1)} {listed(gates, 'and', most=len(gates))}"
     count = len({(entry.item, entry.path) for entry, _ in needs})
     users = "1 object needs" if count == 1 else f"{count} objects need"
     yield Hit(
-        message=f"{users} the {named}, and the cluster's configuration is not known; add the KubeVirt object to the bundle, or "
-        "set configuration in the config or --configuration FILE",
+        message=f"{users} the {named}, and the cluster's configuration is unknown; add the KubeVirt object to the bundle, set "
+        "configuration in the config, or pass --configuration FILE",
         path=first.path,
         current=first.current,
         about=entry,

@@ -1,13 +1,13 @@
 """A default label names an instancetype or preference that does not exist.
 
 What it finds: a PersistentVolumeClaim, DataVolume, DataSource, DataImportCron or VolumeSnapshot whose label
-`instancetype.kubevirt.io/default-instancetype` or `…/default-preference` names nothing: no object of the bundle and, for the
-cluster-wide kinds, no builtin one of the release; or whose `…-kind` label is no kind of either. Namespaced kinds are looked
-up in every namespace, since a VM looks in its own. Where the bundle has none of the kind, they may well be in the cluster,
-so that it is an info.
+`instancetype.kubevirt.io/default-instancetype` or `…/default-preference` names neither an object in the bundle nor, for the
+cluster-wide kinds, a builtin one of the release; or whose `…-kind` label is not a kind of either. Namespaced kinds are
+looked up in every namespace, because a VM looks in its own. If the bundle has none of the kind, they may be in the cluster,
+so it is an info.
 
-Why it matters: the label is read only when somebody makes a VM with `inferFromVolume`, or picks the image in a console. That
-VM is then refused, or never starts, and the fault is far from it.
+Why it matters: the label is read only when somebody creates a VM with `inferFromVolume`, or picks the image in a console.
+That VM is then refused, or never starts, far from the cause.
 
 Fix: correct the label, or add the object.
 
@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from krm_fn.base.bundle import is_cluster_kind
 from krm_fn.base.objects import name_of, previous_names
-from krm_fn.base.suggestions import Likest, meant
+from krm_fn.base.suggestions import Suggestions, meant
 from krm_fn.findings.finding import UNSET
 from krm_fn.rules.registry import Hit, rule
 from krm_fn.rules.shared.labels import defaults
@@ -41,23 +41,23 @@ GROUP = "instancetype.kubevirt.io"
 
 @rule(severity="warning")
 def unknown_default_label(facts: BundleFacts) -> Iterator[Hit]:
-    known = Names(facts)
+    known = KnownNames(facts)
     for default in defaults(facts.bundle):
         if not default.kind:
             yield _no_kind(default)
         elif not default.name:
-            yield _hit(default, "the label is empty; name one, or remove it", UNSET)
+            yield _hit(default, "the label is empty; set a name, or remove it", UNSET)
         elif default.name not in known.of(default.kind):
-            yield _unknown(default, known.likest(default.kind, default.name), known)
+            yield _unknown(default, known.suggestion(default.kind, default.name), known)
 
 
-class Names:
-    """The names that there are of each kind, former ones of kustomize among them; those of a kind are made once."""
+class KnownNames:
+    """The names of the objects of each kind, with those from before kustomize's changes; each kind is read once."""
 
     def __init__(self, facts: BundleFacts) -> None:
         self._facts = facts
         self._names: dict[str, dict[str, None]] = {}
-        self._likest = Likest()
+        self._suggestions = Suggestions()
 
     def of(self, kind: str) -> dict[str, None]:
         if kind not in self._names:
@@ -66,9 +66,9 @@ class Names:
             self._names[kind] = dict.fromkeys((*named, *self._shipped(kind)))
         return self._names[kind]
 
-    def likest(self, kind: str, name: str) -> str:
-        """The one of them that the name is a misspelling of, "" where none is."""
-        return self._likest.of(name, self.of(kind))
+    def suggestion(self, kind: str, name: str) -> str:
+        """The name of that kind of which `name` is a misspelling, "" where there is none."""
+        return self._suggestions.of(name, self.of(kind))
 
     def _shipped(self, kind: str) -> tuple[str, ...]:
         if not is_cluster_kind(kind) or self._facts.config.catalogue == "none" or not self._facts.cluster.deploys_catalogue:
@@ -78,21 +78,21 @@ class Names:
         return catalogue.of(self._facts.release).names(kind)
 
 
-def _unknown(default: Default, likest: str, known: Names) -> Hit:
-    fix = f"use {likest}, or add it" if likest else "correct the label, or add it"
-    hit = _hit(default, f"{default.kind} {default.name} is not found; {fix} to the bundle", likest or UNSET)
+def _unknown(default: Default, suggestion: str, known: KnownNames) -> Hit:
+    fix = f"use {suggestion}, or add it" if suggestion else "correct the label, or add it"
+    hit = _hit(default, f"{default.kind} {default.name} is not found; {fix} to the bundle", suggestion or UNSET)
     return hit if known.of(default.kind) else hit.but(severity="info")
 
 
 def _no_kind(default: Default) -> Hit:
     kinds = default.matcher.kinds
-    likest = meant(default.kind_written, kinds)
-    message = f"{default.kind_written} is not a kind of {default.matcher.field}; use {likest or ' or '.join(kinds)}"
+    suggestion = meant(default.kind_written, kinds)
+    message = f"{default.kind_written} is not a kind of {default.matcher.field}; use {suggestion or ' or '.join(kinds)}"
     return Hit(
         message=message,
         path=default.kind_path,
         current=default.kind_written,
-        proposed=likest or UNSET,
+        proposed=suggestion or UNSET,
         about=default.entry,
     )
 

@@ -1,12 +1,12 @@
-"""A KubeVirt object lists a feature gate that the release doesn't know.
+"""A KubeVirt object lists a feature gate that the release does not know.
 
-What it finds: a name in `featureGates` or `disabledFeatureGates` that is no gate of the release: a slip, a gate of a later
-release, or one that was retired, such as `DataVolumes`.
+What it finds: a name in `featureGates` or `disabledFeatureGates` that is not a gate of the release: a misspelling, a gate of
+a later release, or one that was retired, such as `DataVolumes`.
 
-Why it matters: KubeVirt passes over a name it doesn't know, without a word. The feature stays as it is by default, and VMs that
-need it are refused.
+Why it matters: KubeVirt ignores an unknown name silently. The feature keeps its default state, and VMs that need it are
+refused.
 
-Fix: spell the gate as the release does; the message names the nearest one. Capitals count.
+Fix: spell the gate as the release does; the message names the nearest one. Gate names are case-sensitive.
 
 Example:
 
@@ -20,10 +20,11 @@ from __future__ import annotations
 
 from krm_fn.base.paths import as_list, get
 from krm_fn.base.suggestions import meant
+from krm_fn.base.wording import show
 from krm_fn.findings.finding import UNSET
 from krm_fn.findings.limits import counted, first
 from krm_fn.kubevirt.admission.gates import GATES, state
-from krm_fn.rules.registry import Hit, rule, show
+from krm_fn.rules.registry import Hit, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 SETTINGS: Path = ("spec", "configuration", "developerConfiguration")
 LISTS = ("featureGates", "disabledFeatureGates")
-# Gates of older releases than the table has, and the first release without each. What they opened is always on since.
+# Gates of older releases than the table has, and the first release without each. What they enabled is always on since then.
 # upstream: pkg/virt-config/feature-gates.go of 0.8 to 1.3
 RETIRED = {"DataVolumes": "0.32", "NonRootExperimental": "1.2", "SRIOV": "0.20", "SRIOVGate": "0.32"}
 
@@ -60,16 +61,16 @@ def _unknown(entry: Entry, release: Release) -> Iterator[tuple[Path, str]]:
 
 def _hit(entry: Entry, path: Path, gate: str, release: Release, known: tuple[str, ...]) -> Hit:
     if gate in RETIRED:
-        fact = f"KubeVirt retired the feature gate {show(gate)} in {RETIRED[gate]}: what it opened is always on"
+        fact = f"KubeVirt retired the feature gate {show(gate)} in {RETIRED[gate]}: its feature is always on"
         return Hit(message=f"{fact}; remove it", path=path, current=gate, about=entry)
     likely = meant(gate, known)
     if gate in GATES:
         (_, since), *_ = GATES[gate]
-        fix = f"remove it, or wait for KubeVirt {'.'.join(map(str, since))}"
+        fix = f"remove it; KubeVirt {'.'.join(map(str, since))} adds it"
     else:
         fix = f"did you mean {likely}" if likely else "remove it"
     return Hit(
-        message=f"KubeVirt {release} knows no feature gate {show(gate)}; {fix}",
+        message=f"KubeVirt {release} has no feature gate {show(gate)}; {fix}",
         path=path,
         current=gate,
         proposed=likely if likely and gate not in GATES else UNSET,

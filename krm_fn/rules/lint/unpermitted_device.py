@@ -1,12 +1,12 @@
-"""A VM asks for a device that the cluster gives to no VM.
+"""A VM requests a device that the cluster does not permit.
 
-What it finds: the `deviceName` of a GPU or host device, in a VM, an instance, a pool, a replica set or an instancetype, that is
-no resource of the `permittedHostDevices` which the bundle's KubeVirt object (or the config's `configuration`) lists. Clusters
-that list none are passed over.
+What it finds: the `deviceName` of a GPU or host device, in a VM, an instance, a pool, a replica set or an instancetype, that
+is not a resource in the `permittedHostDevices` of the bundle's KubeVirt object (or of the config's `configuration`).
+Clusters that list none are skipped.
 
-Why it matters: KubeVirt takes the VM. Its pod asks for a resource that no node offers, and stays pending.
+Why it matters: KubeVirt admits the VM. Its pod requests a resource that no node offers, and stays pending.
 
-Fix: name a permitted device; the message names the nearest. Or add the device to `permittedHostDevices`.
+Fix: name a permitted device; the message names the nearest one. Or add the device to `permittedHostDevices`.
 
 Example:
 
@@ -30,10 +30,11 @@ Example:
 from __future__ import annotations
 
 from krm_fn.base.paths import as_list, as_map, get
-from krm_fn.base.suggestions import Likest
+from krm_fn.base.suggestions import Suggestions
+from krm_fn.base.wording import show
 from krm_fn.findings.finding import UNSET
-from krm_fn.rules.registry import Hit, rule, show
-from krm_fn.rules.shared.machines import OWNERS
+from krm_fn.kubevirt.holders import SERVED
+from krm_fn.rules.registry import Hit, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 LISTS = ("gpus", "hostDevices")
 # The kinds that hold such lists, and where.
 PLACES: tuple[tuple[str, str, Path], ...] = (
-    *((owner.kind, owner.group, (*owner.template, "spec", "domain", "devices")) for owner in OWNERS),
+    *((each.kind, each.group, (*each.instance, "domain", "devices")) for each in SERVED.values()),
     ("VirtualMachineInstancetype", "instancetype.kubevirt.io", ("spec",)),
     ("VirtualMachineClusterInstancetype", "instancetype.kubevirt.io", ("spec",)),
 )
@@ -61,21 +62,21 @@ def unpermitted_device(facts: BundleFacts) -> Iterator[Hit]:
     known = {name for name in permitted if isinstance(name, str)}
     if not known:
         return
-    likest = Likest()
+    suggestions = Suggestions()
     for kind, group, place in PLACES:
         for entry in facts.bundle.of_kind(kind, group):
             for key in LISTS:
-                yield from _hits(entry, (*place, key), known, likest)
+                yield from _hits(entry, (*place, key), known, suggestions)
 
 
-def _hits(entry: Entry, place: Path, known: set[str], likest: Likest) -> Iterator[Hit]:
+def _hits(entry: Entry, place: Path, known: set[str], suggestions: Suggestions) -> Iterator[Hit]:
     for index, device in enumerate(as_list(get(entry.obj, place))):
         name = as_map(device).get("deviceName")
         if isinstance(name, str) and name and name not in known:
-            likely = likest.of(name, known)
-            fix = f"use {likely}" if likely else "use one that is"
+            likely = suggestions.of(name, known)
+            fix = f"use {likely}" if likely else "use a permitted one"
             yield Hit(
-                message=f"device {show(name)} is not among the cluster's permittedHostDevices; {fix}, or add it there",
+                message=f"device {show(name)} is not in the cluster's permittedHostDevices; {fix}, or add this one",
                 path=(*place, index, "deviceName"),
                 current=name,
                 proposed=likely or UNSET,

@@ -1,11 +1,12 @@
-"""No VM can use an instancetype.
+"""KubeVirt refuses every VM that uses an instancetype.
 
-What it finds: an instancetype of the bundle for which KubeVirt refuses the VMs of the bundle that refer to it, and would refuse
-any: memory that the huge pages don't divide, a maxGuest below guest, CPU settings that exclude each other.
+What it finds: an instancetype in the bundle for which KubeVirt refuses the VMs in the bundle that refer to it, and would
+refuse any other: memory that the huge pages don't divide, a maxGuest below guest, CPU settings that exclude each other.
 
-Why it matters: KubeVirt takes the instancetype without a word, and refuses each VM that uses it, with the paths of the VM.
+Why it matters: KubeVirt accepts the instancetype without a warning, and refuses each VM that uses it, with the paths of the
+VM.
 
-Fix: repair the instancetype. The VMs need no change; `check` tells what they are refused for here, once.
+Fix: correct the instancetype. The VMs need no change; `check` reports the cause once, here.
 
 Example:
 
@@ -43,7 +44,7 @@ def unusable_instancetype(facts: BundleFacts) -> Iterator[Hit]:
     for fault in facts.faults:
         value = get(fault.entry.obj, fault.path)
         yield Hit(
-            message=f"{_users(fault)} refused for it: {fault.message}",
+            message=f"KubeVirt refuses {_users(fault)} because of it: {fault.message}",
             path=fault.path,
             current=UNSET if isinstance(value, dict | list) else value,
             about=fault.entry,
@@ -52,4 +53,4 @@ def unusable_instancetype(facts: BundleFacts) -> Iterator[Hit]:
 
 def _users(fault: SourceFault) -> str:
     more = len(fault.users) - 1
-    return f"{fault.users[0]} is" if not more else f"{fault.users[0]} and {more} more are"
+    return f"{fault.users[0]}{f' and {more} more' if more else ''}"

@@ -1,14 +1,14 @@
-"""An instancetype or preference that nothing uses.
+"""Nothing uses an instancetype or preference.
 
-What it finds: an instancetype or preference of the bundle that no VM, no pool, no stored revision and no default label of a
-claim or image leads to, though VMs of the bundle could use it: for a namespaced one those of its namespace. What is marked
-`config.kubernetes.io/local-config` or has a vendor's label is passed over, and so is a bundle without VMs, which is a
+What it finds: an instancetype or preference in the bundle that no VM, no pool, no stored revision and no default label of a
+claim or image refers to, although VMs in the bundle could use it: for a namespaced one those in its namespace. Objects that
+are marked `config.kubernetes.io/local-config` or have a vendor's label are skipped. So is a bundle without VMs, which is a
 library for others.
 
-Why it matters: nobody knows any more whether it may be changed or deleted, and one that is still applied can be chosen by
-mistake. Often it is the left-over of a renamed one, and a VM uses another by accident.
+Why it matters: nobody knows whether it may be changed or deleted, and while it is applied it can be chosen by mistake. Often
+it remains from a rename, and a VM uses another one by accident.
 
-Fix: delete it, or let the VM refer to it that is meant to. Where VMs outside the bundle use it, say so with an ignore.
+Fix: delete it, or let the intended VM refer to it. If VMs outside the bundle use it, silence the finding with an ignore.
 
 Example:
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from krm_fn.base.bundle import Entry
     from krm_fn.rules.facts import BundleFacts
 
-    Named = tuple[str, str]  # kind and name: who lives in another namespace may use it from there
+    Named = tuple[str, str]  # kind and name: an object in another namespace may use it from there
 
 GROUP = "instancetype.kubevirt.io"
 VENDOR = f"{GROUP}/vendor"
@@ -58,8 +58,9 @@ def unused_instancetype(facts: BundleFacts) -> Iterator[Hit]:
                 name = name_of(entry.obj)
                 unused = used.isdisjoint((kind, each) for each in (name, *previous_names(entry.obj)))
                 if reached and unused and not _meant_for_others(entry):
+                    fact = f"nothing in the bundle uses this {matcher.field}"
                     yield Hit(
-                        message=f"nothing in the bundle uses this {matcher.field}; delete it, or refer to it where it is meant",
+                        message=f"{fact}; refer to it, or delete it if nothing else uses it",
                         path=("metadata", "name"),
                         current=name,
                         about=entry,
@@ -67,12 +68,12 @@ def unused_instancetype(facts: BundleFacts) -> Iterator[Hit]:
 
 
 def _meant_for_others(entry: Entry) -> bool:
-    """True for what is not applied, and for what somebody publishes for all, such as the common instancetypes."""
+    """True for an object that is not applied, or that a vendor publishes, such as the common instancetypes."""
     return annotations_of(entry.obj).get(LOCAL_CONFIG) is not None or VENDOR in labels_of(entry.obj)
 
 
 def _used(facts: BundleFacts) -> set[Named]:
-    """Kind and name of what something leads to."""
+    """Kind and name of each one that something refers to."""
     used = {(default.kind, default.name) for default in defaults(facts.bundle)}
     for vm in facts.vms:
         for matcher, found in zip(MATCHERS, (vm.resolution.instancetype, vm.resolution.preference), strict=True):

@@ -1,14 +1,14 @@
-"""A preset that reaches nothing.
+"""A preset changes no instance.
 
 What it finds: a VirtualMachineInstancePreset whose selector matches no template of a VM, a pool or a replica set and no
-instance of its namespace, or that changes none of those it matches. A namespace without any is passed over: its machines
+instance in its namespace, or that changes none of those that it matches. A namespace without any is skipped: its machines
 come from elsewhere.
 
-Why it matters: what the preset says is in force nowhere, and nobody is told. Presets are matched against the labels of the
-template (`spec.template.metadata.labels`), not against those of the VM, which is the usual slip.
+Why it matters: the preset has no effect, and nothing reports it. Presets match the labels of the template
+(`spec.template.metadata.labels`), not those of the VM, which is the usual mistake.
 
-Fix: correct the selector or the labels of the templates, or delete the preset. An instancetype or a preference does the same,
-and says so where it is used.
+Fix: correct the selector or the labels of the templates, or delete the preset. An instancetype or a preference does the
+same, and is visible where it is used.
 
 Example:
 
@@ -31,7 +31,7 @@ from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.objects import name_of
 from krm_fn.base.paths import as_map, get
 from krm_fn.kubevirt.presets import Presets
-from krm_fn.kubevirt.presets.domain import SELECTOR
+from krm_fn.kubevirt.presets.domain import DOMAIN, SELECTOR
 from krm_fn.kubevirt.presets.index import KIND
 from krm_fn.rules.registry import Hit, rule
 from krm_fn.rules.shared.machines import machines
@@ -67,7 +67,7 @@ def unused_preset(facts: BundleFacts) -> Iterator[Hit]:
 def _unmatched(preset: Entry) -> Hit:
     selector = get(preset.obj, SELECTOR)
     return Hit(
-        message="no instance of the bundle has labels that this selector matches; correct it, or delete the preset",
+        message="this selector matches the labels of no instance in the bundle; correct it, or delete the preset",
         path=SELECTOR if selector is not None else ("spec",),
         current=selector,
         about=preset,
@@ -76,55 +76,55 @@ def _unmatched(preset: Entry) -> Hit:
 
 def _without_effect(preset: Entry) -> Hit:
     return Hit(
-        message="the preset changes none of the instances that it matches; delete it, or see what is said of them",
-        path=("spec", "domain"),
+        message="the preset changes none of the instances that it matches; delete it, or see the findings about them",
+        path=DOMAIN,
         about=preset,
     )
 
 
 def _matched(group: Group, labels: LabelSets) -> tuple[set[int], set[int]]:
-    """The numbers of the presets that match some labels, and of those of which it is not known what they do there."""
+    """The numbers of the presets that match some labels, and of those whose effect there is unknown."""
     matched: set[int] = set()
     unknown: set[int] = set()
-    for plain, judged in labels.items():
+    for plain, known in labels.items():
         numbers = group.numbers(dict(plain))
         matched |= numbers
-        if not judged:
+        if not known:
             unknown |= numbers
     return matched, unknown
 
 
 def _label_sets(facts: BundleFacts, groups: dict[str, Group]) -> dict[str, LabelSets]:
-    """By namespace, the labels of instances, as far as some selector there asks for them, so that they are few.
+    """By namespace, the labels of instances that some selector there uses; no others, so that they are few.
 
-    True where it is known what presets do to all instances that have them.
+    True where the effect of presets on all instances with these labels is known.
     """
-    asked = {namespace: _keys(group) for namespace, group in groups.items()}
-    judged = {id(entry.obj) for entry, _ in _told(facts)}
+    keys_of = {namespace: _keys(group) for namespace, group in groups.items()}
+    known = {id(entry.obj) for entry, _ in _effects(facts)}
     found: dict[str, LabelSets] = {}
     for machine in machines(facts.bundle):
         if machine.namespace not in groups:
             continue
         labels = as_map(get(machine.entry.obj, (*machine.path[:-1], "metadata", "labels")))
-        keys = asked[machine.namespace]
+        keys = keys_of[machine.namespace]
         plain = tuple(sorted((key, value) for key, value in labels.items() if key in keys and isinstance(value, str)))
         sets = found.setdefault(machine.namespace, {})
-        sets[plain] = sets.get(plain, True) and id(machine.entry.obj) in judged
+        sets[plain] = sets.get(plain, True) and id(machine.entry.obj) in known
     return found
 
 
 def _keys(group: Group) -> set[str]:
-    """The label keys that the valid selectors ask for."""
+    """The label keys that the valid selectors use."""
     return {key for each in group.presets if each.selector for key in (*each.selector.wanted, *each.selector.unwanted)}
 
 
 def _applied(facts: BundleFacts) -> set[tuple[str, str]]:
     """Namespace and name of the presets that are applied somewhere."""
-    return {(effective_namespace(entry.obj), name) for entry, presets in _told(facts) for name in presets.applied.applied}
+    return {(effective_namespace(entry.obj), name) for entry, presets in _effects(facts) for name in presets.applied.applied}
 
 
-def _told(facts: BundleFacts) -> Iterator[tuple[Entry, PresetFacts]]:
-    """What presets do, by the object they do it to; none where they are ignored or the VM can't be rendered."""
+def _effects(facts: BundleFacts) -> Iterator[tuple[Entry, PresetFacts]]:
+    """The effect of presets, by the object; none where presets are ignored or the VM can't be rendered."""
     for vm in facts.vms:
         if vm.presets:
             yield vm.entry, vm.presets

@@ -1,12 +1,12 @@
-"""A stored instancetype or preference that no VM uses.
+"""No VM uses a stored instancetype or preference.
 
-What it finds: a ControllerRevision in the bundle that holds an instancetype or preference and that no VM of its namespace
-refers to. Revisions of other makers, such as `revision-start-vm-*`, are passed over, and so is a namespace in
-which a VM names a revision that is not there: it may mean one of these.
+What it finds: a ControllerRevision in the bundle that contains an instancetype or preference and that no VM in its namespace
+refers to. Revisions of other origin, such as `revision-start-vm-*`, are skipped. So is a namespace in which a VM refers to a
+revision that does not exist: it may mean one of these.
 
-Why it matters: it is a left-over of a VM that is gone or takes another one by now, and it misleads whoever reads the folder.
+Why it matters: it remains from a VM that is gone or now uses another one, and it misleads readers of the folder.
 
-Fix: delete it, or point the VM at it that is meant to use it.
+Fix: delete it, or let the intended VM refer to it.
 
 Example:
 
@@ -50,7 +50,7 @@ def unused_revision(facts: BundleFacts) -> Iterator[Hit]:
         namespace = effective_namespace(entry.obj)
         if ours and namespace not in missed and (namespace, name) not in used:
             yield Hit(
-                message="no VM of the bundle refers to this revision; delete it, or point the VM at it that is meant to use it",
+                message="no VM in the bundle refers to this revision; refer to it, or delete it if nothing else uses it",
                 path=("metadata", "name"),
                 current=name,
                 about=entry,
@@ -58,14 +58,14 @@ def unused_revision(facts: BundleFacts) -> Iterator[Hit]:
 
 
 def _named(vm: Object) -> Iterator[str]:
-    """The revisions that a VM names."""
+    """The names of the revisions that a VM refers to."""
     for top, *way in PINS:
         if top in vm:
             yield text(get(vm[top], tuple(way)))
 
 
 def _missed(facts: BundleFacts) -> Iterator[str]:
-    """The namespaces in which a VM names a revision that is not there: any unused one may be the one that was meant."""
+    """The namespaces in which a VM refers to a revision that does not exist: it may mean any unused one."""
     for vm in facts.vms:
         if any(error.reason == "revision-missing" for error in vm.resolution.errors):
             yield effective_namespace(vm.entry.obj)

@@ -1,12 +1,13 @@
-"""What a migration wrote holds under a condition.
+"""A migrated part is correct only under a condition.
 
-What it finds: when migrating, a rewriting that is right only if something outside the input is so: an instancetype takes the
-place of a flavor that the input doesn't hold; a preset became an instancetype or a preference, while other VMs may match it; a
-preference for secure boot no longer reaches VMs that choose EFI themselves; a flavor was dropped beside an instancetype.
+What it finds: when migrating, a change that is correct only if something outside the input is as expected: an instancetype
+replaces a flavor that the input does not contain; a preset became an instancetype or a preference, while other VMs may match
+it; a preference for secure boot no longer applies to VMs that choose EFI themselves; a flavor was removed beside an
+instancetype.
 
-Why it matters: nobody but you can see what stands outside the input.
+Why it matters: only you can see what is outside the input.
 
-Fix: look, and do what the message says.
+Fix: check it, and do what the message says.
 
 Example:
 
@@ -38,20 +39,22 @@ def migration_to_review(facts: MigrationFacts) -> Iterator[Hit]:
 
 
 def _elsewhere(_: Leftover, more: dict[str, Any]) -> str:
-    return f"{more['flavor']} is not in the input; see that an instancetype of its name is where the VM goes"
+    return f"{more['flavor']} is not in the input; make sure that the cluster has an instancetype of that name"
 
 
 def _preset(left: Leftover, more: dict[str, Any]) -> str:
     vms = "no VM" if not left.current else "1 VM" if left.current == 1 else f"{left.current} VMs"
     what = " and ".join(("an " if name[0] == "i" else "a ") + name for name in more["names"])
-    return f"the preset became {what}, to which {vms} of the input now refer{'s' * (left.current < 2)}; others must do so too"
+    it = "it" if len(more["names"]) == 1 else "them"
+    users = f"{vms} in the input now refer{'s' * (left.current < 2)} to {it}"
+    return f"the preset became {what}, and {users}; other VMs must refer to {it} too"
 
 
 WORDINGS: dict[str, Callable[[Leftover, dict[str, Any]], str]] = {
     "flavor-elsewhere": _elsewhere,
     "secure-boot-chosen": lambda _left, _: (
-        "preferredEfi says nothing to VMs that choose EFI themselves; see that none outside the input relied on this"
+        "preferredEfi does not apply to VMs that choose EFI themselves; check that no VM outside the input relied on it"
     ),
-    "flavor-outdone": lambda _left, _: "the flavor is dropped: a VM with an instancetype never had one",
+    "flavor-outdone": lambda _left, _: "the flavor is removed: a VM with an instancetype never had one",
     "preset-taken": _preset,
 }

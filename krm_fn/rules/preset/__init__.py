@@ -1,1 +1,1 @@
-"""Rules about presets: what applying them to one instance, or to one template, led to."""
+"""Rules about the result of applying presets to one instance or one template."""

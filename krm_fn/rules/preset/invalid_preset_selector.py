@@ -1,11 +1,11 @@
-"""A preset with an invalid selector.
+"""A preset has an invalid selector.
 
-What it finds: a preset in the namespace of an instance whose selector is invalid: an operator other than In, NotIn, Exists and
-DoesNotExist, values where there may be none or none where there must be some, or text that is no label key or value.
+What it finds: a preset in the namespace of an instance whose selector is invalid: an operator other than In, NotIn, Exists
+and DoesNotExist, values where the operator allows none, no values where it requires some, or an invalid label key or value.
 
-Why it matters: KubeVirt reads the selectors of all presets in the namespace before it looks at the first, and refuses the
-instance if one can't be read, whether or not it was meant to match. Releases up to 0.8 passed over the broken preset alone; the
-severity is then warning.
+Why it matters: KubeVirt reads the selectors of all presets in the namespace before it applies the first one. It refuses the
+instance if one selector is invalid, whether or not it was meant to match. Releases up to 0.8 skip only the invalid preset;
+the severity is then warning.
 
 Fix: correct the selector, or delete the preset.
 
@@ -28,9 +28,10 @@ from __future__ import annotations
 
 from krm_fn.base.objects import ref_of
 from krm_fn.base.paths import dotted
+from krm_fn.base.wording import show
 from krm_fn.findings.limits import counted
 from krm_fn.kubevirt.presets.selector import OPERATORS
-from krm_fn.rules.registry import Hit, also, rule, show
+from krm_fn.rules.registry import Hit, also, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,23 +41,23 @@ if TYPE_CHECKING:
 
 # What is wrong, by the reason that `presets.selector` gives.
 WRONG = {
-    "form": "is of a shape that no selector has",
-    "key": "is no label key",
-    "value": "is no label value",
-    "operator": "is none of " + ", ".join(OPERATORS),
-    "values-missing": "must hold a value, as In and NotIn ask",
-    "values-given": "must be left out, as Exists and DoesNotExist ask",
+    "form": "does not have the form of a selector",
+    "key": "is not a valid label key",
+    "value": "is not a valid label value",
+    "operator": "is not one of " + ", ".join(OPERATORS),
+    "values-missing": "has no value, which In and NotIn require",
+    "values-given": "must be absent with Exists and DoesNotExist",
 }
 
 
 @rule(severity="error", upstream="pkg/virt-api/webhooks/mutating-webhook/mutators/preset.go:filterPresets")
 def invalid_preset_selector(facts: PresetFacts) -> Iterator[Hit]:
     refused = facts.applied.refused == "selector"
-    outcome = "KubeVirt refuses every instance in the namespace" if refused else "the preset is passed over"
+    outcome = "KubeVirt refuses every instance in the namespace" if refused else "KubeVirt ignores the preset"
     for fact in facts.applied.invalid:
         for problem in fact.problems:
             more = fact.more if problem is fact.problems[-1] else 0
-            what = f"{dotted(('spec', 'selector', *problem.path))} {show(problem.current)} {WRONG[problem.reason]}"
+            what = f"{dotted(('spec', 'selector', *problem.path))} {show(problem.current, ())} {WRONG[problem.reason]}"
             yield Hit(
                 message=counted(f"{ref_of(fact.preset.obj)}: {what}, so {outcome}; correct it", more),
                 upstream="admission" if refused and not facts.prefix else "",

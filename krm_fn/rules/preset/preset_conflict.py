@@ -1,13 +1,13 @@
-"""A preset and an instance that disagree.
+"""A preset and an instance set different values.
 
-What it finds: a preset whose selector matches an instance, and a part of the domain that both set and set differently. KubeVirt
-takes 1Gi and 1024Mi for different there; such a finding has the severity info.
+What it finds: a preset whose selector matches an instance, and a part of the domain that both set to different values.
+KubeVirt treats 1Gi and 1024Mi as different there; such a finding has the severity info.
 
-Why it matters: the instance keeps what it has, and KubeVirt says so only in a log. A preset is copied section by section, so
-that a single differing key keeps out all of `cpu` or `features`; sections that the instance lacks are applied all the same.
-The firmware of a preset never reaches the instance of a VM, since that has a firmware uuid by then.
+Why it matters: the instance keeps its value, and KubeVirt reports this only in a log. A preset is copied section by section,
+so one differing key excludes all of `cpu` or `features`. Sections that the instance lacks are still applied. The firmware of
+a preset never reaches the instance of a VM, because that instance already has a firmware UUID.
 
-Fix: make the two say the same, delete the section from one of them, or narrow the preset's selector.
+Fix: set the same value in both, delete the section from one of them, or narrow the preset's selector.
 
 Example:
 
@@ -27,8 +27,9 @@ Example:
 from __future__ import annotations
 
 from krm_fn.base.objects import ref_of
+from krm_fn.base.wording import show
 from krm_fn.findings.finding import UNSET
-from krm_fn.rules.registry import Hit, also, path_text, rule, show
+from krm_fn.rules.registry import Hit, also, path_text, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,11 +53,14 @@ def preset_conflict(facts: PresetFacts) -> Iterator[Hit]:
 
 
 def _message(conflict: PresetConflict, clash: Clash) -> str:
-    whose = f"{ref_of(conflict.preset.obj)} is applied {'in part' if conflict.partial else 'in no part'}"
+    whose = f"{ref_of(conflict.preset.obj)} is {'applied in part' if conflict.partial else 'not applied'}"
     where = path_text(clash.path)
-    both = f"{show(clash.value, clash.path)} != {show(clash.current, clash.path)}"
+    theirs, own = show(clash.value, clash.path), show(clash.current, clash.path)
     if clash.current is UNSET:
-        return f"{whose}: {where} of a preset reaches no VM, whose instance has one of its own; write it into the VM's template"
+        return f"{whose}: {where} of a preset never reaches a VM, whose instance has its own; set it in the VM's template"
     if clash.same_amount:
-        return f"{whose}: {where} {both} is one amount, which KubeVirt takes for two; write it the same way in both"
-    return f"{whose}: {where} {both} of the instance, which stays; align or delete one"
+        return (
+            f"{whose}: KubeVirt treats {where} {theirs} and {own} of the instance as different; write it the same way in both"
+        )
+    fact = f"{where} is {theirs} in the preset and {own} in the instance, which keeps it"
+    return f"{whose}: {fact}; set the same value, or delete one"

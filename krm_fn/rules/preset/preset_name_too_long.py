@@ -1,9 +1,9 @@
-"""A preset whose name is too long for the annotation that names it.
+"""A preset's name is too long for an annotation key.
 
 What it finds: a preset that is applied to an instance and has a name of more than 63 characters.
 
-Why it matters: KubeVirt writes an annotation with the preset's name in its key, and the API server refuses longer names there,
-so that no instance which the preset matches can be created.
+Why it matters: KubeVirt writes an annotation with the preset's name in its key. The API server refuses longer names there,
+so no instance that the preset matches can be created.
 
 Fix: give the preset a shorter name.
 
@@ -39,7 +39,7 @@ def preset_name_too_long(facts: PresetFacts) -> Iterator[Hit]:
     for preset in facts.applied.too_long:
         name = name_of(preset.obj)
         yield Hit(
-            message=f"{ref_of(preset.obj)} matches, and its name of {len(name)} characters fits no annotation key, which holds "
+            message=f"{ref_of(preset.obj)} matches, but its name has {len(name)} characters, and an annotation key allows "
             f"{MAX_NAME}; shorten it",
             path=("metadata", "annotations", APPLIED_PREFIX + name),
             upstream="" if facts.prefix else "admission",

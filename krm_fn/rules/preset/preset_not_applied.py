@@ -1,12 +1,12 @@
-"""A preset that matches an instance and gives it nothing.
+"""A preset matches an instance, but sets nothing in it.
 
-What it finds: a preset whose selector matches an instance, of which nothing is applied though nothing is in conflict.
+What it finds: a preset whose selector matches an instance and of which nothing is applied, although nothing conflicts.
 
-Why it matters: presets reach only `resources.requests`, `cpu`, `firmware`, `clock`, `features`, `devices.watchdog` and
-`ioThreadsPolicy`; memory, disks, interfaces, the machine type and limits in a preset are passed over without a word.
-Requests are copied only where the instance has none at all.
+Why it matters: presets apply only to `resources.requests`, `cpu`, `firmware`, `clock`, `features`, `devices.watchdog` and
+`ioThreadsPolicy`. Memory, disks, interfaces, the machine type and limits in a preset are ignored silently. Requests are
+copied only if the instance has none.
 
-Fix: write what is missing into the instance or the VM's template, or use an instancetype or a preference.
+Fix: set the values in the instance or the VM's template, or use an instancetype or a preference.
 
 Example:
 
@@ -28,7 +28,7 @@ from __future__ import annotations
 from krm_fn.base.objects import ref_of
 from krm_fn.base.paths import dotted
 from krm_fn.kubevirt.fields.preset import sections
-from krm_fn.kubevirt.presets.domain import domain_of, offers
+from krm_fn.kubevirt.presets.domain import DOMAIN, domain_of, offers
 from krm_fn.rules.registry import Hit, also, rule
 
 TYPE_CHECKING = False
@@ -44,15 +44,15 @@ if TYPE_CHECKING:
 def preset_not_applied(facts: PresetFacts) -> Iterator[Hit]:
     for preset in facts.applied.idle:
         yield Hit(
-            message=f"{ref_of(preset.obj)} matches, but {_reason(preset, facts.release)}; write the values here instead",
-            path=("spec", "domain"),
-            related=also(preset, ("spec", "domain")),
+            message=f"{ref_of(preset.obj)} matches, but {_reason(preset, facts.release)}; set the values here instead",
+            path=DOMAIN,
+            related=also(preset, DOMAIN),
         )
 
 
 def _reason(preset: Entry, release: Release) -> str:
     domain = domain_of(preset.obj)
     if any(offers(domain, section) for section in sections(release)):
-        return "is applied in no part, since each section it sets is here already and holds more or other keys"
+        return "is not applied, because the instance already has each section that it sets, with more or other keys"
     reached = ", ".join(dict.fromkeys(dotted(section.path[:2]) for section in sections(release)))
-    return f"sets nothing that presets reach ({reached})"
+    return f"sets nothing that presets apply ({reached})"

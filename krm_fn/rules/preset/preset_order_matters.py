@@ -1,10 +1,10 @@
-"""Presets whose result depends on the order in which KubeVirt takes them.
+"""The result of several presets depends on their order.
 
-What it finds: several presets that match an instance without requests and that hold different sets of requests. Where they hold
-the same key with another value they disagree, which is a rule of its own.
+What it finds: several presets that match an instance without requests and that have different sets of requests. Where they
+set the same key to different values, the rule `presets-disagree` reports them.
 
-Why it matters: the first preset copies all its requests, and later ones find requests there and give nothing. KubeVirt takes
-presets in no fixed order, so that the same manifests can start with different requests. The renderer goes by name.
+Why it matters: the first preset copies all its requests, and later presets then add none. KubeVirt applies presets in no
+fixed order, so the same manifests can start with different requests. The renderer applies them in the order of their names.
 
 Fix: put the requests into one preset, or into the instance or the VM's template.
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.presets.facts import PresetFacts
 
 
-# More names and places than these help nobody.
+# A message names at most this many presets besides the first.
 MOST = 10
 
 
@@ -49,8 +49,8 @@ def preset_order_matters(facts: PresetFacts) -> Iterator[Hit]:
         more = [f"{len(later) - MOST} more"] if len(later) > MOST else []
         others = " and ".join([*(name_of(entry.obj) for entry in later[:MOST]), *more])
         yield Hit(
-            message=f"{ref_of(first.obj)} gives {path_text(fact.path)} here, but KubeVirt goes by no order and may take that "
-            f"of {others} instead; put it into one preset",
+            message=f"{ref_of(first.obj)} sets {path_text(fact.path)} here, but KubeVirt applies presets in no fixed order and "
+            f"may use {others} instead; set it in one preset",
             path=fact.path,
             related=tuple(place for entry in fact.presets[: MOST + 1] for place in also(entry, fact.path)),
         )

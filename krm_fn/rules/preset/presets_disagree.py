@@ -1,12 +1,12 @@
-"""Presets that match one instance and disagree.
+"""Presets that match one instance set different values.
 
-What it finds: two presets in one namespace whose selectors match the same instance, and a part of the domain that both set and
-set differently, be it only by writing one amount in two ways.
+What it finds: two presets in one namespace whose selectors match the same instance, and a part of the domain that both set
+differently, even if they only write one quantity in two ways.
 
-Why it matters: KubeVirt refuses such an instance, even where the instance itself sets that part; a VM stays without its
-instance. Releases up to 0.8 let the instance fail and applied no preset at all.
+Why it matters: KubeVirt refuses such an instance, even if the instance itself sets that part. A VM then has no instance.
+Releases up to 0.8 let the instance fail and apply no preset at all.
 
-Fix: make the presets say the same, or narrow one of the selectors.
+Fix: set the same value in both presets, or narrow one of the selectors.
 
 Example:
 
@@ -30,8 +30,9 @@ from __future__ import annotations
 
 from krm_fn.base.objects import ref_of
 from krm_fn.base.paths import get
+from krm_fn.base.wording import show
 from krm_fn.findings.finding import UNSET
-from krm_fn.rules.registry import Hit, also, path_text, rule, show
+from krm_fn.rules.registry import Hit, also, path_text, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,6 +60,6 @@ def _message(pair: Disagreement) -> str:
         f"{path_text(one.path)} {show(one.value, one.path)} != {show(one.current, one.path)}" for one in pair.clashes
     )
     return (
-        f"{ref_of(pair.preset.obj)} and {ref_of(pair.other.obj)} both match and disagree on {where}, so KubeVirt refuses the "
-        "instance; make them say the same or narrow a selector"
+        f"{ref_of(pair.preset.obj)} and {ref_of(pair.other.obj)} both match and set different values ({where}), so "
+        "KubeVirt refuses the instance; set the same value, or narrow a selector"
     )

@@ -1,1 +1,1 @@
-"""Rules about objects that are not as the schema of their kind says."""
+"""Rules about objects that do not match the schema of their kind."""

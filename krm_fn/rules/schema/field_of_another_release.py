@@ -1,10 +1,11 @@
-"""An object has a field that only other KubeVirt releases know.
+"""An object has a field that only other KubeVirt releases have.
 
-What it finds: a field that came with a later release than the one that is rendered for, or that an earlier one still had. In
-VirtualMachines, pools, instancetypes and preferences it is looked for in every mode, in other kinds where objects are checked.
+What it finds: a field that a later release than the target release adds, or that an earlier release still had. In
+VirtualMachines, pools, instancetypes and preferences the rule looks for it in every mode, in other kinds where objects are
+checked.
 
-Why it matters: the cluster doesn't know the field. Its API server drops it or refuses the object, and so do KubeVirt's webhooks
-with VirtualMachines, instances, replica sets and presets: then this is an error.
+Why it matters: the cluster does not know the field. Its API server drops the field or refuses the object. KubeVirt's
+webhooks refuse VirtualMachines, instances, replica sets and presets with such a field; the finding is then an error.
 
 Fix: remove the field, or set `kubevirtVersion` to the release of the cluster, if that is another.
 
@@ -37,9 +38,9 @@ if TYPE_CHECKING:
 def field_of_another_release(facts: ObjectFacts) -> Iterator[Hit]:
     for flaw in facts.flaws:
         if flaw.kind == ELSEWHERE:
-            said = f"{the_schema(facts, flaw)} has no field {flaw.path[-1]} in this place; {_fix(facts, flaw)}"
+            message = f"{the_schema(facts, flaw)} has no field {flaw.path[-1]} here; {_fix(facts, flaw)}"
             yield Hit(
-                message=counted(said, flaw.more),
+                message=counted(message, flaw.more),
                 path=flaw.path,
                 upstream=flaw.upstream,
                 severity="error" if flaw.upstream else "",
@@ -50,5 +51,5 @@ def _fix(facts: ObjectFacts, flaw: Flaw) -> str:
     later = [first for first, _ in flaw.spans if first > facts.release.version]
     if later:
         first = short(min(later))
-        return f"{first} brings it: remove it, or render for {first} if that is what the cluster runs"
-    return f"{short(max(last for _, last in flaw.spans))} was the last that had it: remove it"
+        return f"{first} adds it: remove it, or render for {first} if the cluster runs that release"
+    return f"{short(max(last for _, last in flaw.spans))} is the last release with it: remove it"

@@ -1,13 +1,14 @@
-"""An object has a field that its kind doesn't have.
+"""An object has a field that its kind does not have.
 
-What it finds: a key that no release of the API knows in its place, mostly a misspelt or a misplaced one. Where the bundle holds
-the kind's CustomResourceDefinition, that one tells. Fields that another release knows have a rule of their own.
+What it finds: a key that no release of the API has in that place, usually a misspelt or misplaced one. Where the bundle
+contains the kind's CustomResourceDefinition, that definition decides. The rule `field-of-another-release` reports fields
+that another release has.
 
-Why it matters: a strict client such as kubectl refuses the object; others send it, and the API server drops the field without
-a word, so that a setting is missing that stands in the file. KubeVirt's webhooks refuse VirtualMachines, instances, replica
-sets and presets with such a field, too.
+Why it matters: a strict client such as kubectl refuses the object. Other clients send it, and the API server drops the field
+silently, so a setting that is in the file has no effect. KubeVirt's webhooks also refuse VirtualMachines, instances, replica
+sets and presets with such a field.
 
-Fix: spell the field as the API does; the message names the nearest one. Or move it to where it belongs.
+Fix: spell the field as the API does; the message names the nearest one. Or move it to the right place.
 
 Example:
 
@@ -20,7 +21,7 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.base.paths import brief
+from krm_fn.base.wording import brief
 from krm_fn.findings.limits import counted
 from krm_fn.kubevirt.removed_fields import removed_fields
 from krm_fn.kubevirt.schema.flaws import UNKNOWN
@@ -40,12 +41,12 @@ def unknown_field(facts: ObjectFacts) -> Iterator[Hit]:
     for flaw in facts.flaws:
         if flaw.kind == UNKNOWN:
             name, row = str(flaw.path[-1]), gone.get(flaw.path)
-            fix = advice(name, flaw.known) or "remove it, or move it to where it belongs"
+            fix = advice(name, flaw.known) or "remove it, or move it to the right place"
             if row:
-                fix = f"it is gone since KubeVirt {row.gone}: {row.fix}"
-            # What stands under a misspelt key may be a password: the value isn't shown.
+                fix = f"KubeVirt {row.gone} removed it: {row.fix}"
+            # The value of a misspelt key may be a password, so it is not shown.
             yield Hit(
-                message=counted(f"{the_schema(facts, flaw)} has no field {brief(name)} in this place; {fix}", flaw.more),
+                message=counted(f"{the_schema(facts, flaw)} has no field {brief(name)} here; {fix}", flaw.more),
                 path=flaw.path,
                 upstream=flaw.upstream,
                 severity="warning" if flaw.taken else "",

@@ -1,8 +1,8 @@
-"""A field holds a value that its kind doesn't allow there.
+"""A field has a value that is not allowed.
 
-What it finds: a value that is not among those the API lists for the field, text that doesn't have the form that a
-CustomResourceDefinition asks for, an entry that stands twice in a list whose entries must differ, and values for which a CEL
-rule of KubeVirt's CustomResourceDefinitions is false. Rules of other definitions are not evaluated.
+What it finds: a value that is not among those that the API lists for the field, a string that does not have the form that a
+CustomResourceDefinition requires, a duplicate entry in a list whose entries must differ, and a value for which a CEL rule of
+KubeVirt's CustomResourceDefinitions is false. Rules of other definitions are not evaluated.
 
 Why it matters: the API server refuses the object, or KubeVirt's webhooks do.
 
@@ -22,11 +22,12 @@ Example:
 from __future__ import annotations
 
 from krm_fn.base.suggestions import meant
+from krm_fn.base.wording import listed
 from krm_fn.findings.finding import UNSET
 from krm_fn.findings.limits import counted
 from krm_fn.kubevirt.schema.flaws import DUPLICATE, VALUE
 from krm_fn.rules.registry import Hit, rule
-from krm_fn.rules.shared.schemas import field_of, shown
+from krm_fn.rules.shared.schemas import field_of, place_of, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def value_not_allowed(facts: ObjectFacts) -> Iterator[Hit]:
     for flaw in facts.flaws:
         if flaw.kind in (VALUE, DUPLICATE):
             yield Hit(
-                message=counted(_said(flaw), flaw.more),
+                message=counted(_message(flaw), flaw.more),
                 path=flaw.path,
                 current=flaw.current,
                 proposed=meant(str(flaw.current), flaw.known) or UNSET,
@@ -50,15 +51,13 @@ def value_not_allowed(facts: ObjectFacts) -> Iterator[Hit]:
             )
 
 
-def _said(flaw: Flaw) -> str:
+def _message(flaw: Flaw) -> str:
     if flaw.kind == DUPLICATE:
         return f"{field_of(flaw)} has {shown(flaw, flaw.current)} twice; remove one, or make them differ"
     if flaw.current is UNSET:
-        return f"{field_of(flaw)} is not allowed as it is; use {flaw.expected}"
-    return f"{field_of(flaw)} can't be {shown(flaw, flaw.current)}; use {flaw.expected or _listed(flaw)}"
+        return f"{place_of(flaw)} has a value that is not allowed; use {flaw.expected}"
+    return f"{place_of(flaw)} is {shown(flaw, flaw.current)}, which is not allowed; use {flaw.expected or _known(flaw)}"
 
 
-def _listed(flaw: Flaw) -> str:
-    """`a, b or c`."""
-    *others, last = flaw.known or ("another value",)
-    return f"{', '.join(others)} or {last}" if others else last
+def _known(flaw: Flaw) -> str:
+    return listed(flaw.known or ("another value",), most=len(flaw.known) or 1)

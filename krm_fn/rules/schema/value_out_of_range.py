@@ -1,12 +1,12 @@
-"""A number, a length or a count is beyond what its field holds.
+"""A number, a length or a count is out of range.
 
-What it finds: a negative number where the API counts from zero, a number that is too large for the field, and what is beyond
-the bounds that a CustomResourceDefinition sets: a number, the length of a text, the number of entries in a list or a map.
-KubeVirt's own definitions take at most 256 disks, interfaces, networks and volumes, for example.
+What it finds: a negative number where the API counts from zero, a number that is too large for the field, and a value
+outside the limits that a CustomResourceDefinition sets for a number, the length of a string, or the number of entries in a
+list or a map. For example, KubeVirt's own definitions allow at most 256 disks, interfaces, networks and volumes.
 
 Why it matters: the API server or KubeVirt's webhooks refuse the object.
 
-Fix: stay within the bounds that the message names.
+Fix: stay within the limits that the message names.
 
 Example:
 
@@ -24,7 +24,7 @@ from krm_fn.findings.finding import UNSET
 from krm_fn.findings.limits import counted
 from krm_fn.kubevirt.schema.flaws import COUNT, LENGTH, RANGE
 from krm_fn.rules.registry import Hit, rule
-from krm_fn.rules.shared.schemas import field_of, shown
+from krm_fn.rules.shared.schemas import field_of, place_of, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,5 +49,5 @@ def value_out_of_range(facts: ObjectFacts) -> Iterator[Hit]:
 
 def _fact(flaw: Flaw) -> str:
     if flaw.kind == RANGE:
-        return f"{field_of(flaw)} is {shown(flaw, flaw.current)}"
-    return f"{field_of(flaw)} has {flaw.found}"
+        return f"{place_of(flaw)} is {shown(flaw, flaw.current)}"
+    return f"{place_of(flaw) if flaw.kind == LENGTH else field_of(flaw)} has {flaw.found}"

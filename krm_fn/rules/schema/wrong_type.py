@@ -1,16 +1,16 @@
-"""A field holds a value of another type than the API has there.
+"""A field has a value of the wrong type.
 
-What it finds: text where an integer belongs, a number where text belongs, a map where a list belongs, null in a list, and
-text that is no quantity. A quantity may be written as text or as a whole number. A fraction such as `0.5` needs quotes, except
-in VirtualMachines and instances: KubeVirt's mutating webhook rewrites these before the API server checks them. For the same
-reason blanks around a quantity are a warning there and an error elsewhere. Before 1.5 most whole numbers needed quotes, too.
-Ports and the like take both text and integers. A key without a value, which is null, is a warning where an empty map would say
-something, as in `rng: {}`; elsewhere it is as if the key weren't there.
+What it finds: a string where an integer is expected, a number where a string is expected, a map where a list is expected,
+null in a list, and a string that is not a quantity. A quantity may be a string or a whole number. A fraction such as `0.5`
+needs quotes, except in VirtualMachines and instances: KubeVirt's mutating webhook rewrites these before the API server
+checks them. For the same reason, spaces around a quantity are a warning there and an error elsewhere. Before 1.5 most whole
+numbers also needed quotes. Ports and similar fields accept both strings and integers. A key without a value is null. It is a
+warning where an empty map has a meaning, as in `rng: {}`; elsewhere it counts as absent.
 
-Why it matters: the API server refuses the object. YAML makes the mistake easy: `8` is a number, and `"8"` is text. Null it
-drops without a word, and the device that was meant is missing.
+Why it matters: the API server refuses the object. YAML makes the mistake easy: `8` is a number, and `"8"` is a string. The
+API server drops null silently, and the intended device is missing.
 
-Fix: write the value as the message proposes it, else one of the type it names.
+Fix: write the value that the message proposes, or a value of the type that it names.
 
 Example:
 
@@ -28,7 +28,7 @@ from krm_fn.findings.finding import UNSET
 from krm_fn.findings.limits import counted
 from krm_fn.kubevirt.schema.flaws import NULL, NUMBER, TYPE, UNQUOTED
 from krm_fn.rules.registry import Hit, rule
-from krm_fn.rules.shared.schemas import field_of, shown
+from krm_fn.rules.shared.schemas import place_of, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.schema import ObjectFacts
     from krm_fn.kubevirt.schema.flaws import Flaw
 
-# What holds a name has no use for an empty map.
+# An empty map is not a matcher: it needs a name.
 MATCHERS = (("spec", "instancetype"), ("spec", "preference"))
 
 
@@ -47,9 +47,9 @@ def wrong_type(facts: ObjectFacts) -> Iterator[Hit]:
         if flaw.kind == NULL:
             matcher = flaw.path[-2:] in MATCHERS
             meant = "{name: NAME}" if matcher else "{}"
-            said = f"{field_of(flaw)} holds null, which counts as absent; write {meant} where it is meant, else remove it"
+            message = f"{place_of(flaw)} is null, which counts as absent; write {meant} to set it, or remove it"
             yield Hit(
-                message=counted(said, flaw.more),
+                message=counted(message, flaw.more),
                 path=flaw.path,
                 current=None,
                 proposed=UNSET if matcher else flaw.proposed,
@@ -57,7 +57,7 @@ def wrong_type(facts: ObjectFacts) -> Iterator[Hit]:
             )
         elif flaw.kind in (TYPE, UNQUOTED, NUMBER):
             yield Hit(
-                message=counted(f"{field_of(flaw)} holds {_found(flaw)}{_fix(flaw)}", flaw.more),
+                message=counted(f"{place_of(flaw)} is {_found(flaw)}{_fix(flaw)}", flaw.more),
                 path=flaw.path,
                 current=flaw.current,
                 proposed=flaw.proposed,
@@ -67,16 +67,16 @@ def wrong_type(facts: ObjectFacts) -> Iterator[Hit]:
 
 
 def _fix(flaw: Flaw) -> str:
-    """What belongs there, and what to do."""
+    """What is expected, and what to do."""
     if flaw.proposed is not UNSET:
-        return f" where {flaw.expected} belongs; write {shown(flaw, flaw.proposed)}"
-    if isinstance(flaw.current, bool | int | float) and flaw.expected.endswith("text"):
-        return f" where {flaw.expected} belongs; put it in quotes"
+        return f", expected {flaw.expected}; write {shown(flaw, flaw.proposed)}"
+    if isinstance(flaw.current, bool | int | float) and flaw.expected.endswith("a string"):
+        return f", expected {flaw.expected}; put it in quotes"
     return f"; write {flaw.expected}"
 
 
 def _found(flaw: Flaw) -> str:
-    """What stands there, in few words."""
+    """The value or its type, in few words."""
     match flaw.current:
         case bool():
             return shown(flaw, flaw.current)

@@ -1,4 +1,4 @@
-"""What a bundle holds of the objects that VMs name, or brings about once it is applied: its objects, and what those make."""
+"""The objects that a bundle contains or creates, of the kinds that VMs refer to: its objects, and what these create."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.objects import name_of, previous_names
 from krm_fn.base.paths import as_list, get
 from krm_fn.base.value import Value
+from krm_fn.kubevirt.holders import DATA_VOLUMES, RENDERED, SERVED
 from krm_fn.rules.shared.views import shared
 
 TYPE_CHECKING = False
@@ -33,16 +34,16 @@ API_VERSIONS = {
 }
 GROUPS = {kind: version.rpartition("/")[0] for kind, version in API_VERSIONS.items()}
 
-# What every namespace has.
+# Objects that every namespace has.
 GIVEN = frozenset((("ServiceAccount", "default"), ("ConfigMap", "kube-root-ca.crt")))
 EVERYWHERE = "*"
 NAME: Path = ("metadata", "name")
 
 
 class Maker(Value):
-    """A kind whose objects make one of kind `makes`: its name is the first of `names` that is set.
+    """A kind whose objects each create one of kind `makes`: its name is the first of `names` that is set.
 
-    It lands in the maker's namespace, in that at the path `namespace`, or, for `cluster` makers, in any.
+    It is in the maker's namespace, in the one at the path `namespace`, or, for `cluster` makers, in any.
     """
 
     kind: str
@@ -56,7 +57,7 @@ class Maker(Value):
 _VAULT = ("spec", "destination", "name")
 MAKERS = (
     Maker(kind="DataVolume", group="cdi.kubevirt.io", makes="PersistentVolumeClaim"),
-    # CDI removes a DataVolume that is done, and what named it takes the claim.
+    # CDI removes a DataVolume that is done; references to it then use the claim.
     Maker(kind="PersistentVolumeClaim", group="", makes="DataVolume"),
     Maker(kind="DataImportCron", group="cdi.kubevirt.io", makes="DataSource", names=(("spec", "managedDataSource"),)),
     Maker(kind="VirtualMachine", group="kubevirt.io", makes="VirtualMachineInstance"),
@@ -81,16 +82,12 @@ MAKERS = (
         namespace=("spec", "networkNamespace"),
     ),
 )
-# The kinds whose VMs bring DataVolumes of their own, and where.
-TEMPLATES: tuple[tuple[str, str, Path], ...] = (
-    ("VirtualMachine", "kubevirt.io", ("spec", "dataVolumeTemplates")),
-    ("VirtualMachinePool", "pool.kubevirt.io", ("spec", "virtualMachineTemplate", "spec", "dataVolumeTemplates")),
-)
+# The kinds that the templates of a VM create.
 FROM_TEMPLATES = ("DataVolume", "PersistentVolumeClaim")
 
-# What makes machines under names of its own: the owner's, a dash, and a number or letters.
+# Kinds that create machines with generated names: the owner's name, a dash, and a number or letters.
 MACHINES = ("VirtualMachine", "VirtualMachineInstance")
-COPIERS = (("VirtualMachinePool", "pool.kubevirt.io"), ("VirtualMachineInstanceReplicaSet", "kubevirt.io"))
+COPIERS = tuple(holder for holder in SERVED.values() if holder.copies)
 
 # kustomize appends `-` and ten of these to the names of generated Secrets and ConfigMaps.
 HASHED = ("Secret", "ConfigMap")
@@ -98,35 +95,35 @@ HASH_LETTERS = frozenset("2456789bcdfghkmt")
 HASH_LENGTH = 10
 
 
-class Stock:
-    """An index over one bundle; a kind is looked at when it is first asked for."""
+class AvailableObjects:
+    """An index over one bundle; a kind is indexed when it is first needed."""
 
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
         self._names: dict[str, dict[str, set[str]]] = {}
-        self._former: dict[str, dict[str, dict[str, str]]] = {}
+        self._previous: dict[str, dict[str, dict[str, str]]] = {}
         self._all_names: dict[tuple[str, str], dict[str, tuple[str, ...]]] = {}
         self._held: dict[str, set[str]] = {}
         self._places: dict[str, dict[str, list[str]]] = {}
         self._copiers: set[tuple[str, str]] | None = None
 
     def has(self, kind: str, namespace: str, name: str) -> bool:
-        """True where the object is there, or comes with what is there."""
+        """True where the bundle contains or creates the object."""
         names = self._of(kind)
         there = (kind, name) in GIVEN or name in names.get(namespace, ()) or name in names.get(EVERYWHERE, ())
         return there or self._copied(kind, namespace, name)
 
     def _copied(self, kind: str, namespace: str, name: str) -> bool:
-        """True for a machine that a pool or a replica set of the bundle makes: its name goes on after a dash."""
+        """True for a machine that a pool or a replica set of the bundle creates: its name is the owner's, a dash and more."""
         if kind not in MACHINES:
             return False
         if self._copiers is None:
-            copiers = (entry.obj for owner, group in COPIERS for entry in self._bundle.of_kind(owner, group))
+            copiers = (entry.obj for each in COPIERS for entry in self._bundle.of_kind(each.kind, each.group))
             self._copiers = {(effective_namespace(obj), name_of(obj)) for obj in copiers}
         return (namespace, name.rpartition("-")[0]) in self._copiers
 
     def any(self, kind: str, namespace: str) -> bool:
-        """True where the bundle holds an object of the kind in the namespace, and not only what clones and restores make."""
+        """True where the bundle contains such an object in the namespace, and not only one that a clone or restore creates."""
         if kind not in self._held:
             makers = [(each.kind, each.group) for each in MAKERS if each.makes == kind and each.names == (NAME,)]
             held = (entry for owner, group in ((kind, GROUPS[kind]), *makers) for entry in self._bundle.of_kind(owner, group))
@@ -134,7 +131,7 @@ class Stock:
         return namespace in self._held[kind]
 
     def namespaces(self, kind: str, name: str) -> list[str]:
-        """The namespaces that hold an object of that kind and name."""
+        """The namespaces with an object of that kind and name."""
         found = self._of(kind)
         if kind not in self._places:
             self._places[kind] = {}
@@ -143,28 +140,28 @@ class Stock:
                     self._places[kind].setdefault(each, []).append(namespace)
         return self._places[kind].get(name, [])
 
-    def now(self, kind: str, namespace: str, former: str) -> str:
-        """The name that kustomize gave the object in place of `former`, "" where there is none."""
+    def now(self, kind: str, namespace: str, previous: str) -> str:
+        """The name that kustomize gave to the object `previous`, "" where it renamed none."""
         self._of(kind)
-        return self._former[kind].get(namespace, {}).get(former, "")
+        return self._previous[kind].get(namespace, {}).get(previous, "")
 
     def all_names(self, kind: str, namespace: str) -> dict[str, tuple[str, ...]]:
-        """The names of that kind there, those from before kustomize's changes among them, each with all of its object."""
+        """The names of that kind in the namespace, earlier ones from before kustomize included, each with all of its object."""
         if (kind, namespace) not in self._all_names:
-            self._all_names[kind, namespace] = self._with_former(kind, namespace)
+            self._all_names[kind, namespace] = self._with_previous(kind, namespace)
         return self._all_names[kind, namespace]
 
-    def _with_former(self, kind: str, namespace: str) -> dict[str, tuple[str, ...]]:
+    def _with_previous(self, kind: str, namespace: str) -> dict[str, tuple[str, ...]]:
         present = self._of(kind).get(namespace, set())
         formerly: dict[str, tuple[str, ...]] = {}
-        for former, now in self._former[kind].get(namespace, {}).items():
-            formerly[now] = (*formerly.get(now, ()), former)
+        for previous, now in self._previous[kind].get(namespace, {}).items():
+            formerly[now] = (*formerly.get(now, ()), previous)
         return {each: (name, *formerly.get(name, ())) for name in present for each in (*formerly.get(name, ()), name)}
 
     def _of(self, kind: str) -> dict[str, set[str]]:
         if kind not in self._names:
             found: dict[str, set[str]] = {}
-            self._names[kind], self._former[kind] = found, {}
+            self._names[kind], self._previous[kind] = found, {}
             for entry in self._bundle.of_kind(kind, GROUPS[kind]):
                 self._add(kind, entry, found)
             for namespace, name in self._made(kind):
@@ -175,10 +172,10 @@ class Stock:
     def _add(self, kind: str, entry: Entry, found: dict[str, set[str]]) -> None:
         name, namespace = name_of(entry.obj), effective_namespace(entry.obj)
         found.setdefault(namespace, set()).add(name)
-        for former in (*previous_names(entry.obj), *_unhashed(kind, name)):
-            if former != name:
-                there = self._former[kind].setdefault(namespace, {})
-                there[former] = min(there.get(former, name), name)
+        for previous in (*previous_names(entry.obj), *_unhashed(kind, name)):
+            if previous != name:
+                there = self._previous[kind].setdefault(namespace, {})
+                there[previous] = min(there.get(previous, name), name)
 
     def _made(self, kind: str) -> Iterator[tuple[str, str]]:
         for maker in MAKERS:
@@ -186,15 +183,15 @@ class Stock:
                 for entry in self._bundle.of_kind(maker.kind, maker.group):
                     yield _place(maker, entry.obj), _first_text(entry.obj, maker.names)
         if kind in FROM_TEMPLATES:
-            for owner, group, path in TEMPLATES:
-                for entry in self._bundle.of_kind(owner, group):
-                    for template in as_list(get(entry.obj, path)):
+            for holder in RENDERED:
+                for entry in self._bundle.of_kind(holder.kind, holder.group):
+                    for template in as_list(get(entry.obj, holder.in_vm(DATA_VOLUMES))):
                         yield effective_namespace(entry.obj), _first_text(template, (NAME,))
 
 
-def stock(bundle: Bundle) -> Stock:
-    """The stock of a bundle, one for all that ask."""
-    return shared(bundle, Stock)
+def available_objects(bundle: Bundle) -> AvailableObjects:
+    """The stock of a bundle, the same one for all callers."""
+    return shared(bundle, AvailableObjects)
 
 
 def _place(maker: Maker, obj: Object) -> str:
@@ -209,7 +206,7 @@ def _first_text(obj: object, paths: tuple[Path, ...]) -> str:
 
 
 def _unhashed(kind: str, name: str) -> tuple[str, ...]:
-    """The name without the suffix of a kustomize generator, where it has one."""
+    """The name without the suffix of a kustomize generator; () where it has no such suffix."""
     base, dash, suffix = name.rpartition("-")
     hashed = kind in HASHED and dash and base and len(suffix) == HASH_LENGTH and HASH_LETTERS.issuperset(suffix)
     return (base,) if hashed else ()

@@ -1,4 +1,4 @@
-"""What the VMs of a bundle use of the builtin catalogue, for the rules that judge it."""
+"""The entries of the builtin catalogue that the VMs of a bundle use, for the rules that check them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WORDS = {"VirtualMachineClusterInstancetype": "instancetype", "VirtualMachineClu
 
 
 def uses(facts: BundleFacts) -> Uses:
-    """{(kind, name) of a builtin entry: [(VM, "instancetype" or "preference")]}: the matchers that lead to it, in order."""
+    """{(kind, name) of a builtin entry: [(VM, "instancetype" or "preference")]}: the matchers that refer to it, in order."""
     found: Uses = {}
     for vm in facts.vms:
         for matcher, entry in (("instancetype", vm.resolution.instancetype), ("preference", vm.resolution.preference)):
@@ -32,7 +32,7 @@ def uses(facts: BundleFacts) -> Uses:
 
 
 def hits(facts: BundleFacts, word: Callable[[Catalogue, str, str], str]) -> Iterator[Hit]:
-    """A hit for each matcher that leads to a builtin entry of which `word(catalogue, kind, name)` has something to say."""
+    """A hit for each matcher that refers to a builtin entry for which `word(catalogue, kind, name)` returns a message."""
     found = uses(facts)
     if not found:
         return
@@ -47,7 +47,7 @@ def hits(facts: BundleFacts, word: Callable[[Catalogue, str, str], str]) -> Iter
 
 
 def place(vm: VmFacts, matcher: str) -> tuple[Path, Any]:
-    """The path, from the object's root, of what names the entry in a matcher, and the value there."""
+    """The path, from the object's root, of the field of a matcher that names the entry, and its value."""
     path: Path = (*vm.prefix, "spec", matcher)
     given = as_map(as_map(vm.vm.get("spec")).get(matcher))
     for key in ("name", "inferFromVolume"):

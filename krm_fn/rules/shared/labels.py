@@ -1,4 +1,4 @@
-"""The labels by which claims, images and snapshots name the instancetype and preference that fit them."""
+"""The labels with which claims, images and snapshots name their default instancetype and preference."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from krm_fn.base.paths import Path
     from krm_fn.kubevirt.resolve import Matcher
 
-# The kinds whose labels are read, and those that pass theirs on to one.
+# The kinds whose labels are read, and those that copy theirs to one of these.
 LABELLED = (
     ("PersistentVolumeClaim", ""),
     ("DataVolume", "cdi.kubevirt.io"),
@@ -25,7 +25,7 @@ LABELLED = (
 
 
 class Default(Value):
-    """One such name: `kind` is the kind meant, "" where the label beside it names none; `path` leads to the name's label."""
+    """One default: `kind` is the kind it names, "" for an unknown one; `path` is that of the label with the name."""
 
     entry: Entry
     matcher: Matcher
@@ -43,7 +43,7 @@ class Default(Value):
 
 
 def defaults(bundle: Bundle) -> Iterator[Default]:
-    """All of a bundle, kind by kind; values that are no text are passed over."""
+    """All defaults in a bundle, kind by kind; values that are not strings are skipped."""
     for kind, group in LABELLED:
         for entry in bundle.of_kind(kind, group):
             labels = labels_of(entry.obj)

@@ -1,11 +1,11 @@
-"""The machines of a bundle, for the rules that compare them: every object that instances start from, and its instance spec."""
+"""The machines of a bundle, for the rules that compare them: every object that starts instances, and its instance spec."""
 
 from __future__ import annotations
 
 from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.objects import name_of, ref_of
 from krm_fn.base.paths import as_map, get
-from krm_fn.base.value import Value
+from krm_fn.kubevirt.holders import SERVED
 from krm_fn.rules.registry import Hit, also
 from krm_fn.rules.shared.views import shared
 
@@ -16,51 +16,31 @@ if TYPE_CHECKING:
     from krm_fn.base.bundle import Bundle, Entry
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
+    from krm_fn.kubevirt.holders import Holder
 
 
-class Owner(Value):
-    """A kind that instances start from: `template` leads to their metadata and spec, `vm` to the VM's spec or is ()."""
-
-    kind: str
-    group: str
-    template: Path
-    vm: Path = ()
-    copied: bool = False
-
-
-OWNERS = (
-    Owner(kind="VirtualMachine", group="kubevirt.io", template=("spec", "template"), vm=("spec",)),
-    Owner(
-        kind="VirtualMachinePool",
-        group="pool.kubevirt.io",
-        template=("spec", "virtualMachineTemplate", "spec", "template"),
-        vm=("spec", "virtualMachineTemplate", "spec"),
-        copied=True,
-    ),
-    Owner(kind="VirtualMachineInstanceReplicaSet", group="kubevirt.io", template=("spec", "template"), copied=True),
-    Owner(kind="VirtualMachineInstance", group="kubevirt.io", template=()),
-)
-
-# The run strategies under which a VM runs without anybody starting it.
+# The run strategies with which the cluster starts a VM by itself.
 RUNNING = ("Always", "RerunOnFailure", "Once")
 
 
 class Machine:
-    """One of them: `spec` is the instance spec, at `path` from the object's root; `copies` is how many machines it makes.
+    """A machine: `spec` is the instance spec, at `path` from the object's root; `copies` is the number of machines it creates.
 
     `starts` is true where the cluster starts it by itself, `by_hand` where only people do. `vm` is the VM's spec, {} where
-    there is none.
+    there is none. `pooled`: each machine is a VM of its own, with the objects that the VM creates for itself.
     """
 
-    __slots__ = ("by_hand", "copies", "entry", "namespace", "path", "spec", "starts", "vm")
+    __slots__ = ("by_hand", "copies", "entry", "namespace", "path", "pooled", "spec", "starts", "vm")
 
-    def __init__(self, owner: Owner, entry: Entry, namespace: str) -> None:
+    def __init__(self, holder: Holder, entry: Entry, namespace: str) -> None:
         self.entry, self.namespace = entry, namespace
-        self.path: Path = (*owner.template, "spec")
+        self.path: Path = holder.instance
         self.spec: Object = as_map(get(entry.obj, self.path))
-        self.vm: Object = as_map(get(entry.obj, owner.vm)) if owner.vm else {}
-        self.copies = _replicas(entry.obj) if owner.copied else 1
-        self.starts = _starts(self.vm) if owner.vm else True
+        of_vm = holder.vm is not None
+        self.vm: Object = as_map(get(entry.obj, holder.in_vm(("spec",)))) if of_vm else {}
+        self.copies = _replicas(entry.obj) if holder.copies else 1
+        self.pooled = of_vm and holder.copies
+        self.starts = _starts(self.vm) if of_vm else True
         self.by_hand = self.vm.get("runStrategy") == "Manual"
 
     def __str__(self) -> str:
@@ -68,15 +48,15 @@ class Machine:
 
 
 def machines(bundle: Bundle) -> tuple[Machine, ...]:
-    """All of them, kind by kind, ordered; of two objects of one name only the first, since the cluster has one."""
+    """All machines, kind by kind, ordered; of two objects with one name only the first, because the cluster has one."""
     return shared(bundle, _machines)
 
 
 def _machines(bundle: Bundle) -> tuple[Machine, ...]:
     return tuple(
-        Machine(owner, entry, namespace)
-        for owner in OWNERS
-        for entry, namespace in _distinct(bundle.ordered(bundle.of_kind(owner.kind, owner.group)))
+        Machine(holder, entry, namespace)
+        for holder in SERVED.values()
+        for entry, namespace in _distinct(bundle.ordered(bundle.of_kind(holder.kind, holder.group)))
     )
 
 
@@ -85,13 +65,13 @@ def _distinct(entries: Iterable[Entry]) -> Iterator[tuple[Entry, str]]:
     seen: set[tuple[str, str]] = set()
     for entry in entries:
         key = effective_namespace(entry.obj), name_of(entry.obj)
-        if key not in seen or not key[1]:  # an object without a name is named by the cluster
+        if key not in seen or not key[1]:  # the cluster names an object without a name
             seen.add(key)
             yield entry, key[0]
 
 
 def repeated(values: Iterable[tuple[str, Machine]]) -> Iterator[tuple[Machine, Machine]]:
-    """Each machine whose value another had first, with that other one; a template that makes several with itself."""
+    """Each machine with the value of an earlier one, with that one; a template with several copies is paired with itself."""
     first: dict[str, Machine] = {}
     for value, machine in values:
         other = first.setdefault(value, machine)
@@ -99,17 +79,17 @@ def repeated(values: Iterable[tuple[str, Machine]]) -> Iterator[tuple[Machine, M
             yield machine, other
 
 
-def told(machine: Machine, other: Machine, what: str) -> str:
-    """The fact, in words: who else has it."""
+def holders_named(machine: Machine, other: Machine, what: str) -> str:
+    """The fact in words: which other machine has the same value."""
     if other is machine:
-        return f"each of the {machine.copies} machines made from this template gets the same {what}"
+        return f"each of the {machine.copies} machines of this template gets the same {what}"
     return f"{other} has the same {what}"
 
 
 def twice(machine: Machine, other: Machine, place: Path, *, what: str, fix: str) -> Hit:
-    """What a rule says of a machine that has the same value as the other at a place in its spec."""
+    """A hit for a machine that has the same value as the other at a path in its spec."""
     return Hit(
-        message=f"{told(machine, other, what)}; {fix}",
+        message=f"{holders_named(machine, other, what)}; {fix}",
         path=(*machine.path, *place),
         current=get(machine.spec, place),
         about=machine.entry,

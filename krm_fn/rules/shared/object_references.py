@@ -1,12 +1,13 @@
-"""Every place in which a VM, a DataVolume, a snapshot or the like names another object of the cluster, and what is missing."""
+"""Every path at which a VM, a DataVolume, a snapshot or the like refers to another object, and the objects that are missing."""
 
 from __future__ import annotations
 
 from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.objects import text
-from krm_fn.base.paths import as_map, get
+from krm_fn.base.paths import EACH, as_map, get
 from krm_fn.base.value import Value
-from krm_fn.rules.shared.available_objects import stock
+from krm_fn.kubevirt.holders import DATA_VOLUMES, INSTANCE_SPEC, SERVED
+from krm_fn.rules.shared.available_objects import available_objects
 from krm_fn.rules.shared.views import shared
 
 TYPE_CHECKING = False
@@ -16,23 +17,21 @@ if TYPE_CHECKING:
     from krm_fn.base.bundle import Bundle, Entry
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
-    from krm_fn.rules.shared.available_objects import Stock
+    from krm_fn.kubevirt.holders import Holder
+    from krm_fn.rules.shared.available_objects import AvailableObjects
 
-    Rows = tuple[tuple[Path, tuple["Row", ...]], ...]
+    Fields = tuple[tuple[Path, tuple["ReferenceField", ...]], ...]
     Tree = dict[Any, Any]  # by step: a tree, or a row at the end
-    Place = tuple[Path, "Row", Any]  # the last is what the path's last step is in
+    Occurrence = tuple[Path, "ReferenceField", Any]  # the last is what the path's last step is in
     Wanted = tuple[str, str, str, bool]  # kind, namespace, name; whether it may be absent
 
-# Stands in a row's place for every item of a list.
-EACH = -1
 
+class ReferenceField(Value):
+    """A path that holds a name: `kind` is the kind of the object that it refers to, in the owner's namespace.
 
-class Row(Value):
-    """A place that holds a name: `kind` is that of the object it names, in the owner's namespace.
-
-    `qualified`: the name may be `namespace/name`. `elsewhere`: a `namespace` beside it names another namespace. `beside`: a
-    `kind` stands beside it and has to be this one, since other kinds may be named there; `among`, in place of `kind`, are
-    those of them that are looked for.
+    `qualified`: the name may be `namespace/name`. `elsewhere`: a `namespace` beside it sets another namespace. `beside`: the
+    `kind` beside it must be this one, because references to other kinds are possible; `among`, in place of `kind`, are the
+    kinds that are looked up.
     """
 
     place: Path
@@ -47,86 +46,93 @@ _CREDENTIAL = ("source", "secret", "secretName")
 
 # Places in the spec of an instance.
 INSTANCE = (
-    Row(place=("volumes", EACH, "persistentVolumeClaim", "claimName"), kind="PersistentVolumeClaim"),
-    Row(place=("volumes", EACH, "ephemeral", "persistentVolumeClaim", "claimName"), kind="PersistentVolumeClaim"),
-    Row(place=("volumes", EACH, "memoryDump", "claimName"), kind="PersistentVolumeClaim"),
-    Row(place=("volumes", EACH, "dataVolume", "name"), kind="DataVolume"),
-    Row(place=("volumes", EACH, "secret", "secretName"), kind="Secret"),
-    Row(place=("volumes", EACH, "configMap", "name"), kind="ConfigMap"),
-    Row(place=("volumes", EACH, "serviceAccount", "serviceAccountName"), kind="ServiceAccount"),
-    Row(place=("volumes", EACH, "sysprep", "secret", "name"), kind="Secret"),
-    Row(place=("volumes", EACH, "sysprep", "configMap", "name"), kind="ConfigMap"),
-    Row(place=("volumes", EACH, "cloudInitNoCloud", "secretRef", "name"), kind="Secret"),
-    Row(place=("volumes", EACH, "cloudInitNoCloud", "networkDataSecretRef", "name"), kind="Secret"),
-    Row(place=("volumes", EACH, "cloudInitConfigDrive", "secretRef", "name"), kind="Secret"),
-    Row(place=("volumes", EACH, "cloudInitConfigDrive", "networkDataSecretRef", "name"), kind="Secret"),
-    Row(place=("volumes", EACH, "containerDisk", "imagePullSecret"), kind="Secret"),
-    Row(place=("utilityVolumes", EACH, "claimName"), kind="PersistentVolumeClaim"),
-    Row(place=("accessCredentials", EACH, "sshPublicKey", *_CREDENTIAL), kind="Secret"),
-    Row(place=("accessCredentials", EACH, "userPassword", *_CREDENTIAL), kind="Secret"),
-    Row(place=("networks", EACH, "multus", "networkName"), kind="NetworkAttachmentDefinition", qualified=True),
-    Row(place=("domain", "firmware", "kernelBoot", "container", "imagePullSecret"), kind="Secret"),
-    Row(place=("resourceClaims", EACH, "resourceClaimName"), kind="ResourceClaim"),
-    Row(place=("resourceClaims", EACH, "resourceClaimTemplateName"), kind="ResourceClaimTemplate"),
-    Row(place=("serviceAccountName",), kind="ServiceAccount"),
+    ReferenceField(place=("volumes", EACH, "persistentVolumeClaim", "claimName"), kind="PersistentVolumeClaim"),
+    ReferenceField(place=("volumes", EACH, "ephemeral", "persistentVolumeClaim", "claimName"), kind="PersistentVolumeClaim"),
+    ReferenceField(place=("volumes", EACH, "memoryDump", "claimName"), kind="PersistentVolumeClaim"),
+    ReferenceField(place=("volumes", EACH, "dataVolume", "name"), kind="DataVolume"),
+    ReferenceField(place=("volumes", EACH, "secret", "secretName"), kind="Secret"),
+    ReferenceField(place=("volumes", EACH, "configMap", "name"), kind="ConfigMap"),
+    ReferenceField(place=("volumes", EACH, "serviceAccount", "serviceAccountName"), kind="ServiceAccount"),
+    ReferenceField(place=("volumes", EACH, "sysprep", "secret", "name"), kind="Secret"),
+    ReferenceField(place=("volumes", EACH, "sysprep", "configMap", "name"), kind="ConfigMap"),
+    ReferenceField(place=("volumes", EACH, "cloudInitNoCloud", "secretRef", "name"), kind="Secret"),
+    ReferenceField(place=("volumes", EACH, "cloudInitNoCloud", "networkDataSecretRef", "name"), kind="Secret"),
+    ReferenceField(place=("volumes", EACH, "cloudInitConfigDrive", "secretRef", "name"), kind="Secret"),
+    ReferenceField(place=("volumes", EACH, "cloudInitConfigDrive", "networkDataSecretRef", "name"), kind="Secret"),
+    ReferenceField(place=("volumes", EACH, "containerDisk", "imagePullSecret"), kind="Secret"),
+    ReferenceField(place=("utilityVolumes", EACH, "claimName"), kind="PersistentVolumeClaim"),
+    ReferenceField(place=("accessCredentials", EACH, "sshPublicKey", *_CREDENTIAL), kind="Secret"),
+    ReferenceField(place=("accessCredentials", EACH, "userPassword", *_CREDENTIAL), kind="Secret"),
+    ReferenceField(place=("networks", EACH, "multus", "networkName"), kind="NetworkAttachmentDefinition", qualified=True),
+    ReferenceField(place=("domain", "firmware", "kernelBoot", "container", "imagePullSecret"), kind="Secret"),
+    ReferenceField(place=("resourceClaims", EACH, "resourceClaimName"), kind="ResourceClaim"),
+    ReferenceField(place=("resourceClaims", EACH, "resourceClaimTemplateName"), kind="ResourceClaimTemplate"),
+    ReferenceField(place=("serviceAccountName",), kind="ServiceAccount"),
 )
 
 # Places in the spec of a DataVolume, or of a template for one; a DataSource has the first two.
 SOURCES = (
-    Row(place=("source", "pvc", "name"), kind="PersistentVolumeClaim", elsewhere=True),
-    Row(place=("source", "snapshot", "name"), kind="VolumeSnapshot", elsewhere=True),
+    ReferenceField(place=("source", "pvc", "name"), kind="PersistentVolumeClaim", elsewhere=True),
+    ReferenceField(place=("source", "snapshot", "name"), kind="VolumeSnapshot", elsewhere=True),
 )
 DATA_VOLUME = (
     *SOURCES,
-    Row(place=("sourceRef", "name"), kind="DataSource", elsewhere=True, beside=True),
-    Row(place=("source", "http", "secretRef"), kind="Secret"),
-    Row(place=("source", "http", "certConfigMap"), kind="ConfigMap"),
-    Row(place=("source", "http", "secretExtraHeaders", EACH), kind="Secret"),
-    Row(place=("source", "s3", "secretRef"), kind="Secret"),
-    Row(place=("source", "s3", "certConfigMap"), kind="ConfigMap"),
-    Row(place=("source", "gcs", "secretRef"), kind="Secret"),
-    Row(place=("source", "registry", "secretRef"), kind="Secret"),
-    Row(place=("source", "registry", "certConfigMap"), kind="ConfigMap"),
-    Row(place=("source", "imageio", "secretRef"), kind="Secret"),
-    Row(place=("source", "imageio", "certConfigMap"), kind="ConfigMap"),
-    Row(place=("source", "vddk", "secretRef"), kind="Secret"),
+    ReferenceField(place=("sourceRef", "name"), kind="DataSource", elsewhere=True, beside=True),
+    ReferenceField(place=("source", "http", "secretRef"), kind="Secret"),
+    ReferenceField(place=("source", "http", "certConfigMap"), kind="ConfigMap"),
+    ReferenceField(place=("source", "http", "secretExtraHeaders", EACH), kind="Secret"),
+    ReferenceField(place=("source", "s3", "secretRef"), kind="Secret"),
+    ReferenceField(place=("source", "s3", "certConfigMap"), kind="ConfigMap"),
+    ReferenceField(place=("source", "gcs", "secretRef"), kind="Secret"),
+    ReferenceField(place=("source", "registry", "secretRef"), kind="Secret"),
+    ReferenceField(place=("source", "registry", "certConfigMap"), kind="ConfigMap"),
+    ReferenceField(place=("source", "imageio", "secretRef"), kind="Secret"),
+    ReferenceField(place=("source", "imageio", "certConfigMap"), kind="ConfigMap"),
+    ReferenceField(place=("source", "vddk", "secretRef"), kind="Secret"),
 )
 
-# Who names a VM. What it makes of one need not be there: the targets of restores and clones.
+# Objects that refer to a VM. The targets of restores and clones need not exist: these create them.
 _SOURCE: Path = ("spec", "source", "name")
-_VM = Row(place=_SOURCE, among=("VirtualMachine",))
-_VM_OR_SNAPSHOT = Row(place=_SOURCE, among=("VirtualMachine", "VirtualMachineSnapshot"))
+_VM = ReferenceField(place=_SOURCE, among=("VirtualMachine",))
+_VM_OR_SNAPSHOT = ReferenceField(place=_SOURCE, among=("VirtualMachine", "VirtualMachineSnapshot"))
 
 
-# Rows, each time with what leads to their places.
-VM: Rows = (
-    (("spec", "template", "spec"), INSTANCE),
-    (("spec", "dataVolumeTemplates", EACH, "spec"), DATA_VOLUME),
+# Rows, with the path in front of their places.
+VM: Fields = (
+    (INSTANCE_SPEC, INSTANCE),
+    ((*DATA_VOLUMES, EACH, "spec"), DATA_VOLUME),
 )
-OWNERS: dict[tuple[str, str], Rows] = {
-    ("kubevirt.io", "VirtualMachine"): VM,
-    ("pool.kubevirt.io", "VirtualMachinePool"): tuple((("spec", "virtualMachineTemplate", *way), rows) for way, rows in VM),
-    ("kubevirt.io", "VirtualMachineInstance"): ((("spec",), INSTANCE),),
-    ("kubevirt.io", "VirtualMachineInstanceReplicaSet"): ((("spec", "template", "spec"), INSTANCE),),
+
+
+def _held(holder: Holder) -> Fields:
+    if holder.vm is None:
+        return ((holder.instance, INSTANCE),)
+    return tuple((holder.in_vm(way), rows) for way, rows in VM)
+
+
+# VMs come before what starts instances without one, and what stands for one machine before what makes several.
+_HOLDERS = sorted(SERVED.values(), key=lambda holder: (holder.vm is None, holder.copies))
+OWNERS: dict[tuple[str, str], Fields] = {
+    **{(holder.group, holder.kind): _held(holder) for holder in _HOLDERS},
     ("cdi.kubevirt.io", "DataVolume"): ((("spec",), DATA_VOLUME),),
     ("cdi.kubevirt.io", "DataSource"): ((("spec",), SOURCES),),
     ("snapshot.kubevirt.io", "VirtualMachineSnapshot"): (((), (_VM,)),),
     ("snapshot.kubevirt.io", "VirtualMachineRestore"): (
-        ((), (Row(place=("spec", "virtualMachineSnapshotName"), kind="VirtualMachineSnapshot"),)),
+        ((), (ReferenceField(place=("spec", "virtualMachineSnapshotName"), kind="VirtualMachineSnapshot"),)),
     ),
     ("export.kubevirt.io", "VirtualMachineExport"): (((), (_VM_OR_SNAPSHOT,)),),
     ("clone.kubevirt.io", "VirtualMachineClone"): (((), (_VM_OR_SNAPSHOT,)),),
     ("kubevirt.io", "VirtualMachineInstanceMigration"): (
-        ((), (Row(place=("spec", "vmiName"), kind="VirtualMachineInstance"),)),
+        ((), (ReferenceField(place=("spec", "vmiName"), kind="VirtualMachineInstance"),)),
     ),
 }
 
-# Where a pool says that it appends a number to the names of one kind, so that none is the name of an object.
+# Where a pool appends a number to the names of one kind, so that none is the name of an object.
 NUMBERED = {"Secret": "appendIndexToSecretRefs", "ConfigMap": "appendIndexToConfigMapRefs"}
 
 
-class Mention:
-    """Where an object names another: the last step of `path`, from the owner's root, is in `around`."""
+class Reference:
+    """A reference from one object to another: the last step of `path`, from the owner's root, is a key or index of `around`."""
 
     __slots__ = ("around", "owner", "path")
 
@@ -135,19 +141,19 @@ class Mention:
 
     @property
     def written(self) -> str:
-        """The name as it stands there."""
+        """The name as it is written."""
         name: str = self.around[self.path[-1]]
         return name
 
 
-def missing(bundle: Bundle) -> dict[Wanted, list[Mention]]:
-    """What is named, and the bundle neither holds nor makes, with its mentions in the order of the owners."""
+def missing(bundle: Bundle) -> dict[Wanted, list[Reference]]:
+    """The objects that are referred to but neither in the bundle nor created, with their references in the owners' order."""
     return shared(bundle, _missing)
 
 
-def _missing(bundle: Bundle) -> dict[Wanted, list[Mention]]:
-    there = stock(bundle)
-    found: dict[Wanted, list[Mention]] = {}
+def _missing(bundle: Bundle) -> dict[Wanted, list[Reference]]:
+    there = available_objects(bundle)
+    found: dict[Wanted, list[Reference]] = {}
     for (group, kind), rows in OWNERS.items():
         entries = bundle.of_kind(kind, group)
         tree = tree_of(rows) if entries else {}
@@ -156,25 +162,25 @@ def _missing(bundle: Bundle) -> dict[Wanted, list[Mention]]:
     return found
 
 
-def _add(owner: Entry, tree: Tree, there: Stock, found: dict[Wanted, list[Mention]]) -> None:
-    """Add what an owner names and is missing."""
+def _add(owner: Entry, tree: Tree, there: AvailableObjects, found: dict[Wanted, list[Reference]]) -> None:
+    """Add the missing objects that an owner refers to."""
     namespace = effective_namespace(owner.obj)
     for path, row, around in places_of(owner.obj, tree):
         named = wanted(row, around, path[-1], namespace)
         if named is None or (named not in found and there.has(*named[:3])) or _numbered(owner.obj, row.kind):
             continue
-        found.setdefault(named, []).append(Mention(owner, path, around))
+        found.setdefault(named, []).append(Reference(owner, path, around))
 
 
-def places_of(obj: Object, tree: Tree) -> list[Place]:
-    """The places of the tree that are in the object, in its own order."""
-    found: list[Place] = []
+def places_of(obj: Object, tree: Tree) -> list[Occurrence]:
+    """The places of the tree that the object has, in the order of the object."""
+    found: list[Occurrence] = []
     _walk(obj, tree, (), found)
     return found
 
 
-def wanted(row: Row, around: Any, step: str | int, namespace: str) -> Wanted | None:
-    """What is meant by the name in a row's place; names that are no text or empty mean nothing."""
+def wanted(row: ReferenceField, around: Any, step: str | int, namespace: str) -> Wanted | None:
+    """The object that the name in a row's place refers to; None for a name that is empty or not a string."""
     name = around[step]
     if not isinstance(name, str) or not name:
         return None
@@ -193,8 +199,8 @@ def _numbered(obj: Object, kind: str) -> bool:
     return kind in NUMBERED and get(obj, ("spec", "nameGeneration", NUMBERED[kind])) is True
 
 
-def tree_of(rows: Rows) -> Tree:
-    """The rows as a tree of their places, so that an object is walked once for all of them; a leaf is the row."""
+def tree_of(rows: Fields) -> Tree:
+    """The rows as a tree of their places, so that an object is walked once for all of them; a leaf is a row."""
     tree: Tree = {}
     for way, below in rows:
         for row in below:
@@ -205,8 +211,8 @@ def tree_of(rows: Rows) -> Tree:
     return tree
 
 
-def _walk(value: Any, tree: Tree, path: Path, found: list[Place]) -> None:
-    """Add the places of the tree that are in the value, in the value's order."""
+def _walk(value: Any, tree: Tree, path: Path, found: list[Occurrence]) -> None:
+    """Add the places of the tree that the value has, in the order of the value."""
     node: Any
     if isinstance(value, dict):
         for step in value:

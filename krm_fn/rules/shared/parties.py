@@ -1,4 +1,4 @@
-"""How messages name the parties of an expansion: kind and name, or a plain word where there is none."""
+"""How messages name a VM, its instancetype and its preference: kind and name, or a general word where there is none."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
 
 
 def the_vm(facts: VmFacts) -> str:
-    """`VirtualMachine web`; a pool's template has no name."""
+    """`VirtualMachine web`; `the VM` for a pool's template, which has no name."""
     name = name_of(facts.vm)
     return f"VirtualMachine {name}" if name else "the VM"
 
 
 def the_instancetype(facts: VmFacts) -> str:
-    """`VirtualMachineClusterInstancetype u1.medium`."""
+    """`VirtualMachineClusterInstancetype u1.medium`; `the instancetype` where it is not resolved."""
     found = facts.resolution.instancetype
     return str(found.ref) if found else "the instancetype"
 
 
 def the_preference(facts: VmFacts) -> str:
-    """`VirtualMachineClusterPreference fedora`."""
+    """`VirtualMachineClusterPreference fedora`; `the preference` where it is not resolved."""
     found = facts.resolution.preference
     return str(found.ref) if found else "the preference"
 

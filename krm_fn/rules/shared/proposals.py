@@ -1,19 +1,19 @@
-"""Which object of the bundle may be proposed in place of one that is missing.
+"""Which object of the bundle may be proposed in place of a missing one.
 
-The name has to be a misspelling (`krm_fn.base.suggestions`), and nothing may be lost by following the proposal: no machine or
-workload uses the object, it is not the one that names the missing object or one that this makes, and a snapshot to restore is
-one of the VM that is restored.
+The name must be a misspelling (`krm_fn.base.suggestions`), and it must be safe to follow the proposal: no machine or workload
+uses the object, it is neither the object with the reference nor one that this object creates, and a snapshot to restore is one
+of the VM that is restored.
 """
 
 from __future__ import annotations
 
 from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.objects import group_of, kind_of, name_of, text
-from krm_fn.base.paths import as_list, get
-from krm_fn.base.suggestions import Likest
-from krm_fn.rules.shared.available_objects import MAKERS, NAME, stock
-from krm_fn.rules.shared.machines import OWNERS
-from krm_fn.rules.shared.object_references import EACH, INSTANCE, Row, places_of, tree_of, wanted
+from krm_fn.base.paths import EACH, as_list, get
+from krm_fn.base.suggestions import Suggestions
+from krm_fn.kubevirt.holders import DATA_VOLUMES, RENDERED, SERVED
+from krm_fn.rules.shared.available_objects import MAKERS, NAME, available_objects
+from krm_fn.rules.shared.object_references import INSTANCE, ReferenceField, places_of, tree_of, wanted
 from krm_fn.rules.shared.views import shared
 
 TYPE_CHECKING = False
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
 
     from krm_fn.base.bundle import Bundle, Entry
     from krm_fn.base.paths import Path
-    from krm_fn.rules.shared.object_references import Rows
+    from krm_fn.rules.shared.object_references import Fields
 
     Named = tuple[str, str, str]  # kind, namespace, name
 
 POD = (
-    Row(place=("volumes", EACH, "persistentVolumeClaim", "claimName"), kind="PersistentVolumeClaim"),
-    Row(place=("volumes", EACH, "secret", "secretName"), kind="Secret"),
-    Row(place=("volumes", EACH, "configMap", "name"), kind="ConfigMap"),
-    Row(place=("serviceAccountName",), kind="ServiceAccount"),
+    ReferenceField(place=("volumes", EACH, "persistentVolumeClaim", "claimName"), kind="PersistentVolumeClaim"),
+    ReferenceField(place=("volumes", EACH, "secret", "secretName"), kind="Secret"),
+    ReferenceField(place=("volumes", EACH, "configMap", "name"), kind="ConfigMap"),
+    ReferenceField(place=("serviceAccountName",), kind="ServiceAccount"),
 )
 POD_TEMPLATE: Path = ("spec", "template", "spec")
-# Where the kinds that use objects keep the spec that names these.
-USERS: dict[tuple[str, str], Rows] = {
-    **{(owner.group, owner.kind): (((*owner.template, "spec"), INSTANCE),) for owner in OWNERS},
+# Where the kinds that use objects have the spec that refers to them.
+USERS: dict[tuple[str, str], Fields] = {
+    **{key: ((holder.instance, INSTANCE),) for key, holder in SERVED.items()},
     ("", "Pod"): ((("spec",), POD),),
     ("batch", "CronJob"): ((("spec", "jobTemplate", *POD_TEMPLATE), POD),),
     ("batch", "Job"): ((POD_TEMPLATE, POD),),
@@ -49,19 +49,19 @@ SNAPSHOT, RESTORE = "VirtualMachineSnapshot", "VirtualMachineRestore"
 
 
 class Proposals:
-    """What may be proposed in one bundle."""
+    """The proposals for the references in one bundle."""
 
     def __init__(self, bundle: Bundle) -> None:
-        self._bundle, self._there, self._likest = bundle, stock(bundle), Likest()
+        self._bundle, self._there, self._suggestions = bundle, available_objects(bundle), Suggestions()
 
     def name(self, missing: Named, owner: Entry) -> str:
-        """The name to write in the owner in place of a missing object's; "" where none is safe to write.
+        """The name to write in the owner in place of a missing object's; "" where no name is safe to write.
 
-        Of an object that kustomize has renamed it is the earlier name where that is nearer: the owner was written with it.
+        For an object that kustomize renamed it may be the earlier name, if that is nearer: the owner was written with it.
         """
         kind, namespace, name = missing
         known = self._there.all_names(kind, namespace)
-        near = self._likest.of(name, known)
+        near = self._suggestions.of(name, known)
         if not near:
             return ""
         names = {(SAME.get(kind, kind), namespace, each) for each in known[near]}
@@ -69,7 +69,7 @@ class Proposals:
         return "" if taken or self._of_another(kind, namespace, known[near], owner) else near
 
     def _of_another(self, kind: str, namespace: str, names: tuple[str, ...], owner: Entry) -> bool:
-        """True for a snapshot of another VM than the one that the owner restores."""
+        """True for a snapshot of a VM other than the one that the owner restores."""
         if kind != SNAPSHOT or kind_of(owner.obj) != RESTORE:
             return False
         target = get(owner.obj, ("spec", "target", "name"))
@@ -91,14 +91,14 @@ def _used(bundle: Bundle) -> Iterator[Named]:
                 found = wanted(row, around, path[-1], namespace)
                 if found:
                     yield found[:3]
-    for owner in OWNERS:
-        for entry in bundle.of_kind(owner.kind, owner.group) if owner.vm else ():
-            for template in as_list(get(entry.obj, (*owner.vm, "dataVolumeTemplates"))):
+    for holder in RENDERED:
+        for entry in bundle.of_kind(holder.kind, holder.group):
+            for template in as_list(get(entry.obj, holder.in_vm(DATA_VOLUMES))):
                 yield "DataVolume", effective_namespace(entry.obj), text(get(template, NAME))
 
 
 def _own(owner: Entry) -> set[Named]:
-    """The owner itself, and what it makes."""
+    """The owner itself, and the objects that it creates."""
     kind, namespace = kind_of(owner.obj), effective_namespace(owner.obj)
     found = {(SAME.get(kind, kind), namespace, name_of(owner.obj))}
     for maker in MAKERS:

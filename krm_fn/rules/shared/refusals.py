@@ -1,4 +1,4 @@
-"""What a rule says of the refusals in its part of an object."""
+"""The hits of a rule for the refusals in its part of an object."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def hits(facts: AdmissionFacts, part: str) -> Iterator[Hit]:
-    """A hit for each cause whose path is in that part of the object, but no more than are told of one rule."""
+    """A hit for each cause whose path is in that part of the object, at most as many as one rule reports."""
     causes = facts.parts.get(part, ())
     more = max(len(causes) - MOST, 0) + sum(cause.more for cause in causes)
     at_least = any(cause.more >= COUNTED - MOST for cause in causes)
@@ -33,7 +33,7 @@ def hits(facts: AdmissionFacts, part: str) -> Iterator[Hit]:
 
 
 def _source(origin: Origin) -> str:
-    """What a value that the object does not set comes from, and where to change it."""
+    """Where a value comes from that the object does not set, and where to change it."""
     found = origin.source
     fact = f"{path_text(('spec', *origin.field))} of {found.ref} sets it"
     if origin.matcher == "preference":
@@ -46,5 +46,5 @@ def _source(origin: Origin) -> str:
 
 
 def _place(origin: Origin) -> Path:
-    """The field in the object of the bundle; a ControllerRevision holds it in a form of its own."""
+    """The path of the field in the source; () in a ControllerRevision, which has a form of its own."""
     return () if origin.source.revision else (*origin.source.root, *origin.field)

@@ -1,4 +1,4 @@
-"""What the rules about references share: the errors they speak of, and how a hit about one is made."""
+"""What the rules about references share: the errors that they report, and the hit for each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.facts import ResolutionError
     from krm_fn.rules.facts import VmFacts
 
-# Reasons that the mutating webhook itself words, with the path of its own; for all others admission names only the matcher.
+# Reasons for which the mutating webhook gives a path of its own; for all others admission names only the matcher.
 AS_WRITTEN = frozenset(("bad-shape", "no-name", "name-and-inference", "kind-and-inference", "bad-policy"))
 INFERENCE = frozenset(("unknown-volume", "unsupported-volume", "unsupported-source", "missing-label", "missing-source"))
 
@@ -27,7 +27,7 @@ def errors(facts: VmFacts, reasons: Sequence[str], matcher: str = "") -> Iterato
 
 
 def hit(error: ResolutionError, message: str, proposed: Any = UNSET) -> Hit:
-    """A hit at the place of the error. Where the name was inferred, no value at that place is a fix, so none is proposed."""
+    """A hit at the path of the error. It proposes no value where the name was inferred, since no value there is a fix."""
     inferred = detail(error, "inferred")
     if inferred:
         message = f"volume {error.current} names {inferred}: {message}"
@@ -42,19 +42,13 @@ def hit(error: ResolutionError, message: str, proposed: Any = UNSET) -> Hit:
 
 
 def the_one(candidates: Sequence[str]) -> Any:
-    """The candidate to propose: the only one, else UNSET, since nobody can tell which of several was meant."""
+    """The candidate to propose: the only one, else UNSET, since it is unknown which of several is meant."""
     return candidates[0] if len(candidates) == 1 else UNSET
 
 
 def detail(error: ResolutionError, name: str) -> Any:
-    """What the error carries under that name, None where nothing."""
+    """The error's detail of that name, None where it has none."""
     return dict(error.detail).get(name)
-
-
-def listed(words: Sequence[str], last: str = "or") -> str:
-    """`a`, `a or b`, `a, b or c`; at most five words, since messages are one line."""
-    words = [*words[:5], *([f"{len(words) - 5} more"] if len(words) > 5 else ())]
-    return f" {last} ".join(filter(None, (", ".join(words[:-1]), words[-1]))) if words else ""
 
 
 def _upstream_path(error: ResolutionError) -> str:

@@ -1,9 +1,9 @@
-"""How messages name a schema, and what it has in a place."""
+"""How messages name a schema, a field, and what the schema has in its place."""
 
 from __future__ import annotations
 
 from krm_fn.base.suggestions import meant
-from krm_fn.rules.registry import show
+from krm_fn.base.wording import show
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.schema import ObjectFacts
     from krm_fn.kubevirt.schema.flaws import Flaw
 
-# More names than this are no help in a message.
+# A message lists at most this many names.
 MOST_LISTED = 8
 
 
@@ -21,12 +21,18 @@ def the_schema(facts: ObjectFacts, flaw: Flaw) -> str:
 
 
 def field_of(flaw: Flaw) -> str:
-    """The name of the field that a flaw is about; of an item of a list, the list's."""
+    """The name of the field that a flaw is about; for an item of a list, the list's name."""
     return next((step for step in reversed(flaw.path) if isinstance(step, str)), "")
 
 
+def place_of(flaw: Flaw) -> str:
+    """`cores`, or `an item of disks`."""
+    of_list = flaw.path and isinstance(flaw.path[-1], int)
+    return f"an item of {field_of(flaw)}" if of_list else field_of(flaw)
+
+
 def shown(flaw: Flaw, value: object) -> str:
-    """A value in the flaw's place as messages show it; in a secret place none is shown."""
+    """A value at the flaw's path as messages show it; a secret one is redacted."""
     return show(value, flaw.path)
 
 
@@ -39,5 +45,5 @@ def advice(word: str, known: tuple[str, ...]) -> str:
 
 
 def short(version: Version) -> str:
-    """`1.9`, or `1.5.1` where it came with that patch release."""
+    """`1.9`, or `1.5.1` for a patch release."""
     return ".".join(map(str, version))

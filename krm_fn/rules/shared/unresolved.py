@@ -1,10 +1,11 @@
-"""The wording that `unresolved-instancetype` and `unresolved-preference` share: a name or a kind that leads nowhere."""
+"""The wording that `unresolved-instancetype` and `unresolved-preference` share: a name or a kind that is not found."""
 
 from __future__ import annotations
 
+from krm_fn.base.wording import listed
 from krm_fn.findings.finding import UNSET
 from krm_fn.rules.shared.catalogue import dotted
-from krm_fn.rules.shared.resolution_errors import detail, errors, hit, listed, the_one
+from krm_fn.rules.shared.resolution_errors import detail, errors, hit, the_one
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def hits(facts: VmFacts, matcher: str) -> Iterator[Hit]:
-    """A hit for each name or kind of that matcher that leads nowhere."""
+    """A hit for each name or kind of that matcher that is not found."""
     for error in errors(facts, tuple(WORDINGS), matcher):
         message, proposed = WORDINGS[error.reason](error)
         yield hit(error, message, proposed)
@@ -31,7 +32,7 @@ def _unknown_name(error: ResolutionError) -> tuple[str, Any]:
         message = f"{error.wanted} is not in this release's catalogue, only in that of KubeVirt {spans}; {fix} to the bundle"
         return message, the_one(error.candidates)
     if not error.candidates:
-        return f"{error.wanted} is not found; add it to the bundle, or name one that exists", UNSET
+        return f"{error.wanted} is not found; add it to the bundle, or refer to one that exists", UNSET
     return f"{error.wanted} is not found; use {listed(error.candidates)}, or add it to the bundle", the_one(error.candidates)
 
 
@@ -42,14 +43,14 @@ def _wrong_namespace(error: ResolutionError) -> tuple[str, Any]:
         f"namespace {error.candidates[0]}" if len(error.candidates) == 1 else f"namespaces {listed(error.candidates, 'and')}"
     )
     cluster = wanted.kind.replace("VirtualMachine", "VirtualMachineCluster")
-    fix = f"put it into namespace {wanted.namespace}, or make it a {cluster}"
-    return f"{wanted} is not found: it is in {where}, and a VM sees only its own namespace; {fix}", UNSET
+    fix = f"move it to namespace {wanted.namespace}, or change it to a {cluster}"
+    return f"{wanted} is not found: it is in {where}, but a VM can use only its own namespace; {fix}", UNSET
 
 
 def _wrong_kind(error: ResolutionError) -> tuple[str, Any]:
     other = error.candidates[0]
-    without = " (what a matcher without a kind means)" if error.current is UNSET else ""
-    return f"{error.wanted}{without} is not found, but a {other} of that name is; set kind: {other}", other
+    without = " (the default kind)" if error.current is UNSET else ""
+    return f"{error.wanted}{without} is not found, but a {other} of that name exists; set kind: {other}", other
 
 
 def _unexpected_kind(error: ResolutionError) -> tuple[str, Any]:

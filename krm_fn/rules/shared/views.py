@@ -1,4 +1,4 @@
-"""Views of a bundle that several rules look at: made when the first one asks, and kept with the bundle for the others."""
+"""Views of a bundle that several rules use: made for the first rule that needs one, and kept with the bundle."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KEPT = "views"
 
 
 def shared(bundle: Bundle, make: Callable[[Bundle], View]) -> View:
-    """What `make` makes of the bundle. Nobody changes it."""
+    """What `make` returns for the bundle, called once; the result must not be changed."""
     views = vars(bundle).setdefault(KEPT, {})
     if make not in views:
         views[make] = make(bundle)

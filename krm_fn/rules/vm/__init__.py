@@ -1,1 +1,1 @@
-"""Rules about one VM that can't be rendered as it stands."""
+"""Rules about one VM that can't be rendered as it is."""

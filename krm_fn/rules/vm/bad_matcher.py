@@ -1,11 +1,11 @@
-"""A matcher says too little, or things that contradict each other.
+"""A matcher is incomplete or contradicts itself.
 
-What it finds: a `spec.instancetype` or `spec.preference` that has neither `name` nor `inferFromVolume`; that has a name or a
-kind beside `inferFromVolume`; whose `inferFromVolumeFailurePolicy` is neither Ignore nor Reject; or that is of another type
-than the API has.
+What it finds: a `spec.instancetype` or `spec.preference` with neither `name` nor `inferFromVolume`, with a name or a kind
+beside `inferFromVolume`, with an `inferFromVolumeFailurePolicy` other than Ignore and Reject, or with a value of the wrong
+type.
 
-Why it matters: KubeVirt's webhook refuses the VM. `inferFromVolume` beside a name is also what remains when a VM is applied a
-second time, after KubeVirt has put the inferred name into the first one.
+Why it matters: KubeVirt's webhook refuses the VM. KubeVirt writes the inferred name into the stored VM, so applying the
+manifest a second time also leaves `inferFromVolume` beside a name.
 
 Fix: keep either the name (with its kind) or `inferFromVolume`.
 
@@ -24,8 +24,9 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.wording import listed
 from krm_fn.rules.registry import Hit, rule
-from krm_fn.rules.shared.resolution_errors import detail, errors, hit, listed, the_one
+from krm_fn.rules.shared.resolution_errors import detail, errors, hit, the_one
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,12 +44,12 @@ def bad_matcher(facts: VmFacts) -> Iterator[Hit]:
 
 def _bad_shape(error: ResolutionError) -> str:
     if len(error.path) == 2:
-        return f"a matcher is a map, here it is {_type(error.current)}; write {error.matcher}: {{name: NAME}}"
-    return f"{error.path[-1]} is text, here it is {_type(error.current)}; quote it, or remove it"
+        return f"{error.matcher} is {_type(error.current)}, expected a map; write {error.matcher}: {{name: NAME}}"
+    return f"{error.path[-1]} is {_type(error.current)}, expected a string; write a string, or remove it"
 
 
 def _type(value: object) -> str:
-    names = {bool: "a boolean", int: "a number", float: "a number", str: "text", list: "a list", dict: "a map"}
+    names = {bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "a list", dict: "a map"}
     return names.get(type(value), "something else")
 
 
@@ -57,15 +58,15 @@ def _no_name(error: ResolutionError) -> str:
 
 
 def _name_and_inference(error: ResolutionError) -> str:
-    return f"name stands beside inferFromVolume: {detail(error, 'volume')}; remove one of them"
+    return f"name and inferFromVolume: {detail(error, 'volume')} are both set; remove one of them"
 
 
 def _kind_and_inference(error: ResolutionError) -> str:
-    return f"kind stands beside inferFromVolume: {detail(error, 'volume')}, which brings a kind of its own; remove kind"
+    return f"kind is set beside inferFromVolume: {detail(error, 'volume')}, which determines the kind; remove kind"
 
 
 def _bad_policy(error: ResolutionError) -> str:
-    return f"{error.current or 'an empty text'} is no policy for failed inference; use {listed(error.candidates)}"
+    return f"{error.path[-1]} is {error.current or 'empty'}; use {listed(error.candidates)}"
 
 
 WORDINGS: dict[str, Callable[[ResolutionError], str]] = {

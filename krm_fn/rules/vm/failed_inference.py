@@ -1,14 +1,14 @@
-"""A volume does not tell the instancetype or preference that is to be inferred from it.
+"""An instancetype or preference can't be inferred from a volume.
 
-What it finds: an `inferFromVolume` that leads to no name: the VM has no volume of that name, the volume is neither a
-PersistentVolumeClaim nor a DataVolume, an object on the way (claim, DataVolume, DataSource, VolumeSnapshot) is not in the
-bundle, or the last of them bears no label `instancetype.kubevirt.io/default-instancetype` (`…/default-preference`).
+What it finds: an `inferFromVolume` that yields no name. The VM has no volume of that name; the volume is neither a
+PersistentVolumeClaim nor a DataVolume; an object in the chain (claim, DataVolume, DataSource, VolumeSnapshot) is not in the
+bundle; or the last of them has no label `instancetype.kubevirt.io/default-instancetype` (`…/default-preference`).
 
-Why it matters: KubeVirt's webhook refuses the VM. `inferFromVolumeFailurePolicy: Ignore` helps where a volume can't tell; a
-volume or an object that is missing is an error all the same.
+Why it matters: KubeVirt's webhook refuses the VM. `inferFromVolumeFailurePolicy: Ignore` covers only a volume that provides
+no name. A missing volume or object is still an error.
 
-Fix: set `name` (and `kind`) in place of `inferFromVolume`, which also keeps the manifest from changing in the cluster; or add
-the object, or the label, that is missing.
+Fix: set `name` (and `kind`) instead of `inferFromVolume`, which also keeps the cluster from changing the manifest; or add
+the missing object or label.
 
 Example:
 
@@ -25,9 +25,9 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.base.paths import brief
+from krm_fn.base.wording import brief, listed
 from krm_fn.rules.registry import Hit, rule
-from krm_fn.rules.shared.resolution_errors import detail, errors, hit, listed, the_one
+from krm_fn.rules.shared.resolution_errors import detail, errors, hit, the_one
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def failed_inference(facts: VmFacts) -> Iterator[Hit]:
 
 
 def _instead(error: ResolutionError) -> str:
-    return f"set spec.{error.matcher}.name in place of inferFromVolume"
+    return f"set spec.{error.matcher}.name instead of inferFromVolume"
 
 
 def _unknown_volume(error: ResolutionError) -> str:
@@ -53,9 +53,10 @@ def _unknown_volume(error: ResolutionError) -> str:
 
 
 def _unsupported_volume(error: ResolutionError) -> str:
-    holds = listed(detail(error, "holds"), "and") or "nothing"
+    holds = listed(detail(error, "holds"), "and")
+    why = f"its source is {holds}" if holds else "it has no source"
     return (
-        f"no {error.matcher} can be inferred from volume {error.current}, which is {holds}; "
+        f"no {error.matcher} can be inferred from volume {error.current}: {why}; "
         f"infer it from a persistentVolumeClaim or dataVolume, or {_instead(error)}"
     )
 
@@ -63,27 +64,30 @@ def _unsupported_volume(error: ResolutionError) -> str:
 def _unsupported_source(error: ResolutionError) -> str:
     holds, kind = detail(error, "holds"), detail(error, "kind")
     if holds is None:
-        why = f"it refers to the kind {brief(kind or 'none')}, where only DataSource is followed"
+        why = f"the kind of its sourceRef is {brief(kind)}, expected DataSource" if kind else "its sourceRef has no kind"
     else:
-        why = f"it has the source {listed(holds, 'and') or 'none'}, which bears no labels to read"
-    return f"no {error.matcher} can be inferred through {error.wanted}: {why}; {_instead(error)}"
+        why = f"its source {listed(holds, 'and')} has no labels" if holds else "it has no source"
+    return f"no {error.matcher} can be inferred from {error.wanted}: {why}; {_instead(error)}"
 
 
 def _missing_label(error: ResolutionError) -> str:
-    return f"{error.wanted}, behind volume {error.current}, has no label {detail(error, 'label')}; add it, or {_instead(error)}"
+    return (
+        f"{error.wanted}, the source of volume {error.current}, has no label {detail(error, 'label')}; "
+        f"add it, or {_instead(error)}"
+    )
 
 
 def _empty_label(error: ResolutionError) -> str:
-    return (
-        f"the label {detail(error, 'label')} behind volume {error.current} is empty; write a name there, or {_instead(error)}"
-    )
+    where = f"the source of volume {error.current}"
+    return f"the label {detail(error, 'label')} of {where} is empty; set it to a name, or {_instead(error)}"
 
 
 def _missing_source(error: ResolutionError) -> str:
     other, elsewhere = detail(error, "instead_of"), detail(error, "namespaces")
-    nor = f", nor a {other} of that name" if other else ""
+    nor = f", and neither is a {other} of that name" if other else ""
     but = f" (namespace {listed(elsewhere, 'and')} has one)" if elsewhere else ""
-    return f"{error.wanted}, behind volume {error.current}, is not in the bundle{nor}{but}; add it, or {_instead(error)}"
+    found = f"{error.wanted}, the source of volume {error.current}, is not in the bundle{nor}{but}"
+    return f"{found}; add it, or {_instead(error)}"
 
 
 WORDINGS: dict[str, Callable[[ResolutionError], str]] = {

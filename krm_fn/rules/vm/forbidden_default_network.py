@@ -1,11 +1,12 @@
-"""A VM names no network, and the cluster forbids the one it would get.
+"""A VM has no networks, and the cluster forbids its default network.
 
 What it finds: a VM without networks and interfaces in a cluster whose default can't be used: the bridge binding where
-`network.permitBridgeInterfaceOnPodNetwork` is false, or slirp, which KubeVirt no longer has.
+`network.permitBridgeInterfaceOnPodNetwork` is false, or slirp, which KubeVirt has removed.
 
-Why it matters: KubeVirt can't complete such a VM: its expander stops, and its admission refuses the VM.
+Why it matters: KubeVirt can't complete such a VM. Its expander fails, and its admission webhook refuses the VM.
 
-Fix: give the VM networks and interfaces, set `devices.autoattachPodInterface: false`, or make masquerade the cluster's default.
+Fix: add networks and interfaces to the VM, set `devices.autoattachPodInterface: false`, or make masquerade the cluster's
+default.
 
 Example:
 
@@ -28,6 +29,7 @@ from __future__ import annotations
 
 from krm_fn.base.paths import get, is_set
 from krm_fn.kubevirt.expand import BRIDGE_FORBIDDEN, SLIRP_REMOVED
+from krm_fn.kubevirt.holders import DOMAIN, INSTANCE_SPEC
 from krm_fn.rules.registry import Hit, rule
 from krm_fn.rules.shared.parties import the_vm
 
@@ -37,9 +39,9 @@ if TYPE_CHECKING:
 
     from krm_fn.rules.facts import VmFacts
 
-AUTOATTACH = ("spec", "template", "spec", "domain", "devices", "autoattachPodInterface")
+AUTOATTACH = (*DOMAIN, "devices", "autoattachPodInterface")
 WHY = {
-    BRIDGE_FORBIDDEN: "the cluster permits no bridge on the pod network, its default",
+    BRIDGE_FORBIDDEN: "the cluster's default, a bridge on the pod network, is not permitted",
     SLIRP_REMOVED: "the cluster's default is slirp, which KubeVirt has removed",
 }
 
@@ -49,14 +51,14 @@ def forbidden_default_network(facts: VmFacts) -> Iterator[Hit]:
     for refusal in facts.expansion.refusals if facts.expansion else ():
         if refusal in WHY:
             yield Hit(
-                message=f"{the_vm(facts)} names no network, and {WHY[refusal]}; add networks and interfaces to the VM",
-                path=("spec", "template", "spec", "networks"),
+                message=f"{the_vm(facts)} has no networks, and {WHY[refusal]}; add networks and interfaces to the VM",
+                path=(*INSTANCE_SPEC, "networks"),
                 upstream="expand" if _is_declined(facts) else "admission",
             )
 
 
 def _is_declined(facts: VmFacts) -> bool:
-    """True where the preference declines the network: admission asks it first, the expander only afterwards."""
+    """True where the preference declines the network: admission applies it before the default, the expander after."""
     preference = facts.resolution.preference
     wish = get(preference.spec, ("devices", "preferredAutoattachPodInterface")) if preference else None
     return wish is False and not is_set(get(facts.vm, AUTOATTACH))

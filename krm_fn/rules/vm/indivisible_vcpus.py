@@ -1,10 +1,10 @@
-"""An instancetype's vCPUs can't be spread as the preference wants.
+"""An instancetype's vCPUs can't be spread as the preference requires.
 
-What it finds: a preference with the topology `spread` whose ratio doesn't divide the vCPUs of the VM's instancetype. Across
-sockets, cores and threads a core has two threads, so twice the ratio must divide them.
+What it finds: a preference with the topology `spread` whose ratio does not divide the vCPUs of the VM's instancetype. When
+vCPUs are spread across sockets, cores and threads, a core has two threads, so twice the ratio must divide them.
 
-Why it matters: KubeVirt refuses such a VM. Its expander doesn't look: it rounds down, and the VM gets fewer vCPUs than its
-instancetype promises.
+Why it matters: KubeVirt refuses such a VM. Its expander does not check this: it rounds down, and the VM gets fewer vCPUs
+than its instancetype promises.
 
 Fix: choose an instancetype whose vCPUs the ratio divides, or a preference with another ratio or topology.
 
@@ -65,6 +65,6 @@ def indivisible_vcpus(facts: VmFacts) -> Iterator[Hit]:
 def _message(unmet: Unmet, facts: VmFacts) -> str:
     across = dict(unmet.detail)["across"]
     return (
-        f"{the_preference(facts)} spreads vCPUs in groups of {unmet.required} ({across}), which doesn't divide "
-        f"the {unmet.actual} of {the_instancetype(facts)}; choose an instancetype with a multiple of {unmet.required} vCPUs"
+        f"{the_preference(facts)} spreads vCPUs in groups of {unmet.required} ({across}), but {the_instancetype(facts)} has "
+        f"{unmet.actual}; choose an instancetype with a multiple of {unmet.required} vCPUs"
     )

@@ -1,11 +1,12 @@
-"""A VM sets what its instancetype sets.
+"""A VM sets a field that its instancetype sets.
 
-What it finds: a field of the VM's template that its instancetype claims. Sizes always belong to the instancetype: with one, a
-VM may set no sockets, cores, threads, guest memory, and no CPU or memory requests or limits. Other fields conflict where both
-set them, and annotations where the two values differ. Before KubeVirt 1.7 any `memory` block conflicts as a whole.
+What it finds: a field of the VM's template that its instancetype controls. Sizes always belong to the instancetype: a VM
+with an instancetype must not set sockets, cores, threads, guest memory, or CPU or memory requests or limits. Other fields
+conflict where both set them. Annotations conflict where the two values differ. Before KubeVirt 1.7 any `memory` block
+conflicts as a whole.
 
-Why it matters: KubeVirt refuses such a VM, and its expander stops at it. Instancetypes are meant to be the whole truth about a
-VM's size; nothing decides which of two values would win.
+Why it matters: KubeVirt refuses such a VM, and its expander fails. An instancetype defines a VM's size completely, and no
+rule decides which of two values wins.
 
 Fix: remove the field from the VM, or use an instancetype that fits.
 
@@ -25,8 +26,8 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.base.paths import brief
 from krm_fn.base.redaction import redact
+from krm_fn.base.wording import brief
 from krm_fn.findings.finding import UNSET
 from krm_fn.rules.registry import Hit, path_text, rule
 from krm_fn.rules.shared.parties import in_source, the_instancetype, the_vm
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.facts import Conflict
     from krm_fn.rules.facts import VmFacts
 
-# What these hold is no business of a log.
+# Fields whose values must not appear in a log.
 CONFIDENTIAL = ("launchSecurity",)
 
 

@@ -1,12 +1,12 @@
-"""A VM names a ControllerRevision that is not there.
+"""A VM refers to a ControllerRevision that does not exist.
 
 What it finds: a `revisionName` in `spec.instancetype` or `spec.preference`, or a `controllerRevisionRef` in the VM's status,
-that leads to no ControllerRevision in the VM's namespace.
+that names no ControllerRevision in the VM's namespace.
 
-Why it matters: a revision goes before the live object, so KubeVirt does not fall back to the name: it refuses the VM or fails
-to start it. Manifests taken from a cluster with `kubectl get -o yaml` carry such references, while the revisions stay behind.
+Why it matters: a revision takes precedence over the live object, so KubeVirt does not fall back to the name. It refuses the
+VM or fails to start it. Manifests exported with `kubectl get -o yaml` contain such references, but not the revisions.
 
-Fix: remove `revisionName` (or the `status`), so that the name counts; or add the ControllerRevision to the bundle.
+Fix: remove `revisionName` (or the `status`), so that the name is used; or add the ControllerRevision to the bundle.
 
 Example:
 
@@ -20,9 +20,10 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.wording import listed
 from krm_fn.findings.finding import UNSET
 from krm_fn.rules.registry import Hit, rule
-from krm_fn.rules.shared.resolution_errors import detail, errors, hit, listed, the_one
+from krm_fn.rules.shared.resolution_errors import detail, errors, hit, the_one
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,4 +45,4 @@ def _message(error: ResolutionError) -> str:
     elsewhere = detail(error, "namespaces")
     but = f" (namespace {listed(elsewhere, 'and')} has one)" if elsewhere else ""
     away = f"remove spec.{error.matcher}.revisionName" if error.path[0] == "spec" else "remove the status"
-    return f"{error.wanted} is not found{but}; {near}add it to the bundle, or {away} so that the name counts"
+    return f"{error.wanted} is not found{but}; {near}add it to the bundle, or {away} to use the name"

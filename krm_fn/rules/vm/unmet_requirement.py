@@ -1,12 +1,12 @@
-"""A VM falls short of what its preference requires.
+"""A VM does not meet a requirement of its preference.
 
-What it finds: a preference that requires more vCPUs or memory than the instancetype gives (or, without one, than the
-VM's own domain has), or another architecture than the VM's. Without an instancetype, vCPUs are counted by the field of
-`domain.cpu` that the preferred topology fills: a preference for cores looks at `cores` alone.
+What it finds: a preference that requires more vCPUs or memory than the instancetype has (or, without an instancetype, than
+the VM's own domain has), or another architecture than the VM's. Without an instancetype, the preferred topology decides
+which field of `domain.cpu` counts as vCPUs: a preference for cores counts `cores` only.
 
-Why it matters: KubeVirt refuses such a VM. The guest would not install or not boot.
+Why it matters: KubeVirt refuses such a VM. The guest would fail to install or to boot.
 
-Fix: choose a larger instancetype, or set the size or the architecture that is required.
+Fix: choose a larger instancetype, or set the required size or architecture.
 
 Example:
 
@@ -21,7 +21,8 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.base.paths import brief, get, is_set
+from krm_fn.base.paths import get, is_set
+from krm_fn.base.wording import brief
 from krm_fn.findings.finding import UNSET
 from krm_fn.rules.registry import Hit, rule
 from krm_fn.rules.shared.parties import in_source, the_instancetype, the_preference, the_vm
@@ -68,4 +69,4 @@ def _fix(unmet: Unmet, *, by_type: bool) -> str:
         return f"set architecture to {brief(unmet.required)}"
     counted = dict(unmet.detail).get("counted", ())
     fields = " and ".join(counted) or "domain.memory.guest"
-    return f"raise {fields} to {brief(unmet.required)}" + (" as a product" if len(counted) > 1 else "")
+    return f"raise {fields} {'until their product is' if len(counted) > 1 else 'to'} {brief(unmet.required)}"

@@ -1,14 +1,14 @@
-"""A VM names a ControllerRevision that can't be read.
+"""A VM refers to a ControllerRevision that can't be read.
 
-What it finds: a ControllerRevision, named by a VM's matcher or status, that holds no instancetype or preference, that holds one
-of the two where the other is wanted, or that holds it in a form which the release can't read any more: KubeVirt 1.7 reads
-v1beta1 objects only.
+What it finds: a ControllerRevision, named by a VM's matcher or status, that contains neither an instancetype nor a
+preference, that contains one of the two where the other is expected, or that has a form which the release no longer reads:
+KubeVirt 1.7 reads only v1beta1 objects.
 
-Why it matters: KubeVirt can neither expand nor start the VM. A revision goes before the live object, so it does not fall back
-to the name.
+Why it matters: KubeVirt can neither expand nor start the VM. A revision takes precedence over the live object, so KubeVirt
+does not fall back to the name.
 
-Fix: remove `revisionName` (or the `status`), so that the name counts and a new revision is stored; or let KubeVirt 1.3 to 1.6
-rewrite the old revisions before the upgrade.
+Fix: remove `revisionName` (or the `status`), so that the name is used and a new revision is stored; or let KubeVirt 1.3 to
+1.6 convert the old revisions before the upgrade.
 
 Example:
 
@@ -50,12 +50,12 @@ REASONS = ("revision-undecodable", "revision-form-unreadable", "revision-of-anot
 def unreadable_revision(facts: VmFacts) -> Iterator[Hit]:
     for error in errors(facts, REASONS):
         away = f"remove spec.{error.matcher}.revisionName" if error.path[0] == "spec" else "remove the status"
-        yield hit(error, f"{error.wanted} {_fact(error, facts.release)}; {away} so that the name counts")
+        yield hit(error, f"{error.wanted} {_fact(error, facts.release)}; {away} to use the name")
 
 
 def _fact(error: ResolutionError, release: Release) -> str:
     if error.reason == "revision-form-unreadable":
-        return f"holds an {error.matcher} in a form that KubeVirt {release} no longer reads"
+        return f"contains the {error.matcher} in a form that KubeVirt {release} no longer reads"
     if error.reason == "revision-of-another-object":
-        return f"holds a {detail(error, 'holds')}, where the {error.matcher} is looked for"
-    return "holds neither an instancetype nor a preference that can be read"
+        return f"contains a {detail(error, 'holds')}, expected the {error.matcher}"
+    return "contains no instancetype or preference that can be read"

@@ -1,13 +1,13 @@
-"""A VM's flavor, or its profile, does not exist.
+"""A VM's flavor or its profile does not exist.
 
-What it finds: a `spec.flavor` whose name leads to no flavor of the bundle, or whose kind is none; a profile that the flavor
-doesn't have; or no profile, where none of the flavor's is the default one.
+What it finds: a `spec.flavor` whose name matches no flavor in the bundle or whose kind is not a flavor's; a profile that the
+flavor does not have; or no profile, where the flavor has no default profile.
 
-Why it matters: flavors are what KubeVirt 0.47 to 0.55 had for instancetypes. Without its flavor the VM has no size, and can't
-be rendered. No later release looks at `spec.flavor` at all.
+Why it matters: KubeVirt 0.47 to 0.55 had flavors in place of instancetypes. Without its flavor the VM has no size and can't
+be rendered. Later releases ignore `spec.flavor`.
 
-Fix: correct the name, the kind or the profile, or add the flavor to the bundle; then `kubevirt-render migrate` makes
-instancetypes of it all. A matcher without a kind means VirtualMachineClusterFlavor.
+Fix: correct the name, the kind or the profile, or add the flavor to the bundle. `kubevirt-render migrate` then converts
+flavors to instancetypes. A matcher without a kind means VirtualMachineClusterFlavor.
 
 Example:
 
@@ -26,8 +26,9 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.wording import listed
 from krm_fn.rules.registry import Hit, rule
-from krm_fn.rules.shared.resolution_errors import detail, errors, hit, listed, the_one
+from krm_fn.rules.shared.resolution_errors import detail, errors, hit, the_one
 from krm_fn.rules.shared.unresolved import hits
 
 TYPE_CHECKING = False
@@ -50,7 +51,8 @@ def _likeliest(error: ResolutionError) -> object:
 
 
 def _message(error: ResolutionError) -> str:
-    those = f"its profiles are {listed(error.candidates, 'and')}" if error.candidates else "it has none with a name"
+    those = listed(error.candidates)
     if error.reason == "unknown-profile":
-        return f"{error.wanted} has no profile {error.current}; {those}"
-    return f"{error.wanted} has no default profile; name one in spec.flavor.profile: {those}"
+        return f"{error.wanted} has no profile {error.current}; {f'use {those}' if those else 'add it to the flavor'}"
+    fix = f"set spec.flavor.profile to {those}" if those else "mark one as default"
+    return f"{error.wanted} has no default profile; {fix}"

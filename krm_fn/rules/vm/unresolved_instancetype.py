@@ -1,13 +1,13 @@
 """A VM's instancetype does not exist.
 
-What it finds: a `spec.instancetype` whose name leads to no instancetype: none of that name is in the bundle or in the builtin
-catalogue, it stands in another namespace, it is of the other kind (namespaced or cluster-wide), or `kind` is none of the two.
+What it finds: a `spec.instancetype` that refers to no instancetype. Neither the bundle nor the builtin catalogue has one of
+that name, it is in another namespace, it is of the other kind (namespaced or cluster-wide), or `kind` is neither of the two.
 
-Why it matters: without its instancetype the VM can't be rendered, and KubeVirt can't start it. Before 1.6 its webhook refuses
-such a VM; since then the VM is stored and waits.
+Why it matters: without its instancetype the VM can't be rendered, and KubeVirt can't start it. Before 1.6 its webhook
+refuses such a VM. Since 1.6 the VM is stored and waits.
 
-Fix: correct the name or the kind, or add the instancetype to the bundle. A matcher without a kind means the cluster-wide kind;
-a namespaced instancetype must be in the VM's own namespace.
+Fix: correct the name or the kind, or add the instancetype to the bundle. A matcher without a kind means the cluster-wide
+kind. A namespaced instancetype must be in the VM's own namespace.
 
 Example:
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     # What differs between two maps or lists, by the old one's keys or indexes; what is no map in it is another value.
     Difference = dict[Any, Any]
     # Where a map's first key, a list's first line or a key starts; where the lines of all of it end; its column; its depth.
-    Place = tuple[int, int, int, int]
+    Extent = tuple[int, int, int, int]
 
 # Differences of other kinds, told by what they are, not by what they hold: another value; no value; a key that is new.
 OTHER: Difference = {}
@@ -73,8 +73,8 @@ def difference(old: Any, new: Any) -> Difference | None:
                 if below is not None:
                     found[number] = below
         return found or None
-    alike = old == new and (old.__class__ is bool) == (new.__class__ is bool)
-    return None if alike else OTHER
+    equal = old == new and (old.__class__ is bool) == (new.__class__ is bool)
+    return None if equal else OTHER
 
 
 class Changes:
@@ -105,7 +105,7 @@ class Changes:
             at = end
         return tuple(found)
 
-    def of_map(self, differing: Difference, old: dict[str, Any], new: dict[str, Any], place: Place) -> None:
+    def of_map(self, differing: Difference, old: dict[str, Any], new: dict[str, Any], place: Extent) -> None:
         """Change a map in block style."""
         at, end, column, depth = place
         begin, keys, gone = at, list(old), 0
@@ -128,7 +128,7 @@ class Changes:
             added = {key: value for key, value in new.items() if key not in old}
             self.edits.append((end, end, -depth, kept_block(added, column, self.style)))
 
-    def of_entry(self, below: Difference, old: Any, new: Any, colon: int, place: Place) -> None:
+    def of_entry(self, below: Difference, old: Any, new: Any, colon: int, place: Extent) -> None:
         """Change the value of a key, behind whose colon `colon` is; the key starts where `place` says."""
         at, end, column, depth = place
         next_line = self.text.index("\n", at) + 1
@@ -146,7 +146,7 @@ class Changes:
         else:
             self.of_list(below, old, new, (next_line, end, column + self.style.dash, depth))
 
-    def of_list(self, differing: Difference, old: list[Any], new: list[Any], place: Place) -> None:
+    def of_list(self, differing: Difference, old: list[Any], new: list[Any], place: Extent) -> None:
         """Change entries of a list in block style, each in its place."""
         begin, end, column, depth = place
         dash = "\n" + " " * column + "- "

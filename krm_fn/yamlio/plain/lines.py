@@ -25,6 +25,8 @@ QUOTES = frozenset("'\"")
 STARTS = LETTERS | DIGITS | frozenset("/_.$(")
 MARKS = {"": (OPEN, None), "|": (CLIPPED, None), "|-": (STRIPPED, None), "{}": (EMPTY_MAP, None), "[]": (EMPTY_LIST, None)}
 
+BOTTOM: tuple[int, Any, bool] = (-1, None, False)  # around what is open in the outermost place
+
 _memo: dict[str, Token] = {}
 _heads: dict[str, tuple[int, bool, str | None]] = {}  # lines up to the colon of a plain key
 _places: dict[str, tuple[int, int, int, int]] = {}
@@ -50,7 +52,7 @@ def token(line: str) -> Token:
 
 
 def once(line: str) -> Token:
-    """As `token`, of a line that will hardly be seen again.
+    """What a line says that is no part of a block of text, and that will hardly be seen again.
 
     Where the line up to its value was seen before, as most were, only the value is looked at.
     """
@@ -102,7 +104,7 @@ def _read_token(line: str) -> Token:
 
 
 def places(line: str) -> tuple[int, int, int, int]:
-    """The columns of a line where its key starts and ends and where its value starts, and the value's kind; see `token`."""
+    """The columns of a line where its key starts and ends and where its value starts, and the value's kind."""
     known = _places.get(line)
     if known is None:
         if len(_places) >= MEMO:
@@ -174,92 +176,89 @@ def read(text: str) -> Any:
     return read_laid_out(text)[0]
 
 
-# One loop without calls for the usual lines, as the reader of libyaml's events has.
-def read_laid_out(text: str) -> tuple[Any, Layout | None]:  # noqa: C901, PLR0912, PLR0915
+def read_laid_out(text: str) -> tuple[Any, Layout | None]:
     """The map or list that the lines of a text make, and by how many columns its maps and its lists' dashes are indented.
 
     None for these where not all are so alike, and where comments or empty lines stand between lines or behind a block of text.
     Raises: NotPlain.
     """
-    known = _memo.get
     lines = text.split("\n")
-    count = len(lines) - 1
-    if lines[count] or not count:
+    if len(lines) == 1 or lines[-1]:
         raise NotPlain
-    stack: list[tuple[int, Any, bool]] = []  # what is open around `into`: column, container, whether it is a list
+    value, layout = _read_lines(lines)
+    if value is None:
+        raise NotPlain
+    return value, layout
+
+
+# One loop without calls for the usual lines.
+def _read_lines(lines: list[str]) -> tuple[Any, Layout | None]:  # noqa: C901, PLR0912
+    known = _memo.get
+    stack: list[tuple[int, Any, bool]] = [BOTTOM]  # what is open around `into`: column, container, whether it is a list
     root: Any = None
     into: Any = None
-    column, in_list = -1, False
     waiting: str | None = None  # the key whose value the next lines are
-    at = step = 0
-    dashed = -1
-    alike = True
+    steps: tuple[set[int], set[int]] = set(), set()  # by how many columns maps, and dashes, are indented below keys
+    in_list, gaps, column, at, count = False, False, -1, 0, len(lines) - 1
     while at < count:
         line = lines[at]
         at += 1
         indent, dash, key, value, kind = known(line) or token(line)
         if kind == SKIPPED:
-            alike = False
+            gaps = True
             continue
         if waiting is not None:
             if indent > column or (dash and indent == column):
+                steps[dash].add(indent - column)
                 stack.append((column, into, in_list))
                 below: Any = [] if dash else {}
                 into[waiting] = below
-                if dash:
-                    alike = alike and dashed in (-1, indent - column)
-                    dashed = indent - column
-                else:
-                    alike = alike and step in (0, indent - column)
-                    step = indent - column
                 into, column, in_list = below, indent, dash
-            else:
-                into[waiting] = None
             waiting = None
         elif into is None:
             root = into = [] if dash else {}
             column, in_list = indent, dash
         if indent != column or dash is not in_list:
             while indent < column or (indent == column and in_list and not dash):
-                if not stack:
-                    raise NotPlain
                 column, into, in_list = stack.pop()
             if indent != column or dash is not in_list:
                 raise NotPlain
-        if dash:
-            if key is None:
-                if kind == SCALAR:
-                    into.append(value)
-                elif kind in (EMPTY_MAP, EMPTY_LIST):
-                    into.append({} if kind == EMPTY_MAP else [])
-                else:
-                    value, at = literal(lines, at, column, kind)
-                    into.append(value)
-                    alike = alike and lines[at - 1].strip(" ") != ""
-                continue
+        if dash and key is not None:
             stack.append((column, into, True))
-            below = {}
-            into.append(below)
-            into, column, in_list = below, indent + 2, False
-            if len(stack) > DEEPEST:
-                raise NotPlain
+            into.append({})
+            into, column, in_list = into[-1], indent + 2, False
+        if kind != SCALAR:
+            if kind == OPEN:
+                waiting = key  # what it holds takes the place of None
+                if len(stack) > DEEPEST + 1:
+                    raise NotPlain
+            else:
+                value, end = _no_scalar(lines, at, column, kind)
+                gaps, at = gaps or (end > at and not lines[end - 1].strip(" ")), end
+        if key is None:
+            into.append(value)
         elif key in into:
             raise NotPlain
-        if kind == SCALAR:
-            into[key] = value
-        elif kind == OPEN:
-            waiting = key
-            into[key] = None  # its place among the keys
-            if len(stack) > DEEPEST:
-                raise NotPlain
-        elif kind in (EMPTY_MAP, EMPTY_LIST):
-            into[key] = {} if kind == EMPTY_MAP else []
         else:
-            into[key], at = literal(lines, at, column, kind)
-            alike = alike and lines[at - 1].strip(" ") != ""
-    if root is None:
-        raise NotPlain
-    return root, (step or 2, max(dashed, 0)) if alike else None
+            into[key] = value
+    return root, None if gaps else _layout(*steps)
+
+
+def _layout(maps: set[int], dashes: set[int]) -> Layout | None:
+    """The columns by which maps, and dashes of lists, are indented; None where these differ among maps or among lists."""
+    if len(maps) > 1 or len(dashes) > 1:
+        return None
+    return max(maps, default=2), max(dashes, default=0)
+
+
+def _no_scalar(lines: list[str], at: int, column: int, kind: int) -> tuple[Any, int]:
+    """The empty map or list, or the block of text that starts at line `at`; and the number of the line behind it.
+
+    Raises: NotPlain.
+    """
+    if kind == EMPTY_MAP:
+        return {}, at
+    return ([], at) if kind == EMPTY_LIST else literal(lines, at, column, kind)
 
 
 def literal(lines: list[str], at: int, column: int, kind: int) -> tuple[str, int]:

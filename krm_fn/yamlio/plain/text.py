@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from krm_fn.base.errors import InputError
-from krm_fn.yamlio.compare import same
 from krm_fn.yamlio.emit import Style
-from krm_fn.yamlio.layout import Unspliceable
 from krm_fn.yamlio.plain.changes import respelled
 from krm_fn.yamlio.plain.items import ODD, read_item, read_region
 from krm_fn.yamlio.plain.lines import NotPlain, read
 from krm_fn.yamlio.plain.split import check, cut, regions
-from krm_fn.yamlio.texts import ListText, Pieces, Top, spliced
+from krm_fn.yamlio.texts import ListText, Pieces, Top
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from typing import Any
 
     from krm_fn.yamlio.nodes import Node
@@ -82,19 +79,6 @@ class PlainList(ListText):
         from krm_fn.yamlio.plain.tree import tree
 
         return super().parse(text, self.pieces[item]) if self.layouts[item] == ODD else tree(text)
-
-    def write(self, items: Sequence[Any], results: Sequence[Any] = (), before: Sequence[int] = ()) -> bytes:
-        if results or len(items) != len(self.items) or any(item is None for item in items):
-            return super().write(items, results, before)
-        edits = []
-        for number, (old, new) in enumerate(zip(self.items, items, strict=True)):
-            if new is not old and not same(new, old):
-                try:
-                    piece = self.pieces[number]
-                    edits.append((piece.start, piece.end, self.respelled(number, new).encode()))
-                except Unspliceable:
-                    return super().write(items)
-        return spliced(self.data, edits)
 
     def respelled(self, item: int, new: Any, *, expand: bool = False) -> str:
         layout = self.layouts[item]

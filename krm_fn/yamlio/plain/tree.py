@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def tree(text: str) -> Node:
     """The tree of the root, or of the one entry of the list that the root is. The text was read by `read` before."""
     lines = Lines(text)
-    at = lines.next_said(0, len(lines.texts) - 1)
+    at = lines.next_content(0, len(lines.texts) - 1)
     indent, dash, *_ = token(lines.texts[at])
     root: Node = Block(lines, MAP, at, len(lines.texts) - 1, indent + 2 if dash else indent)
     if dash and token(lines.texts[at])[2] is None:
@@ -34,13 +34,13 @@ class Lines:
         self.starts = list(accumulate([len(line) + 1 for line in texts], initial=0))
         self.indents = [len(line) - len(line.lstrip(" ")) for line in texts]
 
-    def next_said(self, at: int, end: int) -> int:
+    def next_content(self, at: int, end: int) -> int:
         """The first line from `at` on that is no comment and not empty; `end` without one."""
         while at < end and token(self.texts[at])[4] == SKIPPED:
             at += 1
         return at
 
-    def starting(self, first: int, end: int, column: int, *, dash: bool) -> list[int]:
+    def entry_lines(self, first: int, end: int, column: int, *, dash: bool) -> list[int]:
         """The numbers of the lines before `end` on which an entry of the collection in `column` starts; `first` is one."""
         indents, texts = self.indents, self.texts
         there = [at for at in range(first + 1, end) if indents[at] == column]
@@ -63,7 +63,7 @@ class Lines:
 
     def below(self, at: int, end: int, colon: int) -> Node:
         """What belongs to an open key: the lines behind it, or null."""
-        first = self.next_said(at + 1, end)
+        first = self.next_content(at + 1, end)
         if first == end:
             return Node(LEAF, colon, colon)
         dash = token(self.texts[first])[1]
@@ -95,7 +95,7 @@ class Block(Node):
     def entries(self) -> dict[str, Entry]:  # type: ignore[override]
         if self._entries is None:
             self._entries = found = {}
-            starts = self.lines.starting(self.first, self.last, self.column, dash=False)
+            starts = self.lines.entry_lines(self.first, self.last, self.column, dash=False)
             for at, end in zip(starts, [*starts[1:], self.last], strict=True):
                 key = token(self.lines.texts[at])[2]
                 found[key] = self.lines.value(at, end)
@@ -105,7 +105,7 @@ class Block(Node):
     def nodes(self) -> list[Node]:  # type: ignore[override]
         if self._nodes is None:
             lines, column = self.lines, self.column
-            starts = lines.starting(self.first, self.last, column, dash=True)
+            starts = lines.entry_lines(self.first, self.last, column, dash=True)
             ends = [*starts[1:], self.last]
             self._nodes = [self.entry(at, end) for at, end in zip(starts, ends, strict=True)]
         return self._nodes

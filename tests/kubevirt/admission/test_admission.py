@@ -8,8 +8,8 @@ import pytest
 from admitting import causes_of, changed, errors_of, gates
 
 from krm_fn.kubevirt import admission, releases
-from krm_fn.kubevirt.admission import amounts
-from krm_fn.kubevirt.admission.requests import with_requests
+from krm_fn.kubevirt.admission import amounts, specs
+from krm_fn.kubevirt.admission.fields.volume_requests import with_requests
 from krm_fn.kubevirt.configuration import Cluster
 
 Changes = dict[str, Any]
@@ -625,7 +625,7 @@ def test_a_vm_that_cannot_be_expanded_is_judged_by_its_own_fields_only() -> None
 
 def test_pinned_cpus_of_no_number_are_refused() -> None:
     spec = {"domain": {"cpu": {"dedicatedCpuPlacement": True}, "memory": {"guest": "1Gi"}, "devices": {}}}
-    (cause,) = admission.admit_instance_spec(spec, ("spec",), cluster=Cluster(), release=releases.NEWEST)
+    (cause,) = specs.admit_instance_spec(spec, ("spec",), cluster=Cluster(), release=releases.NEWEST)
     assert cause.path == ("spec", "domain", "cpu", "dedicatedCpuPlacement")
 
 
@@ -642,11 +642,11 @@ def test_memory_that_may_grow_has_to_be_said() -> None:
 
 def test_amounts_are_remembered_for_a_while_only() -> None:
     for number in range(3 * amounts.MOST_REMEMBERED):
-        assert amounts.whole(f"{number}Ki") == number * 1024
+        assert amounts.units(f"{number}Ki") == number * 1024
 
 
 def test_an_instance_spec_is_judged_at_its_own_path() -> None:
     spec = changed({"domain.devices.disks.0.io": "x"})["spec"]["template"]["spec"]
-    (cause,) = admission.admit_instance_spec(spec, ("spec",), cluster=Cluster(), release=releases.NEWEST)
+    (cause,) = specs.admit_instance_spec(spec, ("spec",), cluster=Cluster(), release=releases.NEWEST)
     assert cause.path == ("spec", "domain", "devices", "disks", 0, "io")
     assert cause.upstream_path == "spec.domain.devices.disks.domain.devices.disks[0].io"

@@ -38,7 +38,7 @@ def places(case):
     for refused in refusals.examine(facts):
         for cause in refused.causes:
             add(found, refused.entry, cause.upstream_path or dotted(cause.path), cause.upstream)
-    for flawed in examine(facts.bundle, facts.release, whole=True):
+    for flawed in examine(facts.bundle, facts.release, complete=True):
         for finding in registry.judge("schema", flawed, {}):
             add(found, flawed.entry, finding.upstream_path or dotted(finding.path), all_rules()[finding.rule].upstream)
     for vm in facts.vms:

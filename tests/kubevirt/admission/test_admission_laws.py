@@ -14,16 +14,16 @@ from krm_fn.base.bundle import Bundle
 from krm_fn.base.objects import Ref
 from krm_fn.base.paths import copy, dotted, put
 from krm_fn.kubevirt import admission, releases
-from krm_fn.kubevirt.admission import parts
+from krm_fn.kubevirt.admission import parts, specs
 from krm_fn.kubevirt.admission.checks import Check
-from krm_fn.kubevirt.admission.judged import judge
+from krm_fn.kubevirt.admission.expansion import expand_for_admission
 from krm_fn.kubevirt.configuration import Cluster
 from krm_fn.kubevirt.expand import expand
 from krm_fn.kubevirt.facts import Found, Resolution
 from krm_fn.rules import registry
 
-CHECKS = [check for group in admission.GROUPS for check in group.checks]
-EXAMINATIONS = (*admission.EXAMINATIONS, *admission.VM_EXAMINATIONS)
+CHECKS = [check for group in specs.GROUPS for check in group.checks]
+EXAMINATIONS = (*specs.EXAMINATIONS, *specs.VM_EXAMINATIONS)
 RELEASES = [releases.parse(f"1.{minor}") for minor in range(4, 10)]
 SECRET = "hunter2-" * 400
 
@@ -137,29 +137,33 @@ def test_a_cause_names_upstreams_path_only_where_it_is_another() -> None:
 
 @pytest.mark.parametrize("vm", [{}, {"spec": None}, {"spec": {"template": []}}, {"spec": {"template": {"spec": "x"}}}])
 def test_a_vm_without_a_template_is_not_judged(vm: Any) -> None:
-    judged = judge(Resolution(vm=vm), namespace="x", bundle=Bundle([]), cluster=Cluster(), release=releases.NEWEST)
-    assert judged.vm is None
+    expanded = expand_for_admission(
+        Resolution(vm=vm), namespace="x", bundle=Bundle([]), cluster=Cluster(), release=releases.NEWEST
+    )
+    assert expanded.vm is None
 
 
 def test_judging_changes_nothing_it_is_given() -> None:
     before = copy(FULL)
-    judge(Resolution(vm=FULL), namespace="x", bundle=Bundle([]), cluster=Cluster(), release=releases.NEWEST)
+    expand_for_admission(Resolution(vm=FULL), namespace="x", bundle=Bundle([]), cluster=Cluster(), release=releases.NEWEST)
     assert before == FULL
 
 
 def test_a_vm_whose_default_network_is_forbidden_is_not_judged() -> None:
     vm = changed({"networks": [], "domain.devices.interfaces": []})
     cluster = Cluster(configuration={"network": {"permitBridgeInterfaceOnPodNetwork": False}})
-    judged = judge(Resolution(vm=vm), namespace="x", bundle=Bundle([]), cluster=cluster, release=releases.NEWEST)
-    assert (judged.vm, judged.refusals) == (None, ("bridge-forbidden",))
+    expanded = expand_for_admission(
+        Resolution(vm=vm), namespace="x", bundle=Bundle([]), cluster=cluster, release=releases.NEWEST
+    )
+    assert (expanded.vm, expanded.refusals) == (None, ("bridge-forbidden",))
 
 
 def test_an_unmet_requirement_of_the_preference_is_told() -> None:
     spec = {"requirements": {"memory": {"guest": "8Gi"}}}
     ref = Ref(api_version="instancetype.kubevirt.io/v1beta1", kind="VirtualMachinePreference", name="x")
     resolution = Resolution(vm=changed({}), preference=Found(spec=spec, ref=ref, origin="bundle"))
-    judged = judge(resolution, namespace="x", bundle=Bundle([]), cluster=Cluster(), release=releases.NEWEST)
-    assert [unmet.required for unmet in judged.unmet] == ["8Gi"]
+    expanded = expand_for_admission(resolution, namespace="x", bundle=Bundle([]), cluster=Cluster(), release=releases.NEWEST)
+    assert [unmet.required for unmet in expanded.unmet] == ["8Gi"]
 
 
 TOPOLOGY = {"cpu": {"preferredCPUTopology": "cores"}}
@@ -186,7 +190,7 @@ def test_an_expansion_is_taken_where_admission_makes_the_same(changes: Any, pref
     resolution = Resolution(vm=vm, preference=found)
     expansion = expand(vm, instancetype=None, preference=preference, cluster=cluster, release=releases.NEWEST, defaults=True)
     more = {"namespace": "x", "bundle": bundle, "cluster": cluster, "release": releases.NEWEST}
-    judged = judge(resolution, expansion=expansion, **more)
-    assert (judged is expansion) is taken
+    expanded = expand_for_admission(resolution, expansion=expansion, **more)
+    assert (expanded is expansion) is taken
     if taken:
-        assert judged.vm == judge(resolution, **more).vm
+        assert expanded.vm == expand_for_admission(resolution, **more).vm

@@ -28,12 +28,12 @@ def release(text):
 def test_a_row_names_size_and_traits():
     row = {row.name: row for row in view.rows(NEWEST, INSTANCETYPE)}["rt1.medium"]
     traits = ("dedicated CPUs", "isolated emulator thread", "NUMA passthrough", "realtime", "hugepages 1Gi")
-    assert row == view.Row(name="rt1.medium", kind=INSTANCETYPE, vcpus="1", memory="4Gi", traits=traits)
+    assert row == view.CatalogueRow(name="rt1.medium", kind=INSTANCETYPE, vcpus="1", memory="4Gi", traits=traits)
 
 
 def test_a_row_of_a_preference_names_what_it_requires():
     row = {row.name: row for row in view.rows(NEWEST, PREFERENCE)}["windows.11.virtio"]
-    assert row == view.Row(
+    assert row == view.CatalogueRow(
         name="windows.11.virtio",
         kind=PREFERENCE,
         vcpus="2",

@@ -107,8 +107,8 @@ def test_a_preset_is_applied_in_part_beside_a_conflict():
             ("spec", "domain", "cpu"),
             "",
             (
-                "VirtualMachineInstancePreset mix is applied in part: spec.domain.cpu {cores: 4} != {cores: 6} of the "
-                "instance, which stays; align or delete one"
+                "VirtualMachineInstancePreset mix is applied in part: spec.domain.cpu is {cores: 4} in the preset and "
+                "{cores: 6} in the instance, which keeps it; set the same value, or delete one"
             ),
         )
     ]
@@ -126,8 +126,8 @@ def test_one_amount_in_two_spellings_is_a_conflict_of_severity_info():
             ("spec", "domain", "resources", "requests", "memory"),
             "",
             (
-                "VirtualMachineInstancePreset g is applied in part: spec.domain.resources.requests.memory '1Gi' != '1024Mi' is "
-                "one amount, which KubeVirt takes for two; write it the same way in both"
+                "VirtualMachineInstancePreset g is applied in part: KubeVirt treats spec.domain.resources.requests.memory "
+                "'1Gi' and '1024Mi' of the instance as different; write it the same way in both"
             ),
         )
     ]
@@ -151,9 +151,9 @@ def test_presets_that_disagree_refuse_the_instance_though_it_decides_itself():
             ("metadata", "labels"),
             "admission",
             (
-                "VirtualMachineInstancePreset eight and VirtualMachineInstancePreset four both match and disagree on "
-                "spec.domain.cpu {cores: 8} != {cores: 4}, so KubeVirt refuses the instance; "
-                "make them say the same or narrow a selector"
+                "VirtualMachineInstancePreset eight and VirtualMachineInstancePreset four both match and set different "
+                "values (spec.domain.cpu {cores: 8} != {cores: 4}), so KubeVirt refuses the instance; "
+                "set the same value, or narrow a selector"
             ),
         )
     ]
@@ -176,8 +176,8 @@ def test_an_invalid_selector_refuses_every_instance_of_its_namespace():
             (),
             "admission",
             (
-                "VirtualMachineInstancePreset a/broken: spec.selector.matchExpressions[0].operator 'Gt' is none of In, NotIn, "
-                "Exists, DoesNotExist, so KubeVirt refuses every instance in the namespace; correct it"
+                "VirtualMachineInstancePreset a/broken: spec.selector.matchExpressions[0].operator 'Gt' is not one of In, "
+                "NotIn, Exists, DoesNotExist, so KubeVirt refuses every instance in the namespace; correct it"
             ),
         )
     ]
@@ -211,8 +211,8 @@ def test_a_preset_that_sets_nothing_presets_reach_is_named():
     found = apply(instance({}), preset("big", {"memory": {"guest": "1Gi"}}))
     assert [one[4] for one in findings(found)] == [
         (
-            "VirtualMachineInstancePreset big matches, but sets nothing that presets reach (resources.requests, cpu, firmware, "
-            "clock, clock.timer, features, devices.watchdog, ioThreadsPolicy); write the values here instead"
+            "VirtualMachineInstancePreset big matches, but sets nothing that presets apply (resources.requests, cpu, firmware, "
+            "clock, clock.timer, features, devices.watchdog, ioThreadsPolicy); set the values here instead"
         )
     ]
 
@@ -284,8 +284,8 @@ def test_folding_leaves_out_the_firmware_that_never_reaches_an_instance():
     assert found.instance["spec"]["template"]["spec"] == {"domain": {"cpu": {"cores": 2}}}
     assert [one[4] for one in findings(found, prefix=("spec", "template"))] == [
         (
-            "VirtualMachineInstancePreset efi is applied in part: spec.domain.firmware of a preset reaches no VM, whose "
-            "instance has one of its own; write it into the VM's template"
+            "VirtualMachineInstancePreset efi is applied in part: spec.domain.firmware of a preset never reaches a VM, whose "
+            "instance has its own; set it in the VM's template"
         )
     ]
 

@@ -180,15 +180,15 @@ def test_a_pattern_that_python_cannot_read_asks_nothing() -> None:
 
 def test_definitions_of_the_bundle_and_beside_it_are_read() -> None:
     crd = definition(SCHEMA)
-    inside = list(examine(Bundle([thing(sise=1), crd]), releases.NEWEST, whole=True))
-    beside = list(examine(Bundle([thing(sise=1)]), releases.NEWEST, whole=True, schemas=[crd]))
+    inside = list(examine(Bundle([thing(sise=1), crd]), releases.NEWEST, complete=True))
+    beside = list(examine(Bundle([thing(sise=1)]), releases.NEWEST, complete=True, schemas=[crd]))
     assert [len(found.flaws) for found in inside] == [len(found.flaws) for found in beside] == [1]
-    assert list(examine(Bundle([thing(sise=1)]), releases.NEWEST, whole=True)) == []
+    assert list(examine(Bundle([thing(sise=1)]), releases.NEWEST, complete=True)) == []
 
 
 def test_definitions_beside_the_bundle_go_before_its_own() -> None:
     lax = definition({"type": "object", "x-kubernetes-preserve-unknown-fields": True})
-    assert list(examine(Bundle([thing(sise=1), definition(SCHEMA)]), releases.NEWEST, whole=True, schemas=[lax])) == []
+    assert list(examine(Bundle([thing(sise=1), definition(SCHEMA)]), releases.NEWEST, complete=True, schemas=[lax])) == []
 
 
 def test_the_flag_reads_the_definitions_of_a_folder(tmp_path: Path) -> None:

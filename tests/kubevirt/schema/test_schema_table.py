@@ -146,7 +146,7 @@ def preference(**spec: Any) -> dict[str, Any]:
 
 def test_rendering_asks_for_fields_of_other_releases_only() -> None:
     bundle = Bundle([preference(preferredLaunchSecurity={}, cpus=1), preference(cpus=1)])
-    (found,) = examine(bundle, releases.parse("1.8"), whole=False)
+    (found,) = examine(bundle, releases.parse("1.8"), complete=False)
     assert [flaw.path for flaw in found.flaws] == [("spec", "preferredLaunchSecurity")]
     assert (found.entry.item, found.troubled) == (0, True)
 
@@ -155,10 +155,10 @@ def test_rendering_passes_over_kinds_that_it_does_not_read() -> None:
     preset = {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstancePreset", "metadata": {"name": "a"}}
     spec = {"selector": {}, "domain": {"devices": {}, "rebootPolicy": "a"}}
     bundle = Bundle([{**preset, "spec": spec}])
-    assert list(examine(bundle, releases.parse("1.7"), whole=False)) == []
-    assert len(list(examine(bundle, releases.parse("1.7"), whole=True))) == 1
+    assert list(examine(bundle, releases.parse("1.7"), complete=False)) == []
+    assert len(list(examine(bundle, releases.parse("1.7"), complete=True))) == 1
 
 
 def test_places_of_which_something_was_said_already_can_be_left_out() -> None:
-    (found,) = examine(Bundle([preference(cpus=1, cpux=1)]), releases.NEWEST, whole=True)
+    (found,) = examine(Bundle([preference(cpus=1, cpux=1)]), releases.NEWEST, complete=True)
     assert [flaw.path for flaw in found.without({("spec", "cpus")}).flaws] == [("spec", "cpux")]

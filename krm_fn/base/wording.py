@@ -1,0 +1,69 @@
+"""How messages show a value, and how they list words."""
+
+from __future__ import annotations
+
+from krm_fn.base.redaction import HIDDEN, redact
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from krm_fn.base.paths import Path
+
+# A message must stay a line: values are cut to this length, and `currentValue` has the whole.
+LONGEST_SHOWN, LONGEST_BRIEF = 60, 80
+MOST_KEYS = 20  # of a map
+MOST_LISTED = 5
+
+
+def show(value: object, path: Path | None = None) -> str:
+    """The value as text on one line, cut: texts in quotes, secrets redacted.
+
+    Maps and lists may hold secrets that only their place tells: they are shown where `path` says where the value stands.
+    """
+    if path is None and isinstance(value, dict | list):
+        return "a map" if isinstance(value, dict) else "a list"
+    text = _flow(redact(_beginning(value, iter(range(LONGEST_SHOWN))), path or ()))
+    return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 3] + "..."
+
+
+def _beginning(value: Any, left: Iterator[int]) -> Any:
+    """The value with only as many entries as `left` has; its kind is kept, because it identifies Secrets."""
+    if isinstance(value, dict):
+        kept = {key: _beginning(below, left) for (key, below), _ in zip(value.items(), left, strict=False)}
+        return {**kept, "kind": value["kind"]} if isinstance(value.get("kind"), str) else kept
+    if isinstance(value, list):
+        return [_beginning(below, left) for below, _ in zip(value, left, strict=False)]
+    return value
+
+
+def _flow(value: object) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key}: {_flow(below)}" for key, below in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_flow, value)) + "]"
+    if value == HIDDEN:
+        return HIDDEN
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return " ".join(str(value).split()) if not isinstance(value, str) else repr(value)
+
+
+def brief(value: object) -> str:
+    """The value as a part of a sentence: scalars without quotes, of maps the keys, of lists the length."""
+    if isinstance(value, dict):
+        keys = [str(key) for key, _ in zip(value, range(MOST_KEYS), strict=False)]
+        return f"{{{', '.join(keys)}{', ...' if len(value) > MOST_KEYS else ''}}}"
+    if isinstance(value, list):
+        return f"a list of {len(value)}"
+    if value is None or isinstance(value, bool):
+        return "null" if value is None else str(value).lower()
+    text = " ".join(str(value).split(None, LONGEST_BRIEF)[:LONGEST_BRIEF])  # no more is looked at than is shown
+    return text if len(text) <= LONGEST_BRIEF else f"{text[: LONGEST_BRIEF - 3]}..."
+
+
+def listed(words: Sequence[str], last: str = "or", *, most: int = MOST_LISTED) -> str:
+    """`a`, `a or b`, `a, b or c`; of more words than `most` the number of the others, "" of none."""
+    shown = [*words[:most], *([f"{len(words) - most} more"] if len(words) > most else ())]
+    return f"{', '.join(shown[:-1])} {last} {shown[-1]}" if len(shown) > 1 else "".join(shown)

@@ -1,0 +1,140 @@
+"""Tables of checks, compiled for one release to what costs little per VM.
+
+Groups and examinations become a tree that is walked along the keys a spec has, so that a field nobody set costs nothing.
+"""
+
+from __future__ import annotations
+
+from krm_fn.base.paths import EACH, dotted
+from krm_fn.base.wording import show
+from krm_fn.findings.limits import Limited
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from typing import Any
+
+    from krm_fn.base.objects import Object
+    from krm_fn.base.paths import Path
+    from krm_fn.kubevirt.admission.causes import Cause
+    from krm_fn.kubevirt.admission.checks import Check, Examination, Group, Test
+    from krm_fn.kubevirt.admission.scope import Scope
+    from krm_fn.kubevirt.releases import Release
+
+
+class CheckTree:
+    """The tables of a kind of object for one release."""
+
+    __slots__ = ("root",)
+
+    def __init__(self, groups: Iterable[Group], examinations: Iterable[Examination], release: Release) -> None:
+        self.root = Branch()
+        for group in groups:
+            node = self.root.at(group.at)
+            for check in group.checks:
+                if release.within(since=check.since, until=check.until):
+                    node.add(check)
+        for found in examinations:
+            if release.within(since=found.since, until=found.until):
+                self.root.at(found.needs).examinations.append((found.check, found.upstream))
+
+    def run(self, scope: Scope) -> list[Cause]:
+        """Every cause of every row and examination, in the order of the spec's own keys."""
+        found = Limited()
+        self.root.visit(scope.spec, (), scope, found)
+        return found.all()
+
+
+class Branch:
+    """One place in the tree: what is asked of the value there.
+
+    `always` rows look at the map whatever it has, `keyed` ones at a key that is there, with the node below that key.
+    """
+
+    __slots__ = ("always", "each", "examinations", "keyed")
+
+    def __init__(self) -> None:
+        self.always: list[tuple[Path, Test, Check]] = []
+        self.keyed: dict[str | int, tuple[list[tuple[Path, Test, Check]], list[Branch]]] = {}
+        self.each: Branch | None = None
+        self.examinations: list[tuple[Callable[[Scope], Iterable[Cause]], str]] = []
+
+    def at(self, steps: Path) -> Branch:
+        """The node some steps down, made where it isn't there yet."""
+        node = self
+        for step in steps:
+            if step == EACH:
+                node.each = node = node.each or Branch()
+            else:
+                below = node.keyed.setdefault(step, ([], []))[1]
+                if not below:
+                    below.append(Branch())
+                node = below[0]
+        return node
+
+    def add(self, check: Check) -> None:
+        if check.lazy and check.at and isinstance(check.at[0], str):
+            self.keyed.setdefault(check.at[0], ([], []))[0].append((check.at[1:], check.refuses, check))
+        else:
+            self.always.append((check.at, check.refuses, check))
+
+    def visit(self, item: Any, at: Path, scope: Scope, found: Limited) -> None:
+        """Add to `found` what is wrong with the value that stands at `at`; rows pass over other shapes than maps."""
+        for examination, upstream in self.examinations:
+            for cause in examination(scope):
+                if found.takes(examination):
+                    found.add(cause if cause.upstream else cause.but(upstream=upstream))
+                elif found.is_full(examination):
+                    break
+        if self.each is not None and isinstance(item, list):
+            for index, each in enumerate(item):
+                if each is not None:
+                    self.each.visit(each, (*at, index), scope, found)
+        if isinstance(item, dict):
+            self._visit_map(item, at, scope, found)
+
+    def _visit_map(self, item: Object, at: Path, scope: Scope, found: Limited) -> None:
+        for steps, refuses, check in self.always:
+            value = _reach(item, steps)
+            if refuses(value, item, scope) and found.takes(id(check)):
+                cause = _word(check, at, value, scope)
+                found.add(_deeper(cause, check.among, item) if check.among else cause)
+        keyed = self.keyed
+        for key, value in item.items():
+            if value is None or key not in keyed:
+                continue
+            rows, below = keyed[key]
+            for steps, refuses, check in rows:
+                inner = _reach(value, steps) if steps else value
+                if inner is not None and refuses(inner, item, scope) and found.takes(id(check)):
+                    found.add(_word(check, at, inner, scope))
+            for node in below:
+                node.visit(value, (*at, key), scope, found)
+
+
+def _reach(value: Any, steps: Path) -> Any:
+    """What the steps lead to, None where they leave the maps."""
+    for step in steps:
+        value = value.get(step) if isinstance(value, dict) else None
+    return value
+
+
+def _deeper(cause: Cause, keys: Sequence[str], item: Object) -> Cause:
+    """The cause at the last of the keys that are set, where there are several; upstream's path stays that of the map."""
+    present = [key for key in item if key in keys and item[key] is not None]
+    if len(present) < 2:
+        return cause
+    return cause.but(path=(*cause.path, present[-1]), upstream_path=cause.upstream_path or dotted(cause.path))
+
+
+def _word(check: Check, at: Path, value: Any, scope: Scope) -> Cause:
+    indexes = [step for step in at if isinstance(step, int)]
+    cause = scope.cause(
+        (*at, *check.at),
+        check.wording.replace("{value}", show(value)) if "{value}" in check.message else check.wording,
+        reason=check.reason,
+        named=check.named.format(*indexes) if check.named else "",
+        absolute=check.absolute.format(*indexes) if check.absolute else "",
+        gate=check.gate,
+    )
+    return cause.but(upstream=check.upstream)

@@ -1,0 +1,86 @@
+"""The VM as admission judges it: stored by the mutating webhook, then, on a copy, expanded and given its defaults.
+
+It is nearly what expand-spec returns; but there the default disks and the default network come before the preference.
+"""
+
+from __future__ import annotations
+
+from krm_fn.base.paths import as_map, copy, get, is_set, put
+from krm_fn.kubevirt.admission.items import maps, name_of
+from krm_fn.kubevirt.expand import apply, set_instance_defaults
+from krm_fn.kubevirt.expand.admitted import platform
+from krm_fn.kubevirt.expand.requirements import indivisible_vcpus, unmet_requirements
+from krm_fn.kubevirt.facts import Expansion
+from krm_fn.kubevirt.holders import DATA_VOLUMES, INSTANCE_SPEC, TEMPLATE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from krm_fn.base.bundle import Bundle
+    from krm_fn.base.objects import Object
+    from krm_fn.base.paths import Path
+    from krm_fn.kubevirt.configuration import Cluster
+    from krm_fn.kubevirt.facts import Resolution
+    from krm_fn.kubevirt.releases import Release
+
+MACHINE_TYPE: Path = ("spec", "domain", "machine", "type")  # from the template on
+
+
+def expand_for_admission(
+    resolution: Resolution,
+    *,
+    expansion: Expansion | None = None,
+    namespace: str,
+    bundle: Bundle,
+    cluster: Cluster,
+    release: Release,
+) -> Expansion:
+    """What becomes of the resolved VM before its fields are checked; `vm` is None where admission refuses it before that.
+
+    A reference that leads nowhere is passed over here, as upstream does: the other one is applied all the same. `expansion` is
+    what expand-spec makes of the VM, with defaults; where nothing can tell the two apart, it is taken and nothing done twice.
+    upstream: pkg/virt-api/webhooks/validating-webhook/admitters/vms-admitter.go:Admit
+    """
+    instancetype = resolution.instancetype.spec if resolution.instancetype else None
+    preference = resolution.preference.spec if resolution.preference else None
+    vm = resolution.vm
+    if expansion is not None and not expansion.refusals and not resolution.errors and _expands_the_same(vm, preference):
+        return expansion
+    unmet, template = indivisible_vcpus(instancetype, preference), copy(get(vm, TEMPLATE))
+    spec = template.setdefault("spec", {}) if isinstance(template, dict) else None
+    if not isinstance(spec, dict):
+        return Expansion(vm=None, unmet=unmet)
+    spec["architecture"], machine = platform(
+        vm, preference=preference, namespace=namespace, bundle=bundle, cluster=cluster, release=release
+    )
+    if _holds(template, MACHINE_TYPE[:-2]) and _holds(template, MACHINE_TYPE[:-1]):
+        put(template, MACHINE_TYPE, machine)
+    conflicts = apply(template, instancetype=instancetype, preference=preference, release=release)
+    refusal = "" if conflicts else set_instance_defaults(spec, cluster, release)
+    if not conflicts and preference is not None:
+        unmet += unmet_requirements(spec, instancetype=instancetype, preference=preference, release=release)
+    expanded = None if conflicts or refusal else {**vm, "spec": {**vm["spec"], "template": template}}
+    return Expansion(vm=expanded, conflicts=conflicts, unmet=unmet, refusals=(refusal,) if refusal else ())
+
+
+def _expands_the_same(vm: Object, preference: Object | None) -> bool:
+    """True where admission and expand-spec make the same of a VM: its architecture is said, or decided by nothing but the
+    cluster, and no default disk or network is added that a preference would then see or not see.
+    """
+    spec = get(vm, INSTANCE_SPEC)
+    if not isinstance(spec, dict):
+        return False
+    templates, wanted = get(vm, DATA_VOLUMES), (preference or {}).get("preferredArchitecture")
+    if not is_set(spec.get("architecture")) and (is_set(templates) or is_set(wanted)):
+        return False
+    devices = as_map(get(spec, ("domain", "devices")))
+    attached = (
+        devices.get("autoattachPodInterface") is False or is_set(devices.get("interfaces")) or is_set(spec.get("networks"))
+    )
+    shown = {name_of(device) for key in ("disks", "filesystems") for device in maps(devices.get(key))}
+    return preference is None or (attached and all(name_of(volume) in shown for volume in maps(spec.get("volumes"))))
+
+
+def _holds(template: Object, path: Path) -> bool:
+    """True where a map stands at the path, or nothing that stands in the way of one."""
+    value = get(template, path)
+    return value is None or isinstance(value, dict)

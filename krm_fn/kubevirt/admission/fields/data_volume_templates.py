@@ -1,0 +1,84 @@
+"""dataVolumeTemplates of a VirtualMachine.
+
+upstream: pkg/storage/admitters/data-volume-template.go
+"""
+
+from __future__ import annotations
+
+from krm_fn.base.paths import as_map, dotted, get, is_set
+from krm_fn.kubevirt.admission.causes import INVALID, REQUIRED, Cause
+from krm_fn.kubevirt.admission.checks import count
+from krm_fn.kubevirt.admission.items import maps
+from krm_fn.kubevirt.holders import DATA_VOLUMES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.base.objects import Object
+    from krm_fn.base.paths import Path
+    from krm_fn.kubevirt.releases import Release, Version
+
+TEMPLATES = "pkg/storage/admitters/data-volume-template.go:"
+
+# Where a volume names what a template makes.
+CLAIMS = (("persistentVolumeClaim", "claimName"), ("dataVolume", "name"))
+SOURCES = ("http", "s3", "gcs", "registry", "pvc", "upload", "blank", "imageio", "vddk", "snapshot")
+
+# Before that even a template that is populated otherwise had to name a source.
+SOURCE_ALWAYS_UNTIL: Version = (1, 5)
+
+# (place below the template, message, reason, upstream's place below its own word for the template)
+Fault = tuple[tuple[str, ...], str, str, str]
+
+
+def data_volume_templates(spec: Object, release: Release, place: Path = ("spec",)) -> Iterator[Cause]:
+    """What is wrong with the templates of a VM's spec, which stands at `place`: the first thing in each, as upstream says."""
+    named = [get(volume, claim) for volume in maps(get(spec, ("template", "spec", "volumes"))) for claim in CLAIMS]
+    used = {name for name in named if isinstance(name, str)}
+    for index, template in enumerate(maps(spec.get("dataVolumeTemplates"))):
+        at, known_as = (*place, "dataVolumeTemplates", index), f"{dotted(place)}.dataVolumeTemplate[{index}]"
+        fault, name = _fault(template, release), get(template, ("metadata", "name"))
+        if fault:
+            yield _cause((*at, *fault[0]), fault[1], fault[2], known_as + fault[3], "validateDataVolume")
+        elif name not in (used if isinstance(name, str) else named):
+            message = "no volume uses the template; add a dataVolume volume of its name"
+            yield _cause(at, message, REQUIRED, known_as, "ValidateDataVolumeTemplate")
+
+
+def _cause(at: Path, message: str, reason: str, named: str, function: str) -> Cause:
+    return Cause(path=at, message=message, reason=reason, upstream_path=named, upstream=TEMPLATES + function)
+
+
+def _fault(template: Object, release: Release) -> Fault | None:
+    """The first thing wrong with a template. upstream: validateDataVolume"""
+    spec = as_map(template.get("spec"))
+    if not is_set(get(template, ("metadata", "name"))):
+        return ("metadata", "name"), "the template has no name; set metadata.name", REQUIRED, ".name"
+    claims = count(spec, ("pvc", "storage"))
+    if claims != 1:
+        null = next((key for key in ("storage", "pvc") if key in spec), "")
+        fact = f"{null} holds null, so the template asks for no storage" if null else "the template asks for no storage"
+        message = "the template asks for storage in two ways; keep one of pvc and storage" if claims else ""
+        return ("spec",), message or f"{fact}; set {null or 'storage'}", INVALID, ".PVC.Storage"
+    claim = as_map(spec.get("pvc") if spec.get("pvc") is not None else spec.get("storage"))
+    populated, sourced = count(claim, ("dataSource", "dataSourceRef")) > 0, count(spec, ("source", "sourceRef")) > 0
+    if populated and sourced:
+        return ("spec",), "a dataSource excludes source and sourceRef; keep one of them", INVALID, ".source"
+    if not sourced and (not populated or release.within(until=SOURCE_ALWAYS_UNTIL)):
+        return ("spec",), "the template has no source; set source or sourceRef", INVALID, ".source.sourceRef"
+    if spec.get("source") is not None and count(as_map(spec["source"]), SOURCES) != 1:
+        return ("spec", "source"), f"a source is of exactly one kind; set one of {', '.join(SOURCES)}", INVALID, ".source"
+    return None
+
+
+def foreign_namespaces(vm: Object) -> Iterator[Cause]:
+    """Templates live in the VM's namespace. upstream: validateVirtualMachineDataVolumeTemplateNamespace"""
+    home = get(vm, ("metadata", "namespace")) or "default"
+    for index, template in enumerate(maps(get(vm, DATA_VOLUMES))):
+        namespace = get(template, ("metadata", "namespace"))
+        if is_set(namespace) and namespace != home:
+            at = (*DATA_VOLUMES, index, "metadata", "namespace")
+            message = f"the template is for another namespace than the VM's, {home}; remove namespace"
+            named = f"spec.dataVolumeTemplates[{index}]"
+            yield _cause(at, message, INVALID, named, "validateVirtualMachineDataVolumeTemplateNamespace")

@@ -1,0 +1,133 @@
+"""Devices: inputs, sound, video, vsock, panic devices, GPUs and host devices, and the domain's threads and reboots."""
+
+from __future__ import annotations
+
+from krm_fn.base.paths import EACH, as_map, get, is_set
+from krm_fn.kubevirt.admission.checks import Check, Group, examine, gated, number, one_of, shut
+from krm_fn.kubevirt.admission.items import maps
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.base.objects import Object
+    from krm_fn.kubevirt.admission.causes import Cause
+    from krm_fn.kubevirt.admission.scope import Scope
+
+VMI = "pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go:"
+
+DEVICES = ("domain", "devices")
+
+DOMAIN = (
+    *(
+        one_of(("ioThreadsPolicy",), policies, pointer=True, upstream=VMI + "validateIOThreadsPolicy", **releases)
+        for policies, releases in (
+            (("shared", "auto"), {"until": (1, 5)}),
+            (("shared", "auto", "supplementalPool"), {"since": (1, 5)}),
+        )
+    ),
+    Check(
+        at=("ioThreads", "supplementalPoolThreadCount"),
+        refuses=lambda value, domain, _scope: domain.get("ioThreadsPolicy") == "supplementalPool" and number(value) < 1,
+        message="ioThreadsPolicy supplementalPool needs a number of threads; set ioThreads.supplementalPoolThreadCount",
+        lazy=False,
+        since=(1, 5),
+        upstream=VMI + "validateIOThreadsPolicy",
+        named="domain.ioThreads.count",
+    ),
+    gated(("rebootPolicy",), "RebootPolicy", since=(1, 8), upstream=VMI + "validateRebootPolicy"),
+)
+
+CHECKS = (
+    gated(("downwardMetrics",), "DownwardMetrics", upstream=VMI + "validateDownwardMetrics"),
+    Check(
+        at=("hostDevices",),
+        refuses=lambda value, _devices, scope: (value != [] or scope.as_written) and not scope.gate("HostDevices"),
+        message=shut("hostDevices", "HostDevices"),
+        gate="HostDevices",
+        upstream=VMI + "validateHostDevicesWithPassthroughEnabled",
+        named="HostDevices",
+    ),
+    Check(
+        at=("autoattachVSOCK",),
+        refuses=lambda value, _devices, scope: value is True and not scope.gate("VSOCK"),
+        message="autoattachVSOCK needs the feature gate VSOCK, which is not open; list it or remove the field",
+        gate="VSOCK",
+        upstream=VMI + "validateVSOCK",
+    ),
+    Check(
+        at=("sound",),
+        refuses=lambda value, _devices, _scope: as_map(value).get("model") not in ("ich9", "ac97", "", None),
+        message="the sound device's model is not known; use ich9 or ac97",
+        upstream=VMI + "validateSoundDevices",
+        named="Sound",
+    ),
+    Check(
+        at=("sound",),
+        refuses=lambda value, _devices, _scope: not is_set(as_map(value).get("name")),
+        message="the sound device has no name; set it",
+        upstream=VMI + "validateSoundDevices",
+        named="Sound",
+    ),
+    Check(
+        at=("video",),
+        refuses=lambda _value, devices, _scope: devices.get("autoattachGraphicsDevice") is False,
+        message="video does not go with autoattachGraphicsDevice false; remove one",
+        upstream=VMI + "validateVideoConfig",
+        named="video",
+    ),
+    Check(
+        at=("panicDevices",),
+        refuses=lambda value, _devices, scope: value != [] and _architecture(scope) == "s390x",
+        message="s390x knows no panic devices of one's own; remove them",
+        since=(1, 6),
+        upstream=VMI + "validatePanicDevices",
+    ),
+)
+
+GROUPS = (
+    Group(at=("domain",), checks=DOMAIN),
+    Group(at=DEVICES, checks=CHECKS),
+    Group(
+        at=(*DEVICES, "inputs", EACH),
+        checks=(
+            one_of(("bus",), ("virtio", "usb"), upstream=VMI + "validateInputDevices"),
+            one_of(("type",), ("tablet",), pointer=True, lazy=False, upstream=VMI + "validateInputDevices"),
+        ),
+    ),
+    Group(
+        at=(*DEVICES, "panicDevices", EACH),
+        checks=(
+            one_of(
+                ("model",),
+                ("hyperv", "isa", "pvpanic"),
+                pointer=True,
+                since=(1, 6),
+                upstream=VMI + "validatePanicDeviceModel",
+            ),
+        ),
+    ),
+)
+
+
+def _architecture(scope: Scope) -> object:
+    return scope.spec.get("architecture") or scope.cluster.default_architecture
+
+
+@examine(*DEVICES, "gpus", upstream=VMI + "validateMDEVRamFB")
+def two_boot_displays(scope: Scope) -> Iterator[Cause]:
+    """One virtual GPU at most shows a picture before the guest's driver runs."""
+    found = [index for index, gpu in enumerate(maps(scope.devices.get("gpus"))) if _has_boot_display(gpu)]
+    if len(found) > 1:
+        message = "only one GPU can have a display with ramFB; set ramFB.enabled to false on the others"
+        yield scope.cause((*DEVICES, "gpus", found[1]), message, named="GPUs")
+
+
+def _has_boot_display(gpu: Object) -> bool:
+    display = get(gpu, ("virtualGPUOptions", "display"))
+    if not isinstance(display, dict) or display.get("enabled") is False:
+        return False
+    return display.get("ramFB") is None or get(display, ("ramFB", "enabled")) is True
+
+
+EXAMINATIONS = (two_boot_displays,)

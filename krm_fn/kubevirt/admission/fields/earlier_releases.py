@@ -1,0 +1,258 @@
+"""Checks that earlier releases make, and the newest no longer does: mostly gates of what has become usual since."""
+
+from __future__ import annotations
+
+from krm_fn.base.paths import EACH, as_map, dotted, get
+from krm_fn.base.wording import show
+from krm_fn.kubevirt.admission.causes import REQUIRED, Cause
+from krm_fn.kubevirt.admission.checks import Check, Group, count, examine, gated, one_of, shut, well_formed
+from krm_fn.kubevirt.admission.formats import is_serial
+from krm_fn.kubevirt.admission.items import INTERFACES, maps, name_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.base.objects import Object
+    from krm_fn.base.paths import Path
+    from krm_fn.kubevirt.admission.scope import Scope
+    from krm_fn.kubevirt.releases import Version
+
+VMI = "pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go:"
+VMS = "pkg/virt-api/webhooks/validating-webhook/admitters/vms-admitter.go:"
+NET = "pkg/network/admitter/"
+NAME = "domain.devices.interfaces[{0}].name"
+
+# The control plane's own architecture, which earlier releases compare with. Upstream takes it from the running binary.
+CONTROL_PLANE = "amd64"
+
+PLUGGED = "pkg/network/admitter/binding.go:validateInterfaceBindingExists"
+LONGEST_SERIAL = 256
+LONGEST_NUMBER = 18
+CONFIG_VOLUMES = ("configMap", "secret", "downwardAPI", "serviceAccount")
+
+# Bindings that were gated before they were discontinued, with their gates and the source of network they need.
+GATED_BINDINGS = (("macvtap", "Macvtap", "multus"), ("passt", "Passt", "pod"))
+
+SERIAL = ("domain", "firmware")
+
+
+def _two_bindings(*methods: str) -> Check:
+    """A binding plugin beside one of the binding methods."""
+    return Check(
+        at=("binding",),
+        refuses=lambda _value, interface, _scope: count(interface, methods) > 0,
+        message="a binding plugin excludes every other binding; keep one",
+        upstream=PLUGGED,
+    )
+
+
+GROUPS = (
+    Group(
+        at=(*INTERFACES, EACH),
+        checks=(
+            _two_bindings("bridge", "slirp", "masquerade", "sriov", "macvtap", "passt").but(until=(1, 8)),
+            _two_bindings("bridge", "masquerade", "sriov", "passtBinding").but(since=(1, 8), until=(1, 9)),
+            gated(
+                ("binding",),
+                "NetworkBindingPlugins",
+                named=NAME,
+                until=(1, 5),
+                upstream=NET + "binding.go:validateBindingPlugin",
+            ),
+            one_of(("state",), ("absent",), until=(1, 5), upstream=NET + "admit.go:validateInterfaceStateValue"),
+            *(
+                gated((key,), gate, named=NAME, until=(1, 8), upstream=f"{NET}{key}.go:validate{gate}Binding")
+                for key, gate, _source in GATED_BINDINGS
+            ),
+        ),
+    ),
+    Group(
+        at=("domain", "devices"),
+        checks=(
+            gated(("video",), "VideoConfig", named="video", since=(1, 6), until=(1, 9), upstream=VMI + "validateVideoConfig"),
+            gated(("panicDevices",), "PanicDevices", since=(1, 6), until=(1, 9), upstream=VMI + "validatePanicDevices"),
+            Check(
+                at=("panicDevices",),
+                refuses=lambda value, _devices, scope: value != [] and scope.spec.get("architecture") == "ppc64le",
+                message="ppc64le knows no panic devices of one's own; remove them",
+                upstream=VMI + "validatePanicDevices",
+                since=(1, 6),
+                until=(1, 7),
+            ),
+            Check(
+                at=("tpm", "persistent"),
+                refuses=lambda value, devices, scope: (
+                    value is True and devices["tpm"].get("enabled") is not False and not scope.gate("VMPersistentState")
+                ),
+                message=shut("tpm.persistent", "VMPersistentState"),
+                gate="VMPersistentState",
+                until=(1, 6),
+                upstream=VMI + "validatePersistentState",
+            ),
+        ),
+    ),
+    Group(
+        at=("domain", "firmware", "bootloader", "efi"),
+        checks=(
+            Check(
+                at=("persistent",),
+                refuses=lambda value, _efi, scope: value is True and not scope.gate("VMPersistentState"),
+                message=shut("efi.persistent", "VMPersistentState"),
+                gate="VMPersistentState",
+                until=(1, 6),
+                upstream=VMI + "validatePersistentState",
+            ),
+        ),
+    ),
+    Group(
+        at=SERIAL,
+        checks=(
+            well_formed(
+                ("serial",),
+                is_serial,
+                "letters, digits and _.+- only",
+                until=(1, 5),
+                upstream=VMI + "validateFirmwareSerial",
+            ),
+            Check(
+                at=("serial",),
+                refuses=lambda value, _firmware, _scope: isinstance(value, str) and len(value.encode()) > LONGEST_SERIAL,
+                message=f"serial is longer than {LONGEST_SERIAL} bytes; shorten it",
+                until=(1, 5),
+                upstream=VMI + "validateFirmwareSerial",
+            ),
+        ),
+    ),
+    Group(
+        at=(),
+        checks=(
+            Check(
+                at=("architecture",),
+                refuses=lambda value, _spec, scope: value not in ("", CONTROL_PLANE) and not scope.gate("MultiArchitecture"),
+                message=shut("another architecture than the control plane's", "MultiArchitecture"),
+                gate="MultiArchitecture",
+                reason=REQUIRED,
+                until=(1, 8),
+                upstream=VMI + "validateArchitecture",
+            ),
+        ),
+    ),
+)
+
+
+@examine(*INTERFACES, upstream=NET + "binding.go:validateInterfaceBinding", until=(1, 8))
+def bindings_off_their_network(scope: Scope) -> Iterator[Cause]:
+    networks = {name_of(network): network for network in scope.networks}
+    for index, interface in enumerate(scope.interfaces):
+        for key, _gate, source in GATED_BINDINGS:
+            if interface.get(key) is not None and networks.get(name_of(interface), {}).get(source) is None:
+                at, named = (*INTERFACES, index, key), NAME.format(index)
+                yield scope.cause(at, f"{key} works with a {source} network only; use another binding", named=named)
+
+
+@examine(*INTERFACES, upstream=NET + "slirp.go:validateSlirpBinding", until=(1, 6))
+def slirp(scope: Scope) -> Iterator[Cause]:
+    """Slirp where nothing is created yet, as in replica sets and pools; one without network is told of elsewhere."""
+    networks = {name_of(network): network for network in reversed(scope.networks)}
+    for index, interface in enumerate(scope.interfaces):
+        network = networks.get(name_of(interface))
+        if interface.get("slirp") is None or network is None:
+            continue
+        at, named = (*INTERFACES, index, "slirp"), NAME.format(index)
+        if network.get("pod") is None:
+            yield scope.cause(at, "slirp works on the pod network only; use another binding", named=named)
+        elif scope.cluster.setting("network", "permitSlirpInterface") is not True:
+            yield scope.cause(at, "the cluster permits no slirp; use masquerade", named=named)
+
+
+@examine(*INTERFACES, upstream="pkg/virt-config/featuregate/validator.go:ValidateFeatureGates", until=(1, 8))
+def discontinued_gates(scope: Scope) -> Iterator[Cause]:
+    """A gate that is listed though its binding is gone; upstream names no path."""
+    for index, interface in enumerate(scope.interfaces):
+        for key, gate, _source in GATED_BINDINGS:
+            if interface.get(key) is not None and scope.cluster.has_gate(gate):
+                message = f"the {key} binding is gone since KubeVirt 1.3, its gate {gate} opens nothing; use a binding plugin"
+                yield scope.cause((*INTERFACES, index, key), message)
+
+
+@examine(
+    "domain", "devices", "filesystems", upstream=VMI + "validateFilesystemsWithVirtIOFSEnabled", since=(1, 5), until=(1, 8)
+)
+def shared_config(scope: Scope) -> Iterator[Cause]:
+    """virtiofs over a ConfigMap and the like needs its gate."""
+    volumes = {name_of(volume): volume for volume in scope.volumes}
+    open_ = scope.gate("EnableVirtioFsConfigVolumes") or scope.gate("ExperimentalVirtiofsSupport")
+    for index, filesystem in enumerate(maps(scope.devices.get("filesystems"))):
+        if count(volumes.get(name_of(filesystem), {}), CONFIG_VOLUMES) and not open_:
+            at, gate = ("domain", "devices", "filesystems", index), "EnableVirtioFsConfigVolumes"
+            message = shut("virtiofs over a ConfigMap, a Secret and the like", gate)
+            yield scope.cause(at, message, named="domain.devices.filesystems", gate=gate)
+
+
+@examine("domain", "launchSecurity", upstream=VMI + "validateLaunchSecurity", since=(1, 6), until=(1, 9))
+def secure_execution(scope: Scope) -> Iterator[Cause]:
+    if scope.spec.get("architecture") == "s390x" and not scope.gate("SecureExecution"):
+        message = shut("launchSecurity on s390x", "SecureExecution")
+        yield scope.cause(("domain", "launchSecurity"), message, named="launchSecurity", gate="SecureExecution")
+
+
+@examine("domain", "firmware", "acpi", upstream=VMI + "validateFirmwareACPI", since=(1, 5), until=(1, 6))
+def slic_table(scope: Scope) -> Iterator[Cause]:
+    """The one table of its release, which had to be there, and of a Secret."""
+    at = ("domain", "firmware", "acpi", "slicNameRef")
+    name = get(scope.spec, at)
+    volume = next((volume for volume in scope.volumes if name_of(volume) == (name or "")), None)
+    if volume is None:
+        yield scope.cause(at, f"slicNameRef {show(name)} names no volume; add it to volumes", named="acpi")
+    elif volume.get("secret") is None:
+        yield scope.cause(at, f"slicNameRef {show(name)} names a volume that is no secret; use one", named="acpi.slicNameRef")
+
+
+EXAMINATIONS = (
+    bindings_off_their_network,
+    slirp,
+    discontinued_gates,
+    shared_config,
+    secure_execution,
+    slic_table,
+)
+# What creates VMs later is still refused for such a gate; a VM itself is refused for the binding, whatever is listed.
+TEMPLATE_EXAMINATIONS = (discontinued_gates.but(since=(1, 8), until=()),)
+
+# What 1.4 asks of the metadata and of the VM around the instance's spec.
+OUTER_UNTIL: Version = (1, 5)
+THREADS_NOTE = "kubevirt.io/multiThreadedQemuMigration"
+# A strategy of updating volumes ("" is any), and its gate.
+UPDATE_GATES = (("", "VolumesUpdateStrategy"), ("Migration", "VolumeMigration"))
+
+
+def migration_threads(metadata: Object, at: Path, scope: Scope) -> Iterator[Cause]:
+    """The number of migration threads is more than one. upstream: ValidateVirtualMachineInstanceMetadata"""
+    value = as_map(metadata.get("annotations")).get(THREADS_NOTE)
+    if value is None or not scope.release.within(until=OUTER_UNTIL):
+        return
+    digits = value.removeprefix("+") if isinstance(value, str) else ""
+    if not digits.isascii() or not digits.isdigit() or len(digits) > LONGEST_NUMBER or int(digits) <= 1:
+        yield Cause(
+            path=(*at, "annotations", THREADS_NOTE),
+            message=f"{THREADS_NOTE} is no number above 1; use one or remove it",
+            upstream_path=dotted((*at, "annotations")),
+            upstream=VMI + "ValidateVirtualMachineInstanceMetadata",
+        )
+
+
+def update_strategy(spec: Object, at: Path, scope: Scope) -> Iterator[Cause]:
+    """How volumes are updated is behind gates, where changes roll out live. upstream: validateLiveUpdateFeatures"""
+    strategy = spec.get("updateVolumesStrategy")
+    if strategy is None or not scope.release.within(until=OUTER_UNTIL) or not scope.rolls_out_live():
+        return
+    for kind, gate in UPDATE_GATES:
+        if kind in ("", strategy) and not scope.gate(gate):
+            yield Cause(
+                path=(*at, "updateVolumesStrategy"),
+                message=shut("updateVolumesStrategy", gate),
+                upstream_path="updateVolumesStrategy",
+                upstream=VMS + "validateLiveUpdateFeatures",
+                gate=gate,
+            )

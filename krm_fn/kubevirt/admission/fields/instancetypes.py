@@ -1,0 +1,72 @@
+"""Instancetypes and preferences: what their own webhooks refuse or warn about."""
+
+from __future__ import annotations
+
+from krm_fn.base.paths import as_map, get
+from krm_fn.base.wording import show
+from krm_fn.kubevirt.admission.causes import Cause
+from krm_fn.kubevirt.admission.checks import Check, Group, bounded, examine, number
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.base.paths import Path
+    from krm_fn.kubevirt.admission.scope import Scope
+
+INSTANCETYPES = "pkg/instancetype/webhooks/admitter.go:"
+PREFERENCES = "pkg/instancetype/preference/webhooks/admitter.go:"
+
+TOPOLOGIES = ("sockets", "cores", "threads", "spread", "any")
+DEPRECATED_TOPOLOGIES = {"prefer" + word.capitalize(): word for word in TOPOLOGIES}
+SPREAD = ("spread", "preferSpread")
+SPREADS = ("SocketsCores", "CoresThreads", "SocketsCoresThreads")
+THREADS_A_CORE = 2
+
+INSTANCETYPE_GROUPS = (
+    Group(
+        at=("memory",),
+        checks=(
+            bounded(("overcommitPercent",), low=0, high=100, upstream=INSTANCETYPES + "validateMemoryOvercommitPercentSetting"),
+            Check(
+                at=("overcommitPercent",),
+                refuses=lambda value, memory, _scope: number(value) != 0 and memory.get("hugepages") is not None,
+                message="overcommitPercent and hugepages exclude each other; keep one",
+                upstream=INSTANCETYPES + "validateMemoryOvercommitPercentNoHugepages",
+            ),
+        ),
+    ),
+)
+
+PREFERENCE_GROUPS = (
+    Group(
+        at=("cpu",),
+        checks=(
+            Check(
+                at=("preferredCPUTopology",),
+                refuses=lambda value, _cpu, _scope: value not in (*TOPOLOGIES, *DEPRECATED_TOPOLOGIES),
+                message="preferredCPUTopology {value} is not known; use sockets, cores, threads, spread or any",
+                upstream=PREFERENCES + "validatePreferredCPUTopology",
+            ),
+        ),
+    ),
+)
+
+
+@examine("cpu", "preferredCPUTopology", upstream=PREFERENCES + "validateSpreadOptions")
+def spread_options(scope: Scope) -> Iterator[Cause]:
+    """How vCPUs are spread, where they are: over known parts, and over threads by two only."""
+    spec, options = scope.spec, as_map(get(scope.spec, ("cpu", "spreadOptions")))
+    if get(spec, ("cpu", "preferredCPUTopology")) not in SPREAD:
+        return
+    across = options.get("across") if options.get("across") is not None else SPREADS[0]
+    own, general = options.get("ratio"), number(spec.get("preferSpreadSocketToCoreRatio"))
+    ratio = number(own) if own is not None else general or THREADS_A_CORE
+    at: Path = ("cpu", "spreadOptions")
+    if across not in SPREADS:
+        yield scope.cause((*at, "across"), f"across {show(across)} is not known; use one of {', '.join(SPREADS)}")
+    elif across == "CoresThreads" and ratio != THREADS_A_CORE:
+        yield scope.cause((*at, "ratio"), f"ratio {ratio} is not possible over cores and threads; use {THREADS_A_CORE}")
+
+
+PREFERENCE_EXAMINATIONS = (spread_options,)

@@ -1,0 +1,167 @@
+"""Memory: requests and limits, huge pages, guest memory, reserved overhead, and what memory hotplug asks."""
+
+from __future__ import annotations
+
+from krm_fn.base.paths import as_map
+from krm_fn.base.wording import show
+from krm_fn.kubevirt.admission.amounts import quantity, units
+from krm_fn.kubevirt.admission.checks import Check, Group, examine, gated
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from krm_fn.base.paths import Path
+    from krm_fn.kubevirt.admission.causes import Cause
+    from krm_fn.kubevirt.admission.scope import Scope
+    from krm_fn.kubevirt.releases import Version
+
+VMI = "pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go:"
+HOTPLUG = "pkg/liveupdate/memory/memory.go:ValidateLiveUpdateMemory"
+
+REQUEST = ("domain", "resources", "requests", "memory")
+LIMIT = ("domain", "resources", "limits", "memory")
+GUEST = ("domain", "memory", "guest")
+PAGE_SIZE = ("domain", "memory", "hugepages", "pageSize")
+
+SMALLEST_REQUEST = 10**6
+GIB, TWO_MIB = 2**30, 2**21
+
+# Releases differ in where a page size is looked for, which memory is compared with it, and who may grow.
+PAGE_SIZE_NAMED_UNTIL: Version = (1, 8)
+GUEST_READ_SINCE: Version = (1, 6)
+ARM64_GROWS_UNTIL: Version = (1, 5)
+
+
+def _too_small(value: object, _item: object, _scope: object) -> bool:
+    found = quantity(value)
+    return found is not None and found.value() > 0 and found.nanos < SMALLEST_REQUEST * 10**9
+
+
+GROUPS = (
+    Group(
+        at=("domain", "resources", "requests"),
+        checks=(
+            Check(
+                at=("memory",),
+                refuses=lambda value, _item, _scope: units(value) < 0,
+                message="requests.memory {value} is negative; request zero or more",
+                upstream=VMI + "validateMemoryRequestsNegativeOrNull",
+            ),
+            Check(
+                at=("memory",),
+                refuses=_too_small,
+                message="requests.memory {value} is less than 1M; request more",
+                upstream=VMI + "validateMemoryRequestsNegativeOrNull",
+            ),
+        ),
+    ),
+    Group(
+        at=("domain", "resources", "limits"),
+        checks=(
+            Check(
+                at=("memory",),
+                refuses=lambda value, _item, _scope: units(value) < 0,
+                message="limits.memory {value} is negative; limit it to zero or more",
+                upstream=VMI + "validateMemoryLimitsNegativeOrNull",
+            ),
+        ),
+    ),
+    Group(
+        at=("domain", "memory"),
+        checks=(
+            gated(
+                ("reservedOverhead",),
+                "ReservedOverheadMemlock",
+                since=(1, 8),
+                upstream=VMI + "validateReservedOverheadMemlock",
+            ),
+        ),
+    ),
+)
+
+
+@examine("domain", "resources", "limits", upstream=VMI + "validateMemoryLimitsNegativeOrNull")
+def request_above_limit(scope: Scope) -> Iterator[Cause]:
+    requested, limit = scope.requests.get("memory"), scope.limits.get("memory")
+    if 0 < units(limit) < units(requested):
+        yield scope.cause(REQUEST, f"requests.memory {show(requested)} exceeds limits.memory {show(limit)}; lower it")
+
+
+@examine("domain", "memory", "guest", upstream=VMI + "validateGuestMemoryLimit")
+def guest_above_limit(scope: Scope) -> Iterator[Cause]:
+    """Only where the cluster doesn't roll changes out live: else the limit follows the guest's memory."""
+    guest, limit = scope.memory.get("guest"), scope.limits.get("memory")
+    if not scope.rolls_out_live() and units(limit) != 0 and units(limit) < units(guest):
+        yield scope.cause(GUEST, f"memory.guest {show(guest)} exceeds limits.memory {show(limit)}; lower it")
+
+
+@examine("domain", "memory", "hugepages", upstream=VMI + "validateHugepagesMemoryRequests")
+def hugepages(scope: Scope) -> Iterator[Cause]:
+    """The page size is a quantity, and the VM's memory a multiple of it."""
+    size = as_map(scope.memory.get("hugepages")).get("pageSize")
+    page = quantity(size)
+    if page is None:
+        named = "domain.hugepages.size" if scope.release.within(until=PAGE_SIZE_NAMED_UNTIL) else ""
+        message = f"pageSize {show(size)} is no quantity; use 2Mi, 1Gi or another size the nodes have"
+        yield scope.cause(PAGE_SIZE, message, named=named)
+        return
+    at, amount = _compared(scope)
+    memory, pages = units(amount), page.value()
+    named = ".".join(REQUEST)  # upstream blames the request, whichever field it read
+    if memory < pages and (memory != 0 or not scope.release.within(since=GUEST_READ_SINCE)):
+        yield scope.cause(at, f"memory {show(amount)} is less than one huge page of {show(size)}; raise it", named=named)
+    elif pages and memory % pages:  # upstream divides by a page size of 0
+        yield scope.cause(at, f"memory {show(amount)} is no multiple of the huge page size {show(size)}; round it", named=named)
+
+
+def _compared(scope: Scope) -> tuple[Path, Any]:
+    """The memory that has to be a multiple of the page size, with its place."""
+    requested, guest = scope.requests.get("memory"), scope.memory.get("guest")
+    if units(requested) or not scope.release.within(since=GUEST_READ_SINCE):
+        return REQUEST, requested
+    return (GUEST, guest) if units(guest) else (LIMIT, scope.limits.get("memory"))
+
+
+@examine("domain", "memory", "maxGuest", upstream=HOTPLUG)
+def hotplug(scope: Scope) -> Iterator[Cause]:
+    """What memory hotplug asks of a VM that sets maxGuest; checked for VirtualMachines on clusters that roll out live."""
+    if scope.rolls_out_live():
+        wrong = _hotplug_trouble(scope)
+        if wrong:
+            at = ("domain", "memory", "maxGuest")  # upstream blames the guest's memory for all of it
+            yield scope.cause(at, f"memory hotplug (memory.maxGuest) {wrong}", named=".".join(GUEST))
+
+
+def _hotplug_trouble(scope: Scope) -> str:
+    """The first thing in upstream's order that forbids memory hotplug, "" where nothing does."""
+    cpu, guest, most = scope.cpu, quantity(scope.memory.get("guest")), quantity(scope.memory.get("maxGuest"))
+    if cpu.get("realtime") is not None:
+        return "does not go with realtime; remove one"
+    if as_map(cpu.get("numa")).get("guestMappingPassthrough") is not None:
+        return "does not go with guestMappingPassthrough; remove one"
+    if scope.domain.get("launchSecurity") is not None:
+        return "does not go with launchSecurity; remove one"
+    if guest is None or most is None:
+        return "needs memory.guest; set it"
+    if guest.nanos > most.nanos:
+        return "needs memory.guest to be at most maxGuest; lower one or raise the other"
+    return _hotplug_size(scope, guest.value(), most.value())
+
+
+def _hotplug_size(scope: Scope, guest: int, most: int) -> str:
+    gigantic = as_map(scope.memory.get("hugepages")).get("pageSize") == "1Gi"
+    block, word = (GIB, "1Gi") if gigantic else (TWO_MIB, "2Mi")
+    if guest % block:
+        return f"needs memory.guest to be a multiple of {word}; round it"
+    if most % block:
+        return f"needs memory.maxGuest to be a multiple of {word}; round it"
+    growing = ("amd64", "arm64") if scope.release.within(until=ARM64_GROWS_UNTIL) else ("amd64",)
+    if scope.spec.get("architecture") not in growing:
+        return f"exists on {' and '.join(growing)} only; remove maxGuest"
+    return "needs at least 1Gi of guest memory; raise memory.guest" if guest < GIB else ""
+
+
+EXAMINATIONS = (request_above_limit, guest_above_limit, hugepages)
+VM_EXAMINATIONS = (hotplug,)

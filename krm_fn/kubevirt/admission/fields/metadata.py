@@ -1,0 +1,52 @@
+"""Metadata: labels that are KubeVirt's own, and annotations that need a gate."""
+
+from __future__ import annotations
+
+from krm_fn.base.paths import as_map, dotted, is_set
+from krm_fn.kubevirt.admission.causes import NOT_SUPPORTED, Cause
+from krm_fn.kubevirt.admission.checks import shut
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.base.objects import Object
+    from krm_fn.base.paths import Path
+    from krm_fn.kubevirt.admission.scope import Scope
+
+METADATA = "pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go:ValidateVirtualMachineInstanceMetadata"
+
+# Labels that only KubeVirt itself may put on an instance.
+RESERVED_LABELS = frozenset(
+    (
+        "kubevirt.io/created-by",
+        "kubevirt.io/migrationJobUID",
+        "kubevirt.io/nodeName",
+        "kubevirt.io/migrationTargetNodeName",
+        "kubevirt.io/schedulable",
+        "kubevirt.io/install-strategy",
+    )
+)
+
+GATED_ANNOTATIONS = (
+    ("kubevirt.io/ignitiondata", "ExperimentalIgnitionSupport"),
+    ("hooks.kubevirt.io/hookSidecars", "Sidecar"),
+)
+
+
+def foreign_metadata(metadata: Object, at: Path, scope: Scope) -> Iterator[Cause]:
+    """Labels and annotations that an instance may not bear. `at` is the metadata's place."""
+    for label in RESERVED_LABELS.intersection(as_map(metadata.get("labels"))):
+        yield Cause(
+            path=(*at, "labels", label),
+            message=f"label {label} is KubeVirt's own; remove it",
+            reason=NOT_SUPPORTED,
+            upstream_path=dotted((*at, "labels")),
+            upstream=METADATA,
+        )
+    notes = as_map(metadata.get("annotations"))
+    for note, gate in GATED_ANNOTATIONS:
+        if is_set(notes.get(note)) and not scope.gate(gate):
+            path, named = (*at, "annotations", note), dotted((*at, "annotations"))
+            message = shut(f"annotation {note}", gate)
+            yield Cause(path=path, message=message, upstream_path=named, upstream=METADATA, gate=gate)

@@ -1,0 +1,40 @@
+"""Items of a spec's lists, with what several groups of fields read of them as Go reads it."""
+
+from __future__ import annotations
+
+from krm_fn.base.paths import as_list, as_map
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from krm_fn.base.objects import Object
+
+INTERFACES = ("domain", "devices", "interfaces")
+TARGETS = ("disk", "lun", "cdrom")
+
+
+def maps(value: object) -> list[dict[str, Any]]:
+    """The list's items, each as a map."""
+    return [as_map(item) for item in as_list(value)]
+
+
+def name_of(item: dict[str, Any]) -> str:
+    """The item's `name`; "" where it is absent or no string, as Go reads it."""
+    name = item.get("name")
+    return name if isinstance(name, str) else ""
+
+
+def target_of(disk: Object) -> str:
+    """Which of disk, lun and cdrom the disk is, "" where it names none."""
+    return next((key for key in TARGETS if disk.get(key) is not None), "")
+
+
+def bus_of(disk: Object) -> str:
+    """The bus of the disk's target, "" where it names none. upstream: pkg/storage/admitters/disks.go:getDiskBus"""
+    bus = as_map(disk.get(target_of(disk))).get("bus")
+    return bus if isinstance(bus, str) else ""
+
+
+def is_default_multus(network: Object) -> bool:
+    return as_map(network.get("multus")).get("default") is True

@@ -1,0 +1,99 @@
+"""Admission of an instance's spec and metadata, in whatever object they stand."""
+
+from __future__ import annotations
+
+from krm_fn.kubevirt.admission.check_tree import CheckTree
+from krm_fn.kubevirt.admission.fields import (
+    claims,
+    cpu,
+    credentials,
+    devices,
+    disks,
+    dns,
+    earlier_releases,
+    firmware,
+    grace_gpus,
+    interfaces,
+    memory,
+    metadata,
+    networks,
+    probes,
+    scheduling,
+    volumes,
+)
+from krm_fn.kubevirt.admission.scope import Scope
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.base.objects import Object
+    from krm_fn.base.paths import Path
+    from krm_fn.kubevirt.admission.causes import Cause
+    from krm_fn.kubevirt.configuration import Cluster
+    from krm_fn.kubevirt.releases import Release, Version
+
+GROUPS = (
+    *cpu.GROUPS,
+    *memory.GROUPS,
+    *firmware.GROUPS,
+    *probes.GROUPS,
+    *disks.GROUPS,
+    *volumes.GROUPS,
+    *interfaces.GROUPS,
+    *devices.GROUPS,
+    *claims.GROUPS,
+    *credentials.GROUPS,
+    *dns.GROUPS,
+    *earlier_releases.GROUPS,
+)
+EXAMINATIONS = (
+    *memory.EXAMINATIONS,
+    *firmware.EXAMINATIONS,
+    *cpu.EXAMINATIONS,
+    *scheduling.EXAMINATIONS,
+    *networks.EXAMINATIONS,
+    *interfaces.EXAMINATIONS,
+    *devices.EXAMINATIONS,
+    *claims.EXAMINATIONS,
+    *disks.EXAMINATIONS,
+    *volumes.EXAMINATIONS,
+    *dns.EXAMINATIONS,
+    *probes.EXAMINATIONS,
+    *grace_gpus.EXAMINATIONS,
+    *earlier_releases.EXAMINATIONS,
+)
+VM_EXAMINATIONS = (*memory.VM_EXAMINATIONS, *interfaces.VM_EXAMINATIONS)
+
+_trees: dict[tuple[str, Version], CheckTree] = {}
+
+
+def check_tree(name: str, release: Release) -> CheckTree:
+    """The compiled tables of a kind of object for a release; made once."""
+    key = name, release.version
+    if key not in _trees:
+        groups, examinations = {
+            "instance": (GROUPS, (*EXAMINATIONS, *earlier_releases.TEMPLATE_EXAMINATIONS)),
+            "vm": (GROUPS, (*EXAMINATIONS, *VM_EXAMINATIONS)),
+        }[name]
+        _trees[key] = CheckTree(groups, examinations, release)
+    return _trees[key]
+
+
+def admit_instance_spec(
+    spec: Object, path: Path, *, cluster: Cluster, release: Release, as_written: bool = False
+) -> list[Cause]:
+    """All that admission says of a VirtualMachineInstance's spec with its defaults set; `path` leads to the spec.
+
+    `as_written`: no mutating webhook has left out of it what is empty.
+    upstream: pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go:ValidateVirtualMachineInstanceSpec
+    """
+    scope = Scope(spec, path=path, cluster=cluster, release=release, as_written=as_written)
+    return check_tree("instance", release).run(scope)
+
+
+def metadata_causes(found: Object, at: Path, scope: Scope) -> Iterator[Cause]:
+    """What an instance may not have in its metadata. `at` is the metadata's place."""
+    yield from metadata.foreign_metadata(found, at, scope)
+    yield from earlier_releases.migration_threads(found, at, scope)
+    yield from grace_gpus.grace_annotations(found, at, scope)

@@ -1,0 +1,99 @@
+"""The kinds that hold a VM, or what an instance is made from, and where: one row a kind.
+
+All that looks into VMs and instances starts from these rows. What is known of a kind beside that stands elsewhere: its API
+versions in `api_versions`, its fields in `schema`, what its webhooks refuse in `admission`.
+"""
+
+from __future__ import annotations
+
+from krm_fn.base.objects import group_of, kind_of
+from krm_fn.base.paths import get
+from krm_fn.base.value import Value
+from krm_fn.kubevirt.api_versions import CORE, POOL, SUCCESSORS, is_first_instance
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from krm_fn.base.objects import Object
+    from krm_fn.base.paths import Path
+
+# Places in a VM.
+TEMPLATE = ("spec", "template")  # what its instance is made from: metadata and spec
+INSTANCE_SPEC = (*TEMPLATE, "spec")
+DOMAIN = (*INSTANCE_SPEC, "domain")
+DATA_VOLUMES = ("spec", "dataVolumeTemplates")
+
+# The place of the VM in a pool.
+POOLED = ("spec", "virtualMachineTemplate")
+
+
+class Holder(Value):
+    """A kind: `template` leads from an object's root to metadata and spec of an instance, and is () for the instance itself.
+
+    `vm` leads to the VM around the template, None where there is none: then nothing but the object starts the instance.
+    `former` are other places of the template, in releases that are gone. `copies`: the object makes as many machines of its
+    template as its `replicas` say, under names of their own.
+    """
+
+    group: str
+    kind: str
+    template: Path
+    vm: Path | None = None
+    former: tuple[Path, ...] = ()
+    copies: bool = False
+
+    @property
+    def instance(self) -> Path:
+        """Where the spec of the instance stands."""
+        return (*self.template, "spec")
+
+    @property
+    def is_served(self) -> bool:
+        """False for a kind that no release since 1.4 knows: it is migrated, and takes presets, but is not rendered."""
+        return (self.group, self.kind) not in SUCCESSORS
+
+    def in_vm(self, place: Path) -> Path:
+        """The path to a place in the VM, from the object's root."""
+        return (*(self.vm or ()), *place)
+
+
+def _of_vm(group: str, kind: str, vm: Path = (), *, former: tuple[Path, ...] = (), copies: bool = False) -> Holder:
+    return Holder(group=group, kind=kind, vm=vm, template=(*vm, *TEMPLATE), former=former, copies=copies)
+
+
+ROWS = (
+    _of_vm(CORE, "VirtualMachine"),
+    _of_vm(POOL, "VirtualMachinePool", POOLED, copies=True),
+    Holder(group=CORE, kind="VirtualMachineInstanceReplicaSet", template=("spec", "template"), copies=True),
+    Holder(group=CORE, kind="VirtualMachineInstance", template=()),
+    _of_vm(CORE, "OfflineVirtualMachine", former=(("spec", "Template"),)),  # with a capital in 0.3
+    Holder(group=CORE, kind="VirtualMachineReplicaSet", template=("spec", "template"), copies=True),
+)
+
+HOLDERS = {(row.group, row.kind): row for row in ROWS}
+SERVED = {key: row for key, row in HOLDERS.items() if row.is_served}
+# Those of them that hold a VM.
+RENDERED = tuple(row for row in SERVED.values() if row.vm is not None)
+
+
+def holder_of(obj: Object) -> Holder | None:
+    """The row of an object's kind, None for kinds that hold neither a VM nor an instance."""
+    return HOLDERS.get((group_of(obj), kind_of(obj)))
+
+
+def vm_path(obj: Object, among: Mapping[tuple[str, str], Holder] = HOLDERS) -> Path | None:
+    """Where the VM stands in an object, None where it holds none."""
+    holder = among.get((group_of(obj), kind_of(obj)))
+    if holder is None or holder.vm is None or not isinstance(get(obj, holder.vm), dict):
+        return None
+    return None if is_first_instance(obj) else holder.vm
+
+
+def template_path(obj: Object) -> Path | None:
+    """Where what an instance is made from stands in an object (`()` for an instance), None where nowhere."""
+    if is_first_instance(obj):
+        return ()
+    holder = holder_of(obj)
+    places = (holder.template, *holder.former) if holder else ()
+    return next((path for path in places if isinstance(get(obj, path), dict)), None)

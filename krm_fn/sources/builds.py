@@ -1,0 +1,35 @@
+"""Kustomizations, built by kustomize or kubectl."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from krm_fn.base import programs
+from krm_fn.base.errors import InputError
+
+# Seconds that a kustomization may take to build; as long as Argo CD gives it.
+TIMEOUT: float = 90
+
+
+def built(folder: str, timeout: float) -> bytes:
+    """What `kustomize build` prints; its stderr goes straight to ours."""
+    program, words = _kustomize(folder)
+    with programs.scratch() as scratch:
+        return programs.printed(
+            program,
+            words,
+            name=" ".join([Path(program).name, *words]),
+            environment={**os.environ, "TMPDIR": scratch},
+            timeout=timeout,
+            fix="; give it less to fetch, or raise --timeout",
+        )
+
+
+def _kustomize(folder: str) -> tuple[str, list[str]]:
+    """The program that builds a kustomization, and its arguments."""
+    if found := programs.find("kustomize"):
+        return found, ["build", folder]
+    if found := programs.find("kubectl"):
+        return found, ["kustomize", folder]
+    raise InputError(f"neither kustomize nor kubectl is on the PATH; one of them has to build {folder}")

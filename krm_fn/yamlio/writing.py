@@ -1,0 +1,148 @@
+"""Texts with other items: what nothing touched leaves as it came, byte for byte; in the rest only the changed lines differ."""
+
+from __future__ import annotations
+
+from krm_fn.yamlio.compare import same
+from krm_fn.yamlio.emit import Style, block
+from krm_fn.yamlio.layout import Unspliceable, spliced
+from krm_fn.yamlio.order import in_order, parted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from krm_fn.yamlio.layout import Edit
+    from krm_fn.yamlio.texts import ListText, StreamText, Top
+
+
+def write_stream(text: StreamText, items: Sequence[Any], before: Sequence[int] = ()) -> bytes:
+    """The stream with these items: None leaves its document out, further ones come last, or `before` those of these numbers."""
+    edits: list[Edit] = []
+    inserted, last = parted(items[len(text.items) :], before, len(text.items))
+    for number, (old, new) in enumerate(zip(text.items, items, strict=False)):
+        more = inserted.get(number, [])
+        if not more and (new is old or not differs(old, new)):
+            continue
+        piece = text.pieces[number]
+        written = b"" if new is None else write_document(text, number, new)
+        with_more = _with_documents(text, more, written, first=number == 0) if more else written
+        last = last if with_more is not None else [*more, *last]
+        edits.append((piece.start, piece.end, written if with_more is None else with_more))
+    out = spliced(text.data, edits)
+    for item in last:
+        out += text.lines([*(["---"] if out.strip() else []), *block(item, 0, Style())]).encode()
+    return out
+
+
+def write_document(text: StreamText, number: int, new: Any) -> bytes:
+    """The text of one document with this item, which is not None, and with all that stands around it."""
+    piece = text.pieces[number]
+    if not differs(text.items[number], new):
+        return text.data[piece.start : piece.end]
+    try:
+        return text.respelled(number, new).encode()
+    except Unspliceable:
+        return text.lines(["---", *block(new, 0, Style())]).encode()
+
+
+def _with_documents(text: StreamText, more: Sequence[Any], written: bytes, *, first: bool) -> bytes | None:
+    """The text of a document with others before it; None where a directive or a mark of another form is in the way."""
+    mark = "---" + text.newline
+    at = _head_end(written)
+    if written[at:].startswith(b"---"):
+        tail = ""
+    elif first and not written[at:].startswith((b"%", b"...")):
+        at, tail = 0, mark
+    else:
+        return None
+    new = "".join(mark + text.lines(block(item, 0, Style())) for item in more)
+    return written[:at] + (new.removeprefix(mark) if first and at == 0 else new).encode() + tail.encode() + written[at:]
+
+
+def _head_end(text: bytes) -> int:
+    """Where the comments and empty lines at the start of a text end."""
+    at = 0
+    for line in text.splitlines(keepends=True):
+        if line.lstrip()[:1] not in (b"", b"#"):
+            break
+        at += len(line)
+    return at
+
+
+def write_list(text: ListText, items: Sequence[Any], results: Sequence[Any] = (), before: Sequence[int] = ()) -> bytes:
+    """The list with these items: None leaves out its item, further ones come last, or `before` those of these numbers.
+
+    `results`, where there are any, replace those of the input.
+    """
+    if text.top is None:
+        from krm_fn.yamlio.rewrite import rewritten
+
+        comments = text.data if text.data.strip() else b""  # blanks would indent the first line
+        return comments + rewritten(text, items, results, None, before)
+    return Writing(text, list(items), before).run(text.top, list(results))
+
+
+class Writing:
+    """One writing of a list that has a top-level map."""
+
+    def __init__(self, text: ListText, items: list[Any], before: Sequence[int]) -> None:
+        self.text, self.items, self.before = text, items, before
+        count = len(text.items)
+        self.touched = {i for i, old in enumerate(text.items) if differs(old, items[i] if i < len(items) else None)}
+        self.gone = {i for i in self.touched if i >= len(items) or items[i] is None}
+        self.inserted, self.added = parted(items[count:], before, count)
+        self.changed: dict[int, bytes] | None = None  # the new texts of items, once all are known
+
+    def run(self, top: Top, results: list[Any]) -> bytes:
+        moves = bool(self.gone or self.added or self.inserted or results)
+        if top.form == "loose" and not (self.touched or moves):
+            return self.text.data
+        try:
+            written = self.in_place(top, results, moves=moves)
+        except Unspliceable:
+            written = None
+        return self.rewritten(results) if written is None else written
+
+    def in_place(self, top: Top, results: list[Any], *, moves: bool) -> bytes | None:
+        """The list's own text with the changes spliced in; None where what is around the items is in the way.
+
+        Raises: Unspliceable.
+        """
+        loose = top.form == "loose"
+        if loose and not self.text.has_own_texts():
+            return None
+        changed = self.respelled()
+        entangled = bool(self.text.crossing) and self.write_aliases_out(changed)
+        self.changed = changed
+        if loose or entangled:
+            return None
+        if not moves and top.form in ("block", "flow"):
+            pieces = self.text.pieces
+            return spliced(self.text.data, [(pieces[n].start, pieces[n].end, new) for n, new in changed.items()])
+        from krm_fn.yamlio.listedit import ListEdit
+
+        ordered = in_order(self.items, self.before, len(self.text.items))
+        return ListEdit(self.text, ordered, self.gone, changed, self.added, inserted=self.inserted).run(results)
+
+    def respelled(self) -> dict[int, bytes]:
+        """The new texts of the items that change. Raises: Unspliceable."""
+        return {number: self.text.respelled(number, self.items[number]).encode() for number in sorted(self.touched - self.gone)}
+
+    def write_aliases_out(self, changed: dict[int, bytes]) -> bool:
+        """Write out the aliases to anchors that go or change, in what changes and in further items.
+
+        True where what is no item has such an alias.
+        """
+        from krm_fn.yamlio.aliases import Aliases
+
+        return Aliases(self.text, self.items, self.gone, changed).write_out()
+
+    def rewritten(self, results: list[Any]) -> bytes:
+        from krm_fn.yamlio.rewrite import rewritten
+
+        return rewritten(self.text, self.items, results, self.changed, self.before)
+
+
+def differs(old: Any, new: Any) -> bool:
+    return new is None or (new is not old and not same(old, new))

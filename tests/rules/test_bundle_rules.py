@@ -1,0 +1,43 @@
+"""Rules of the family `bundle`: which object they blame, and what they count."""
+
+from __future__ import annotations
+
+from functions import run, told
+
+from krm_fn.rules.lint import changed_in_later_release
+
+WRONG = {"network": {"defaultNetworkInterface": "macvtap"}}
+
+
+def kubevirt(configuration):
+    return {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "KubeVirt",
+        "metadata": {"name": "kubevirt", "namespace": "kubevirt"},
+        "spec": {"configuration": configuration},
+    }
+
+
+def blamed(*items, **spec):
+    """The objects that are blamed for an ignored configuration, "" for the config of the function."""
+    return [name for rule, _, name, _ in told(run(*items, **spec)[1]) if rule == "ignored-configuration"]
+
+
+def test_a_configuration_that_kubevirt_ignores_is_blamed_on_the_object_that_has_it():
+    assert blamed(kubevirt(WRONG)) == ["kubevirt"]
+
+
+def test_a_configuration_that_the_config_states_is_blamed_on_no_object():
+    assert blamed(configuration=WRONG) == [""]
+    assert blamed(kubevirt({}), configuration=WRONG) == [""]
+    assert blamed(kubevirt({"network": {"defaultNetworkInterface": "slirp"}}), configuration=WRONG) == [""]
+
+
+def test_three_changes_of_a_builtin_size_are_named_and_the_others_counted():
+    def worded(count):
+        old, new = ({"cpu": {f"a{n}": value for n in range(count)}} for value in (1, 2))
+        return changed_in_later_release._changes(old, new)
+
+    three = "cpu.a0 from 1 to 2, cpu.a1 from 1 to 2, cpu.a2 from 1 to 2"
+    assert worded(3) == three
+    assert worded(4) == f"{three}, 1 more"
