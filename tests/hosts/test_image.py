@@ -72,6 +72,13 @@ def python(code: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 RANDOM = str(random.randrange(100_000, 2**31))  # OpenShift draws such a user for each namespace
 
 
+def test_its_base_is_pinned_by_digest() -> None:
+    bases = re.findall(r"^ARG BASE=(.+)$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
+    assert [re.fullmatch(r"python:3\.13-slim@sha256:[0-9a-f]{64}", base) is not None for base in bases] == [True]
+    stages = re.findall(r"^FROM (\S+)", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
+    assert set(stages) == {"${BASE}", "scratch"}
+
+
 @pytest.mark.parametrize("user", ["nobody", "65534", "999", RANDOM], ids=["nobody", "65534", "999", "a random one"])
 def test_it_renders_as_any_user_without_network_and_without_a_folder_to_write_to(container: Container, user: str) -> None:
     ran = container("--user", user, "--read-only-tmpfs=false")
@@ -221,10 +228,3 @@ def test_it_runs_the_quickstart_as_the_installed_command_does(container: Contain
     expected = passed(run("kubevirt-render", *command, cwd=ROOT, environment=environment))
     mounted = ("-v", f"{ROOT / 'kustomization-examples'}:/src/kustomization-examples:ro", "--workdir", "/src")
     assert container(*mounted, arguments=command).stdout == expected
-
-
-def test_its_base_is_pinned_by_digest() -> None:
-    bases = re.findall(r"^ARG BASE=(.+)$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
-    assert [re.fullmatch(r"python:3\.13-slim@sha256:[0-9a-f]{64}", base) is not None for base in bases] == [True]
-    stages = re.findall(r"^FROM (\S+)", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
-    assert set(stages) == {"${BASE}", "scratch"}
