@@ -2,7 +2,8 @@
 
 Of n resources, 70 % are VMs of about 80 lines with cloud-init in literal blocks. Every one of them (with a second number: one
 in so many, 0 for none) refers to an instancetype and a preference of the bundle, every twentieth through a ControllerRevision.
-The rest are instancetypes, preferences, DataVolumes and ControllerRevisions. The same numbers give the same bytes.
+The rest are instancetypes, preferences, DataVolumes and ControllerRevisions. All VMs have the same fields; a third number says
+how many shapes they have, each with other optional fields. The same numbers give the same bytes.
 """
 
 from __future__ import annotations
@@ -43,24 +44,24 @@ VM = """\
 {references}    runStrategy: Always
     template:
       metadata:
-        labels:
+{notes}        labels:
           kubevirt.io/domain: vm-{number:06}
       spec:
-        domain:
+{affinity}        domain:
           devices:
             disks:
             - disk: {{}}
               name: root
             - disk: {{}}
               name: cloud-init
-            interfaces:
+{disk}            interfaces:
             - macAddress: 02:fe:ed:{mac}
               masquerade: {{}}
               name: default
-        networks:
+{interface}{watchdog}{eviction}{hostname}        networks:
         - name: default
           pod: {{}}
-        volumes:
+{network}{priority}{probe}{scheduler}{subdomain}{grace}{tolerations}{spread}        volumes:
         - dataVolume:
             name: vm-{number:06}-root
           name: root
@@ -78,7 +79,67 @@ VM = """\
               - [systemctl, enable, --now, qemu-guest-agent]
               - echo "ready: vm-{number:06}" >/etc/motd
           name: cloud-init
+{volume}"""
+
+# The optional fields of a VM, by their places in its text; places of one row come together. Nothing is to be said of any.
+OPTIONAL: tuple[dict[str, str], ...] = (
+    {"hostname": "        hostname: vm-{number:06}\n"},
+    {"subdomain": "        subdomain: fleet\n"},
+    {"grace": "        terminationGracePeriodSeconds: 60\n"},
+    {"priority": "        priorityClassName: machines\n"},
+    {"eviction": "        evictionStrategy: LiveMigrate\n"},
+    {"scheduler": "        schedulerName: machines\n"},
+    {"notes": "        annotations:\n          example.com/backup: nightly\n"},
+    {
+        "watchdog": """\
+            watchdog:
+              i6300esb:
+                action: poweroff
+              name: watchdog
 """
+    },
+    {
+        "tolerations": """\
+        tolerations:
+        - effect: NoSchedule
+          key: example.com/machines
+          operator: Exists
+"""
+    },
+    {"probe": "        readinessProbe:\n          initialDelaySeconds: 60\n          tcpSocket:\n            port: 22\n"},
+    {
+        "disk": "            - disk: {{}}\n              name: data\n",
+        "volume": "        - emptyDisk:\n            capacity: 10Gi\n          name: data\n",
+    },
+    {
+        "interface": "            - bridge: {{}}\n              name: storage\n",
+        "network": "        - multus:\n            networkName: storage\n          name: storage\n",
+    },
+    {
+        "affinity": """\
+        affinity:
+          nodeAffinity:
+            requiredDuringSchedulingIgnoredDuringExecution:
+              nodeSelectorTerms:
+              - matchExpressions:
+                - key: example.com/rack
+                  operator: Exists
+"""
+    },
+    {
+        "spread": """\
+        topologySpreadConstraints:
+        - labelSelector:
+            matchLabels:
+              app.kubernetes.io/part-of: fleet
+          maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: ScheduleAnyway
+"""
+    },
+)
+PLACES = tuple(place for row in OPTIONAL for place in row)
+SCATTER = 10_007  # odd, so that any number of shapes below 2 ** len(OPTIONAL) are different ones
 
 REFERENCES = """\
     instancetype:
@@ -259,7 +320,17 @@ def wire(index: int, *, group: str, version: str, kind: str, name: str) -> str:
     return WIRE.format(id=index + 1, index=index, group=group, version=version, kind=kind, name=name)
 
 
-def vm(index: int, number: int, held: dict[str, int], *, refers: bool) -> str:
+def fields_of(shape: int, number: int) -> dict[str, str]:
+    """The optional fields that the VMs of a shape have, by their places; shape 0 has none."""
+    chosen = shape * SCATTER % 2 ** len(OPTIONAL)
+    found = dict.fromkeys(PLACES, "")
+    for bit, row in enumerate(OPTIONAL):
+        if chosen >> bit & 1:
+            found |= {place: text.format(number=number) for place, text in row.items()}
+    return found
+
+
+def vm(index: int, number: int, held: dict[str, int], *, refers: bool, shape: int = 0) -> str:
     """VM `number`, which may refer to what the bundle holds: `held` counts the sizes, preferences and revisions."""
     revised = number % 20 == 0 and held["revision"] > 0
     which = number // 20 % held["revision"] if revised else 0
@@ -274,6 +345,7 @@ def vm(index: int, number: int, held: dict[str, int], *, refers: bool) -> str:
         team=number % 12,
         mac=":".join(f"{number >> shift & 255:02x}" for shift in (16, 8, 0)),
         references=references if refers else "",
+        **fields_of(shape, number),
     )
 
 
@@ -295,7 +367,7 @@ def other(index: int, what: str, number: int, held: dict[str, int]) -> str:
     return DATA_VOLUME.format(wire=notes, number=number)
 
 
-def items(count: int, every: int) -> Iterator[str]:
+def items(count: int, every: int, shapes: int) -> Iterator[str]:
     """The items of a bundle of `count` resources, 10 at least; 7 of 10 are VMs, of which one in `every` refers to something."""
     apart = [OTHERS[number % len(OTHERS)] for number in range(count - count * 7 // 10)]
     held = {what: apart.count(what) for what in OTHERS}
@@ -304,14 +376,18 @@ def items(count: int, every: int) -> Iterator[str]:
         yield other(index, what, made[what], held)
         made[what] += 1
     for number in range(count - len(apart)):
-        yield vm(len(apart) + number, number, held, refers=every > 0 and number % every == 0)
+        yield vm(len(apart) + number, number, held, refers=every > 0 and number % every == 0, shape=number % shapes)
 
 
-def bundle(count: int, every: int = 1, config: str = "") -> bytes:
-    """A ResourceList of `count` resources, as bytes. `config` are lines of the function config's spec."""
+def bundle(count: int, every: int = 1, config: str = "", shapes: int = 1) -> bytes:
+    """A ResourceList of `count` resources, as bytes; the VMs have so many shapes, at most 2 ** len(OPTIONAL).
+
+    `config` are lines of the function config's spec.
+    """
     head = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n"
-    return (head + "".join(items(count, every)) + CONFIG + config).encode()
+    return (head + "".join(items(count, every, shapes)) + CONFIG + config).encode()
 
 
 if __name__ == "__main__":
-    sys.stdout.buffer.write(bundle(int(sys.argv[1]), every=int(sys.argv[2]) if sys.argv[2:] else 1))
+    numbers = [int(each) for each in sys.argv[1:]] + [1, 1][len(sys.argv) - 2 :]
+    sys.stdout.buffer.write(bundle(numbers[0], every=numbers[1], shapes=numbers[2]))

@@ -43,8 +43,8 @@ def main(shapes: list[str]) -> None:
     chosen = [(shape, way, reader) for shape, way in ROWS for reader in LINE_ENDS if not shapes or shape in shapes]
     print(f"{'shape':28} {'way':9} {'reader':8} {'0.25 MB':>8} {'1 MB':>8} ratio  memory")
     with ThreadPoolExecutor(2) as pool:
-        for told in pool.map(lambda each: line(*each), chosen):
-            print(told, flush=True)
+        for row in pool.map(lambda each: line(*each), chosen):
+            print(row, flush=True)
 
 
 if __name__ == "__main__":

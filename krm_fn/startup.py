@@ -1,7 +1,7 @@
 """Loading the package's own modules from their compiled files at once, where Python would look around first.
 
 A run of the function loads some fifty modules, and half of what that costs is Python's search for each of them: folders listed,
-paths joined, files asked for that aren't there. Here a module is where it has to be: beside the others, compiled in
+paths joined, files looked for that aren't there. Here a module is where it has to be: beside the others, compiled in
 `__pycache__`. A file that isn't there, or wasn't made from the source beside it, is left to Python's own search.
 
 What every rendering needs is known, and in which order: `ROAD` is loaded in one go, without the locks and look-ups of `import`.
@@ -33,16 +33,16 @@ BY_TIME, UNCHECKED = MAGIC_NUMBER + bytes(4), MAGIC_NUMBER + b"\1\0\0\0"
 
 # What rendering loads, each behind what it needs itself. Made by scripts/make_road.py.
 ROAD = """
-    hosts base.paths base.value findings findings.finding kubevirt kubevirt.settings config.keys kubevirt.releases config.checks
-    config base.objects fast_path base.bundle base.fleets yamlio yamlio.plain yamlio.scalars yamlio.plain.lines
-    fast_path.stencil fast_path.alike fast_path.shapes yamlio.emit yamlio.plain.changes yamlio.plain.split yamlio.plain.items
-    fast_path.light kubevirt.api_versions kubevirt.holders kubevirt.schema kubevirt.removed_fields pipeline pipeline.modes
-    findings.limits kubevirt.fields kubevirt.facts kubevirt.quantity kubevirt.fields.verbs kubevirt.fields.devices
-    kubevirt.fields.memory kubevirt.fields.others kubevirt.fields.topology kubevirt.fields.instancetype
-    kubevirt.fields.preference kubevirt.expand.apply kubevirt.expand.defaults kubevirt.expand.requirements kubevirt.expand
-    kubevirt.configuration kubevirt.resolve.matcher kubevirt.resolve.plain kubevirt.resolve.revision kubevirt.resolve.lookup
-    kubevirt.resolve.find kubevirt.resolve rules rules.facts pipeline.analysis kubevirt.catalogue_names rules.needs
-    fast_path.stream fast_path.unread hosts.function pipeline.modes.expand
+    hosts fast_path base.paths base.value findings findings.finding kubevirt kubevirt.settings config.keys kubevirt.releases
+    config.checks config base.objects base.bundle kubevirt.api_versions kubevirt.holders kubevirt.removed_fields pipeline
+    pipeline.modes pipeline.own_texts fast_path.fields yamlio yamlio.plain yamlio.scalars yamlio.plain.lines fast_path.shapes
+    yamlio.plain.split yamlio.plain.items fast_path.listing yamlio.emit yamlio.plain.changes fast_path.edits fast_path.index
+    kubevirt.schema kubevirt.catalogue_names findings.limits kubevirt.fields kubevirt.facts kubevirt.quantity
+    kubevirt.fields.verbs kubevirt.fields.devices kubevirt.fields.memory kubevirt.fields.others kubevirt.fields.topology
+    kubevirt.fields.instancetype kubevirt.fields.preference kubevirt.expand.apply kubevirt.expand.defaults
+    kubevirt.expand.requirements kubevirt.expand kubevirt.configuration kubevirt.resolve.matcher kubevirt.resolve.plain
+    kubevirt.resolve.revision kubevirt.resolve.lookup kubevirt.resolve.find kubevirt.resolve rules rules.facts pipeline.analysis
+    rules.needs fast_path.rendering hosts.function pipeline.modes.expand
 """.split()  # noqa: SIM905  a list would have a line for each
 
 

@@ -49,10 +49,10 @@ def ran(folder, *options, **variables):
 def test_what_a_run_needs_comes_from_compiled_files(package):
     _, loaded, _ = ran(package)
     assert {
-        "krm_fn.fast_path.stream",
+        "krm_fn.fast_path.rendering",
         "krm_fn.kubevirt.fields",
         "krm_fn.kubevirt.fields.verbs",
-        "krm_fn.fast_path.alike",
+        "krm_fn.fast_path.shapes",
     } <= loaded
 
 
@@ -63,7 +63,7 @@ def test_what_was_changed_since_is_read_anew(package):
     after, loaded, changed = ran(package)
     assert (before, f"Changed. {doc}") == (after, changed)
     assert "krm_fn.kubevirt.releases" not in loaded
-    assert "krm_fn.fast_path.stream" in loaded
+    assert "krm_fn.fast_path.rendering" in loaded
 
 
 @pytest.mark.parametrize("head", [b"", b"\0\0\0\0", b"%s\3\0\0\0" % MAGIC_NUMBER], ids=["empty", "other magic", "by hash"])
@@ -139,7 +139,7 @@ def test_what_is_loaded_at_once_is_what_rendering_needs():
 
 
 def test_nothing_is_loaded_at_once_where_a_module_was_changed(package):
-    source = package / "krm_fn" / "fast_path" / "unread.py"
+    source = package / "krm_fn" / "fast_path" / "fields.py"
     source.write_text(source.read_text() + "# changed\n")
     code = ATTRIBUTES.partition("import krm_fn.hosts.function")[0] + "print([name for name in sys.modules if 'krm_fn' in name])"
     command = [sys.executable, "-c", code, "at once", str(package)]

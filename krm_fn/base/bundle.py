@@ -41,22 +41,6 @@ class Entry(Value):
         put(self, "path", path)
 
 
-class Entries:
-    """The entries of items none of which is a List or null, made when they are asked for: of most nobody asks."""
-
-    def __init__(self, items: Sequence[Object]) -> None:
-        self._items = items
-
-    def __len__(self) -> int:
-        return len(self._items)
-
-    def __getitem__(self, number: int) -> Entry:
-        return Entry(obj=self._items[number], item=number)
-
-    def __iter__(self) -> Iterator[Entry]:
-        return map(Entry, self._items, range(len(self._items)))
-
-
 def effective_namespace(obj: Object) -> str:
     """The namespace a namespaced object lands in."""
     return namespace_of(obj) or DEFAULT_NAMESPACE
@@ -102,35 +86,32 @@ def _inside(obj: object, number: int, path: Path) -> Iterator[Entry]:
 class Bundle:
     """The index. Kinds in the API's spelling; namespaces as `effective_namespace` gives them, "" for cluster kinds.
 
-    `places` gives file and index of each item where the caller knows them; else the items' own annotations tell. `types` are
-    the items' own where the caller knows these, and that none of them is a List or null. `units` names for each item what
-    applies it to a cluster, such as the kustomizations that build it; an item without, and all items where it is empty, may
-    be applied with any other.
+    `places` gives file and index of each item where the caller knows them; else the items' own annotations tell. `units` names
+    for each item what applies it to a cluster, such as the kustomizations that build it; an item without, and all items where
+    it is empty, may be applied with any other.
     """
 
     def __init__(
         self,
         items: Sequence[object],
         places: Sequence[tuple[str, int]] = (),
-        types: Types | None = None,
         units: Sequence[frozenset[str]] = (),
     ) -> None:
         self._items, self._places, self._units = items, places, units
         self._place: dict[int, tuple[str, int]] = {}
-        self.entries: Sequence[Entry] | Entries
-        if types is None:
-            self.entries = tuple(entries(items))
-            self.nulls = tuple(number for number, item in enumerate(items) if item is None)
-            types = types_of(self.entries)
-        else:
-            self.entries, self.nulls = Entries(items), ()  # type: ignore[arg-type]  # all are objects
+        self.entries: Sequence[Entry] = tuple(entries(items))
+        self.nulls = tuple(number for number, item in enumerate(items) if item is None)
+        self._by_kind: dict[str, Sequence[Entry]] = {}
+        self._names: dict[str, dict[str, dict[str, Entry]]] = {}
+        self._previous: dict[str, dict[str, dict[str, Entry]]] = {}
+        self._take_types(types_of(self.entries))
+
+    def _take_types(self, types: Types) -> None:
+        """Note which entries are of which type, and which is the first of each."""
         self.types = tuple(self.entries[numbers[0]] for numbers in types.values())  # the first object of each
         self._numbers: dict[str, list[Sequence[int]]] = {}
         for (_, kind), numbers in types.items():
             self._numbers.setdefault(kind, []).append(numbers)
-        self._by_kind: dict[str, Sequence[Entry]] = {}
-        self._names: dict[str, dict[str, dict[str, Entry]]] = {}
-        self._previous: dict[str, dict[str, dict[str, Entry]]] = {}
 
     def place(self, item: int) -> tuple[str, int]:
         """File and index within it of an item; ("", 0) where nobody knows, and for an item that is none (-1)."""

@@ -1,139 +1,327 @@
-"""The shapes of a list's items, learned one by one. Learning ends where what was learned is of little use."""
+"""Shapes: items that have the same lines but for values, and an index that finds the shape of an item.
+
+A shape is learned from an item that was read. Another item is of that shape where it has as many lines, and each of these is
+the same or differs in a value alone. Then it is of the plain form too, and its keys and lists are the same. `fields` says what
+use there is for a value, and so how far it may differ.
+"""
 
 from __future__ import annotations
 
-from krm_fn.fast_path.alike import Shape
-from krm_fn.yamlio.plain.lines import NotPlain
+from _operator import itemgetter, ne  # `operator` would load what is not needed here
+from itertools import compress
+
+from krm_fn.base.paths import put_in
+from krm_fn.fast_path.fields import ANY, FIXED, NAMES, READ, TEXT
+from krm_fn.pipeline.own_texts import EACH
+from krm_fn.yamlio.plain.lines import (
+    CLIPPED,
+    LETTERS,
+    SCALAR,
+    STRIPPED,
+    NotPlain,
+    indent_of,
+    is_text,
+    literal,
+    once,
+    places,
+    token,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Any
 
-    from krm_fn.fast_path.alike import Lengths, Names, Twin, Uses
-    from krm_fn.fast_path.stencil import Stencil, Values
+    from krm_fn.base.paths import Path
+    from krm_fn.fast_path.fields import Uses
     from krm_fn.yamlio.plain.lines import Layout
 
-    UsesOf = Callable[[str], Uses | None]  # by kind, None where every item of it is looked at
+    # The lines whose values are read, where they differ from those of the shape's first item: number and line of each.
+    Difference = tuple[int | str, ...]
+    # Items that have the same shape and difference are rendered in the same way.
+    Likeness = tuple["Shape", Difference]
+    Names = tuple[str | None, str | None]
+    # Lines `start` to `end` of an item give way to a text, change after change; see `krm_fn.yamlio.plain.changes`.
+    Changes = tuple[int | str | None, ...]
 
-KEPT = 8  # shapes of a kind
-STENCILS = 8  # of a kind
-LONGEST = 1 << 16  # bytes of an item; what is longer has no twins
-# To learn a shape costs as much as a few of its twins save.
-WORTH, COST = 100, 5
-# Stencils that don't tell cost time, too: so many may fail, and each that tells makes up for some.
-LUCK, HIT = 200, 4
+BLOCKS = (CLIPPED, STRIPPED)
+FIRST_OF_BLOCK, IN_BLOCK = 4, 5  # uses of the lines of a block of text, beside those of `fields`
+KEPT = 128  # shapes of a sort
+LIKENESSES = 20_000  # that are remembered
+PATIENCE = 150  # items of a sort for which shapes need not pay: with 64 in turn, each is known when so many were looked at
+
+
+class Line:
+    """A line that starts an entry: its number and column, the entry's key, path and place (the path with indexes), and the
+    value's kind.
+
+    `end` is the number of the next such line.
+    """
+
+    __slots__ = ("column", "end", "key", "kind", "number", "path", "place")
+
+    def __init__(self, number: int, column: int, key: str | None, path: Path, place: Path, kind: int) -> None:  # noqa: PLR0917
+        self.number, self.column, self.key, self.path, self.place, self.kind = number, column, key, path, place, kind
+        self.end = number + 1
+
+
+class Shape:
+    """How the lines of an item run. `heads` are the parts of its lines before their values, "" where nothing may differ."""
+
+    def __init__(self, text: str, value: dict[str, Any], layout: Layout, uses: Uses) -> None:
+        """`value` and `layout` are what was read of the text.
+
+        Raises: NotPlain where the text is not all entries and blocks of text, or a name is no scalar.
+        """
+        self.value, self.layout = value, layout
+        self.api_version, self.kind = str(value["apiVersion"]), str(value["kind"])
+        self.texts = lines = text.split("\n")
+        self.heads, self.uses = [""] * len(lines), [FIXED] * len(lines)
+        self.places: dict[int, Path] = {}  # of lines with values
+        self._blocks: list[Line] = []  # that may differ
+        for line in entries(lines):
+            self._take(line, uses(line.path[1:]))
+        numbers = {place: number for number, place in self.places.items()}
+        self._names = [numbers.get(path) for path in NAMES]
+        # The last line and those with apiVersion and kind are fixed; the last one stands among the free ones too, for there is
+        # more than one of either then.
+        fixed = [number for number, head in enumerate(self.heads) if not head]
+        free = [number for number, head in enumerate(self.heads) if head] + fixed[-1:] * 2
+        self._fixed_of, self._free_of = itemgetter(*fixed), itemgetter(*free)
+        self._fixed, self._free = self._fixed_of(lines), self._free_of(lines)
+        self._rows = [(number, self.heads[number], len(self.heads[number]), self.uses[number]) for number in free]
+
+    def _take(self, line: Line, use: int) -> None:
+        """Note how the lines of an entry may differ. Raises: NotPlain."""
+        number, text = line.number, self.texts[line.number]
+        if line.key is not None and line.kind == SCALAR:
+            self.places[number] = line.place[1:]
+            if use != FIXED:
+                self.heads[number], self.uses[number] = text[: places(text)[2]], use
+        elif line.path[1:] in NAMES:
+            raise NotPlain
+        elif line.kind in BLOCKS and use in (TEXT, ANY):
+            first = self.texts[number + 1]
+            for at in range(number + 1, line.end):
+                self.heads[at], self.uses[at] = first[: indent_of(first)], IN_BLOCK
+            self.uses[number + 1] = FIRST_OF_BLOCK
+            self._blocks.append(line)
+
+    def fit(self, lines: list[str]) -> Difference | None:
+        """How an item of as many lines differs from the first one; None where it is of another shape."""
+        if self._fixed_of(lines) != self._fixed:
+            return None
+        found: list[int | str] = []
+        sure: set[str] = set()  # values that were looked at: most that differ from item to item are of one name
+        free = self._free_of(lines)
+        for line, (number, head, end, use) in compress(zip(free, self._rows, strict=True), map(ne, free, self._free)):
+            if not line.startswith(head):
+                return None
+            rest = line[end:]
+            if use == READ:
+                if not _is_scalar(line):
+                    return None
+                found += number, line
+            elif use <= ANY and (rest in sure or is_text(rest)):
+                sure.add(rest)
+            elif not _takes(line, rest, use):
+                return None
+        return tuple(found)
+
+    def names(self, lines: list[str]) -> Names | None:
+        """Name and namespace of an item of this shape, each None where the item has none; None where one is not a string."""
+        name, namespace = [None if number is None else self._value(number, lines[number]) for number in self._names]
+        texts = all(each is None or isinstance(each, str) for each in (name, namespace))
+        return (name, namespace) if texts else None
+
+    def _value(self, number: int, line: str) -> Any:
+        """The value of a line of an item."""
+        rest = line[len(self.heads[number]) :]
+        return rest if rest[0] in LETTERS and is_text(rest) else once(line)[3]
+
+    def value_of(self, lines: list[str]) -> dict[str, Any]:
+        """The value of an item of this shape, which shares with the first one's all that is the same."""
+        own: dict[Path, Any] = {(): self.value.copy()}
+        for number in compress(range(len(lines)), map(ne, lines, self.texts)):
+            place = self.places.get(number)
+            if place:
+                _owned(own, place[:-1])[place[-1]] = self._value(number, lines[number])
+        for block in self._blocks:
+            start = block.number + 1
+            if lines[start : block.end] != self.texts[start : block.end]:
+                text = literal(lines, start, block.column, block.kind)[0]
+                _owned(own, block.place[1:-1])[block.place[-1]] = text
+        return own[()]  # type: ignore[no-any-return]
+
+    def stand_in(self, difference: Difference) -> dict[str, Any]:
+        """An object that is like all items that differ so from the first one, but for values that nobody reads."""
+        value, pairs = self.value, iter(difference)
+        for number, line in zip(pairs, pairs, strict=True):
+            value = put_in(value, self.places[number], token(line)[3])  # type: ignore[index, arg-type]
+        return value
+
+    def spares(self, changes: Changes) -> bool:
+        """True where these changes of an item's lines take away no value that nobody reads, and that so differs."""
+        return all(
+            self.uses[number] <= READ
+            for start, end in zip(changes[::3], changes[1::3], strict=True)
+            for number in range(start, end)  # type: ignore[arg-type]
+        )
+
+
+def _owned(own: dict[Path, Any], path: Path) -> Any:
+    """The map or list at a path of a value, `own[()]`; it is copied at its first use."""
+    found = own.get(path)
+    if found is None:
+        around = _owned(own, path[:-1])
+        found = own[path] = around[path[-1]] = around[path[-1]].copy()
+    return found
+
+
+def _is_scalar(line: str) -> bool:
+    """True where a line has a scalar in the plain form."""
+    try:
+        return token(line)[4] == SCALAR
+    except NotPlain:
+        return False
+
+
+def _takes(line: str, rest: str, use: int) -> bool:
+    """True where a line, which nobody reads, is of the plain form; `rest` is its text behind the head."""
+    if use in (FIRST_OF_BLOCK, IN_BLOCK):
+        bare = rest.strip(" ") if use == FIRST_OF_BLOCK else rest.rstrip(" ")
+        return rest == bare != "" and rest.isprintable()
+    try:
+        _, _, _, value, kind = once(line)
+    except NotPlain:
+        return False
+    return kind == SCALAR and (use == ANY or isinstance(value, str))
+
+
+def entries(lines: list[str]) -> Iterator[Line]:
+    """The lines of an item that start an entry, blocks of text passed over; paths and places start in the list of items.
+
+    Raises: NotPlain for comments and empty lines between them.
+    """
+    # What is open: column, whether it is a list, path and place; of a list those of its entry.
+    around: list[tuple[int, bool, Path, Path]] = []
+    path: Path = ()
+    place: Path = ()
+    at = 0
+    while at < len(lines) - 1:
+        indent, dash, key, _, kind = token(lines[at])
+        if key is None and not dash:
+            raise NotPlain
+        while around and (around[-1][0] > indent or (around[-1][0] == indent and around[-1][1] and not dash)):
+            around.pop()
+        if not around or around[-1][0] < indent or around[-1][1] is not dash:
+            around.append((indent, dash, (*path, EACH), (*place, -1)) if dash else (indent, dash, path, place))
+        _, _, path, place = around[-1]
+        column = indent
+        if dash:
+            place = (*place[:-1], int(place[-1]) + 1)
+            around[-1] = indent, dash, path, place
+            around.append((indent + 2, False, path, place))
+            column = indent if key is None else indent + 2
+        if key is not None:
+            path, place = (*path, key), (*place, key)
+        line = Line(at, column, key, path, place, kind)
+        if kind in BLOCKS:
+            line.end = literal(lines, at + 1, column, kind)[1]
+        yield line
+        at = line.end
+
+
+def skeleton(lines: list[str]) -> tuple[str, ...]:
+    """The lines of an item without their values, blocks of text left out: the same for all of a shape, if not only for them."""
+    found: list[str] = []
+    margin = ""  # that lines of a block have
+    for line in lines:
+        if margin and (line.startswith(margin) or not line):
+            continue
+        found.append(line.partition(": ")[0])
+        margin = " " * (indent_of(line) + 1) if line.endswith((": |", ": |-")) else ""
+    return tuple(found)
+
+
+class Sort:
+    """The shapes of items that have the same second line, by the number of their lines."""
+
+    __slots__ = ("by_length", "hits", "kept", "looked_up", "seen")
+
+    def __init__(self) -> None:
+        self.by_length: dict[int, list[Shape]] = {}
+        self.seen: set[int] = set()  # the hashes of skeletons of items that no shape was learned from
+        self.kept = self.looked_up = self.hits = 0
+
+    @property
+    def pays(self) -> bool:
+        """False once fewer than half of the items that were looked up, but for the first ones, were of a known shape."""
+        return 2 * self.hits >= self.looked_up - PATIENCE
 
 
 class Shapes:
-    """What is known of the items of a list so far, by kind."""
+    """The shapes of a list's items, learned one by one.
 
-    def __init__(self, uses: UsesOf) -> None:
-        self._uses = uses
-        self._shapes: dict[str, list[Shape]] = {}
-        self._stencils: dict[str, list[tuple[Stencil, Shape, Lengths]]] = {}
-        self._worth: dict[str, int] = {}
-        self._luck: dict[str, int] = {}
+    A shape is learned from the second item that has the same skeleton, for most of what is unique stays so. Where shapes don't
+    pay, those of that sort are forgotten, and no more are learned.
+    """
 
-    def find(self, kind: str, data: bytes, start: int, end: int) -> tuple[Twin, Names, int] | None:
-        """What stands for the item that starts there, the names in it, and where it stops; None where bytes don't tell.
+    def __init__(self, uses_of: Callable[[str], Uses | None]) -> None:
+        """`uses_of` says what use there is for the values of a kind; None for kinds of which every object is read."""
+        self._uses_of = uses_of
+        self._sorts: dict[str, Sort] = {}
+        self._likenesses: dict[Likeness, Likeness] = {}
 
-        The data is UTF-8, and its items go on to `end`.
-        """
-        stencils = self._stencils.get(kind)
-        if not stencils:
-            return None
-        limit = min(end, start + LONGEST)
-        for number, (stencil, shape, lengths) in enumerate(stencils):
-            matched = stencil.match(data, start, limit)
-            if matched is None:
-                continue
-            values, stop = matched
-            if stop != end and not data.startswith(b"- ", stop):
-                continue
-            twin = self._twin(stencil, shape, lengths, values)
-            names = stencil.names(values) if twin else None
-            if twin is None or names is None:
-                return None
-            stencil.hits += 1
-            if number and stencil.hits > stencils[number - 1][0].hits:
-                stencils[number - 1 : number + 1] = stencils[number], stencils[number - 1]
-            self._worth[kind] += 1
-            self._luck[kind] += HIT
-            return twin, names, stop
-        self._luck[kind] -= len(stencils)
-        if self._luck[kind] < 0:
-            stencils.clear()
+    def pay_for(self, line: str) -> bool:
+        """False where the items that have this second line are too different; most have their kind there."""
+        sort = self._sorts.get(line)
+        return sort is None or sort.pays
+
+    def find(self, lines: list[str]) -> tuple[Likeness, Names] | None:
+        """The likeness of an item and the names in it; None where its shape is not known."""
+        sort = self._sorts.setdefault(lines[1], Sort())
+        sort.looked_up += 1
+        for shape in sort.by_length.get(len(lines), ()):
+            difference = shape.fit(lines)
+            names = None if difference is None else shape.names(lines)
+            if difference is not None and names is not None:
+                sort.hits += 1
+                return self._likeness(shape, difference), names
+        if not sort.pays:
+            sort.by_length.clear()
+            sort.seen.clear()
         return None
 
-    @staticmethod
-    def _twin(stencil: Stencil, shape: Shape, lengths: Lengths, values: Values) -> Twin | None:
-        bound = stencil.bound(values)
-        twin: Twin | None = stencil.twins.get(bound)
-        if twin is None:
-            differing = stencil.differing(values)
-            if differing is not None:
-                twin = shape.twin(differing, lengths)
-                stencil.remember(bound, twin)
-        return twin
+    def _likeness(self, shape: Shape, difference: Difference) -> Likeness:
+        """One object for all equal likenesses, of which there are many."""
+        if len(self._likenesses) >= LIKENESSES:
+            self._likenesses.clear()
+        likeness = shape, difference
+        return self._likenesses.setdefault(likeness, likeness)
 
-    def look(self, kind: str, text: str) -> tuple[Twin, Names] | None:
-        """As `find`, of a text that was cut out: it is looked at line by line."""
-        shapes = self._shapes.get(kind)
-        if shapes is None or len(text) > LONGEST:
-            return None
-        lines = text.split("\n")
-        for number, shape in enumerate(shapes):
-            twin = shape.fit(lines)
-            if twin:
-                shape.hits += 1
-                if number and shape.hits > shapes[number - 1].hits:
-                    shapes[number - 1 : number + 1] = shape, shapes[number - 1]
-                return self._named(shape, lines, twin)
-        return None
+    def wants(self, lines: list[str]) -> bool:
+        """True where the shape of an item is to be learned, as `find` does not know it."""
+        sort = self._sorts[lines[1]]
+        if not sort.pays or sort.kept == KEPT:
+            return False
+        found = hash(skeleton(lines))
+        if found not in sort.seen:
+            sort.seen.add(found)
+            return False
+        sort.seen.remove(found)
+        return True
 
-    def _named(self, shape: Shape, lines: list[str], twin: Twin) -> tuple[Twin, Names] | None:
-        names = shape.names(lines, twin)
-        if names is None:
-            return None
-        self._cut(shape, lines, twin)
-        self._worth[shape.kind] += 1
-        return twin, names
-
-    def _cut(self, shape: Shape, lines: list[str], twin: Twin) -> None:
-        """Let the stencil of such texts, if they have one, be of use for this one."""
-        stencils = self._stencils.setdefault(shape.kind, [])
-        for stencil, of, lengths in stencils:
-            if of is shape and lengths == twin.lengths:
-                stencil.learn(lines)
-                return
-        if len(stencils) < STENCILS and self._luck.setdefault(shape.kind, LUCK) >= 0:
-            stencils.append((shape.stencil(lines, twin), shape, twin.lengths))
-
-    def spend(self, kind: str) -> bool:
-        """True where it is worth while to learn the shape of one more item of a kind, which the others have to pay for."""
-        worth = self._worth.get(kind, WORTH) - COST
-        if worth >= 0:
-            self._worth[kind] = worth
-        return worth >= 0
-
-    def learn(self, kind: str, text: str, value: Any, layout: Layout) -> Twin | None:
-        """What stands for a text that was read, and others like it. It has no shape that is known."""
-        uses = self._uses(kind)
-        if uses is None or len(text) > LONGEST:
-            return None
+    def learn(self, text: str, value: dict[str, Any], layout: Layout) -> Likeness | None:
+        """The likeness of an item that was read, and of items like it from now on; None where such items have no shape."""
+        uses = self._uses_of(str(value["kind"]))
         try:
-            shape = Shape(kind, text, uses, value, layout)
+            shape = Shape(text, value, layout, uses) if uses else None
         except NotPlain:
             return None
-        self._worth.setdefault(kind, WORTH)
-        shapes = self._shapes.setdefault(kind, [])
-        if len(shapes) == KEPT:
-            stencils = self._stencils.get(kind, [])
-            stencils[:] = [known for known in stencils if known[1] is not shapes[-1]]
-        shapes[KEPT - 1 :] = [shape]
-        lines = text.split("\n")
-        twin = shape.fit(lines)
-        if twin:
-            self._cut(shape, lines, twin)
-        return twin
+        if shape is None:
+            return None
+        sort = self._sorts[shape.texts[1]]
+        sort.kept += 1
+        sort.by_length.setdefault(len(shape.texts), []).append(shape)
+        return self._likeness(shape, ())

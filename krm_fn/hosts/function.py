@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from krm_fn import config
-from krm_fn.base.errors import ConfigError
-from krm_fn.base.objects import LIST_VERSIONS
-from krm_fn.fast_path import stream
-from krm_fn.fast_path.light import Unreadable, read_light_list
-from krm_fn.fast_path.unread import uses_of
+from krm_fn.base.console import NAME
+
+try:
+    import krm_fn.fast_path.rendering as fast_path
+except ModuleNotFoundError as missing:  # everything works without it
+    if missing.name != "krm_fn.fast_path":
+        raise
+    fast_path = None  # type: ignore[assignment]
+
+try:
+    from posix import environ  # `os` costs more than it does here
+
+    FAST_PATH, VERBOSE, OFF = b"KUBEVIRT_RENDER_FAST_PATH", b"KUBEVIRT_RENDER_VERBOSE", b"off"
+except ImportError:
+    from os import environ  # type: ignore[assignment]
+
+    FAST_PATH, VERBOSE, OFF = "KUBEVIRT_RENDER_FAST_PATH", "KUBEVIRT_RENDER_VERBOSE", "off"  # type: ignore[assignment]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,37 +31,11 @@ def run(data: bytes, out: BinaryIO, err: TextIO) -> int:
     A wrong config leaves the items as they came, with one result that names the key.
     Raises: InputError where `data` is no ResourceList; then nothing was written.
     """
-    code = run_by_object(data, out, err)
+    code = fast_path.run(data, out, err) if fast_path and environ.get(FAST_PATH) != OFF else None
+    if environ.get(VERBOSE):
+        err.write(f"{NAME}: info: rendered on the {'full' if code is None else 'fast'} path\n")
     if code is None:
         from krm_fn.hosts import full_list  # needs a good part of the program that others do without
 
         code = full_list.run(data, out, err)
     return code
-
-
-def run_by_object(data: bytes, out: BinaryIO, err: TextIO) -> int | None:
-    """The exit code of a run object after object, in little more memory than the input needs.
-
-    None, and nothing written, where the list is none that can be rendered so, or wrong: the other road says why.
-    """
-    listing = read_light_list(data)
-    if listing is None or listing.head.get("apiVersion") not in LIST_VERSIONS:
-        return None
-    try:
-        settings = config.read(listing.head.get("functionConfig"))
-        if not stream.fits(settings):
-            return None
-        listing.load(uses_of)
-        findings = stream.render(listing, settings)
-    except (ConfigError, Unreadable):
-        return None
-    if findings is None:
-        return None
-    if not findings:
-        out.writelines(listing.chunks())
-        return 0
-    from krm_fn.findings import results
-
-    out.writelines(listing.chunks(results.merge(listing.head.get("results"), findings)))
-    results.report(findings, err)
-    return results.exit_code(findings, settings.fail_on)

@@ -1,9 +1,8 @@
-"""VMs that are judged alike: of those that differ only in what nobody reads, the first is judged for all.
+"""VMs that repeat another one: they differ from it only in what judging doesn't read.
 
-Most VMs of a fleet differ in names, addresses and user data (`fleets`). `READINGS` says of each sort of text what schema,
-expansion and admission read of it: nothing, which others are the same, or what a check says of it. VMs of which the same is
-read, and which are equal in all else, are equivalent: where nothing is to be said of the first by itself, nothing is to
-be said of the others.
+Most VMs of many differ in names, addresses and user data (`own_texts`). `READINGS` says of each sort of text what schema,
+expansion and admission read of it: nothing, which others are the same, or what a check says of it. A VM that has
+no finding by itself is sound. So are all VMs of which judging reads the same, and no stage looks at them again.
 
 The rules about the whole bundle look at every VM all the same. `tests/pipeline/test_equivalents.py` holds the rows.
 """
@@ -12,14 +11,14 @@ from __future__ import annotations
 
 import marshal
 
-from krm_fn.base.fleets import EACH, KEY, TEXTS
 from krm_fn.base.paths import get
 from krm_fn.kubevirt.admission.fields.interfaces import RESERVED_MAC
 from krm_fn.kubevirt.admission.fields.metadata import RESERVED_LABELS
 from krm_fn.kubevirt.admission.fields.volumes import LONGEST_CLOUD_INIT
 from krm_fn.kubevirt.admission.formats import bare_mac_length, base64_length, is_label, is_serial, mac_length
-from krm_fn.kubevirt.facts import Resolution
-from krm_fn.rules.facts import VmFacts
+from krm_fn.kubevirt.schema.checking import check
+from krm_fn.pipeline.own_texts import EACH, KEY, TEXTS
+from krm_fn.pipeline.refusals import refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,9 +28,10 @@ if TYPE_CHECKING:
     from krm_fn.base.bundle import Entry
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.facts import Expansion
+    from krm_fn.kubevirt.facts import Resolution
     from krm_fn.kubevirt.resolve import Resolver
     from krm_fn.pipeline.analysis import Analysis
+    from krm_fn.rules.facts import VmFacts
 
     Numbers = dict[str, int]
     Reading = Callable[[Any, Numbers], Any]
@@ -41,7 +41,8 @@ if TYPE_CHECKING:
 LONGEST_SERIAL = 256
 OWN = "kubevirt.io"
 REMEMBERED = 20_000
-LARGEST = 1 << 16  # values and characters of text: what is larger has no twin, for it would be remembered in bytes
+PATIENCE = 50  # VMs that need not repeat another for looking for one to go on
+LARGEST = 1 << 16  # values and characters of text: what is larger repeats none, for it would be remembered in bytes
 FORMAT = 2  # of marshal: from 3 on what it writes depends on who else holds a value
 
 
@@ -180,36 +181,10 @@ def marshalled(value: Any) -> bytes | None:
     return data if len(data) <= 8 * LARGEST else None
 
 
-class EquivalentVm(VmFacts):
-    """The facts of a VM of which nothing is to be said by itself, as of its twin `first`; it is expanded when somebody asks."""
-
-    first: VmFacts
-    analysis: Analysis
-
-    @property
-    def troubled(self) -> bool:
-        return False
-
-    @property  # type: ignore[misc]  # made late, in the place of a field
-    def admitted(self) -> Object:
-        return self._made().admitted
-
-    @property  # type: ignore[misc]
-    def expansion(self) -> Expansion | None:
-        return self._made().expansion
-
-    @property  # type: ignore[misc]
-    def rendered(self) -> Object | None:
-        return self._made().rendered
-
-    def _made(self) -> VmFacts:
-        return self.analysis.of_vm(self.entry, self.prefix, self.vm, self.resolution)
-
-
 class Equivalents:
-    """The VMs of a bundle so far of which nothing is to be said by themselves.
+    """The sound VMs of a bundle so far.
 
-    Two VMs are equivalent where they refer to the same, or where what they refer to is alike in all that is read of it.
+    A VM repeats one that refers to the same, or to what is alike in all that judging reads of it.
     """
 
     def __init__(self, analysis: Analysis, resolver: Resolver) -> None:
@@ -217,30 +192,37 @@ class Equivalents:
         self._referring: dict[bytes, VmFacts] = {}
         self._resolved: dict[Resolved, VmFacts] = {}
         self._specs: dict[int, tuple[Object, bytes | None]] = {}
+        self._looked_up = self._hits = 0
+
+    @property
+    def pay(self) -> bool:
+        """False once fewer than half of the VMs, but for the first ones, repeated another."""
+        return 2 * self._hits >= self._looked_up - PATIENCE
 
     def facts(self, entry: Entry) -> VmFacts | None:
         """The facts of the VM that an object is; None where it is none that is rendered."""
-        reading = read(entry.obj, {})
-        key = dumped(reading)
+        if not self.pay:
+            return self._analysis.vm(entry, self._resolver)
+        self._looked_up += 1
+        read_of = read(entry.obj, {})
+        key = dumped(read_of)
         first = self._referring.get(key) if key else None
         if first:
-            same = first.resolution
-            own = Resolution(vm=entry.obj, instancetype=same.instancetype, preference=same.preference)
-            return self._equivalent(entry, first, own)
+            return self._repeating(first, entry, first.resolution.but(vm=entry.obj))
         found = self._analysis.resolved(entry, self._resolver)
         if found is None:
             return None
         resolution = found[2]
         if key is None or resolution.errors or resolution.vm is not entry.obj:
             return self._analysis.of_vm(entry, *found)
-        resolved = self._key(reading, resolution)
+        resolved = self._key(read_of, resolution)
         first = self._resolved.get(resolved) if resolved else None
-        facts = self._equivalent(entry, first, resolution) if first else self._analysis.of_vm(entry, *found)
-        if not facts.troubled:
+        facts = self._repeating(first, entry, resolution) if first else self._judged(self._analysis.of_vm(entry, *found))
+        if facts.sound:
             self._remember(facts, key, resolved)
         return facts
 
-    def _key(self, reading: Object, resolution: Resolution) -> Resolved | None:
+    def _key(self, read_of: Object, resolution: Resolution) -> Resolved | None:
         """What judging reads of a VM and of what it refers to, but for the names of that; None where it refers to nothing.
 
         None too where the template has annotations: those of an instancetype are compared with them.
@@ -248,9 +230,9 @@ class Equivalents:
         found = resolution.instancetype, resolution.preference
         specs = [each and self._spec(each.spec) for each in found]
         unknown = any(each and not spec for each, spec in zip(found, specs, strict=True))
-        if unknown or not any(specs) or get(reading, ("spec", "template", "metadata", "annotations")):
+        if unknown or not any(specs) or get(read_of, ("spec", "template", "metadata", "annotations")):
             return None
-        return marshalled(unnamed(reading, {})), *specs, *(each and each.table for each in found)
+        return marshalled(unnamed(read_of, {})), *specs, *(each and each.table for each in found)
 
     def _spec(self, spec: Object) -> bytes | None:
         """What judging reads of the spec of an instancetype or preference, None of one that is no plain data."""
@@ -268,13 +250,12 @@ class Equivalents:
         if resolved:
             self._resolved.setdefault(resolved, facts)
 
-    def _equivalent(self, entry: Entry, first: VmFacts, resolution: Resolution) -> EquivalentVm:
-        return EquivalentVm(  # type: ignore[call-arg]  # the rest is made late
-            entry=entry,
-            vm=entry.obj,
-            release=first.release,
-            cluster=first.cluster,
-            resolution=resolution,
-            first=first.first if isinstance(first, EquivalentVm) else first,
-            analysis=self._analysis,
-        )
+    def _repeating(self, first: VmFacts, entry: Entry, resolution: Resolution) -> VmFacts:
+        """The facts of a VM that repeats a sound one."""
+        self._hits += 1
+        return first.but(entry=entry, vm=entry.obj, resolution=resolution, admitted=entry.obj, expansion=None, rendered=None)
+
+    def _judged(self, facts: VmFacts) -> VmFacts:
+        """The facts of a VM, with whether it is sound."""
+        flawed = facts.troubled or any(True for _ in check(facts.entry.obj, facts.release))
+        return facts.but(sound=not flawed and refused(facts) is None)

@@ -29,7 +29,7 @@ def gather(bundle: Bundle, settings: Config) -> BundleFacts:
 def _vms(analysis: Analysis) -> Iterator[VmFacts]:
     """The facts of every VM and of every pool's template, in the bundle's order."""
     resolver = analysis.resolver()
-    if not _has_equivalents(analysis):
+    if not _may_repeat(analysis):
         return (facts for entry in analysis.bundle.entries if (facts := analysis.vm(entry, resolver)))
     from krm_fn.pipeline.equivalents import Equivalents
 
@@ -41,7 +41,7 @@ def _vms(analysis: Analysis) -> Iterator[VmFacts]:
     return filter(None, map(facts_of, analysis.bundle.entries))
 
 
-def _has_equivalents(analysis: Analysis) -> bool:
-    """True where the VMs are only judged, so that of those that are alike one stands for all."""
+def _may_repeat(analysis: Analysis) -> bool:
+    """True where the VMs are only judged, so that those that repeat a sound one need not be looked at."""
     started = analysis.starts_instances or analysis.settings.defaults == "pinned"
     return analysis.settings.mode == "validate" and not started and len(analysis.bundle.of_kind(VM)) > 1

@@ -17,7 +17,6 @@ from krm_fn.kubevirt.admission.objects import KINDS, admit_object
 from krm_fn.kubevirt.admission.parts import by_part
 from krm_fn.kubevirt.facts import Resolution
 from krm_fn.kubevirt.holders import DOMAIN
-from krm_fn.pipeline.equivalents import EquivalentVm
 from krm_fn.pipeline.origins import Origins
 from krm_fn.rules.facts import AdmissionFacts, SourceFault
 
@@ -44,25 +43,27 @@ def examine(facts: BundleFacts) -> Iterator[AdmissionFacts]:
     The facts must be those of mode `validate`: a VM's expansion is then what admission makes of it.
     """
     presets = {(each.entry.item, each.entry.path): each.rendered for each in facts.instances}
-    admitted: set[int] = set()
     origins = Origins()
     for vm in facts.vms:
-        if vm.prefix or (isinstance(vm, EquivalentVm) and id(vm.first) in admitted):
+        if vm.prefix or vm.sound:
             continue
-        refused = _refusal(vm.entry, vm, partial(_of_vm, vm))
-        if refused:
-            taken = {cause.path: origin for cause in refused.causes if (origin := origins.of(vm, cause.path))}
-            yield refused.but(origins=taken)
-        else:
-            admitted.add(id(vm))
+        found = refused(vm)
+        if found:
+            taken = {cause.path: origin for cause in found.causes if (origin := origins.of(vm, cause.path))}
+            yield found.but(origins=taken)
     for entry in facts.bundle.entries:
         kind = group_of(entry.obj), kind_of(entry.obj)
         if kind in KINDS and not (kind == INSTANCE and _lacks_domain(entry.obj)):
             given = presets.get((entry.item, entry.path), entry.obj)
             completed = _completed(given, facts) if kind == INSTANCE else None
-            refused = _refusal(entry, facts, partial(_of_object, entry, completed, facts))
-            if refused:
-                yield refused
+            found = _refusal(entry, facts, partial(_of_object, entry, completed, facts))
+            if found:
+                yield found
+
+
+def refused(vm: VmFacts) -> AdmissionFacts | None:
+    """What the webhooks refuse of a VM, None where they refuse nothing; the facts are those of mode `validate`."""
+    return _refusal(vm.entry, vm, partial(_of_vm, vm))
 
 
 def _refusal(

@@ -152,10 +152,10 @@ def _of_all_rules(
     facts: BundleFacts, schemas: Sequence[Object], severity: Mapping[str, str], limit: InAll, *, definitions: bool
 ) -> Iterator[Finding]:
     validating = facts.config.mode == "validate"
-    equivalents = _equivalents(facts) if validating else {}
+    sound = {(vm.entry.item, vm.entry.path) for vm in facts.vms if vm.sound}
     handed_on = facts.config.mode in modes.HANDING_ON
     scope = {"complete": validating, "handed_on": handed_on, "definitions": definitions}
-    for flawed in schema.examine(facts.bundle, facts.release, **scope, schemas=schemas, equivalents=equivalents):
+    for flawed in schema.examine(facts.bundle, facts.release, **scope, schemas=schemas, sound=sound):
         yield from registry.judge("schema", flawed, severity, limit)  # which counts the flaws itself
     yield from limited(_of_other_families(facts, severity, limit))
 
@@ -177,12 +177,6 @@ def _of_other_families(facts: BundleFacts, severity: Mapping[str, str], limit: I
         gated = tuple(refused for refused in refusals if refused.gated)
         facts = facts.but(faults=webhooks.faults(facts, refusals), gated=gated)
         yield from registry.judge_bundle(facts, severity, "lint")
-
-
-def _equivalents(facts: BundleFacts) -> dict[int, int]:
-    from krm_fn.pipeline.equivalents import EquivalentVm  # only judging knows them
-
-    return {id(vm.entry.obj): id(vm.first.entry.obj) for vm in facts.vms if isinstance(vm, EquivalentVm)}
 
 
 def _silenced(found: list[Finding], facts: BundleFacts, *, heeded: bool) -> tuple[list[Finding], tuple[Suppressed, ...]]:

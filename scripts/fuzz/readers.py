@@ -18,7 +18,8 @@ import yaml
 
 import krm_fn
 from krm_fn.base.errors import RenderError
-from krm_fn.hosts import full_list, function
+from krm_fn.fast_path import rendering
+from krm_fn.hosts import full_list
 from krm_fn.yamlio.documents import read_list
 from krm_fn.yamlio.plain.text import read_plain_list
 
@@ -35,7 +36,7 @@ def _with_libyaml(data: bytes, out: BinaryIO, err: TextIO) -> int:
 
 
 # A way that gives no exit code leaves the list to the next one, as the function does.
-WAYS: dict[str, Way] = {"the fast path": function.run_by_object, "the slow path": _with_plain_reader, "libyaml": _with_libyaml}
+WAYS: dict[str, Way] = {"the fast path": rendering.run, "the slow path": _with_plain_reader, "libyaml": _with_libyaml}
 EXIT_CODES = (0, 1, 2)
 LONG = re.compile(r"\b\d{20,}\b")
 ONE_IN = 4  # lists are held against the library as well, which costs as much as a way

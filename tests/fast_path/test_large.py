@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mangling import mangled
 
 from krm_fn.base.errors import InputError
-from krm_fn.fast_path import light, stream
+from krm_fn.fast_path import listing
 from krm_fn.hosts import full_list, function
 from krm_fn.yamlio.plain.items import read_item
 
@@ -103,26 +103,23 @@ def ran(run: Run, data: bytes) -> tuple[int, bytes, str]:
         return -1, out.getvalue(), str(error)
 
 
-def agree(data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Object after object, in one process and in two, a list is rendered as all at once."""
-    usual = ran(full_list.run, data)
-    for shared in (1 << 60, 0):
-        monkeypatch.setattr(stream, "SHARED", shared)
-        assert ran(function.run, data) == usual
+def agree(data: bytes) -> None:
+    """Object after object a list is rendered as all at once."""
+    assert ran(function.run, data) == ran(full_list.run, data)
 
 
 @pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
 @pytest.mark.parametrize("odd", ODD.values(), ids=ODD)
-def test_object_after_object_is_rendered_as_all_at_once(odd: str, config: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    agree((HEAD + "items:\n" + odd + ITEMS + CONFIG + config).encode(), monkeypatch)
-    agree((HEAD + CONFIG + config + "items:\n" + ITEMS + odd).encode(), monkeypatch)
+def test_object_after_object_is_rendered_as_all_at_once(odd: str, config: str) -> None:
+    agree((HEAD + "items:\n" + odd + ITEMS + CONFIG + config).encode())
+    agree((HEAD + CONFIG + config + "items:\n" + ITEMS + odd).encode())
 
 
-def test_results_of_earlier_functions_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_of_earlier_functions_stay() -> None:
     results = "results:\n- message: earlier\n  severity: info\n"
     for odd in ("", ODD["a name that leads nowhere"]):
-        agree((HEAD + "items:\n" + odd + ITEMS + CONFIG + results).encode(), monkeypatch)
-        agree((HEAD + results + "items:\n" + odd + ITEMS + CONFIG).encode(), monkeypatch)
+        agree((HEAD + "items:\n" + odd + ITEMS + CONFIG + results).encode())
+        agree((HEAD + results + "items:\n" + odd + ITEMS + CONFIG).encode())
 
 
 def test_what_kustomize_writes_is_rendered_object_after_object(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,8 +179,7 @@ VMS = ["- apiVersion: kubevirt.io/v1\n" + text for text in ITEMS.split("- apiVer
 def test_vms_that_are_like_another_are_rendered_as_by_themselves(seed: int, config: str) -> None:
     rng = Random(seed)
     vms = "".join(fleet(rng, vm) for vm in rng.sample(VMS, 3))
-    with pytest.MonkeyPatch.context() as patch:
-        agree((HEAD + "items:\n" + ITEMS + vms + CONFIG + CONFIGS[config]).encode(), patch)
+    agree((HEAD + "items:\n" + ITEMS + vms + CONFIG + CONFIGS[config]).encode())
 
 
 def test_of_vms_that_are_alike_one_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,7 +189,7 @@ def test_of_vms_that_are_alike_one_is_read(monkeypatch: pytest.MonkeyPatch) -> N
         read.append(text)
         return read_item(text)
 
-    monkeypatch.setattr(light, "read_item", counted)
+    monkeypatch.setattr(listing, "read_item", counted)
     data = runpy.run_path(str(ROOT / "bench" / "generate.py"))["bundle"](300)
     assert function.run(data, io.BytesIO(), io.StringIO()) == 0
     assert len(read) < 120
@@ -202,5 +198,4 @@ def test_of_vms_that_are_alike_one_is_read(monkeypatch: pytest.MonkeyPatch) -> N
 @settings(max_examples=150, deadline=None)
 @given(st.integers(0, 2**32))
 def test_mangled_lists_are_rendered_alike(seed: int) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        agree(mangled(Random(seed), BENCH).encode("utf-8", "surrogatepass"), patch)
+    agree(mangled(Random(seed), BENCH).encode("utf-8", "surrogatepass"))

@@ -1,4 +1,4 @@
-"""Twins: of VMs that differ only in what nobody reads, what is said of one alone is said of each."""
+"""Equivalents: of VMs that differ only in what nobody reads, what is said of one alone is said of each."""
 
 import pytest
 from measured import cases, files
@@ -6,13 +6,13 @@ from test_parity import resource_list
 
 from krm_fn import config
 from krm_fn.base.bundle import Bundle
-from krm_fn.base.fleets import EACH
 from krm_fn.base.paths import copy, get, put
 from krm_fn.kubevirt.releases import parse
 from krm_fn.kubevirt.schema import table
 from krm_fn.pipeline import stages
-from krm_fn.pipeline.equivalents import LARGEST, REFERENCES, ROWS, EquivalentVm, dumped, read
+from krm_fn.pipeline.equivalents import LARGEST, PATIENCE, REFERENCES, ROWS, Equivalents, dumped, read
 from krm_fn.pipeline.facts import gather
+from krm_fn.pipeline.own_texts import EACH
 from krm_fn.rules import registry
 
 FLEET = "fleet"
@@ -53,6 +53,17 @@ def variants(vm):
                 changed = copy(vm)
                 put(changed, path, text)
                 yield changed
+
+
+@pytest.fixture
+def patient(monkeypatch):
+    """Looking for repeats goes on however few there are."""
+    monkeypatch.setattr("krm_fn.pipeline.equivalents.PATIENCE", 1 << 60)
+
+
+def repeats(vm):
+    """True for a VM that was not looked at, since it repeats another."""
+    return vm.sound and vm.expansion is None
 
 
 def rendered(case, items):
@@ -124,8 +135,8 @@ def sound(name):
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_of_each_of_many_vms_is_said_what_is_said_of_it_alone(name):
-    equivalents = 0
+def test_of_each_of_many_vms_is_said_what_is_said_of_it_alone(name, patient):
+    repeated = 0
     for case, others, vm in sound(name):
         many = [vm, *variants(vm)]
         together = told(case, [*others, *many])
@@ -133,8 +144,8 @@ def test_of_each_of_many_vms_is_said_what_is_said_of_it_alone(name):
             (alone,) = told(case, [*others, each]).values()
             assert together[number] == alone
         settings, items = rendered(case, [*others, *many])
-        equivalents += sum(isinstance(each, EquivalentVm) for each in gather(Bundle(items), settings).vms)
-    assert equivalents > 20
+        repeated += sum(map(repeats, gather(Bundle(items), settings).vms))
+    assert repeated > 20
 
 
 def test_the_fleet_has_all_that_the_rows_are_about_and_nothing_is_said_of_it():
@@ -204,7 +215,7 @@ def catalogue():
 
 
 @pytest.mark.parametrize("release", ["1.4", "1.9"])
-def test_of_each_of_vms_that_refer_to_what_is_alike_is_said_what_is_said_of_it_alone(release):
+def test_of_each_of_vms_that_refer_to_what_is_alike_is_said_what_is_said_of_it_alone(release, patient, monkeypatch):
     permitted = {"pciHostDevices": [{"resourceName": "example.com/grace", "pciVendorSelector": "10DE:2342"}]}
     case = {"kubevirt": release, "config": {"permittedHostDevices": permitted}}
     pairs = catalogue()
@@ -216,9 +227,17 @@ def test_of_each_of_vms_that_refer_to_what_is_alike_is_said_what_is_said_of_it_a
         (alone,) = told(case, [*filter(None, pair), vm]).values()
         assert together[len(others) + number] == alone
     settings, items = rendered(case, [*others, *vms])
-    found = [vm for vm in gather(Bundle(items), settings).vms if isinstance(vm, EquivalentVm)]
-    assert sum(vm.resolution.instancetype != vm.first.resolution.instancetype for vm in found) > 4
-    assert sum(vm.resolution.preference != vm.first.resolution.preference for vm in found) > 4
+    found = []
+
+    def noted(self, first, *rest):
+        found.append((first, repeating(self, first, *rest)))
+        return found[-1][1]
+
+    repeating = Equivalents._repeating
+    monkeypatch.setattr(Equivalents, "_repeating", noted)
+    gather(Bundle(items), settings)
+    assert sum(vm.resolution.instancetype != first.resolution.instancetype for first, vm in found) > 4
+    assert sum(vm.resolution.preference != first.resolution.preference for first, vm in found) > 4
 
 
 def plain_vm(name="web", **metadata):
@@ -235,13 +254,37 @@ def facts(*items, **spec):
     return gather(Bundle(items), settings).vms
 
 
-def test_what_is_made_of_a_twin_is_its_own():
-    first, twin = facts(plain_vm("a"), plain_vm("b"), mode="validate")
-    assert isinstance(twin, EquivalentVm)
-    assert twin.first is first
-    assert twin.expansion.vm == {**first.expansion.vm, "metadata": {"name": "b"}}
-    assert (twin.rendered["metadata"], twin.admitted["metadata"]) == ({"name": "b"}, {"name": "b"})
-    assert not twin.troubled
+def test_a_vm_that_repeats_another_is_not_expanded_and_has_its_own_object():
+    first, second = facts(plain_vm("a"), plain_vm("b"), mode="validate")
+    assert (first.sound, repeats(first), repeats(second)) == (True, False, True)
+    assert second.vm is second.entry.obj is second.resolution.vm
+    assert second.vm["metadata"] == {"name": "b"}
+    assert not second.troubled
+
+
+def test_what_has_a_flaw_or_is_refused_is_not_repeated():
+    flawed, refused = plain_vm("a"), plain_vm("b")
+    flawed["spec"]["template"]["spec"]["domain"]["unknown"] = 1
+    refused["spec"]["template"]["spec"]["hostname"] = "-"
+    vms = [copy(vm) for vm in (flawed, refused) for _ in range(3)]
+    assert not any(vm.sound for vm in facts(*vms, mode="validate"))
+
+
+def test_looking_for_repeats_ends_where_it_does_not_pay(monkeypatch):
+    looked_at = []
+    monkeypatch.setattr("krm_fn.pipeline.equivalents.read", lambda *told: looked_at.append(told) or read(*told))
+    vms = [plain_vm(f"vm-{number}") for number in range(3 * PATIENCE)]
+    for number, vm in enumerate(vms):
+        vm["spec"]["template"]["spec"]["domain"]["memory"]["guest"] = f"{number + 1}Gi"
+    assert not any(map(repeats, facts(*vms, mode="validate")))
+    assert len(looked_at) == PATIENCE + 1
+
+
+def test_looking_for_repeats_goes_on_where_half_of_them_do():
+    vms = [plain_vm(f"vm-{number}") for number in range(4 * PATIENCE)]
+    for number, vm in enumerate(vms[::2]):
+        vm["spec"]["template"]["spec"]["domain"]["memory"]["guest"] = f"{number + 2}Gi"
+    assert sum(map(repeats, facts(*vms, mode="validate"))) == 2 * PATIENCE - 1
 
 
 @pytest.mark.parametrize(
@@ -252,25 +295,25 @@ def test_what_is_made_of_a_twin_is_its_own():
         {"mode": "validate", "instances": "include"},
     ],
 )
-def test_where_something_is_made_of_each_vm_there_are_no_twins(spec):
-    assert not any(isinstance(vm, EquivalentVm) for vm in facts(plain_vm("a"), plain_vm("b"), **spec))
+def test_where_something_is_made_of_each_vm_none_repeats_another(spec):
+    assert not any(vm.sound for vm in facts(plain_vm("a"), plain_vm("b"), **spec))
 
 
-def test_where_presets_are_applied_there_are_no_twins():
+def test_where_presets_are_applied_no_vm_repeats_another():
     preset = {
         "apiVersion": "kubevirt.io/v1",
         "kind": "VirtualMachineInstancePreset",
         "metadata": {"name": "all"},
         "spec": {"selector": {}, "domain": {"cpu": {"cores": 2}}},
     }
-    assert not any(isinstance(vm, EquivalentVm) for vm in facts(plain_vm("a"), plain_vm("b"), preset, mode="validate"))
+    assert not any(vm.sound for vm in facts(plain_vm("a"), plain_vm("b"), preset, mode="validate"))
 
 
 def key_of(vm):
     return dumped(read(vm, {}))
 
 
-def test_vms_of_two_namespaces_are_no_twins():
+def test_vms_of_two_namespaces_do_not_repeat_one_another():
     assert key_of(plain_vm()) != key_of(plain_vm(namespace="other"))
 
 
@@ -287,7 +330,7 @@ def test_the_names_of_claims_count_by_which_are_the_same():
     assert disks("a", "a", "b") != disks("a", "a", "")
 
 
-def test_a_vm_that_is_no_plain_data_has_no_twin():
+def test_a_vm_that_is_no_plain_data_repeats_none():
     assert key_of(plain_vm(labels=object())) is None
 
 
@@ -301,7 +344,7 @@ def test_a_vm_that_is_no_plain_data_has_no_twin():
         {"x" * 8 * LARGEST: 1},
     ],
 )
-def test_a_large_vm_has_no_twin(much):
+def test_a_large_vm_repeats_none(much):
     assert key_of({**plain_vm(), "spec": {"much": much}}) is None
     assert key_of({**plain_vm(), "spec": {"much": "x" * 50_000}}) is not None
 

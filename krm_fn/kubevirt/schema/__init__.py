@@ -16,7 +16,7 @@ from krm_fn.kubevirt.holders import DOMAIN, RENDERED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Mapping
+    from collections.abc import Container, Iterable, Iterator
 
     from krm_fn.base.bundle import Bundle, Entry
     from krm_fn.base.objects import Object
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.schema.flaws import Flaw
 
     Objects = Iterable[Object]
-    Equivalents = Mapping[int, int]  # by the id of an object that of another
 
 FILE = f"{__path__[0]}/api.txt"
 
@@ -72,7 +71,7 @@ def examine(
     complete: bool,
     handed_on: bool = False,
     schemas: Objects = (),
-    equivalents: Equivalents | None = None,
+    sound: Container[tuple[int, Path]] = (),
     definitions: bool = True,
 ) -> Iterator[ObjectFacts]:
     """The facts of every object of the bundle that has flaws.
@@ -80,11 +79,11 @@ def examine(
     Where `complete` is False only fields of other releases are looked for, and only in the kinds that rendering reads; where
     VMs are `handed_on` as they came, their domain is, too.
     `schemas` are objects beside the bundle: CustomResourceDefinitions among them count like those of the bundle, and first.
-    `equivalents` names, by its id, for each object that has one before it the object that is like it in all that the API's own
-    schema asks. Where `definitions` is False, no definition of the bundle replaces the release's own API.
+    `sound` are the items and paths of objects of which is known that the API's own schema has nothing to say. Where
+    `definitions` is False, no definition of the bundle replaces the release's own API.
     """
     if complete:
-        found = _all_flaws(bundle, release, _crds(bundle, schemas, trusted=definitions), equivalents or {})
+        found = _all_flaws(bundle, release, _crds(bundle, schemas, trusted=definitions), sound)
     else:
         found = _read(bundle, release, handed_on=handed_on)
     for entry, flaws in found:
@@ -93,20 +92,13 @@ def examine(
 
 
 def _all_flaws(
-    bundle: Bundle, release: Release, crds: Crds | None, equivalents: Equivalents
+    bundle: Bundle, release: Release, crds: Crds | None, sound: Container[tuple[int, Path]]
 ) -> Iterator[tuple[Entry, tuple[Flaw, ...]]]:
     from krm_fn.kubevirt.schema.checking import check
 
-    if crds:
-        equivalents = {}  # a definition may ask for more
-    flawless: set[int] = set()
     for entry in bundle.entries:
-        if equivalents.get(id(entry.obj)) in flawless:
-            continue
-        flaws = tuple(check(entry.obj, release, crds))
-        if not flaws:
-            flawless.add(id(entry.obj))
-        yield entry, flaws
+        if crds or (entry.item, entry.path) not in sound:  # a definition may ask for more
+            yield entry, tuple(check(entry.obj, release, crds))
 
 
 def _read(bundle: Bundle, release: Release, *, handed_on: bool) -> Iterator[tuple[Entry, tuple[Flaw, ...]]]:

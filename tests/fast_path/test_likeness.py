@@ -16,7 +16,6 @@ from test_parity import resource_list
 
 from krm_fn.base.errors import InputError
 from krm_fn.base.paths import as_list, as_map, copy, get
-from krm_fn.fast_path import stream
 from krm_fn.hosts import full_list, function
 from krm_fn.yamlio import dump
 
@@ -78,7 +77,6 @@ def test_measured_vms_in_a_fleet_are_rendered_as_all_at_once(name: str, cases: C
         wanted = ran(full_list.run, data)
         with monkeypatch.context() as patch:
             patch.delattr(full_list, "run")
-            patch.setattr(stream, "SHARED", rng.choice([0, 1 << 60]))
             assert ran(function.run, data) == wanted
 
 
@@ -121,10 +119,8 @@ DISK = """\
 """
 
 
-@pytest.mark.parametrize("shared", [0, 1 << 60], ids=["two processes", "one"])
-def test_vms_that_infer_from_their_volumes_are_not_taken_for_each_other(shared: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_vms_that_infer_from_their_volumes_are_not_taken_for_each_other() -> None:
     items = "".join(DISK.format(size=size) for size in range(1, 5))
     items += "".join(INFERRING.format(number=number, size=number % 4 + 1) for number in range(12))
     data = f"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n{items}".encode()
-    monkeypatch.setattr(stream, "SHARED", shared)
     assert ran(function.run, data) == ran(full_list.run, data)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -10,11 +12,9 @@ from hypothesis import strategies as st
 from test_large import ITEMS, SCALARS, fleet
 
 from krm_fn.base.errors import InputError
-from krm_fn.base.fleets import EACH
-from krm_fn.fast_path.alike import Twin
-from krm_fn.fast_path.shapes import Shapes
-from krm_fn.fast_path.stencil import ANY, TEXT
-from krm_fn.fast_path.unread import uses_of
+from krm_fn.fast_path.fields import ANY, FIXED, TEXT, uses_of
+from krm_fn.fast_path.shapes import KEPT, PATIENCE, Shapes
+from krm_fn.pipeline.own_texts import EACH
 from krm_fn.yamlio.plain.items import ODD, read_item
 from krm_fn.yamlio.plain.lines import NotPlain
 
@@ -59,50 +59,95 @@ def name_in(value: dict) -> tuple:
     return meta.get("name"), meta.get("namespace")
 
 
-def look(shapes: Shapes, text: str) -> tuple[Twin, tuple] | None:
-    """What is known of a text, told by bytes or by lines."""
-    data = f"{text}- next: 1\n".encode()
-    told = shapes.find(KIND, data, 0, len(data))
-    assert told is None or told[2] == len(text.encode())
-    return told[:2] if told else shapes.look(KIND, text)
+def look(shapes: Shapes, text: str) -> tuple[Any, Any] | None:
+    """What is known of a text."""
+    lines = text.split("\n")
+    return shapes.find(lines) if shapes.pay_for(lines[1]) else None
 
 
-def learn(shapes: Shapes, text: str) -> Twin | None:
+def learn(shapes: Shapes, text: str) -> Any:
     """Learn from a text as far as it can be read."""
     try:
         value, layout = read_item(text)
     except (NotPlain, InputError):
         return None
-    return shapes.learn(KIND, text, value, layout) if layout and layout != ODD else None
+    typed = isinstance(value, dict) and all(isinstance(value.get(key), str) for key in ("apiVersion", "kind"))
+    return shapes.learn(text, value, layout) if typed and layout and layout != ODD else None
+
+
+def all_of(use: int) -> Callable[[str], Callable[[tuple], int]]:
+    """Every value is of this use but for the type of an object."""
+    return lambda _: lambda path: FIXED if path in (("apiVersion",), ("kind",)) else use
 
 
 def found(texts: list[str], use: int) -> list[tuple[str, str]]:
     """Those of the texts that are taken for one of a shape, each with the first of that shape."""
-    shapes = Shapes(lambda _: lambda __: use)
+    shapes = Shapes(all_of(use))
     firsts: dict = {}
     pairs = []
     for text in texts:
         known = look(shapes, text)
         if known is None:
-            twin = learn(shapes, text)
-            if twin:
-                firsts[twin.shape] = text
+            likeness = learn(shapes, text)
+            if likeness:
+                firsts[likeness[0]] = text
             continue
-        twin, names = known
-        pairs.append((text, firsts[twin.shape]))
-        assert names == name_in(read_item(text)[0])
+        likeness, names = known
+        pairs.append((text, firsts[likeness[0]]))
+        value, _ = read_item(text)
+        assert names == name_in(value)
+        assert repr(likeness[0].value_of(text.split("\n"))) == repr(value)
     return pairs
 
 
-def test_most_texts_of_a_fleet_are_told_by_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    looked_at = []
-    by_lines = Shapes.look
-    monkeypatch.setattr(Shapes, "look", lambda *told: looked_at.append(told) or by_lines(*told))
+def numbered(number: int, shape: int = 0) -> str:
+    """A VM of which only the name differs, with a label more for each number of a shape."""
+    labels = "".join(f"    labels{at}: x\n" for at in range(shape))
+    return f"- apiVersion: kubevirt.io/v1\n  kind: {KIND}\n  metadata:\n    name: vm-{number}\n{labels}"
+
+
+def known(texts: Iterable[str]) -> list[bool]:
+    """For each of the texts whether its shape is known, where shapes are learned when they are wanted."""
+    shapes, told = Shapes(uses_of), []
+    for text in texts:
+        told.append(look(shapes, text) is not None)
+        if not told[-1] and shapes.wants(text.split("\n")):
+            assert learn(shapes, text)
+    return told
+
+
+def test_a_shape_is_learned_from_the_second_of_its_kind():
+    assert known(numbered(number) for number in range(5)) == [False, False, True, True, True]
+
+
+def test_64_shapes_in_turn_are_all_known():
+    told = known(numbered(number, number % 64) for number in range(640))
+    assert told == [number >= 128 for number in range(640)]
+
+
+def test_learning_ends_where_it_does_not_pay(monkeypatch: pytest.MonkeyPatch):
+    learned = []
+    by_text = Shapes.learn
+    monkeypatch.setattr(Shapes, "learn", lambda *told: learned.append(told) or by_text(*told))
+    assert not any(known(numbered(number, number // 2) for number in range(1000)))
+    assert len(learned) < PATIENCE
+    unlike = [numbered(number, number) for number in range(PATIENCE + 1)]
+    assert known([*unlike, *(numbered(number) for number in range(100))])[len(unlike) :] == [False] * 100
+
+
+def test_no_more_shapes_are_kept_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch):
     shapes = Shapes(uses_of)
-    texts = [TEXTS[-1].replace("000013", f"{number:06}") for number in range(300)]
-    assert learn(shapes, texts[0])
-    assert all(look(shapes, text) for text in texts)
-    assert len(looked_at) < 5
+    monkeypatch.setattr("krm_fn.fast_path.shapes.PATIENCE", 10_000)
+    for number in range(2 * KEPT + 10):
+        for _ in range(2):
+            if not look(shapes, numbered(0, number)) and shapes.wants(numbered(0, number).split("\n")):
+                learn(shapes, numbered(0, number))
+    assert [look(shapes, numbered(7, number)) is not None for number in (0, KEPT - 1, KEPT, 2 * KEPT)] == [
+        True,
+        True,
+        False,
+        False,
+    ]
 
 
 @settings(max_examples=300, deadline=None)
@@ -133,19 +178,14 @@ def test_whatever_stands_in_a_value(rows: list[tuple[str, ...]]) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(st.integers(0, 2**32))
-def test_a_stencil_tells_what_the_lines_tell(seed: int) -> None:
+def test_an_object_that_stands_for_others_is_like_them_in_all_that_is_read(seed: int) -> None:
     rng = Random(seed)
-    uses = uses_of(KIND)
-    assert uses
     texts = [*TEXTS[-3:], *(text for vm in TEXTS[-3:] for text in entries(fleet(rng, vm)))]
-    shapes = Shapes(lambda _: uses)
+    shapes = Shapes(uses_of)
     for text in texts * 2:
-        known, lines = look(shapes, text), text.split("\n")
+        known = look(shapes, text)
         if known:
-            shape = known[0].shape
-            assert shape.fit(lines) is known[0]
-            assert shape.names(lines, known[0]) == known[1]
-            stand_in = known[0].stand_in()
-            assert stand_in is None or unread(stand_in) == unread(read_item(text)[0])
+            shape, difference = known[0]
+            assert unread(shape.stand_in(difference)) == unread(read_item(text)[0])
         else:
             learn(shapes, text)

@@ -1,19 +1,16 @@
-"""The texts in which the VMs of a fleet differ, and of which sort each is.
+"""The texts that each VM of many has of its own, such as its name and its addresses, and of which sort each is.
 
-Rendering reads none of them (`unread`), judging little (`equivalents`, which says of each sort what it is). What is added here
-has to be true for both.
+Rendering reads none of them (`fast_path.fields`), judging little: `pipeline.equivalents` says of each sort what. What is added
+here has to be true for both.
 """
 
 from __future__ import annotations
-
-from krm_fn.base.paths import EACH
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krm_fn.base.paths import Path
 
-__all__ = ["EACH", "KEY", "TEXTS"]
-
+EACH = "*"  # any entry of a list
 KEY = ""  # at the end, any key of a map
 
 SPEC: Path = ("spec", "template", "spec")

@@ -5,10 +5,9 @@ from measured import files
 from test_parity import resource_list
 
 import krm_fn
-from krm_fn.base.fleets import EACH
 from krm_fn.base.paths import copy, get, leaves, put
-from krm_fn.fast_path.stencil import BOUND, TEXT
-from krm_fn.fast_path.unread import OF_VMS, uses_of
+from krm_fn.fast_path.fields import FIXED, OPAQUE, READ, TEXT, uses_of
+from krm_fn.pipeline.own_texts import EACH
 
 FILES = files("matrix", "fuzz", "revisions", "admission")
 MODES = ("expand", "annotate")
@@ -62,10 +61,9 @@ def test_nothing_depends_on_what_is_not_read(name, cases):
     assert looked_at > number / 2
 
 
-def test_what_is_read_is_bound():
+def test_what_is_read_decides():
     uses = uses_of("VirtualMachine")
     read = (
-        ("apiVersion",),
         ("metadata", "namespace"),
         ("metadata", "annotations", "kubevirt-render.dev/ignore"),
         ("spec", "instancetype", "name"),
@@ -73,8 +71,14 @@ def test_what_is_read_is_bound():
         ("spec", "template", "spec", "volumes", EACH, "name"),
         ("spec", "template", "spec", "architecture"),
     )
-    assert {uses(path) for path in read} == {BOUND}
-    assert all(uses(tuple(step or "any" for step in row)) == TEXT for row in OF_VMS)
+    assert {uses(path) for path in read} == {READ}
+    assert all(uses(tuple(step or "any" for step in row)) == TEXT for row in OPAQUE)
+
+
+@pytest.mark.parametrize("kind", ["VirtualMachine", "ConfigMap"])
+def test_objects_of_two_types_have_two_shapes(kind):
+    uses = uses_of(kind)
+    assert [uses(("apiVersion",)), uses(("kind",))] == [FIXED, FIXED]
 
 
 def test_kinds_that_hold_vms_or_instances_are_always_looked_at():

@@ -1,0 +1,48 @@
+"""What use rendering has for each field of an object.
+
+    FIXED   the field decides what the object is: other values make another shape
+    READ    the value matters: objects that differ in it are rendered apart
+    TEXT    nobody reads the value, or only as it comes: it may be any other text
+    ANY     the value may be any scalar: of most kinds only the keys are looked at, until a VM refers to an object
+
+Two VMs that differ only in values of the sort TEXT are rendered in the same way, and neither has a finding. This holds in the
+modes `expand` and `annotate`, without presets, for a VM that nothing is inferred for, and where defaults are not `pinned`.
+"""
+
+from __future__ import annotations
+
+from krm_fn.kubevirt.removed_fields import TEMPLATES, VMS
+from krm_fn.pipeline.modes import PREFIX
+from krm_fn.pipeline.own_texts import KEY, TEXTS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from krm_fn.base.paths import Path
+
+    Uses = Callable[[Path], int]
+
+FIXED, READ, TEXT, ANY = range(4)
+TYPE: tuple[Path, ...] = (("apiVersion",), ("kind",))
+NAMES: tuple[Path, ...] = (("metadata", "name"), ("metadata", "namespace"))
+OPAQUE: frozenset[Path] = frozenset(path for path, _ in TEXTS)
+HOLDERS = {kind for _, kind in (*TEMPLATES, *VMS)}
+
+
+def uses_of(kind: str) -> Uses | None:
+    """What the values of an object of a kind are used for, by their paths; None for kinds that hold a VM or an instance."""
+    if kind == "VirtualMachine":
+        return _of_vm
+    return None if kind in HOLDERS else _of_other
+
+
+def _of_vm(path: Path) -> int:
+    if path in TYPE:
+        return FIXED
+    opaque = path in OPAQUE or ((*path[:-1], KEY) in OPAQUE and not str(path[-1]).startswith(PREFIX))
+    return TEXT if opaque else READ
+
+
+def _of_other(path: Path) -> int:
+    return FIXED if path in TYPE else TEXT if path in NAMES else ANY
