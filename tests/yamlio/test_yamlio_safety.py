@@ -51,7 +51,7 @@ VM = """\
 NOTED = "    template:\n      metadata:\n        annotations:\n          a: a-{}\n"
 UNLIKE = VM.replace("{}", "unlike-{}", 1).replace("    template:\n", NOTED)
 REFERENCE = b"    instancetype:"
-MANY = 600  # VMs of a large list
+LARGE_LIST = 600  # VMs
 OTHER = "- apiVersion: v1\n  kind: ConfigMap\n  metadata:\n    name: {}\n"
 REQUEST = """\
     - addVolumeOptions:
@@ -254,7 +254,7 @@ def listed(lines: str, holder: str, *, large: bool = False) -> bytes:
     """A ResourceList with these lines, between two VMs that have to be rendered; a large one has many more, no two alike."""
     head = {"vm": VM, "other": OTHER}.get(holder, "").format("hostile")
     inside, behind = ("", lines) if holder in ("behind", "end") else (head + lines, "")
-    much = "".join(UNLIKE.format(number, number) for number in range(MANY)) if large else ""
+    much = "".join(UNLIKE.format(number, number) for number in range(LARGE_LIST)) if large else ""
     text = HEAD + SIZE + VM.format("first") + inside + VM.format("last") + much + CONFIG + behind
     return text.encode("utf-8", "surrogateescape")
 
