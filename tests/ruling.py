@@ -6,12 +6,14 @@ from pathlib import Path
 
 from krm_fn import config, yamlio
 from krm_fn.base.paths import dotted
-from krm_fn.cli import baseline, fingerprints, salvage
+from krm_fn.cli import baseline
 from krm_fn.cli.rules import parts
+from krm_fn.findings import fingerprints
 from krm_fn.migrate import migrate
 from krm_fn.pipeline import stages
 from krm_fn.rules import registry
 from krm_fn.rules.registry import all_rules
+from krm_fn.sources import salvage
 from krm_fn.sources.files import Paths
 
 FOLDERS = Path(__file__).resolve().parents[1] / "fixtures" / "rules"

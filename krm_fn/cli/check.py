@@ -17,26 +17,27 @@ from krm_fn.base.console import file_name, write_out
 from krm_fn.base.errors import UsageError
 from krm_fn.base.objects import ref_of
 from krm_fn.base.suggestions import meant
-from krm_fn.cli import baseline, completion, fingerprints, options, progress, replacing, unbuilt
+from krm_fn.cli import baseline, completion, options, progress, replacing
 from krm_fn.cli.formats import FORMATS, Report, Subject, written
-from krm_fn.cli.places import Places
-from krm_fn.cli.salvage import Doubts, findings, passed_over, salvage
 from krm_fn.cli.schemas import read_schemas, schemas_option
-from krm_fn.findings import results
+from krm_fn.findings import fingerprints, results
 from krm_fn.pipeline import stages
 from krm_fn.pipeline.stages import Judging
 from krm_fn.rules import registry
+from krm_fn.sources import unbuilt
 from krm_fn.sources.files import leads_out
+from krm_fn.sources.places import Places
+from krm_fn.sources.salvage import Doubts, findings, passed_over, salvage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from krm_fn.cli.salvage import Lost
     from krm_fn.findings.finding import Finding
     from krm_fn.kubevirt.releases import Release
     from krm_fn.kubevirt.settings import Config
     from krm_fn.pipeline.stages import Outcome
     from krm_fn.sources.reading import Repair, Sources
+    from krm_fn.sources.salvage import Lost
 
 # What every Kubernetes object says, and no playbook.
 OF_OBJECTS = re.compile(rb"""apiVersion|^["']?kind\b""", re.MULTILINE)

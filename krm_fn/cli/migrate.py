@@ -12,14 +12,14 @@ from krm_fn import migrate as migration
 from krm_fn.base.bundle import Bundle
 from krm_fn.base.console import write_out
 from krm_fn.cli import inplace, options, outputs, progress
-from krm_fn.cli.places import Places
-from krm_fn.cli.salvage import passed_over
 from krm_fn.config.keys import NAMES
 from krm_fn.findings import results
 from krm_fn.findings.results import report
 from krm_fn.kubevirt.configuration import release_of
 from krm_fn.kubevirt.settings import Config
 from krm_fn.pipeline.stages import Outcome
+from krm_fn.sources.places import Places
+from krm_fn.sources.salvage import passed_over
 from krm_fn.yamlio import ListText
 from krm_fn.yamlio.documents import ended_as
 

@@ -11,12 +11,12 @@ from click.core import ParameterSource
 from krm_fn.base.console import write_out
 from krm_fn.base.errors import UsageError
 from krm_fn.cli import inplace, options, outputs, progress
-from krm_fn.cli.places import Places
-from krm_fn.cli.salvage import passed_over
 from krm_fn.findings import results
 from krm_fn.findings.results import report
 from krm_fn.pipeline import stages
 from krm_fn.pipeline.stages import Judging
+from krm_fn.sources.places import Places
+from krm_fn.sources.salvage import passed_over
 
 if TYPE_CHECKING:
     from typing import Any

@@ -4,8 +4,8 @@ import pytest
 
 from krm_fn import config
 from krm_fn.base.errors import InputError
-from krm_fn.cli import baseline, fingerprints
-from krm_fn.findings import results
+from krm_fn.cli import baseline
+from krm_fn.findings import fingerprints, results
 from krm_fn.findings.finding import Finding
 from krm_fn.findings.limits import COUNTED, MOST, MOST_IN_ALL, Budget, InAll, Limited, counted, first, limited
 from krm_fn.kubevirt import releases

@@ -16,7 +16,7 @@ from test_parity import resource_list
 from krm_fn import config
 from krm_fn.base.errors import InputError
 from krm_fn.base.paths import canonical
-from krm_fn.cli import fingerprints
+from krm_fn.findings import fingerprints
 from krm_fn.kubevirt.releases import NEWEST
 from krm_fn.migrate import migrate
 from krm_fn.pipeline import stages

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from krm_fn import __version__
 from krm_fn.base.console import NAME, one_line
 from krm_fn.base.paths import dotted
-from krm_fn.cli.fingerprints import NAME as FINGERPRINT
 from krm_fn.cli.formats import relative
 from krm_fn.cli.json_text import json_text
 from krm_fn.cli.rules import documentation, parts
 from krm_fn.findings import results
+from krm_fn.findings.fingerprints import NAME as FINGERPRINT
 from krm_fn.rules.registry import all_rules
 
 if TYPE_CHECKING:

@@ -3,8 +3,8 @@
 import pytest
 from checking import CONFLICT, SIZE, check, write
 
-from krm_fn.cli.salvage import Doubts, salvage
 from krm_fn.findings.finding import Finding
+from krm_fn.sources.salvage import Doubts, salvage
 
 TWICE = "kind: ConfigMap\nkind: Secret\n"
 TAB = "kind: ConfigMap\nmetadata:\n\tname: web\n"

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from krm_fn.base.bundle import Entry
     from krm_fn.base.objects import Object
     from krm_fn.base.redaction import Place
-    from krm_fn.cli.salvage import Lost
     from krm_fn.findings.finding import Related
     from krm_fn.sources.reading import Sources
+    from krm_fn.sources.salvage import Lost
     from krm_fn.yamlio import ListText, StreamText
     from krm_fn.yamlio.nodes import Node
 
