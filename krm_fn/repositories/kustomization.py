@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from krm_fn.base.objects import group_of, kind_of, text
@@ -90,12 +89,11 @@ def joined(folder: str, path: str) -> str:
     """Where a path leads that runs from a folder: as a path from the working directory."""
     found = os.path.normpath(os.path.join(folder, path))  # noqa: PTH118
     if found.startswith(("..", os.sep)):
-        found = _from_here(found)
+        found = from_here(found)
     return found if os.sep == "/" else found.replace(os.sep, "/")
 
 
-@lru_cache(maxsize=4096)
-def _from_here(path: str) -> str:
+def from_here(path: str) -> str:
     """A path from the working directory to what is below it, else the path as it is."""
     here, found = os.path.join(os.getcwd(), ""), os.path.abspath(path)  # noqa: PTH100, PTH109, PTH118
     return os.path.relpath(found) if os.path.join(found, "").startswith(here) else path  # noqa: PTH118
