@@ -216,12 +216,30 @@ class SkippedFile(Value):
     why: str = ""
 
 
+class Unbuilt(Value):
+    """A kustomization that can't be built: the file that is at fault, and the place in it as far as that is known.
+
+    `reason` is "refused" (`detail` is what the program says that builds), "unreadable" (`detail` says why), "cycle" (`detail`
+    names the folders), "remote" (`detail` is what the file refers to), "outside" (the same, beyond the repository), "helm",
+    "plugin" (`detail` names it, or ""), "slow" (`detail` is the time that it had) or "program" (none is there that builds;
+    `count` kustomizations need it).
+    """
+
+    file: str
+    reason: str
+    detail: str = ""
+    line: int = 0
+    column: int = 0
+    count: int = 1
+
+
 class InputFacts(Value):
-    """What couldn't be read: of documents an error each, and the files that were passed over."""
+    """What couldn't be read: of documents an error each, the files that were passed over, and what couldn't be built."""
 
     release: Release
     errors: tuple[InputError, ...] = ()
     skipped: tuple[SkippedFile, ...] = ()
+    unbuilt: tuple[Unbuilt, ...] = ()
 
 
 class Leftover(Value):

@@ -17,7 +17,7 @@ from krm_fn.base.value import Value
 from krm_fn.rules.facts import SkippedFile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Container, Iterable, Iterator
 
 UNREADABLE = "can't be read"
 SUFFIXES = (".yaml", ".yml", ".json")
@@ -47,15 +47,21 @@ class Paths:
 
     `follow`: links in folders are followed wherever they lead. `within` are further folders that they may lead to. `skipped`
     collects what is passed over. Without `templates`, those of Helm charts are passed over, and `templates` collects their
-    folders.
+    folders. `names` are files that are wanted, too, whatever they end with.
     """
 
     def __init__(
-        self, paths: Iterable[str], *, follow: bool = False, within: Iterable[str] = (), templates: bool = True
+        self,
+        paths: Iterable[str],
+        *,
+        follow: bool = False,
+        within: Iterable[str] = (),
+        templates: bool = True,
+        names: Container[str] = (),
     ) -> None:
         self.skipped: list[SkippedFile] = []
         self.templates: list[str] = []
-        self._with_templates = templates
+        self._with_templates, self._names = templates, names
         self._follow = follow
         self._roots = tuple(map(os.path.realpath, (*paths, *within)))
         self._seen: set[str] = set()
@@ -106,7 +112,7 @@ class Paths:
 
     def _of(self, entry: os.DirEntry[str], at: Path) -> Iterator[str]:
         """The files that one entry of a folder stands for."""
-        wanted, file = entry.name.endswith(SUFFIXES), at.as_posix()
+        wanted, file = entry.name.endswith(SUFFIXES) or entry.name in self._names, at.as_posix()
         try:
             mode = entry.stat().st_mode
             if not (wanted or stat.S_ISDIR(mode)):

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from krm_fn.base.objects import Object
 
-FILES = ("kustomization.yaml", "kustomization.yml")
+# In the order in which kustomize looks for them.
+FILES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 INCLUDES = ("resources", "bases", "components")
 EXPRESSION = frozenset(".*+?()[]{}\\^$")  # what makes a text more than a plain word
 GENERATORS = ("configMapGenerator", "secretGenerator")

@@ -1,0 +1,137 @@
+"""What is in folders: kustomizations that are to be built, and the files that none of them uses.
+
+A *target* is a kustomization that no other one in the run uses. What a kustomization names in any role is not judged by itself.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from bisect import bisect_left
+from typing import TYPE_CHECKING
+
+from krm_fn.repositories.globs import excluded
+from krm_fn.repositories.graph import Graph, all_below
+from krm_fn.repositories.kustomization import FILES, joined
+from krm_fn.repositories.types import Discovery, Problem, Target
+from krm_fn.sources.files import CHART, Paths, repository
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from krm_fn.repositories.graph import Node
+    from krm_fn.repositories.types import Exclusion
+
+# What belongs to a Helm chart: its own files, and the folders in which charts have YAML files.
+OF_CHART = re.compile(r"(?:Chart|requirements|values[^/]*)\.ya?ml|(?:templates|charts|crds|ci)/.*")
+
+
+def discover(folders: Sequence[str], *, exclude: Iterable[Exclusion] = (), follow: bool = False) -> Discovery:
+    """What is in folders. Nothing is built.
+
+    Kustomizations outside of the folders are read where one in the folders includes them, and are no targets. Without `follow`,
+    nothing is read beyond the repository that the folders are in, or the working directory.
+    Raises: InputError where a folder can't be listed.
+    """
+    named = [joined(".", folder) for folder in folders]
+    paths = Paths(named, follow=follow, templates=False, names=FILES)
+    files = tuple(dict.fromkeys(file for folder in named for file in paths.files(folder)))
+    roots = [] if follow else [*map(repository, named), *named, "."]
+    sorted_out = _Sorted(files, Graph(frozenset(files), roots), excluded(exclude))
+    return sorted_out.discovery()._replace(skipped=tuple(paths.skipped), templates=tuple(paths.templates))
+
+
+class _Sorted:
+    """The files that were found, and what each of them is."""
+
+    def __init__(self, files: Sequence[str], graph: Graph, is_excluded: Callable[[str], bool]) -> None:
+        self._files, self._graph = files, graph
+        self._excluded = frozenset(filter(is_excluded, files))
+        nodes = {folder: graph.node(folder) for folder in sorted({_folder(file) for file in files if _name(file) in FILES})}
+        self._nodes = {folder: node for folder, node in nodes.items() if node}
+        self._live = [node for node in self._nodes.values() if node.file not in self._excluded]
+        self._reached = {node.folder: node for node in self._live}  # these, and all that they include
+        for start in self._live:
+            if any(below not in self._reached for below in start.includes):
+                self._reached.update((node.folder, node) for node in graph.closure(start.folder)[0])
+
+    def discovery(self) -> Discovery:
+        included = {below for node in self._reached.values() for below in node.includes if below != node.folder}
+        roots = [node for node in self._live if not (node.is_component or node.folder in included)]
+        targets = [self._target(node) for node in roots]
+        used = self._used(self._reached.values()) | self._of_charts()
+        left_out = self._excluded | (self._used(node for node in self._nodes.values() if node.folder not in self._reached))
+        rest = [file for file in self._files if file not in used]
+        return Discovery(
+            targets=tuple(targets),
+            files=tuple(file for file in rest if file not in left_out),
+            used=frozenset(used),
+            excluded=tuple(file for file in rest if file in left_out),
+            problems=tuple(self._circles(targets)),
+        )
+
+    def _target(self, root: Node) -> Target:
+        nodes, cycle = self._graph.closure(root.folder)
+        inputs = {file for node in nodes for file in (*node.files, *all_below(node.folders))}
+        problem = next((node.problem for node in nodes if node.problem), None) or _circle(cycle, self._graph)
+        folders = tuple(node.folder for node in nodes)
+        return Target(root.folder, root.folder, root.file, folders, tuple(sorted(inputs)), problem)
+
+    def _circles(self, targets: Iterable[Target]) -> Iterator[Problem]:
+        """A problem for each circle of kustomizations that no target includes."""
+        seen = {folder for target in targets for folder in target.kustomizations}
+        for node in self._live:
+            if node.folder not in seen and not node.is_component:
+                nodes, cycle = self._graph.closure(node.folder)
+                if (problem := _circle(cycle, self._graph)) and seen.isdisjoint(cycle):
+                    yield problem
+                seen.update(each.folder for each in nodes)
+
+    def _used(self, nodes: Iterable[Node]) -> set[str]:
+        """The files that kustomizations are made of."""
+        nodes = list(nodes)
+        used = {file for node in nodes for file in node.files}
+        whole = _Below({folder for node in nodes for folder in node.folders})
+        return used | {file for file in self._files if whole.has(file)} if whole else used
+
+    def _of_charts(self) -> set[str]:
+        """The files that belong to Helm charts."""
+        charts = [file.removesuffix(CHART) for file in self._files if _name(file) == CHART]
+        ordered = sorted(self._files) if charts else []
+        found = set()
+        for chart in charts:
+            for file in ordered[bisect_left(ordered, chart) :]:
+                if not file.startswith(chart):
+                    break
+                if OF_CHART.fullmatch(file, len(chart)) and _name(file) not in FILES:
+                    found.add(file)
+        return found
+
+
+class _Below(frozenset[str]):
+    """Folders, and what is below them."""
+
+    def has(self, file: str) -> bool:
+        at = file.rfind("/")
+        while at > 0:
+            if file[:at] in self:
+                return True
+            at = file.rfind("/", 0, at)
+        return False
+
+
+def _circle(cycle: tuple[str, ...], graph: Graph) -> Problem | None:
+    if not cycle:
+        return None
+    start = cycle.index(min(cycle))
+    folders = [*cycle[start:], *cycle[: start + 1]]
+    node = graph.node(folders[0])
+    return Problem(file=node.file if node else folders[0], reason="cycle", detail=" > ".join(folders))
+
+
+def _folder(file: str) -> str:
+    return os.path.dirname(file) or "."  # noqa: PTH120
+
+
+def _name(file: str) -> str:
+    return file.rpartition("/")[2]

@@ -1,0 +1,128 @@
+"""Which kustomizations include one another: read from their folders when they are asked for, with no more kept than that."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from krm_fn.repositories.kustomization import FILES, PLUGINS, joined
+from krm_fn.repositories.reading import read, referring
+from krm_fn.repositories.types import Problem
+from krm_fn.sources.files import is_within
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from krm_fn.repositories.reading import Read
+
+
+class Node(NamedTuple):
+    """A kustomization in the graph: the folders of those that it includes, and the files that it is made of.
+
+    `folders` are used with all that is in them. `problem` says why nothing that includes it can be built.
+    """
+
+    folder: str
+    file: str
+    is_component: bool
+    includes: tuple[str, ...]
+    files: tuple[str, ...]
+    folders: tuple[str, ...]
+    problem: Problem | None
+
+
+class Graph:
+    """The kustomizations by their folders.
+
+    `known` are the files that were found, and `roots` the folders that no reference may leave; without any, each may.
+    """
+
+    def __init__(self, known: frozenset[str], roots: Iterable[str]) -> None:
+        self._known, self._roots = known, tuple(map(os.path.realpath, roots))
+        self._nodes: dict[str, Node | None] = {}
+        self._folders: dict[str, str | None] = {}
+
+    def node(self, folder: str) -> Node | None:
+        """The kustomization in a folder, None where there is none."""
+        if folder not in self._nodes:
+            file = self._file(folder)
+            found = read(folder, file) if file else None
+            self._nodes[folder] = self._node(found) if found else None
+        return self._nodes[folder]
+
+    def closure(self, folder: str) -> tuple[list[Node], tuple[str, ...]]:
+        """A kustomization and all that it includes, in order; and the folders of a cycle among them, if there is one."""
+        order: dict[str, Node] = {}
+        way: list[str] = []
+        waiting = [iter((folder,))]
+        cycle: tuple[str, ...] = ()
+        while waiting:
+            below = next(waiting[-1], None)
+            if below is None:
+                waiting.pop()
+                del way[-1:]
+            elif below in way:
+                cycle = cycle or tuple(way[way.index(below) :])
+            elif below not in order and (node := self.node(below)):
+                order[below] = node
+                way.append(below)
+                waiting.append(iter(node.includes))
+        return list(order.values()), cycle
+
+    def _file(self, folder: str) -> str | None:
+        files = [joined(folder, name) for name in FILES]
+        known = (file for file in files if file in self._known)
+        return next(known, None) or next(filter(os.path.isfile, files), None)
+
+    def _node(self, found: Read) -> Node:
+        one = found.kustomization
+        includes: list[str] = []
+        files, folders = [one.file], [each.path for each in one.charts]
+        for each in one.includes:
+            folder = self._folder(each.path)
+            if folder is None:
+                files.append(each.path)
+            elif self._file(folder):
+                includes.append(folder)
+            elif each.role in PLUGINS:
+                folders.append(folder)
+        files += [each.path for each in one.files]
+        named = (*files, *(real for file in files if (real := linked(file)) != file))
+        problem = found.problem or self._outside(found)
+        return Node(one.folder, one.file, one.is_component, tuple(includes), named, tuple(folders), problem)
+
+    def _folder(self, path: str) -> str | None:
+        """The folder that a path leads to, None where it leads to a file or nowhere."""
+        if path in self._known:
+            return None
+        if path not in self._folders:
+            self._folders[path] = self._identified(path) if os.path.isdir(path) else None  # noqa: PTH112
+        return self._folders[path]
+
+    def _identified(self, folder: str) -> str:
+        """A folder by the path by which its files were found, where links lead to it."""
+        real = linked(folder)
+        return real if self._file(folder) not in self._known and self._file(real) in self._known else folder
+
+    def _outside(self, found: Read) -> Problem | None:
+        """What there is to say of a reference that leads out of all roots, if there is one."""
+        one = found.kustomization
+        for each in (*one.includes, *one.files, *one.charts):
+            if self._roots and self._may_lead_out(each.path) and not is_within(each.path, self._roots):
+                return referring(one, found.text, "outside", each)
+        return None
+
+    def _may_lead_out(self, path: str) -> bool:
+        return path not in self._known and (path.startswith(("..", "/")) or os.path.lexists(path))
+
+
+def linked(path: str) -> str:
+    """Where a path leads when links are followed, as a path from the working directory."""
+    return joined(".", os.path.realpath(path))
+
+
+def all_below(folders: Iterable[str]) -> Iterator[str]:
+    """All files below folders, also hidden ones, by their paths from the working directory."""
+    for folder in folders:
+        for above, _, names in os.walk(folder):
+            yield from (joined(above, name) for name in names)

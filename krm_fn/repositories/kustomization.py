@@ -1,0 +1,171 @@
+"""What one kustomization names, by role: the keys of kustomize 4.5 to 5.8, deprecated ones among them. Nothing is read.
+
+upstream: kustomize api/types/kustomization.go:Kustomization
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from krm_fn.base.objects import group_of, kind_of, text
+from krm_fn.base.paths import as_list, as_map
+from krm_fn.repositories.types import Kustomization, Reference
+from krm_fn.sources.kustomizations import FILES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.base.objects import Object
+    from krm_fn.base.paths import Path
+
+    Named = Iterator[tuple[str, Path]]
+
+GROUP = "kustomize.config.k8s.io"
+KINDS = ("", "Kustomization", "Component")
+COMPONENT = "Component"
+__all__ = ["FILES", "is_inline", "is_kustomization", "is_remote", "joined", "kustomization"]
+
+# Lists of files, or of folders with a kustomization.
+RESOURCES = ("resources", "bases", "components")
+PLUGINS = ("generators", "transformers", "validators")
+# Where files are named alone: a list of paths; a list of maps with a path; a list of generators of ConfigMaps and Secrets.
+LISTS = ("patchesStrategicMerge", "crds", "configurations")
+WITH_PATH = ("patches", "patchesJson6902", "replacements")
+GENERATORS = ("configMapGenerator", "secretGenerator")
+CHARTS = "charts"  # the folder of Helm charts, unless `helmGlobals.chartHome` names another
+# How references to other machines look: to files, and to git repositories in all the forms that kustomize takes.
+REMOTE = re.compile(r"(?:git::|gh:|[A-Za-z][A-Za-z0-9+.-]*://|[\w.-]+@[\w.-]+[:/]|(?:www\.)?github\.com[:/])", re.IGNORECASE)
+REMOTE_INSIDE = re.compile(r"\.git(?:[/?]|$)|/_git/|[?&](?:ref|version|timeout|submodules)=")
+
+
+def is_kustomization(obj: object) -> bool:
+    """True for an object that kustomize builds; a file of that name may hold an object of Flux."""
+    return isinstance(obj, dict) and group_of(obj) in ("", GROUP) and kind_of(obj) in KINDS
+
+
+def is_remote(path: str) -> bool:
+    """True for a reference to another machine."""
+    return bool(REMOTE.match(path) or REMOTE_INSIDE.search(path))
+
+
+def kustomization(obj: Object, folder: str, file: str) -> Kustomization:
+    """What a kustomization in this folder and file names."""
+    here = _Here(folder)
+    includes = [*here.local(_included(obj)), *here.local(_plugin_files(obj))]
+    files = [*here.local(_files(obj))]
+    charts = [*here.local(_charts(obj))]
+    inline = [at for at, written in _plugins(obj) if is_inline(written)]
+    component = kind_of(obj) == COMPONENT
+    return Kustomization(
+        folder, file, obj, component, tuple(includes), tuple(files), tuple(charts), tuple(here.remote), tuple(inline)
+    )
+
+
+def is_inline(written: str) -> bool:
+    """True for an object that is written in place of the path of a file."""
+    return "\n" in written or written.lstrip().startswith("{") or ": " in written
+
+
+class _Here:
+    """The folder from which paths run; `remote` collects the references to other machines."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        self.remote: list[Reference] = []
+
+    def local(self, named: Named) -> Iterator[Reference]:
+        """The references to what is on this machine."""
+        for written, at in named:
+            role = str(at[0])
+            if is_remote(written):
+                self.remote.append(Reference(role, written, at))
+            elif written and "\0" not in written:
+                yield Reference(role, joined(self.folder, written), at)
+
+
+def joined(folder: str, path: str) -> str:
+    """Where a path leads that runs from a folder: as a path from the working directory."""
+    found = os.path.normpath(os.path.join(folder, path))  # noqa: PTH118
+    if found.startswith(("..", os.sep)):
+        found = from_here(found)
+    return found if os.sep == "/" else found.replace(os.sep, "/")
+
+
+def from_here(path: str) -> str:
+    """A path from the working directory to what is below it, else the path as it is."""
+    here, found = os.path.join(os.getcwd(), ""), os.path.abspath(path)  # noqa: PTH100, PTH109, PTH118
+    return os.path.relpath(found) if os.path.join(found, "").startswith(here) else path  # noqa: PTH118
+
+
+def _included(obj: Object) -> Named:
+    for key in RESOURCES:
+        yield from _texts(obj, (key,))
+
+
+def _plugins(obj: Object) -> Iterator[tuple[Path, str]]:
+    for key in PLUGINS:
+        for written, at in _texts(obj, (key,)):
+            yield at, written
+
+
+def _plugin_files(obj: Object) -> Named:
+    return ((written, at) for at, written in _plugins(obj) if not is_inline(written))
+
+
+def _files(obj: Object) -> Named:
+    for key in LISTS:
+        yield from ((written, at) for written, at in _texts(obj, (key,)) if not is_inline(written))
+    for key in WITH_PATH:
+        yield from _in_each(obj, key, "path")
+    yield from _text(as_map(obj.get("openapi")), "path", ("openapi",))
+    for key in GENERATORS:
+        yield from _generated_from(obj, key)
+    yield from _values(obj)
+
+
+def _generated_from(obj: Object, key: str) -> Named:
+    """The files of which ConfigMaps or Secrets are made; `name=path` gives the name that a file has there."""
+    for number, each in enumerate(as_list(obj.get(key))):
+        for written, at in _texts(as_map(each), ("files",)):
+            yield written.partition("=")[2] or written, (key, number, *at)
+        for written, at in (*_texts(as_map(each), ("envs",)), *_text(as_map(each), "env")):
+            yield written, (key, number, *at)
+
+
+def _values(obj: Object) -> Named:
+    """The values of Helm charts."""
+    yield from _in_each(obj, "helmCharts", "valuesFile")
+    for number, each in enumerate(as_list(obj.get("helmCharts"))):
+        for written, at in _texts(as_map(each), ("additionalValuesFiles",)):
+            yield written, ("helmCharts", number, *at)
+    yield from _in_each(obj, "helmChartInflationGenerator", "values")
+
+
+def _charts(obj: Object) -> Named:
+    """The folders of Helm charts: that of each chart, below the folder of all of them."""
+    home = text(as_map(obj.get("helmGlobals")).get("chartHome")) or CHARTS
+    for number, each in enumerate(as_list(obj.get("helmCharts"))):
+        if name := text(as_map(each).get("name")):
+            yield f"{home}/{name}", ("helmCharts", number, "name")
+    for number, each in enumerate(as_list(obj.get("helmChartInflationGenerator"))):
+        if name := text(as_map(each).get("chartName")):
+            own = text(as_map(each).get("chartHome")) or home
+            yield f"{own}/{name}", ("helmChartInflationGenerator", number, "chartName")
+
+
+def _in_each(obj: Object, key: str, inner: str) -> Named:
+    for number, each in enumerate(as_list(obj.get(key))):
+        yield from _text(as_map(each), inner, (key, number))
+
+
+def _texts(obj: Object, path: tuple[str]) -> Named:
+    for number, each in enumerate(as_list(obj.get(path[0]))):
+        if written := text(each):
+            yield written, (*path, number)
+
+
+def _text(obj: Object, key: str, around: Path = ()) -> Named:
+    if written := text(obj.get(key)):
+        yield written, (*around, key)

@@ -1,0 +1,62 @@
+"""A kustomization, read from its file, and what is wrong with it before anything is built."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from krm_fn import yamlio
+from krm_fn.base.errors import InputError
+from krm_fn.repositories.kustomization import is_kustomization, kustomization
+from krm_fn.repositories.types import Problem
+from krm_fn.sources.files import UNREADABLE, read_found
+
+if TYPE_CHECKING:
+    from krm_fn.base.paths import Path
+    from krm_fn.repositories.types import Kustomization, Reference
+    from krm_fn.yamlio import StreamText
+
+
+class Read(NamedTuple):
+    """A kustomization and its text; what can't be read names nothing."""
+
+    kustomization: Kustomization
+    text: StreamText | None = None
+    problem: Problem | None = None
+
+
+def read(folder: str, file: str) -> Read | None:
+    """The kustomization in a file; None where the file holds another object, such as one of Flux."""
+    empty = kustomization({}, folder, file)
+    try:
+        text = yamlio.read_stream(read_found(file)[0], file=file)
+    except OSError as error:
+        return Read(empty, problem=Problem(file=file, reason="unreadable", detail=error.strerror or UNREADABLE))
+    except InputError as error:
+        at = {"line": error.line, "column": error.column}
+        return Read(empty, problem=Problem(file=file, reason="unreadable", detail=error.message, **at))
+    objects = [item for item in text.items if item is not None]
+    if not objects:
+        return Read(empty, text)  # kustomize says what is wrong with it
+    if not is_kustomization(objects[0]):
+        return None
+    found = kustomization(objects[0], folder, file)
+    return Read(found, text, remote(found, text))
+
+
+def remote(found: Kustomization, text: StreamText) -> Problem | None:
+    """What there is to say of a reference to another machine, if there is one."""
+    return next((referring(found, text, "remote", each) for each in found.remote), None)
+
+
+def referring(found: Kustomization, text: StreamText | None, reason: str, each: Reference) -> Problem:
+    """A problem with a reference, at its place."""
+    line, column = place(text, each.at)
+    return Problem(file=found.file, reason=reason, detail=each.path, line=line, column=column)
+
+
+def place(text: StreamText | None, at: Path) -> tuple[int, int]:
+    """Line and column of a place in a kustomization, which is the first object of its text."""
+    if text is None:
+        return 0, 0
+    first = next(number for number, item in enumerate(text.items) if item is not None)
+    return text.place(first, at)

@@ -1,0 +1,94 @@
+"""What a repository consists of: kustomizations, the targets among them, and what can't be built. All of it can be pickled.
+
+Paths have forward slashes and run from the working directory; the folder itself is `.`. What lies elsewhere on the machine has
+an absolute path where it was named by one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from krm_fn.rules.facts import Unbuilt as Problem
+
+if TYPE_CHECKING:
+    from krm_fn.base.objects import Object
+    from krm_fn.base.paths import Path
+    from krm_fn.rules.facts import SkippedFile
+
+__all__ = ["Discovery", "Exclusion", "Kustomization", "Problem", "Reference", "Target"]
+
+
+class Reference(NamedTuple):
+    """A place where a kustomization names a file or a folder: its key as the role, where that leads, and the path of the place.
+
+    `path` is as it is written where it leads to another machine.
+    """
+
+    role: str
+    path: str
+    at: Path
+
+
+class Kustomization(NamedTuple):
+    """One kustomization: its folder and file, its object, and what it names.
+
+    `includes` may be files or folders with kustomizations of their own: resources, bases and components, generators,
+    transformers and validators. `files` are named in any other role. `charts` are the folders of Helm charts. `remote` are
+    references to other machines, and `inline` the generators, transformers and validators that are written in place.
+    """
+
+    folder: str
+    file: str
+    obj: Object
+    is_component: bool = False
+    includes: tuple[Reference, ...] = ()
+    files: tuple[Reference, ...] = ()
+    charts: tuple[Reference, ...] = ()
+    remote: tuple[Reference, ...] = ()
+    inline: tuple[Path, ...] = ()
+
+    @property
+    def uses(self) -> frozenset[str]:
+        """The files that are named in another role than as a resource, and the folders of Helm charts."""
+        return frozenset(each.path for each in (*self.files, *self.charts))
+
+
+class Target(NamedTuple):
+    """A kustomization that no other one in the run uses: what is built and judged as one bundle.
+
+    `name` and `folder` are the folder; `file` is the kustomization in it. `kustomizations` are the folders of all that it is
+    made of, itself first, in the order in which they are included. `inputs` are the files that it is made of, sorted, also
+    those that are not there. `problem` says why it can't be built, as far as that is known without a build.
+    """
+
+    name: str
+    folder: str
+    file: str
+    kustomizations: tuple[str, ...]
+    inputs: tuple[str, ...]
+    problem: Problem | None = None
+
+
+class Exclusion(NamedTuple):
+    """A glob of what is left out, such as `**/testdata/**`. It runs from a folder: that of the config which has it."""
+
+    glob: str
+    folder: str = "."
+
+
+class Discovery(NamedTuple):
+    """What was found in folders.
+
+    `targets` are sorted by folder. `files` are the YAML and JSON files that no kustomization uses, in the order in which they
+    were found. `used` are the files and folders that kustomizations name, `excluded` the files that are left out. `problems`
+    are those that belong to no target. `skipped` are the files that were passed over, `templates` the folders of the templates
+    of Helm charts.
+    """
+
+    targets: tuple[Target, ...] = ()
+    files: tuple[str, ...] = ()
+    used: frozenset[str] = frozenset()
+    excluded: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    skipped: tuple[SkippedFile, ...] = ()
+    templates: tuple[str, ...] = ()
