@@ -88,7 +88,8 @@ class Bundle:
 
     `places` gives file and index of each item where the caller knows them; else the items' own annotations tell. `units` names
     for each item what applies it to a cluster, such as the kustomizations that build it; an item without, and all items where
-    it is empty, may be applied with any other.
+    it is empty, may be applied with any other. Only the first `own` items are the bundle's own, all where it is negative; what
+    stands behind them is found, but nothing is said of it.
     """
 
     def __init__(
@@ -96,7 +97,9 @@ class Bundle:
         items: Sequence[object],
         places: Sequence[tuple[str, int]] = (),
         units: Sequence[frozenset[str]] = (),
+        own: int = -1,
     ) -> None:
+        self._own = own if own >= 0 else len(items)
         self._items, self._places, self._units = items, places, units
         self._place: dict[int, tuple[str, int]] = {}
         self.entries: Sequence[Entry] = tuple(entries(items))
@@ -122,6 +125,10 @@ class Bundle:
         if item not in self._place:
             self._place[item] = place_of(self._items[item])
         return self._place[item]
+
+    def is_context(self, item: int) -> bool:
+        """True for an item that is not the bundle's own."""
+        return item >= self._own
 
     def units(self, item: int) -> frozenset[str]:
         """What applies an item; empty where that may be anything."""

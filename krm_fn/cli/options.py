@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -11,12 +10,14 @@ import click
 from krm_fn import config, yamlio
 from krm_fn.base.console import NAME, file_name, one_line, printable
 from krm_fn.base.errors import ConfigError, InputError, UsageError
-from krm_fn.cli import completion, discovery
+from krm_fn.cli import completion
+from krm_fn.config import repository
 from krm_fn.config.checks import CHECKS
 from krm_fn.config.keys import KEYS, NAMES
 from krm_fn.config.places import located, located_in_list
 from krm_fn.kubevirt.releases import NEWEST_PATCH
 from krm_fn.kubevirt.settings import Config
+from krm_fn.repositories import config_files
 from krm_fn.sources import builds, reading
 from krm_fn.yamlio import ListText
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
     from krm_fn.config.keys import Key
     from krm_fn.sources.reading import Repair, Sources, Watch
-    from krm_fn.yamlio import StreamText
 
     Decorator = Callable[[Any], Any]
     Choice = click.Choice[str]
@@ -194,7 +194,7 @@ def settings(
     """
     file, isolated = config_file, flags["isolated"]
     if file is None and found.function_config is None and not isolated:
-        file = discovery.config_file(near)
+        file = config_files.config_file(near)
     if file and verbose:
         note(f"the config is {file_name(file)}")
     if found.powerless and not isolated:
@@ -216,9 +216,9 @@ def levels_by_flag(flags: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _of_file(file: str) -> Config:
-    text, value = _read(file)
+    text, value = config_files.read(file)
     try:
-        return config.read(value)
+        return Config(**repository.read(value).stated)
     except ConfigError as error:
         raise located(error, file, lambda path: text.place(0, path, key=True)) from None
 
@@ -238,25 +238,12 @@ def _configured(base: Config, given: str | None) -> Config:
     """The config with what the flag `--configuration` names laid over it, where that is a file."""
     if given is None or not _names_file(given):
         return base
-    text, value = _read(given)
+    text, value = config_files.read(given)
     row, flag = NAMES[CONFIGURATION], flag_of(CONFIGURATION)
     try:
         return base.but(configuration=config.merged(base.configuration, CHECKS[row.type](row, value, flag)))
     except ConfigError as error:
         raise located(error, given, lambda path: text.place(0, path, key=True), below=flag) from None
-
-
-def _read(file: str) -> tuple[StreamText, Any]:
-    """The text of a file, and the value of its only document, None where there is none."""
-    try:
-        text = yamlio.read_stream(Path(file).read_bytes(), file=file)
-    except OSError as error:
-        raise ConfigError(error.strerror or "can't be read", file=file) from None
-    except InputError as error:
-        raise ConfigError(error.message, file=file, line=error.line, column=error.column) from None
-    if len(text.items) > 1:
-        raise ConfigError("a second document follows; expected one", file=file, line=text.pieces[1].line, column=1)
-    return text, text.items[0] if text.items else None
 
 
 def _texts(flags: Mapping[str, Any]) -> dict[str, str]:

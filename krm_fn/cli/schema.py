@@ -1,15 +1,39 @@
-"""`kubevirt-render schema`: the JSON Schema of the function config."""
+"""`kubevirt-render schema`: the JSON Schemas of what users write."""
 
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import click
 
+from krm_fn.base.errors import UsageError
+from krm_fn.base.suggestions import meant
+from krm_fn.cli import completion
+from krm_fn.config import repository_schema
 from krm_fn.config import schema as config_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+FUNCTION = "function-config"
+SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
+    FUNCTION: config_schema.schema,
+    "repository-config": repository_schema.schema,
+}
 
 
 @click.command()
-def schema() -> None:
-    """Print the JSON Schema of the function config, for editors and CI."""
-    click.echo(json.dumps(config_schema.schema(), indent=2))
+@click.argument("name", default=FUNCTION, metavar="[NAME]", shell_complete=completion.among(lambda: SCHEMAS))
+def schema(name: str) -> None:
+    """Print a JSON Schema, for editors and CI.
+
+    NAME is function-config, the schema of the function config, or repository-config, the schema of
+    .kubevirt-render.yaml. Without NAME, function-config is printed.
+    """
+    if name not in SCHEMAS:
+        likely = meant(name, tuple(SCHEMAS))
+        fix = f"; did you mean {likely}" if likely else ""
+        raise UsageError(f"{name!r} is no schema; expected one of {', '.join(SCHEMAS)}{fix}")
+    click.echo(json.dumps(SCHEMAS[name](), indent=2))

@@ -15,10 +15,12 @@ from krm_fn.kubevirt.settings import Config
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Container, Mapping, Sequence
     from typing import Any
 
-__all__ = ("Config", "merged", "read", "with_texts")
+__all__ = ("Config", "form_of", "laid_over", "merged", "read", "stated", "typed", "with_texts")
+
+NO_OTHERS: Mapping[str, object] = {}
 
 
 def read(function_config: object) -> Config:
@@ -26,16 +28,29 @@ def read(function_config: object) -> Config:
 
     Raises: ConfigError, which names the path, what was found and what was expected.
     """
+    return Config(**stated(function_config))
+
+
+def stated(function_config: object) -> dict[str, Any]:
+    """The fields of Config that a functionConfig states, with their values. Raises: ConfigError."""
     if function_config is None or function_config == {}:
-        return Config()
+        return {}
+    form, given = form_of(function_config)
+    return typed(given) if form == "spec" else _texts({}, given, place=lambda name: child("data", name))
+
+
+def form_of(function_config: object, names: Container[str] = NAMES) -> tuple[str, dict[Any, Any]]:
+    """`spec` or `data`, the key of the config's form, and the map there. `names` are the keys that it may have.
+
+    Raises: ConfigError where the config is no object of one of the forms.
+    """
     if not isinstance(function_config, dict):
         from krm_fn.base.wording import show  # only when something is wrong
 
         raise ConfigError(f"the function config is {show(function_config)}; expected a {KIND} or a ConfigMap")
     form = _form(function_config)
-    _top_level(function_config, form)
-    given = map_at(function_config.get(form), form)
-    return _typed(given) if form == "spec" else with_texts(Config(), given, place=lambda name: child("data", name))
+    _top_level(function_config, form, names)
+    return form, map_at(function_config.get(form), form)
 
 
 def with_texts(base: Config, texts: Mapping[Any, object], *, place: Callable[[str], str]) -> Config:
@@ -43,7 +58,12 @@ def with_texts(base: Config, texts: Mapping[Any, object], *, place: Callable[[st
 
     Raises: ConfigError.
     """
-    found = {key.field: getattr(base, key.field) for key in KEYS}
+    return base.but(**_texts({key.field: getattr(base, key.field) for key in KEYS}, texts, place=place))
+
+
+def _texts(below: dict[str, Any], texts: Mapping[Any, object], *, place: Callable[[str], str]) -> dict[str, Any]:
+    """The fields of Config in `below`, with what the texts state laid over them."""
+    found = dict(below)
     # the longer of two dotted keys comes last and so wins, whatever the order in the file
     for name in sorted(map(str, texts), key=lambda name: (name.count("."), name)):
         key, value = _row(name, place(name)), texts.get(name)
@@ -52,8 +72,13 @@ def with_texts(base: Config, texts: Mapping[Any, object], *, place: Callable[[st
         if not isinstance(value, str):
             raise unlike(value, "a string, as a ConfigMap holds them: quote it", place(name))
         checked = of_text(key, value, name.partition(".")[2], place(name))
-        found[key.field] = merged(found[key.field], checked)
-    return Config(**found)
+        found[key.field] = merged(found.get(key.field), checked)
+    return found
+
+
+def laid_over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of Config that one config states, with those of a more important one laid over them."""
+    return {**below, **{field: merged(below.get(field), value) for field, value in above.items()}}
 
 
 def merged(below: Any, above: Any) -> Any:
@@ -77,32 +102,35 @@ def _form(config: dict[Any, Any]) -> str:
     return form
 
 
-def _top_level(config: dict[Any, Any], form: str) -> None:
+def _top_level(config: dict[Any, Any], form: str, names: Container[str]) -> None:
     known = ("apiVersion", "kind", "metadata", form, *(("immutable",) if form == "data" else ()))
     for name in config:
         if name not in known:
-            fix = f"; it belongs below {form}" if str(name).partition(".")[0] in NAMES else hint(name, known)
+            fix = f"; it belongs below {form}" if str(name).partition(".")[0] in names else hint(name, known)
             raise ConfigError(f"is no key of the object; expected one of {', '.join(known)}{fix}", path=dotted((str(name),)))
     map_at(config.get("metadata"), "metadata")
 
 
-def _typed(spec: dict[Any, Any]) -> Config:
+def typed(spec: dict[Any, Any], path: str = "spec", others: Mapping[str, object] = NO_OTHERS) -> dict[str, Any]:
+    """The fields of Config that the keys of a map state. The map may also have the keys in `others`, which are passed over.
+
+    Raises: ConfigError.
+    """
     found = {}
     for name, value in spec.items():
-        path = child("spec", name)
         key = NAMES.get(name) if isinstance(name, str) else None
-        if key is None:
-            raise _unknown_key(name, path)
-        if value is not None and value != "":
-            found[key.field] = CHECKS[key.type](key, value, path)
-    return Config(**found)
+        if key is None and name not in others:
+            raise _unknown_key(name, child(path, name), (*NAMES, *others))
+        if key is not None and value is not None and value != "":
+            found[key.field] = CHECKS[key.type](key, value, child(path, name))
+    return found
 
 
 def _row(name: str, path: str) -> Key:
     head, dot, below = name.partition(".")
     key = NAMES.get(head)
     if key is None or (dot and (key.type not in ("configuration", "severity") or not all(below.split(".")))):
-        raise _unknown_key(name, path)
+        raise _unknown_key(name, path, tuple(NAMES))
     if dot and key.type == "severity":
         rule_at(below, path)
     elif dot:
@@ -110,5 +138,5 @@ def _row(name: str, path: str) -> Key:
     return key
 
 
-def _unknown_key(name: object, path: str) -> ConfigError:
-    return ConfigError(f"is no key of the config; expected one of {', '.join(NAMES)}{hint(name, tuple(NAMES))}", path=path)
+def _unknown_key(name: object, path: str, known: Sequence[str]) -> ConfigError:
+    return ConfigError(f"is no key of the config; expected one of {', '.join(known)}{hint(name, known)}", path=path)

@@ -38,15 +38,31 @@ def schema() -> Schema:
             {"$ref": "#/$defs/configMap"},
         ],
         "$defs": {
-            "typed": _form(API_VERSION, KIND, spec=_keys({key.name: _typed(key) for key in KEYS})),
-            "configMap": _form("v1", "ConfigMap", immutable={}, data=_keys({key.name: _text(key) for key in KEYS}, _dotted())),
-            **{key.name: _nested(key) for key in KEYS if key.type in ("configuration", "severity")},
-            **_structures(config_settings.ROOT),
+            "typed": form(API_VERSION, KIND, spec=map_of(typed_keys())),
+            "configMap": config_map(),
+            **nested_values(),
         },
     }
 
 
-def _form(api_version: str, kind: str, **own: Schema) -> Schema:
+def config_map() -> Schema:
+    """The ConfigMap with the same keys."""
+    return form("v1", "ConfigMap", immutable={}, data=map_of({key.name: _text(key) for key in KEYS}, _dotted()))
+
+
+def typed_keys() -> Schema:
+    """The keys with their values' own types; the nested ones refer to `nested_values`."""
+    return {key.name: _typed(key) for key in KEYS}
+
+
+def nested_values() -> Schema:
+    """The definitions that keys with nested values refer to, by name."""
+    nested = {key.name: _nested(key) for key in KEYS if key.type in ("configuration", "severity")}
+    return {**nested, **_structures(config_settings.ROOT)}
+
+
+def form(api_version: str, kind: str, **own: Schema) -> Schema:
+    """An object of one kind with these keys beside its metadata."""
     return {
         "type": "object",
         "required": ["apiVersion", "kind"],
@@ -55,7 +71,8 @@ def _form(api_version: str, kind: str, **own: Schema) -> Schema:
     }
 
 
-def _keys(properties: Schema, patterns: Schema | None = None) -> Schema:
+def map_of(properties: Schema, patterns: Schema | None = None) -> Schema:
+    """A map with these keys, or null."""
     below = {"patternProperties": patterns} if patterns else {}
     return {"type": ["object", "null"], "additionalProperties": False, "properties": properties, **below}
 

@@ -11,7 +11,7 @@ from krm_fn.kubevirt import expand
 from krm_fn.kubevirt.configuration import Cluster, kubevirt_of, merged, release_of
 from krm_fn.kubevirt.holders import SERVED, vm_path
 from krm_fn.kubevirt.resolve import Resolver
-from krm_fn.rules.facts import BundleFacts, VmFacts
+from krm_fn.rules.facts import NO_SURROUNDINGS, BundleFacts, Surroundings, VmFacts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def cluster_of(bundle: Bundle, settings: Config, release: Release) -> Cluster:
     return Cluster(configuration=merged(configuration_of(obj, release), given), annotations=kubevirt_annotations(obj))
 
 
-def analysis_of(bundle: Bundle, settings: Config) -> Analysis:
+def analysis_of(bundle: Bundle, settings: Config, surroundings: Surroundings = NO_SURROUNDINGS) -> Analysis:
     """The analysis of a bundle under a config."""
     release = release_of(bundle, settings)
     return Analysis(
@@ -64,6 +64,7 @@ def analysis_of(bundle: Bundle, settings: Config) -> Analysis:
         cluster=cluster_of(bundle, settings, release),
         given=_given(len(bundle.entries)),
         presets=_presets(bundle) if settings.presets != "ignore" else None,
+        surroundings=surroundings,
     )
 
 
@@ -104,6 +105,7 @@ class Analysis(Value):
     cluster: Cluster
     given: Budget
     presets: Presets | None = None
+    surroundings: Surroundings = NO_SURROUNDINGS
 
     @property
     def starts_instances(self) -> bool:
@@ -124,7 +126,12 @@ class Analysis(Value):
         return prefix, vm, resolver.resolve(vm, namespace=effective_namespace(entry.obj))
 
     def resolver(self) -> Resolver:
-        return Resolver(bundle=self.bundle, release=self.release, catalogue=self._catalogue())
+        given: dict[str, Any] = {"bundle": self.bundle, "release": self.release, "catalogue": self._catalogue()}
+        if not (self.surroundings.external or self.surroundings.ambiguous):
+            return Resolver(**given)
+        from krm_fn.pipeline.surroundings import KnowingResolver  # only repositories have any
+
+        return KnowingResolver(self.surroundings, **given)
 
     def facts(self, *, vms: tuple[VmFacts, ...], instances: tuple[InstanceFacts, ...] = ()) -> BundleFacts:
         """What is known of the bundle when these are known."""
@@ -135,6 +142,7 @@ class Analysis(Value):
             release=self.release,
             vms=vms,
             instances=instances,
+            surroundings=self.surroundings,
         )
 
     def of_vm(self, entry: Entry, prefix: Path, vm: Object, resolution: Resolution) -> VmFacts:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from krm_fn.base.objects import kind_of
 from krm_fn.pipeline.analysis import VM, analysis_of
+from krm_fn.rules.facts import NO_SURROUNDINGS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,12 +13,12 @@ if TYPE_CHECKING:
     from krm_fn.base.bundle import Bundle, Entry
     from krm_fn.kubevirt.settings import Config
     from krm_fn.pipeline.analysis import Analysis
-    from krm_fn.rules.facts import BundleFacts, VmFacts
+    from krm_fn.rules.facts import BundleFacts, Surroundings, VmFacts
 
 
-def gather(bundle: Bundle, settings: Config) -> BundleFacts:
+def gather(bundle: Bundle, settings: Config, surroundings: Surroundings = NO_SURROUNDINGS) -> BundleFacts:
     """The facts of a bundle. Raises: InputError where VMs get too much from instancetypes and preferences."""
-    analysis = analysis_of(bundle, settings)
+    analysis = analysis_of(bundle, settings, surroundings)
     if not analysis.starts_instances:
         return analysis.facts(vms=tuple(_vms(analysis)))
     from krm_fn.pipeline import instances  # few bundles have presets

@@ -125,7 +125,8 @@ def faults(facts: BundleFacts, refused: Iterable[AdmissionFacts]) -> tuple[Sourc
     users: dict[tuple[int, Path], list[VmFacts]] = {}
     for vm in facts.vms:
         source = vm.resolution.instancetype
-        if source and source.entry and source.origin == "bundle" and (vm.entry.item, vm.entry.path) in causes:
+        own = source and source.entry and source.origin == "bundle" and not facts.bundle.is_context(source.entry.item)
+        if source and source.entry and own and (vm.entry.item, vm.entry.path) in causes:
             users.setdefault((source.entry.item, source.entry.path), []).append(vm)
     return tuple(fault for vms in users.values() for fault in _faults(vms, causes))
 

@@ -16,18 +16,19 @@ from krm_fn.kubevirt.releases import NEWEST
 from krm_fn.pipeline import modes
 from krm_fn.pipeline.facts import gather
 from krm_fn.rules import registry
+from krm_fn.rules.facts import NO_SURROUNDINGS, Surroundings
 from krm_fn.yamlio.order import in_order
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from krm_fn.base.objects import Object
+    from krm_fn.base.objects import Object, Ref
     from krm_fn.findings.finding import Finding
     from krm_fn.kubevirt.releases import Release
     from krm_fn.kubevirt.settings import Config
-    from krm_fn.rules.facts import BundleFacts
+    from krm_fn.rules.facts import AdmissionFacts, BundleFacts
 
 
 class Outcome(Value):
@@ -36,7 +37,8 @@ class Outcome(Value):
     New items stand last. `before` has for each of them the number of the item that it has to precede; it is empty where they
     may stay there. `in_order` are the items in the order in which they are to be applied.
     `release` is the one that was rendered for. `ignored` are the findings that annotations of the objects silence, `off` those
-    of rules that the config turns off, as far as they were asked for.
+    of rules that the config turns off, as far as they were asked for. `external` are the objects outside of git that the items
+    refer to.
     """
 
     items: list[Any]
@@ -45,6 +47,7 @@ class Outcome(Value):
     ignored: tuple[Suppressed, ...] = ()
     off: tuple[Finding, ...] = ()
     before: tuple[int, ...] = ()
+    external: tuple[Ref, ...] = ()
 
     @property
     def in_order(self) -> list[Any]:
@@ -57,7 +60,7 @@ class Judging(Value):
     `ignores`: annotations of the objects silence rules. `definitions`: the CustomResourceDefinitions of the bundle count for
     kinds of KubeVirt, too. `off`: the outcome has the findings of rules that the config turns off. `following`: it has those
     that only follow from another finding, too. `units` names for each item what applies it to a cluster, such as the
-    kustomizations that build it.
+    kustomizations that build it. `surroundings` is what is known beside the items.
     """
 
     ignores: bool = True
@@ -65,6 +68,7 @@ class Judging(Value):
     off: bool = False
     following: bool = False
     units: Sequence[frozenset[str]] = ()
+    surroundings: Surroundings = NO_SURROUNDINGS
 
 
 def process(resource_list: Object) -> Object:
@@ -99,7 +103,7 @@ def render(
     `places` gives file and index of each item where the caller knows them; else the items' own annotations tell. `schemas`
     are CustomResourceDefinitions that stand beside those of the bundle.
     """
-    facts = gather(Bundle(items, places, units=judging.units), settings)
+    facts = gather(_bundle(items, places, judging), settings, judging.surroundings)
     if settings.mode == "snapshot":
         from krm_fn.pipeline import snapshots  # the other modes store nothing
 
@@ -110,13 +114,38 @@ def render(
     placed = [results.placed(finding, facts.bundle) for finding in _roots(on, facts, following=judging.following)]
     kept, ignored = _silenced(placed, facts, heeded=judging.ignores)
     off = [finding for finding in found if _is_off(finding, settings)] if len(on) < len(found) else []
-    return Outcome(
-        items=modes.apply(items, facts),
+    outcome = Outcome(
+        items=modes.apply([*items, *judging.surroundings.context], facts),
         findings=results.ordered(kept),
         release=facts.release,
         ignored=ignored,
         off=results.ordered(off),
         before=tuple(each.vm.entry.item for each in facts.storing for _ in each.revisions),
+    )
+    if judging.surroundings is NO_SURROUNDINGS:
+        return outcome
+    return _without_surroundings(outcome, facts, len(items))
+
+
+def _bundle(items: Sequence[Any], places: Sequence[tuple[str, int]], judging: Judging) -> Bundle:
+    if not judging.surroundings.context:
+        return Bundle(items, places, units=judging.units)
+    from krm_fn.pipeline import surroundings  # only repositories have any
+
+    return surroundings.bundle_of(items, places, judging.units, judging.surroundings)
+
+
+def _without_surroundings(outcome: Outcome, facts: BundleFacts, own: int) -> Outcome:
+    """The outcome without what it says of objects of other targets, and with the external objects that were met."""
+    from krm_fn.pipeline import surroundings
+
+    bundle = facts.bundle
+    return outcome.but(
+        items=surroundings.without_context(outcome.items, facts.surroundings, own),
+        findings=tuple(surroundings.own(outcome.findings, bundle)),
+        ignored=tuple(each for each in outcome.ignored if not bundle.is_context(each.finding.item)),
+        off=tuple(surroundings.own(outcome.off, bundle)),
+        external=surroundings.external_refs(facts),
     )
 
 
@@ -171,12 +200,23 @@ def _of_other_families(facts: BundleFacts, severity: Mapping[str, str], limit: I
     if facts.config.mode == "validate":
         from krm_fn.pipeline import refusals as webhooks  # a large part of the program, and rendering needs none of it
 
-        refusals = tuple(webhooks.examine(facts))
+        refusals = tuple(_refusals(facts))
         for refused in refusals:
             yield from registry.judge("admission", refused, severity, limit)
         gated = tuple(refused for refused in refusals if refused.gated)
         facts = facts.but(faults=webhooks.faults(facts, refusals), gated=gated)
         yield from registry.judge_bundle(facts, severity, "lint")
+
+
+def _refusals(facts: BundleFacts) -> Iterable[AdmissionFacts]:
+    from krm_fn.pipeline import refusals
+
+    found = refusals.examine(facts)
+    if facts.surroundings is NO_SURROUNDINGS:
+        return found
+    from krm_fn.pipeline import surroundings
+
+    return surroundings.certain(found, facts)
 
 
 def _silenced(found: list[Finding], facts: BundleFacts, *, heeded: bool) -> tuple[list[Finding], tuple[Suppressed, ...]]:

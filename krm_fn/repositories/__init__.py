@@ -1,1 +1,1 @@
-"""Whole repositories: their kustomizations are found, built, and traced back to the files that they are made of."""
+"""Whole repositories: their kustomizations are found, built, and judged as the targets of one or more clusters."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from krm_fn.base.bundle import Bundle, Entry
     from krm_fn.base.errors import InputError
+    from krm_fn.base.external import External
     from krm_fn.base.objects import Object, Ref
     from krm_fn.base.paths import Path
     from krm_fn.kubevirt.admission.causes import Cause
@@ -29,6 +30,41 @@ if TYPE_CHECKING:
 
 NOTHING: Mapping[Any, Any] = {}
 LONGEST = 1_000  # letters of an annotation that findings repeat
+
+
+# Reasons of a ResolutionError for which a reference is no mistake, though the bundle lacks the object; beside those of `resolve`.
+EXTERNAL, AMBIGUOUS = "external", "ambiguous"
+
+
+class Ambiguous(Value):
+    """A name that the bundle lacks and several objects of other targets have, which differ. `where` names their files."""
+
+    kind: str
+    namespace: str
+    name: str
+    where: tuple[str, ...]
+
+
+class Surroundings(Value):
+    """What is known beside the bundle.
+
+    `context` are objects of other targets, to which references may lead, `places` the file and index of each where they are
+    known. `external` are objects that are in the cluster and not in git. `ambiguous` are names that lead to several objects.
+    """
+
+    context: tuple[Any, ...] = ()
+    places: tuple[tuple[str, int], ...] = ()
+    external: tuple[External, ...] = ()
+    ambiguous: tuple[Ambiguous, ...] = ()
+
+    def ambiguous_of(self, kind: str, namespace: str, name: str) -> Ambiguous | None:
+        """The ambiguity of a name, None where there is none."""
+        return next(
+            (each for each in self.ambiguous if (each.kind, each.namespace, each.name) == (kind, namespace, name)), None
+        )
+
+
+NO_SURROUNDINGS = Surroundings()
 
 
 class VmFacts(Value):
@@ -142,6 +178,7 @@ class Unstored(Value):
 class BundleFacts(Value):
     """All that is known of the whole bundle.
 
+    `surroundings` is what is known beside it.
     `faults` and `gated`, the objects that need feature gates of a cluster whose configuration is not known, are known in mode
     `validate` only, `storing` and `unstored` in mode `snapshot`.
     """
@@ -156,6 +193,7 @@ class BundleFacts(Value):
     gated: tuple[AdmissionFacts, ...] = ()
     storing: tuple[Storing, ...] = ()
     unstored: tuple[Unstored, ...] = ()
+    surroundings: Surroundings = NO_SURROUNDINGS
 
 
 class Ignore(Value):

@@ -36,6 +36,7 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.external import is_external
 from krm_fn.base.objects import Ref, kind_of
 from krm_fn.findings.finding import UNSET
 from krm_fn.rules.registry import Hit, rule
@@ -62,12 +63,20 @@ def missing_object(facts: BundleFacts) -> Iterator[Hit]:
     for (kind, namespace, name, optional), references in missing(facts.bundle).items():
         if optional or there.now(kind, namespace, name) or (namespace in BOOT_SOURCES and not there.any(kind, namespace)):
             continue  # the rule former-name reports a name from before kustomize's changes
+        if _is_known(facts, kind, namespace, name):
+            continue
         if kind not in SEPARATE or there.any(kind, namespace) or there.namespaces(kind, name):
             ref = Ref(api_version=API_VERSIONS[kind], kind=kind, name=name, namespace=namespace)
             reference = _first(references, facts)
             elsewhere = there.namespaces(kind, name)
             near = "" if elsewhere else proposals.name((kind, namespace, name), reference.owner)
             yield _hit(ref, reference, len(references) - 1, near=near, elsewhere=elsewhere[0] if elsewhere else "")
+
+
+def _is_known(facts: BundleFacts, kind: str, namespace: str, name: str) -> bool:
+    """True for an object that is in the cluster and not in git, or of which the rule `ambiguous-reference` speaks."""
+    beside = facts.surroundings
+    return is_external(beside.external, kind, namespace, name) or beside.ambiguous_of(kind, namespace, name) is not None
 
 
 def _first(references: list[Reference], facts: BundleFacts) -> Reference:

@@ -158,7 +158,8 @@ def _missing(bundle: Bundle) -> dict[Wanted, list[Reference]]:
         entries = bundle.of_kind(kind, group)
         tree = tree_of(rows) if entries else {}
         for entry in entries:
-            _add(entry, tree, there, found)
+            if not bundle.is_context(entry.item):
+                _add(entry, tree, there, found)
     return found
 
 

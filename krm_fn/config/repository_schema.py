@@ -1,0 +1,101 @@
+"""The published JSON Schema of the command's file `.kubevirt-render.yaml` (draft 2020-12)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from krm_fn.base.bundle import CLUSTER_KINDS
+from krm_fn.config.keys import API_VERSION, KIND
+from krm_fn.config.repository import BUILD_FLAGS, KINDS, NAME
+from krm_fn.config.schema import config_map, form, map_of, nested_values, typed_keys
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    Schema = dict[str, Any]
+
+ID = "https://kubevirt-render.dev/schema/v1alpha1/repository-config.json"
+UNSET: list[Schema] = [{"enum": ["", None]}]
+
+
+def schema() -> Schema:
+    """The schema of both forms; the ConfigMap has only the function config's keys."""
+    own = form(API_VERSION, KIND, spec=map_of({**typed_keys(), **_own_keys(), "clusters": _clusters()}))
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": ID,
+        "title": f"{NAME}: the config of a repository for kubevirt-render",
+        "anyOf": [
+            {"type": "null"},
+            {"type": "object", "maxProperties": 0},
+            {"$ref": "#/$defs/repository"},
+            {"$ref": "#/$defs/configMap"},
+        ],
+        "$defs": {
+            "repository": {**own, "required": ["kind"]},
+            "configMap": config_map(),
+            "globs": {"type": "array", "items": _glob()},
+            "external": _external(),
+            "cluster": _cluster(),
+            **nested_values(),
+        },
+    }
+
+
+def _own_keys() -> Schema:
+    """The keys that only the command's file has, the file as a whole and each cluster in it."""
+    flags = [f"{flag}={value}" if value else flag for flag, values in BUILD_FLAGS.items() for value in values or ("",)]
+    return {
+        "exclude": {
+            "description": "globs of files and folders that are not read, relative to this file",
+            "anyOf": [{"$ref": "#/$defs/globs"}, *UNSET],
+        },
+        "external": {
+            "description": "objects that are known to be in the cluster and are not in git",
+            "anyOf": [{"type": "array", "items": {"$ref": "#/$defs/external"}}, *UNSET],
+        },
+        "kustomizeBuildFlags": {
+            "description": "flags of `kustomize build`",
+            "anyOf": [{"type": "array", "items": {"enum": flags}}, *UNSET],
+        },
+    }
+
+
+def _clusters() -> Schema:
+    return {
+        "description": "the clusters that the repository is for; only in the file at the root of the repository",
+        "anyOf": [{"type": "array", "items": {"$ref": "#/$defs/cluster"}}, *UNSET],
+    }
+
+
+def _cluster() -> Schema:
+    targets: Schema = {
+        "description": "globs of the folders that are applied to this cluster, relative to this file",
+        "$ref": "#/$defs/globs",
+        "minItems": 1,
+    }
+    name: Schema = {"description": "the name of the cluster in messages", "type": "string", "minLength": 1}
+    return {
+        "type": "object",
+        "required": ["name", "targets"],
+        "additionalProperties": False,
+        "properties": {"name": name, "targets": targets, **typed_keys(), **_own_keys()},
+    }
+
+
+def _glob() -> Schema:
+    return {"type": "string", "minLength": 1, "pattern": r"^[^/]", "not": {"pattern": r"(^|/)\.\.(/|$)"}}
+
+
+def _external() -> Schema:
+    """A map with `kind`; a kind that is cluster-wide takes no namespace."""
+    name: Schema = {"description": "a name or a glob; any if it is absent", "type": ["string", "null"]}
+    wide = {"properties": {"kind": {"enum": sorted(CLUSTER_KINDS)}}}
+    return {
+        "type": "object",
+        "required": ["kind"],
+        "additionalProperties": False,
+        "properties": {"kind": {"enum": list(KINDS)}, "namespace": name, "name": name},
+        "if": wide,
+        "then": {"properties": {"namespace": {"enum": ["", None]}}},
+    }

@@ -1,0 +1,124 @@
+"""What is known beside the bundle: objects of other targets, objects that are only in the cluster, and names that are unclear.
+
+Objects of other targets stand in the bundle behind its own items. They count where references are resolved; nothing is said of
+them, and they do not leave.
+"""
+
+from __future__ import annotations
+
+from krm_fn.base.bundle import Bundle
+from krm_fn.base.external import is_external
+from krm_fn.kubevirt.holders import DOMAIN
+from krm_fn.kubevirt.resolve import Resolver
+from krm_fn.rules.facts import AMBIGUOUS, EXTERNAL
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any
+
+    from krm_fn.base.objects import Object, Ref
+    from krm_fn.findings.finding import Finding
+    from krm_fn.kubevirt.facts import Resolution, ResolutionError
+    from krm_fn.rules.facts import AdmissionFacts, BundleFacts, Surroundings
+
+NOWHERE = ("", 0)
+
+
+def bundle_of(
+    items: Sequence[Any], places: Sequence[tuple[str, int]], units: Sequence[frozenset[str]], beside: Surroundings
+) -> Bundle:
+    """The bundle of the items, with the objects of other targets behind them."""
+    if not beside.context:
+        return Bundle(items, places, units=units)
+    more = len(beside.context)
+    of_context = (*beside.places, *[NOWHERE] * more)[:more]
+    return Bundle(
+        [*items, *beside.context],
+        [*places, *of_context] if places else (),
+        units=[*units, *[frozenset[str]()] * more] if units else (),
+        own=len(items),
+    )
+
+
+def without_context(items: list[Any], beside: Surroundings, own: int) -> list[Any]:
+    """What leaves, without the objects of other targets that stand between the own items and the new ones."""
+    return [*items[:own], *items[own + len(beside.context) :]] if beside.context else items
+
+
+def own(findings: Iterable[Finding], bundle: Bundle) -> list[Finding]:
+    """The findings about the own objects. Places in other targets that they name keep their file, and have no item."""
+    found = [finding for finding in findings if not bundle.is_context(finding.item)]
+    return [_with_own_items(finding, bundle) for finding in found]
+
+
+def _with_own_items(finding: Finding, bundle: Bundle) -> Finding:
+    if not any(bundle.is_context(each.item) for each in finding.related):
+        return finding
+    related = tuple(each.but(item=-1) if bundle.is_context(each.item) else each for each in finding.related)
+    return finding.but(related=related)
+
+
+class KnowingResolver(Resolver):
+    """A resolver that knows which objects are only in the cluster, and which names several objects of other targets have."""
+
+    def __init__(self, beside: Surroundings, **given: Any) -> None:
+        super().__init__(**given)
+        self._beside = beside
+
+    def resolve(self, vm: Object, *, namespace: str) -> Resolution:
+        found = super().resolve(vm, namespace=namespace)
+        if not found.errors:
+            return found
+        return found.but(errors=tuple(self._known(error) for error in found.errors))
+
+    def _known(self, error: ResolutionError) -> ResolutionError:
+        reason = reason_of(error.wanted, self._beside) if error.wanted and error.reason in MISSING else ""
+        return error.but(reason=reason) if reason else error
+
+
+# The reasons that say that an object is not in the bundle.
+MISSING = frozenset(("unknown-name", "wrong-namespace", "wrong-kind", "revision-missing", "missing-source"))
+
+
+def reason_of(wanted: Ref, beside: Surroundings) -> str:
+    """Why it is no mistake that an object is not in the bundle: EXTERNAL or AMBIGUOUS, "" where it is one."""
+    key = wanted.kind, wanted.namespace, wanted.name
+    if is_external(beside.external, *key):
+        return EXTERNAL
+    return AMBIGUOUS if beside.ambiguous_of(*key) else ""
+
+
+def certain(refused: Iterable[AdmissionFacts], facts: BundleFacts) -> Iterator[AdmissionFacts]:
+    """The refusals without those that an object outside of the bundle may decide: those of the domain of a VM that uses one."""
+    unclear = {(vm.entry.item, vm.entry.path) for vm in facts.vms if _refers_outside(vm.resolution)}
+    if not unclear:
+        yield from refused
+        return
+    for each in refused:
+        if (each.entry.item, each.entry.path) not in unclear:
+            yield each
+            continue
+        causes = tuple(cause for cause in each.causes if cause.path[: len(DOMAIN)] != DOMAIN)
+        parts = {part: [cause for cause in found if cause in causes] for part, found in each.parts.items()}
+        yield each.but(causes=causes, parts={part: found for part, found in parts.items() if found})
+
+
+def _refers_outside(resolution: Resolution) -> bool:
+    return any(error.reason in (EXTERNAL, AMBIGUOUS) for error in resolution.errors)
+
+
+def external_refs(facts: BundleFacts) -> tuple[Ref, ...]:
+    """The external objects that the own objects refer to, sorted, each once."""
+    beside = facts.surroundings
+    if not beside.external:
+        return ()
+    from krm_fn.base.objects import Ref
+    from krm_fn.rules.shared.available_objects import API_VERSIONS
+    from krm_fn.rules.shared.object_references import missing
+
+    found = {error.wanted for vm in facts.vms for error in vm.resolution.errors if error.reason == EXTERNAL and error.wanted}
+    for kind, namespace, name, _ in missing(facts.bundle):
+        if is_external(beside.external, kind, namespace, name):
+            found.add(Ref(api_version=API_VERSIONS[kind], kind=kind, name=name, namespace=namespace))
+    return tuple(sorted(found, key=str))

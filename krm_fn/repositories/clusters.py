@@ -1,0 +1,214 @@
+"""The settings of each target of a run: those of its config files, of the cluster that it belongs to, and of the flags.
+
+What decides, from the most important on: flags, the config nearest to the target, its cluster, the config at the root of the
+repository. The last two count beside the nearest one only where the config at the root names clusters.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from krm_fn import config
+from krm_fn.base.errors import ConfigError
+from krm_fn.base.globs import covers
+from krm_fn.base.paths import dotted, steps
+from krm_fn.base.value import Value
+from krm_fn.config import repository
+from krm_fn.config.places import located
+from krm_fn.config.repository import RepositoryConfig
+from krm_fn.kubevirt.settings import Config
+from krm_fn.repositories import config_files
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from krm_fn.base.external import External
+    from krm_fn.config.repository import ClusterSection, Section
+    from krm_fn.yamlio import StreamText
+
+    Key = tuple[str, str, str]
+
+
+class TargetSettings(Value):
+    """How one target is built and judged. `cluster` is the name of its cluster, "" where it belongs to none.
+
+    `file` is the config nearest to the target, as messages name it; "" where there is none.
+    """
+
+    config: Config
+    cluster: str = ""
+    external: tuple[External, ...] = ()
+    build_flags: tuple[str, ...] = ()
+    file: str = ""
+
+
+class UnmatchedGlob(Value):
+    """A glob among the targets of a cluster that matches no target of a run, with its place."""
+
+    glob: str
+    cluster: str
+    path: tuple[str | int, ...]
+    file: str
+    line: int
+    column: int
+
+
+class ConfigFile(Value):
+    """A config file that was read. Its globs are relative to `folder`."""
+
+    file: str
+    folder: str
+    text: StreamText
+    config: RepositoryConfig
+
+    def relative(self, path: str) -> str:
+        """A path from the file's folder on, with forward slashes; it starts with `..` where it is not below the folder."""
+        return Path(os.path.relpath(path, self.folder)).as_posix()
+
+    def place(self, path: str) -> tuple[int, int]:
+        """Line and column of a value by its path."""
+        return self.text.place(0, steps(path))
+
+    def error(self, message: str, path: str) -> ConfigError:
+        """The error of a value of the file."""
+        line, column = self.place(path)
+        return ConfigError(message, path=path, file=self.file, line=line, column=column)
+
+
+def _as_it_is(given: Config) -> Config:
+    return given
+
+
+class Configs:
+    """The configs of one run; each file is read once.
+
+    `paths` are the paths that the run was given. `file` is the config that a flag names, which is then the only one. `flags`
+    lays the values of flags over a config, `exclude` are globs of a flag, relative to this folder. `isolated`: the
+    repository's own files do not count.
+    """
+
+    def __init__(
+        self,
+        paths: Iterable[str] = (),
+        *,
+        file: str | None = None,
+        isolated: bool = False,
+        flags: Callable[[Config], Config] = _as_it_is,
+        exclude: Sequence[str] = (),
+    ) -> None:
+        self._tops = tuple(os.path.abspath("." if path == "-" else path) for path in paths)  # noqa: PTH100
+        self._named, self._isolated, self._flags = file, isolated, flags
+        self._exclude, self._here = tuple(exclude), str(Path.cwd())
+        self._read: dict[Path, ConfigFile] = {}
+        self._files: dict[str, tuple[ConfigFile, ...]] = {}
+        self._settings: dict[Key, TargetSettings] = {}
+        self._roots: dict[str, ConfigFile] = {}
+        self._matched: set[tuple[str, str, str]] = set()
+
+    def settings_for(self, target: str) -> TargetSettings:
+        """The settings of a target, by its folder or file.
+
+        Raises: ConfigError for a config that is wrong, and where the target belongs to two clusters.
+        """
+        files = self._of(target)
+        own = files[0] if files else None
+        root = self._root(target, files)
+        if own and own.config.clusters and own is not root:
+            raise own.error("clusters stand only in the config at the root of the repository; move them there", "spec.clusters")
+        cluster = self._cluster(root, target) if root else None
+        key = own.file if own else "", root.file if root else "", cluster.name if cluster else ""
+        if key not in self._settings:
+            self._settings[key] = self._combined(own, root, cluster)
+        return self._settings[key]
+
+    def excludes(self, path: str) -> bool:
+        """True for a file or folder that is not read, by the configs in its folder and above, or by a flag.
+
+        Raises: ConfigError.
+        """
+        if any(covers(glob, Path(os.path.relpath(path, self._here)).as_posix()) for glob in self._exclude):
+            return True
+        files = self._of(os.path.dirname(os.path.abspath(path)))  # noqa: PTH100, PTH120
+        return any(covers(glob, file.relative(path)) for file in files for glob in file.config.exclude)
+
+    def unmatched(self) -> tuple[UnmatchedGlob, ...]:
+        """The globs of clusters that matched none of the targets that `settings_for` was called with.
+
+        Only a run over the whole folder of a config can tell.
+        """
+        roots = [root for root in self._roots.values() if any(_is_below(root.folder, top) for top in self._tops)]
+        return tuple(
+            UnmatchedGlob(glob=glob, cluster=cluster.name, path=path, file=root.file, line=line, column=column)
+            for root in roots
+            for number, cluster in enumerate(root.config.clusters)
+            for index, glob in enumerate(cluster.targets)
+            if (root.file, cluster.name, glob) not in self._matched
+            for path in [("spec", "clusters", number, "targets", index)]
+            for line, column in [root.place(dotted(path))]
+        )
+
+    def _of(self, target: str) -> tuple[ConfigFile, ...]:
+        """The configs in the folder of a target and above, the nearest first."""
+        if target not in self._files:
+            found = [Path(self._named)] if self._named else [] if self._isolated else None
+            if found is None:
+                found = config_files.config_files(target, self._tops)
+            self._files[target] = tuple(map(self._opened, found))
+        return self._files[target]
+
+    def _opened(self, file: Path) -> ConfigFile:
+        if file not in self._read:
+            name = config_files.shown(file)
+            text, value = config_files.read(name)
+            try:
+                read = repository.read(value)
+            except ConfigError as error:
+                raise located(error, name, lambda path: text.place(0, path, key=True)) from None
+            folder = os.path.dirname(os.path.abspath(file))  # noqa: PTH100, PTH120
+            self._read[file] = ConfigFile(file=name, folder=folder, text=text, config=read)
+        return self._read[file]
+
+    def _root(self, target: str, files: tuple[ConfigFile, ...]) -> ConfigFile | None:
+        """The config at the root of the target's repository, where it names clusters."""
+        if not files or not files[-1].config.clusters:
+            return None
+        at_root = self._named or files[-1].folder == str(config_files.folders_of(target, self._tops)[-1])
+        return self._roots.setdefault(files[-1].file, files[-1]) if at_root else None
+
+    def _cluster(self, root: ConfigFile, target: str) -> ClusterSection | None:
+        """The cluster that a target belongs to. Raises: ConfigError where there are two."""
+        path = root.relative(target)
+        found = [(number, each) for number, each in enumerate(root.config.clusters) if self._has(each, path, root)]
+        if len(found) > 1:
+            names = f"{found[0][1].name} and {found[1][1].name}"
+            fix = "change the targets of one of them, or add an exclude"
+            raise root.error(f"{path} belongs to two clusters, {names}; {fix}", f"spec.clusters[{found[1][0]}].targets")
+        return found[0][1] if found else None
+
+    def _has(self, cluster: ClusterSection, path: str, root: ConfigFile) -> bool:
+        matching = [] if path.startswith("../") or path == ".." else [glob for glob in cluster.targets if covers(glob, path)]
+        if not matching or any(covers(glob, path) for glob in cluster.exclude):
+            return False
+        self._matched.update((root.file, cluster.name, glob) for glob in matching)
+        return True
+
+    def _combined(self, own: ConfigFile | None, root: ConfigFile | None, cluster: ClusterSection | None) -> TargetSettings:
+        above: list[Section] = [root.config] if root else []
+        sections = [*above, *([cluster] if cluster else []), *([own.config] if own and own is not root else [])]
+        stated: dict[str, object] = {}
+        for section in sections:
+            stated = config.laid_over(stated, section.stated)
+        return TargetSettings(
+            config=self._flags(Config(**stated)),  # type: ignore[arg-type]  # the checks made the values
+            cluster=cluster.name if cluster else "",
+            external=tuple(dict.fromkeys(each for section in sections for each in section.external)),
+            build_flags=next((each.build_flags for each in reversed(sections) if each.build_flags is not None), ()),
+            file=own.file if own else "",
+        )
+
+
+def _is_below(folder: str, top: str) -> bool:
+    """True where a folder is another one or below it."""
+    return Path(folder).is_relative_to(top)

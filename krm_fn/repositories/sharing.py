@@ -1,0 +1,183 @@
+"""Objects that the targets of one cluster offer one another.
+
+A target takes an object of another target where it lacks one of that kind, namespace and name, and where its own text has that
+name. An object that several targets have counts where all of these are equal; otherwise the name is ambiguous.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from krm_fn.base.bundle import effective_namespace, entries, is_cluster_kind
+from krm_fn.base.objects import group_of, kind_of, labels_of, name_of
+from krm_fn.base.paths import canonical
+from krm_fn.base.value import Value
+from krm_fn.base.wording import listed
+from krm_fn.kubevirt.resolve.lookup import API_VERSIONS
+from krm_fn.rules.facts import Ambiguous, Surroundings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any
+
+    from krm_fn.base.external import External
+    from krm_fn.base.objects import Object
+
+    Key = tuple[str, str, str, str]  # kind, group, namespace, name
+
+# The kinds that are offered, with their API groups.
+KINDS = {
+    **{kind: version.rpartition("/")[0] for kind, version in API_VERSIONS.items()},
+    "NetworkAttachmentDefinition": "k8s.cni.cncf.io",
+}
+WORD = re.compile(rb"[A-Za-z0-9][A-Za-z0-9._-]*")
+# The labels of an object that say something of VMs that use it.
+LABELS = "instancetype.kubevirt.io/"
+
+
+class Offer(Value):
+    """An object that a target offers. `namespace` is "" for cluster-wide kinds; `file` and `index` say where it comes from."""
+
+    kind: str
+    group: str
+    namespace: str
+    name: str
+    obj: Object
+    target: str
+    file: str = ""
+    index: int = 0
+
+    @property
+    def key(self) -> Key:
+        """What it is known by."""
+        return self.kind, self.group, self.namespace, self.name
+
+    @property
+    def content(self) -> str:
+        """What makes it another object of the same name."""
+        bare = {key: value for key, value in self.obj.items() if key not in ("metadata", "status")}
+        labels = {key: value for key, value in labels_of(self.obj).items() if str(key).startswith(LABELS)}
+        return canonical([bare, labels])
+
+    @property
+    def where(self) -> str:
+        """Its file, else its target."""
+        return self.file or self.target
+
+
+def offers(items: Sequence[Any], target: str, places: Sequence[tuple[str, int]] = ()) -> tuple[Offer, ...]:
+    """The objects that a target offers others; `places` has file and index of each item, where they are known."""
+    return tuple(
+        Offer(
+            **dict(zip(("kind", "group", "namespace", "name"), _key(entry.obj), strict=True)),
+            obj=entry.obj,
+            target=target,
+            **dict(zip(("file", "index"), places[entry.item] if places else ("", 0), strict=True)),
+        )
+        for entry in entries(items)
+        if KINDS.get(kind_of(entry.obj)) == group_of(entry.obj) and name_of(entry.obj)
+    )
+
+
+def words(text: bytes) -> frozenset[str]:
+    """The words of a text that may be names."""
+    return frozenset(word.decode() for word in set(WORD.findall(text)))
+
+
+class Taken(Value):
+    """What a target takes of others. `notes` say so, a line each."""
+
+    offers: tuple[Offer, ...] = ()
+    ambiguous: tuple[Ambiguous, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def surroundings(self, external: tuple[External, ...] = ()) -> Surroundings:
+        """What the target is judged with."""
+        return Surroundings(
+            context=tuple(each.obj for each in self.offers),
+            places=tuple((each.file, each.index) for each in self.offers),
+            external=external,
+            ambiguous=self.ambiguous,
+        )
+
+
+class Offered:
+    """What all targets of one cluster offer, by name."""
+
+    def __init__(self, found: Iterable[Offer]) -> None:
+        self._keys: dict[str, dict[Key, None]] = {}
+        self._offers: dict[Key, list[Offer]] = {}
+        self._variants: dict[Key, list[Offer]] = {}
+        for offer in found:
+            self._keys.setdefault(offer.name, {})[offer.key] = None
+            self._offers.setdefault(offer.key, []).append(offer)
+
+    def named(self, name: str) -> Iterable[Key]:
+        """The objects of a name."""
+        return self._keys.get(name, ())
+
+    def of(self, key: Key) -> list[Offer]:
+        """The offers of one object, in the order of their targets."""
+        return self._offers[key]
+
+    def variants(self, key: Key) -> list[Offer]:
+        """Of the offers of one object, the first with each content."""
+        if key not in self._variants:
+            first: dict[str, Offer] = {}
+            for offer in self._offers[key]:
+                first.setdefault(offer.content, offer)
+            self._variants[key] = list(first.values())
+        return self._variants[key]
+
+
+def context(items: Sequence[Any], text: bytes, offered: Offered) -> Taken:
+    """What a target takes of all that the targets of its cluster offer, itself included: what it has, it takes from nobody."""
+    objects = [entry.obj for entry in entries(items)]
+    own = {_key(obj) for obj in objects}
+    namespaces = {"", *map(effective_namespace, objects)}
+    taken: list[Offer] = []
+    ambiguous: dict[Key, Ambiguous] = {}
+    seen: set[str] = set()
+    waiting = set(words(text))
+    while waiting:
+        seen |= waiting
+        new = []
+        for key in sorted({key for word in waiting for key in offered.named(word)} - own):
+            if key[2] not in namespaces and key[2] not in seen:
+                continue
+            own.add(key)
+            variants = offered.variants(key)
+            if len(variants) > 1:
+                where = tuple(dict.fromkeys(each.where for each in variants))
+                ambiguous[key] = Ambiguous(kind=key[0], namespace=key[2], name=key[3], where=where)
+            else:
+                new.append(variants[0])
+        taken += new
+        waiting = {word for offer in new for word in _texts(offer.obj)} - seen
+    notes = tuple(_note(offer, offered.of(offer.key)) for offer in taken)
+    return Taken(offers=tuple(taken), ambiguous=tuple(ambiguous.values()), notes=notes)
+
+
+def _note(offer: Offer, found: Sequence[Offer]) -> str:
+    named = f"{offer.kind} {offer.namespace + '/' if offer.namespace else ''}{offer.name}"
+    targets = list(dict.fromkeys(each.target for each in found))
+    same = ", which have the same one" if len(targets) > 1 else ""
+    return f"{named} comes from target{'s' if same else ''} {listed(targets, 'and')}{same}"
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """The words in the texts of an object, keys left out."""
+    if isinstance(value, dict):
+        for below in value.values():
+            yield from _texts(below)
+    elif isinstance(value, list):
+        for below in value:
+            yield from _texts(below)
+    elif isinstance(value, str):
+        yield from words(value.encode(errors="replace"))
+
+
+def _key(obj: Object) -> Key:
+    kind = kind_of(obj)
+    return kind, group_of(obj), "" if is_cluster_kind(kind) else effective_namespace(obj), name_of(obj)

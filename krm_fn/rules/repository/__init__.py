@@ -1,0 +1,1 @@
+"""Rules about the config of a whole repository. Only the command runs them."""

@@ -1,0 +1,51 @@
+"""Globs of paths."""
+
+import time
+
+import pytest
+
+from krm_fn.base.globs import covers
+
+
+@pytest.mark.parametrize(
+    ("glob", "path"),
+    [
+        ("clusters/*", "clusters/north"),
+        ("clusters/*", "clusters/north/apps"),
+        ("./clusters/n*h/", "clusters/north"),
+        ("clusters/[mn]o?th", "clusters/north"),
+        ("**/testdata/**", "testdata"),
+        ("**/testdata/**", "a/b/testdata/vm.yaml"),
+        ("a/**/b", "a/b"),
+        ("a/**/b", "a/x/y/b/c"),
+        ("**", "."),
+        (".", "."),
+        (".", "a/b"),
+        ("*.yaml", "vm.yaml"),
+        ("**/*.yaml", "a/vm.yaml"),
+    ],
+)
+def test_a_glob_covers_what_it_matches_and_what_is_below(glob, path):
+    assert covers(glob, path)
+
+
+@pytest.mark.parametrize(
+    ("glob", "path"),
+    [
+        ("clusters/*", "clusters"),
+        ("clusters/*", "other/clusters/north"),
+        ("clusters/north", "clusters/northern"),
+        ("clusters/north", "clusters/North"),
+        ("*", "."),
+        ("a/**/b", "a/x"),
+        ("*.yaml", "a/vm.yaml"),
+    ],
+)
+def test_a_glob_covers_nothing_else(glob, path):
+    assert not covers(glob, path)
+
+
+def test_no_glob_takes_long():
+    start = time.process_time()
+    assert not covers("/".join(["**", "*a*a*a*a*a*b"] * 20), "/".join(["a" * 200] * 40))
+    assert time.process_time() - start < 2
