@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from krm_fn.base.errors import InputError
 
@@ -55,23 +55,50 @@ def printed(
     It has neither stdin nor a terminal, so one that asks for a password fails at once.
     Raises: InputError where it fails, and where it takes more than `timeout` seconds; `fix` says what to do then.
     """
+    try:
+        ran = finished(program, words, environment=environment, timeout=timeout, folder=folder)
+    except subprocess.TimeoutExpired:
+        raise InputError(f"`{name}` was stopped after {timeout:g} s{fix}") from None
+    if ran.code:
+        raise InputError(f"`{name}` failed with exit code {ran.code}; see its message above")
+    return ran.out
+
+
+class Finished(NamedTuple):
+    """A program that has ended: its exit code and what it printed; `complaints` is its stderr where that was kept."""
+
+    code: int
+    out: bytes
+    complaints: bytes
+
+
+def finished(
+    program: str,
+    words: Sequence[str],
+    *,
+    environment: Mapping[str, str],
+    timeout: float,
+    folder: Path | None = None,
+    quiet: bool = False,
+) -> Finished:
+    """How a program ended, with neither stdin nor a terminal. Its stderr goes straight to ours, unless `quiet` keeps it.
+
+    Raises: subprocess.TimeoutExpired.
+    """
     with subprocess.Popen(  # noqa: S603  `find` found it
         [program, *words],
         cwd=folder,
         env={**GIT, **environment},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE if quiet else None,
         start_new_session=True,
     ) as process:
         try:
-            out, _ = process.communicate(timeout=timeout)
-        except subprocess.TimeoutExpired:
-            raise InputError(f"`{name}` was stopped after {timeout:g} s{fix}") from None
+            out, complaints = process.communicate(timeout=timeout)
         finally:
             _end(process)
-    if process.returncode:
-        raise InputError(f"`{name}` failed with exit code {process.returncode}; see its message above")
-    return out
+    return Finished(process.returncode, out, complaints or b"")
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -40,7 +40,10 @@ class Graph:
     def __init__(self, known: frozenset[str], roots: Iterable[str]) -> None:
         self._known, self._roots = known, tuple(map(os.path.realpath, roots))
         self._nodes: dict[str, Node | None] = {}
+        self._files: dict[str, str | None] = {}
         self._folders: dict[str, str | None] = {}
+        self._real: dict[str, str] = {}
+        self._out: dict[str, bool] = {}
 
     def node(self, folder: str) -> Node | None:
         """The kustomization in a folder, None where there is none."""
@@ -70,9 +73,11 @@ class Graph:
         return list(order.values()), cycle
 
     def _file(self, folder: str) -> str | None:
-        files = [joined(folder, name) for name in FILES]
-        known = (file for file in files if file in self._known)
-        return next(known, None) or next(filter(os.path.isfile, files), None)
+        if folder not in self._files:
+            files = [joined(folder, name) for name in FILES]
+            known = (file for file in files if file in self._known)
+            self._files[folder] = next(known, None) or next(filter(os.path.isfile, files), None)
+        return self._files[folder]
 
     def _node(self, found: Read) -> Node:
         one = found.kustomization
@@ -87,7 +92,7 @@ class Graph:
             elif each.role in PLUGINS:
                 folders.append(folder)
         files += [each.path for each in one.files]
-        named = (*files, *(real for file in files if (real := linked(file)) != file))
+        named = (*files, *(real for file in files if (real := self._linked_file(file)) != file))
         problem = found.problem or self._outside(found)
         return Node(one.folder, one.file, one.is_component, tuple(includes), named, tuple(folders), problem)
 
@@ -104,16 +109,34 @@ class Graph:
         real = linked(folder)
         return real if self._file(folder) not in self._known and self._file(real) in self._known else folder
 
+    def _linked(self, path: str) -> str:
+        """Where a path leads when links are followed. Each folder on the way is looked at once."""
+        if path not in self._real:
+            above, _, name = path.rpartition("/")
+            is_link = path.startswith(("..", "/")) or os.path.islink(path)  # noqa: PTH114
+            self._real[path] = linked(path) if is_link else joined(self._linked(above), name) if above else path
+        return self._real[path]
+
+    def _linked_file(self, file: str) -> str:
+        above, _, name = file.rpartition("/")
+        is_link = not above or above.startswith("..") or os.path.islink(file)  # noqa: PTH114
+        return linked(file) if is_link else joined(self._linked(above), name)
+
     def _outside(self, found: Read) -> Problem | None:
         """What there is to say of a reference that leads out of all roots, if there is one."""
         one = found.kustomization
         for each in (*one.includes, *one.files, *one.charts):
-            if self._roots and self._may_lead_out(each.path) and not is_within(each.path, self._roots):
+            if self._leads_out(each.path):
                 return referring(one, found.text, "outside", each)
         return None
 
-    def _may_lead_out(self, path: str) -> bool:
-        return path not in self._known and (path.startswith(("..", "/")) or os.path.lexists(path))
+    def _leads_out(self, path: str) -> bool:
+        if not self._roots or path in self._known:
+            return False
+        if path not in self._out:
+            may = path.startswith(("..", "/")) or os.path.lexists(path)
+            self._out[path] = may and not is_within(path, self._roots)
+        return self._out[path]
 
 
 def linked(path: str) -> str:

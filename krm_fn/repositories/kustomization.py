@@ -87,6 +87,8 @@ class _Here:
 
 def joined(folder: str, path: str) -> str:
     """Where a path leads that runs from a folder: as a path from the working directory."""
+    if not path.startswith((".", "/")) and "/." not in path and "//" not in path and not path.endswith("/") and os.sep == "/":
+        return path if folder == "." else f"{folder}/{path}"  # as nearly all are
     found = os.path.normpath(os.path.join(folder, path))  # noqa: PTH118
     if found.startswith(("..", os.sep)):
         found = from_here(found)
@@ -96,7 +98,7 @@ def joined(folder: str, path: str) -> str:
 def from_here(path: str) -> str:
     """A path from the working directory to what is below it, else the path as it is."""
     here, found = os.path.join(os.getcwd(), ""), os.path.abspath(path)  # noqa: PTH100, PTH109, PTH118
-    return os.path.relpath(found) if os.path.join(found, "").startswith(here) else path  # noqa: PTH118
+    return found[len(here) :] or "." if os.path.join(found, "").startswith(here) else path  # noqa: PTH118
 
 
 def _included(obj: Object) -> Named:

@@ -26,21 +26,24 @@ class Read(NamedTuple):
 
 def read(folder: str, file: str) -> Read | None:
     """The kustomization in a file; None where the file holds another object, such as one of Flux."""
-    empty = kustomization({}, folder, file)
     try:
         text = yamlio.read_stream(read_found(file)[0], file=file)
     except OSError as error:
-        return Read(empty, problem=Problem(file=file, reason="unreadable", detail=error.strerror or UNREADABLE))
+        return _unread(folder, Problem(file=file, reason="unreadable", detail=error.strerror or UNREADABLE))
     except InputError as error:
         at = {"line": error.line, "column": error.column}
-        return Read(empty, problem=Problem(file=file, reason="unreadable", detail=error.message, **at))
+        return _unread(folder, Problem(file=file, reason="unreadable", detail=error.message, **at))
     objects = [item for item in text.items if item is not None]
     if not objects:
-        return Read(empty, text)  # kustomize says what is wrong with it
+        return Read(kustomization({}, folder, file), text)  # kustomize says what is wrong with it
     if not is_kustomization(objects[0]):
         return None
     found = kustomization(objects[0], folder, file)
     return Read(found, text, remote(found, text))
+
+
+def _unread(folder: str, problem: Problem) -> Read:
+    return Read(kustomization({}, folder, problem.file), problem=problem)
 
 
 def remote(found: Kustomization, text: StreamText) -> Problem | None:

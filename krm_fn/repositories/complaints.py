@@ -1,0 +1,74 @@
+"""What kustomize says when it can't build: one line, with the file that is at fault and without what may be secret."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from krm_fn.base.redaction import hides_text, holds_secret
+from krm_fn.repositories.kustomization import FILES, joined
+from krm_fn.repositories.types import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from krm_fn.repositories.types import Target
+
+    Where = Callable[[str], str]
+
+HIDDEN = "its message is not shown, since it may hold a secret"
+WARNING = re.compile(r"#?\s*Warning\b|\s*$", re.IGNORECASE)
+# How it says on which way it came to a mistake. It names folders and files with their whole paths.
+ON_THE_WAY = re.compile(r"recursed (?:accumulation of|merging from) path '([^']*)': |couldn't make target for path '([^']*)': ")
+SOURCE = re.compile(r"accumulat(?:ing|ion) (?:resources|components)?[^']*(?:err=')?accumulating \w+ from '([^']*)': ")
+ABSENT = re.compile(r"(?:lstat|stat|open) (/[^:]*): no such file or directory")
+PATH = re.compile(r"/[^\s'\":`,;]+")
+QUOTED = re.compile(r"`[^`]*(?:`|$)", re.DOTALL)
+# What it says of that which is out of reach here, and the reason that this is.
+REASONS = (
+    (re.compile(r"must specify --enable-helm"), "helm"),
+    (re.compile(r"unable to load external plugin '?([^'\n]*)'?|external plugins disabled"), "plugin"),
+    (re.compile(r"enable-exec|enable-alpha-plugins|couldn't execute function"), "plugin"),
+    (
+        re.compile(r"git fetch|git clone|proxyconnect tcp|dial tcp [^ ]*:9: |(?:failed|unable) to (?:run|clone) '?[^ ]*git"),
+        "remote",
+    ),
+)
+
+
+def complaint(text: str, target: Target, where: Where) -> Problem:
+    """What there is to say of a target that kustomize does not build; `where` gives the file that a whole path stands for."""
+    for pattern, reason in REASONS:
+        if found := pattern.search(text):
+            detail = next(filter(None, found.groups()), "")
+            return Problem(file=target.file, reason=reason, detail=detail)
+    shown = QUOTED.sub("...", "\n".join(line for line in text.splitlines() if not WARNING.match(line)))
+    line = next(iter(shown.removeprefix("Error: ").splitlines()), "")
+    return Problem(file=_file(line, target, where), reason="refused", detail=_said(line, where))
+
+
+def _file(line: str, target: Target, where: Where) -> str:
+    """The kustomization that is at fault: the last one on the way to the mistake."""
+    for found in reversed(list(ON_THE_WAY.finditer(line))):
+        folder = where(found[1] or found[2])
+        if folder in target.kustomizations and "merging" not in found[0]:
+            return next((file for file in (joined(folder, name) for name in FILES) if os.path.isfile(file)), target.file)  # noqa: PTH113
+    return target.file
+
+
+def _said(line: str, where: Where) -> str:
+    """The mistake itself, without the way to it."""
+    last = [found.end() for found in ON_THE_WAY.finditer(line)][-1:]
+    mistake = line[last[0] :] if last else line
+    if absent := ABSENT.search(mistake):
+        mistake = f"{absent[1]}: no such file or directory"
+    elif source := SOURCE.match(mistake):
+        mistake = f"{source[1]}: {mistake[source.end() :]}"
+    mistake = PATH.sub(lambda found: _shown(found[0], where), mistake)
+    return HIDDEN if holds_secret(mistake) or hides_text(mistake.encode()) else mistake.strip()
+
+
+def _shown(path: str, where: Where) -> str:
+    """A whole path as one from the working directory, where it leads to something there."""
+    return where(path) if os.path.isabs(path) else path  # noqa: PTH117
