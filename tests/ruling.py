@@ -11,7 +11,10 @@ from krm_fn.cli.rules import parts
 from krm_fn.findings import fingerprints
 from krm_fn.migrate import migrate
 from krm_fn.pipeline import stages
+from krm_fn.repositories import clusters, sharing
 from krm_fn.rules import registry
+
+from krm_fn.rules.facts import UnmatchedGlob
 from krm_fn.rules.registry import all_rules
 from krm_fn.sources import salvage
 from krm_fn.sources.files import Paths
@@ -35,7 +38,7 @@ def documents(text):
             items += item["items"]
         elif "findings" in item:
             known = item
-        elif "links" not in item:
+        elif not {"links", "targets", "unmatched"} & set(item):
             items.append(item)
     return items, known
 
@@ -44,6 +47,21 @@ def links_in(text):
     """The links of a folder, by name, that a document with `links` has."""
     found = filter(None, yamlio.read_stream(text.encode()).items)
     return {name: target for item in found for name, target in item.get("links", {}).items()}
+
+
+def surroundings(text, items):
+    """What a document with `targets`, the objects of other targets by their files, offers the items."""
+    documents = list(filter(None, yamlio.read_stream(text.encode()).items))
+    others = [(file, each) for item in documents for file, each in item.get("targets", {}).items()]
+    offers = [offer for file, each in others for offer in sharing.offers(each, file, [(file, n) for n in range(len(each))])]
+    return sharing.context(items, yamlio.dump(items).encode(), sharing.Offered(offers)).surroundings()
+
+
+def unmatched(text):
+    """The globs that a document with `unmatched` has."""
+    rows = [row for item in filter(None, yamlio.read_stream(text.encode()).items) for row in item.get("unmatched", ())]
+    rest = {"path": ("spec", "clusters", 0, "targets", 0), "file": ".kubevirt-render.yaml", "line": 1, "column": 1}
+    return tuple(UnmatchedGlob(**row, **rest) for row in rows)
 
 
 def skipped(links):
@@ -66,10 +84,12 @@ def judged(rule, text):
     items, known = documents(readable.decode())
     spec = {"apiVersion": "kubevirt-render.dev/v1alpha1", "kind": "RenderVirtualMachines", "spec": spec_of(rule)}
     settings = config.read(spec)
-    outcome = stages.render(items, settings, judging=stages.Judging(following=True))
+    beside = surroundings(readable.decode(), items)
+    outcome = stages.render(items, settings, judging=stages.Judging(following=True, surroundings=beside))
     release = outcome.release
     found = (
         *salvage.findings(lost, settings.severity, release),
+        *clusters.findings(unmatched(readable.decode()), settings.severity, release),
         *salvage.passed_over(skipped(links_in(readable.decode())), settings.severity, release),
         *outcome.findings,
     )

@@ -9,6 +9,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
+# A DataVolume and the claim that it makes have the same name, and the DataVolume may be gone later.
+CLAIMS = ("DataVolume", "PersistentVolumeClaim")
+
+
 class External(Value):
     """Objects of one kind; `namespace` and `name` are globs, "" for any."""
 
@@ -17,11 +21,13 @@ class External(Value):
     name: str = ""
 
     def covers(self, kind: str, namespace: str, name: str) -> bool:
-        """True for an object of these. `namespace` is "" for one of a cluster-wide kind."""
+        """True for an object of these; DataVolumes and PersistentVolumeClaims stand for each other.
+
+        `namespace` is "" for one of a cluster-wide kind."""
         from fnmatch import fnmatchcase  # few runs have external objects
 
         return (
-            kind == self.kind
+            (kind == self.kind or (kind in CLAIMS and self.kind in CLAIMS))
             and (not self.namespace or fnmatchcase(namespace, self.namespace))
             and (not self.name or fnmatchcase(name, self.name))
         )

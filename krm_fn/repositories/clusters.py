@@ -20,12 +20,16 @@ from krm_fn.config.places import located
 from krm_fn.config.repository import RepositoryConfig
 from krm_fn.kubevirt.settings import Config
 from krm_fn.repositories import config_files
+from krm_fn.rules import registry
+from krm_fn.rules.facts import RepositoryFacts, UnmatchedGlob
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from krm_fn.base.external import External
     from krm_fn.config.repository import ClusterSection, Section
+    from krm_fn.findings.finding import Finding
+    from krm_fn.kubevirt.releases import Release
     from krm_fn.yamlio import StreamText
 
     Key = tuple[str, str, str]
@@ -42,17 +46,6 @@ class TargetSettings(Value):
     external: tuple[External, ...] = ()
     build_flags: tuple[str, ...] = ()
     file: str = ""
-
-
-class UnmatchedGlob(Value):
-    """A glob among the targets of a cluster that matches no target of a run, with its place."""
-
-    glob: str
-    cluster: str
-    path: tuple[str | int, ...]
-    file: str
-    line: int
-    column: int
 
 
 class ConfigFile(Value):
@@ -212,3 +205,10 @@ class Configs:
 def _is_below(folder: str, top: str) -> bool:
     """True where a folder is another one or below it."""
     return Path(folder).is_relative_to(top)
+
+
+def findings(unmatched: tuple[UnmatchedGlob, ...], severity: Mapping[str, str], release: Release) -> Iterator[Finding]:
+    """What there is to say of globs that match nothing, at their places."""
+    facts = RepositoryFacts(release=release, unmatched=unmatched)
+    for finding, each in zip(registry.judge_bundle(facts, severity, "repository"), unmatched, strict=False):
+        yield finding.but(file=each.file, line=each.line, column=each.column)

@@ -32,6 +32,7 @@ KINDS = {
     "NetworkAttachmentDefinition": "k8s.cni.cncf.io",
 }
 WORD = re.compile(rb"[A-Za-z0-9][A-Za-z0-9._-]*")
+NOWHERE = ("", 0)
 # The labels of an object that say something of VMs that use it.
 LABELS = "instancetype.kubevirt.io/"
 
@@ -69,15 +70,15 @@ class Offer(Value):
 def offers(items: Sequence[Any], target: str, places: Sequence[tuple[str, int]] = ()) -> tuple[Offer, ...]:
     """The objects that a target offers others; `places` has file and index of each item, where they are known."""
     return tuple(
-        Offer(
-            **dict(zip(("kind", "group", "namespace", "name"), _key(entry.obj), strict=True)),
-            obj=entry.obj,
-            target=target,
-            **dict(zip(("file", "index"), places[entry.item] if places else ("", 0), strict=True)),
-        )
+        _offer(entry.obj, target, *(places[entry.item] if places else NOWHERE))
         for entry in entries(items)
         if KINDS.get(kind_of(entry.obj)) == group_of(entry.obj) and name_of(entry.obj)
     )
+
+
+def _offer(obj: Object, target: str, file: str, index: int) -> Offer:
+    kind, group, namespace, name = _key(obj)
+    return Offer(kind=kind, group=group, namespace=namespace, name=name, obj=obj, target=target, file=file, index=index)
 
 
 def words(text: bytes) -> frozenset[str]:
@@ -134,29 +135,44 @@ class Offered:
 def context(items: Sequence[Any], text: bytes, offered: Offered) -> Taken:
     """What a target takes of all that the targets of its cluster offer, itself included: what it has, it takes from nobody."""
     objects = [entry.obj for entry in entries(items)]
-    own = {_key(obj) for obj in objects}
-    namespaces = {"", *map(effective_namespace, objects)}
+    known = {_key(obj) for obj in objects}
+    reached = _Reached(offered, namespaces={"", *map(effective_namespace, objects)})
+    reached.add(words(text))
     taken: list[Offer] = []
-    ambiguous: dict[Key, Ambiguous] = {}
-    seen: set[str] = set()
-    waiting = set(words(text))
-    while waiting:
-        seen |= waiting
-        new = []
-        for key in sorted({key for word in waiting for key in offered.named(word)} - own):
-            if key[2] not in namespaces and key[2] not in seen:
-                continue
-            own.add(key)
+    ambiguous: list[Ambiguous] = []
+    while new := sorted(reached.keys() - known):
+        known.update(new)
+        for key in new:
             variants = offered.variants(key)
             if len(variants) > 1:
-                where = tuple(dict.fromkeys(each.where for each in variants))
-                ambiguous[key] = Ambiguous(kind=key[0], namespace=key[2], name=key[3], where=where)
+                ambiguous.append(_ambiguous(key, variants))
             else:
-                new.append(variants[0])
-        taken += new
-        waiting = {word for offer in new for word in _texts(offer.obj)} - seen
+                taken.append(variants[0])
+                reached.add(_texts(variants[0].obj))
     notes = tuple(_note(offer, offered.of(offer.key)) for offer in taken)
-    return Taken(offers=tuple(taken), ambiguous=tuple(ambiguous.values()), notes=notes)
+    return Taken(offers=tuple(taken), ambiguous=tuple(ambiguous), notes=notes)
+
+
+class _Reached:
+    """The offered objects that words name: those of the own namespaces, and those whose namespace is one of the words, too."""
+
+    def __init__(self, offered: Offered, namespaces: set[str]) -> None:
+        self._offered, self._namespaces = offered, namespaces
+        self._words: set[str] = set()
+        self._named: set[Key] = set()
+
+    def add(self, words: Iterable[str]) -> None:
+        for word in set(words) - self._words:
+            self._words.add(word)
+            self._named.update(self._offered.named(word))
+
+    def keys(self) -> set[Key]:
+        return {key for key in self._named if key[2] in self._namespaces or key[2] in self._words}
+
+
+def _ambiguous(key: Key, variants: Sequence[Offer]) -> Ambiguous:
+    where = tuple(dict.fromkeys(each.where for each in variants))
+    return Ambiguous(kind=key[0], namespace=key[2], name=key[3], where=where)
 
 
 def _note(offer: Offer, found: Sequence[Offer]) -> str:

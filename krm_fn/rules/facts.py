@@ -32,7 +32,7 @@ NOTHING: Mapping[Any, Any] = {}
 LONGEST = 1_000  # letters of an annotation that findings repeat
 
 
-# Reasons of a ResolutionError for which a reference is no mistake, though the bundle lacks the object; beside those of `resolve`.
+# Reasons of a ResolutionError beside those of `resolve`: the bundle lacks the object, and yet the reference is no mistake.
 EXTERNAL, AMBIGUOUS = "external", "ambiguous"
 
 
@@ -59,9 +59,8 @@ class Surroundings(Value):
 
     def ambiguous_of(self, kind: str, namespace: str, name: str) -> Ambiguous | None:
         """The ambiguity of a name, None where there is none."""
-        return next(
-            (each for each in self.ambiguous if (each.kind, each.namespace, each.name) == (kind, namespace, name)), None
-        )
+        key = kind, namespace, name
+        return next((each for each in self.ambiguous if (each.kind, each.namespace, each.name) == key), None)
 
 
 NO_SURROUNDINGS = Surroundings()
@@ -242,6 +241,24 @@ class BaselineFacts(Value):
     today: str
     expired: tuple[tuple[int, Known], ...] = ()
     unused: tuple[tuple[int, Known], ...] = ()
+
+
+class UnmatchedGlob(Value):
+    """A glob among the targets of a cluster that matches no target of a run, with its place in the config."""
+
+    glob: str
+    cluster: str
+    path: Path
+    file: str
+    line: int
+    column: int
+
+
+class RepositoryFacts(Value):
+    """What is to say of the config of a repository."""
+
+    release: Release
+    unmatched: tuple[UnmatchedGlob, ...] = ()
 
 
 class SkippedFile(Value):

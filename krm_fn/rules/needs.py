@@ -80,6 +80,7 @@ def _has_renamed(facts: BundleFacts) -> bool:
 
 
 NEEDS: Needs = {
+    "ambiguous_reference": lambda facts: facts.surroundings.ambiguous,
     "deprecated_instancetype": uses_catalogue,
     "differing_catalogue_name": _may_differ,
     "differing_release": lambda facts: facts.bundle.of_kind("KubeVirt"),

@@ -26,6 +26,7 @@ The function has the module's name; the id is the same name with dashes. In the 
     ignore     facts of the annotations that silence rules, judged after all other families
     baseline   facts of the command's list of known findings
     input      facts of the documents that the command couldn't read
+    repository facts of the config of a whole repository
     migration  facts of what `migrate` rewrites, and of nothing else
 """
 
@@ -52,12 +53,23 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.presets.facts import PresetFacts
     from krm_fn.kubevirt.releases import Release, Version
     from krm_fn.kubevirt.schema import ObjectFacts
-    from krm_fn.rules.facts import AdmissionFacts, BaselineFacts, BundleFacts, IgnoreFacts, InputFacts, MigrationFacts, VmFacts
+    from krm_fn.rules.facts import (
+        AdmissionFacts,
+        BaselineFacts,
+        BundleFacts,
+        IgnoreFacts,
+        InputFacts,
+        MigrationFacts,
+        RepositoryFacts,
+        VmFacts,
+    )
+
+    OfBundle = BundleFacts | IgnoreFacts | BaselineFacts | InputFacts | MigrationFacts | RepositoryFacts
 
 
-FAMILIES = ("admission", "baseline", "bundle", "ignore", "input", "lint", "migration", "preset", "schema", "vm")
+FAMILIES = ("admission", "baseline", "bundle", "ignore", "input", "lint", "migration", "preset", "repository", "schema", "vm")
 # Families that no annotation silences: they judge what silences others, or a migration that is run once.
-UNSILENCED = ("ignore", "baseline", "input", "migration")
+UNSILENCED = ("ignore", "baseline", "input", "migration", "repository")
 
 
 class Hit(Value):
@@ -189,7 +201,7 @@ def judge(
 
 
 def judge_bundle(
-    facts: BundleFacts | IgnoreFacts | BaselineFacts | InputFacts | MigrationFacts,
+    facts: OfBundle,
     severity: Mapping[str, str],
     family: str = "bundle",
     *,
@@ -209,15 +221,7 @@ def _speaking(family: str, facts: Any, silent: Container[str]) -> Iterator[Rule]
 
 def _hits(
     declared: Rule,
-    facts: VmFacts
-    | PresetFacts
-    | ObjectFacts
-    | AdmissionFacts
-    | BundleFacts
-    | IgnoreFacts
-    | BaselineFacts
-    | InputFacts
-    | MigrationFacts,
+    facts: VmFacts | PresetFacts | ObjectFacts | AdmissionFacts | OfBundle,
     release: Release,
     severity: Mapping[str, str],
 ) -> Iterable[Hit]:

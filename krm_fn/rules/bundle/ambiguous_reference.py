@@ -1,12 +1,12 @@
 """A reference leads to different objects in other targets.
 
-What it finds: a reference of a VM or DataVolume to an object that its own target lacks, while other targets have objects of that
-kind, namespace and name with different content. If all of them are equal, or there is only one, it is used.
+What it finds: a reference of a VM or DataVolume to an object that its own target lacks, while other targets have objects of
+that kind, namespace and name with different content. If all of them are equal, or there is only one, it is used.
 
 Why it matters: which of them is in the cluster is unknown. So nothing can be said about the VM, and it is not rendered.
 
-Fix: if the targets are for different clusters, list the clusters with their targets in `.kubevirt-render.yaml`: then each target
-sees only the objects of its own cluster. Otherwise delete or rename all but one of the objects.
+Fix: if the targets are for different clusters, list the clusters with their targets in `.kubevirt-render.yaml`: then each
+target sees only the objects of its own cluster. Otherwise delete or rename all but one of the objects.
 
 Example:
 
@@ -69,8 +69,9 @@ def _of_matchers(facts: BundleFacts) -> Iterator[Hit]:
 def _of_objects(facts: BundleFacts) -> Iterator[Hit]:
     for (kind, namespace, name, _), references in missing(facts.bundle).items():
         found = facts.surroundings.ambiguous_of(kind, namespace, name)
-        for reference in references if found else ():
-            yield _hit(found, reference.owner, reference.path, reference.written)
+        if found:
+            for reference in references:
+                yield _hit(found, reference.owner, reference.path, reference.written)
 
 
 def _hit(found: Ambiguous, about: Entry, path: Path, current: Any) -> Hit:
