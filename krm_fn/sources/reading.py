@@ -60,7 +60,8 @@ class Source(Value):
     """One text and the numbers of its documents that are objects.
 
     `file` is "" for what comes from no file of ours; the files that the objects' annotations name are then below `folder`. Else
-    `stamp` says which file it was.
+    `stamp` says which file it was. `origins` are the files that the documents of a build come from, "" where one is not known;
+    the annotations do not count then.
     """
 
     text: StreamText | ListText
@@ -69,6 +70,7 @@ class Source(Value):
     folder: str = ""
     stamp: Stamp | None = None
     objects: tuple[int, ...] = ()
+    origins: tuple[str, ...] = ()
 
     @property
     def items(self) -> Sequence[Any]:
@@ -80,6 +82,8 @@ class Source(Value):
         """File and index of each object: its own annotations tell where it comes from no file."""
         if self.file:
             return [(self.file, number) for number in self.objects]
+        if self.origins:
+            return [(self.origins[number], 0) for number in self.objects]
         return [_annotated(item, self.folder) for item in self.items]
 
 
@@ -151,6 +155,7 @@ def unwatched(_: str, work: Iterable[Any], __: int) -> Iterable[Any]:
 def read(
     paths: Sequence[str],
     *,
+    found: Sequence[str] = (),
     kustomizations: Sequence[str] = (),
     timeout: float = TIMEOUT,
     follow: bool = False,
@@ -162,6 +167,7 @@ def read(
 ) -> Sources:
     """What stands at the paths: files, folders (all YAML and JSON files below them, sorted) or `-` for stdin.
 
+    `found` are further files, which somebody found in folders.
     `kustomizations` are folders that are built first, each in at most `timeout` seconds. With `follow`, links in folders are
     followed wherever they lead, else within the paths and the folders of `within`. Without `unbuilt`, files in folders that
     become objects only by a build are left alone: patches of kustomizations and templates of Helm charts. `note` is told what
@@ -171,14 +177,14 @@ def read(
     Raises: InputError where something can't be read, and where all could be read and there is no object.
     """
     named = Paths(paths, follow=follow, within=within, templates=unbuilt)
-    texts = [*_texts(paths, named), *(Given(data=built(folder, timeout), folder=folder) for folder in kustomizations)]
+    texts = [*_texts(paths, named, found), *(Given(data=built(folder, timeout), folder=folder) for folder in kustomizations)]
     repaired: list[str] = []
     sources, configs = [], []
-    for found, config in _all_parsed(texts, repair, repaired, watch):
-        for text_of_note in _left_alone_in(found):
+    for source, config in _all_parsed(texts, repair, repaired, watch):
+        for text_of_note in _left_alone_in(source):
             note(text_of_note)
-        sources.append(found)
-        configs += [] if config is None else [(found, config)]
+        sources.append(source)
+        configs += [] if config is None else [(source, config)]
     alone = frozenset(map(_as_file, paths))
     layout = None if unbuilt else _layout(sources)
     if layout:
@@ -186,13 +192,13 @@ def read(
     for folder in named.templates:
         note(f"{file_name(folder)} is left alone: it holds templates of a Helm chart, which `helm template` renders")
     if not repaired and not any(source.objects for source in sources):
-        _refuse_nothing([*paths, *kustomizations], named.skipped, tells=repair is not None)
-    single = len(paths) == 1 and not kustomizations and not os.path.isdir(paths[0])  # noqa: PTH112
-    heard = [config for found, config in configs if single or not (found.file or found.folder)]
+        _refuse_nothing([*paths, *found, *kustomizations], named.skipped, tells=repair is not None)
+    single = len(paths) == 1 and not (kustomizations or found) and not os.path.isdir(paths[0])  # noqa: PTH112
+    heard = [config for source, config in configs if single or not (source.file or source.folder)]
     return Sources(
         sources=tuple(sources),
         function_config=heard[0] if heard else None,
-        powerless=tuple(found.file or found.folder for found, _ in configs if not single and (found.file or found.folder)),
+        powerless=tuple(each.file or each.folder for each, _ in configs if not single and (each.file or each.folder)),
         skipped=tuple(named.skipped),
         layout=layout,
         named=alone,
@@ -267,26 +273,43 @@ def of_bytes(data: bytes) -> Sources:
     return Sources(sources=(found,), function_config=config)
 
 
+def of_build(data: bytes, folder: str, origins: Sequence[str]) -> Sources:
+    """What was built of a folder, with the file that each document comes from. Raises: InputError."""
+    found, _ = _parsed(Given(data=data, folder=folder))
+    return Sources(sources=(found.but(origins=tuple(origins)),))
+
+
 def _where(places: Sequence[str]) -> str:
     named = ["stdin" if place == STDIN else file_name(place) for place in places]
     return f" in {', '.join(named)}" if named else ""
 
 
-def _texts(paths: Sequence[str], named: Paths) -> Iterator[Given]:
+def _texts(paths: Sequence[str], named: Paths, found: Sequence[str]) -> Iterator[Given]:
     seen: set[str] = set()
-    for path in paths:
+    for path, file in _files(paths, named, found):
         if path == STDIN:
             data = read_in()
             if not data.strip():
                 raise InputError("stdin is empty; what should be rendered has to be piped in")
             yield Given(data=data)
             continue
-        for file in named.files(path):
-            real = os.path.realpath(file)
-            if real not in seen:
-                seen.add(real)
-                if found := named.read(path, file):
-                    yield Given(data=found[0], file=file, stamp=found[1])
+        real = os.path.realpath(file)
+        if real not in seen:
+            seen.add(real)
+            if text := named.read(path, file):
+                yield Given(data=text[0], file=file, stamp=text[1])
+
+
+def _files(paths: Sequence[str], named: Paths, found: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """The files to read, each with the path that it was found at: "" for those that somebody else found in folders."""
+    for path in paths:
+        if path == STDIN:
+            yield path, path
+        else:
+            for file in named.files(path):
+                yield path, file
+    for file in found:
+        yield "", file
 
 
 def read_text(data: bytes, file: str) -> StreamText:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from krm_fn.rules.facts import SkippedFile
 
 MARK = b"---"
+OF_OBJECTS = re.compile(rb"""apiVersion|^["']?kind\b""", re.MULTILINE)
 WORD = re.compile(rb"[A-Za-z0-9._-]+")
 # Rules that speak of what isn't there, or of what nothing names: a document that can't be read may hold it.
 UNCERTAIN = frozenset(
@@ -42,6 +43,11 @@ class Lost(Value):
 
     error: InputError
     text: bytes
+
+    @property
+    def is_object(self) -> bool:
+        """True where the text has a word that every Kubernetes object has, and no playbook."""
+        return bool(OF_OBJECTS.search(self.text))
 
 
 def salvage(data: bytes, file: str) -> tuple[bytes, tuple[Lost, ...]]:

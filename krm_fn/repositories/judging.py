@@ -1,0 +1,241 @@
+"""One unit of a run, judged: files that are read, or a target that is built. What comes of it goes from process to process."""
+
+from __future__ import annotations
+
+import marshal
+import os
+from typing import TYPE_CHECKING
+
+from krm_fn.base import bundle
+from krm_fn.base.bundle import Bundle
+from krm_fn.base.objects import kind_of, name_of, ref_of, text
+from krm_fn.base.paths import get
+from krm_fn.base.value import Value
+from krm_fn.findings import fingerprints, results
+from krm_fn.kubevirt.configuration import release_of
+from krm_fn.pipeline import stages
+from krm_fn.pipeline.stages import Judging
+from krm_fn.repositories import building, sharing
+from krm_fn.repositories.traces import read_built
+from krm_fn.repositories.types import Problem
+from krm_fn.rules import registry
+from krm_fn.rules.facts import NO_SURROUNDINGS, InputFacts
+from krm_fn.sources import reading, unbuilt
+from krm_fn.sources.builds import TIMEOUT
+from krm_fn.sources.places import Places
+from krm_fn.sources.reading import Sources
+from krm_fn.sources.salvage import Doubts, findings, passed_over, salvage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from krm_fn.base.objects import Object, Ref
+    from krm_fn.findings.finding import Finding, Suppressed
+    from krm_fn.kubevirt.releases import Release
+    from krm_fn.kubevirt.settings import Config
+    from krm_fn.pipeline.stages import Outcome
+    from krm_fn.repositories.building import Builder
+    from krm_fn.repositories.clusters import TargetSettings
+    from krm_fn.repositories.sharing import Offer, Offered
+    from krm_fn.repositories.types import Target
+    from krm_fn.rules.facts import Surroundings
+    from krm_fn.sources.salvage import Lost
+
+VM = "VirtualMachine"
+# Rules that report what is not in the bundle: another target may have it.
+ABOUT_ABSENT = frozenset(
+    ("missing-object", "missing-revision", "unresolved-instancetype", "unresolved-preference", "failed-inference")
+)
+
+
+class Subject(Value):
+    """One object that was checked: which, and the file it stands in, "" where that is not known."""
+
+    ref: Ref
+    file: str = ""
+    item: int = -1
+    inside: tuple[str | int, ...] = ()
+
+
+class Unit(Value):
+    """What is judged as one bundle: a target, or files that no kustomization uses; `name` is "" for these."""
+
+    settings: TargetSettings
+    name: str = ""
+    target: Target | None = None
+    files: tuple[str, ...] = ()
+
+
+class Options(Value):
+    """How all units of a run are read and judged.
+
+    `using` is the program that builds, None where there is none. `quoted`: the lines of findings are wanted. `spool` is a file in
+    which a target that is built waits to be judged again, "" where there is none.
+    """
+
+    using: Builder | None = None
+    timeout: float = TIMEOUT
+    follow: bool = False
+    ignores: bool = True
+    definitions: bool = True
+    schemas: tuple[Object, ...] = ()
+    quoted: bool = False
+    spool: str = ""
+
+
+class Judged(Value):
+    """What came of one unit, in little memory.
+
+    `findings` are those that count, `suppressed` those that an annotation silences, `off` those of rules that the config turns
+    off. `lines` are the lines of files that findings name, as far as they may be shown. `offers` are the objects that other
+    units may use, `wants` are names of objects that this one lacks. `external` are objects outside of git that it uses, `notes`
+    what was left alone. `built` is False where a target can't be built.
+    """
+
+    release: Release
+    fail_on: str
+    name: str = ""
+    findings: tuple[Finding, ...] = ()
+    suppressed: tuple[Suppressed, ...] = ()
+    off: tuple[Finding, ...] = ()
+    subjects: tuple[Subject, ...] = ()
+    files: tuple[str, ...] = ()
+    lines: dict[tuple[str, int], str] = {}  # noqa: RUF012  nobody writes into a Value
+    offers: tuple[Offer, ...] = ()
+    external: tuple[Ref, ...] = ()
+    notes: tuple[str, ...] = ()
+    vms: int = 0
+    wants: frozenset[str] = frozenset()
+    built: bool = True
+
+
+def judge(unit: Unit, options: Options, offered: Offered | None = None) -> Judged:
+    """What comes of a unit; `offered` is what the units of its cluster offer one another, where that is known."""
+    lost: list[Lost] = []
+    notes: list[str] = []
+    found = _read(unit, options, lost, notes)
+    config = unit.settings.config
+    if isinstance(found, Problem):
+        return _unbuilt(unit, found)
+    taken = sharing.context(found.items, b"\n".join(source.data for source in found.sources), offered) if offered else None
+    surroundings = taken.surroundings(unit.settings.external) if taken else sharing.Taken().surroundings(unit.settings.external)
+    judged = judge_sources(found, lost, config, options, surroundings)
+    if unit.target and judged.wants and options.spool and offered is None:
+        _spooled(found, options.spool)
+    offers = sharing.offers(found.items, unit.name, found.places)
+    return judged.but(name=unit.name, offers=offers, notes=(*notes, *(taken.notes if taken else ())))
+
+
+def _read(unit: Unit, options: Options, lost: list[Lost], notes: list[str]) -> Sources | Problem:
+    """What a unit consists of; documents that can't be read go into `lost`."""
+    if unit.target is None:
+        return reading.read(
+            (), found=unit.files, unbuilt=False, follow=options.follow, note=notes.append, repair=repairing(lost, frozenset())
+        )
+    if options.using is None:
+        return Problem(file=unit.target.file, reason="program")
+    if options.spool and os.path.exists(options.spool):  # noqa: PTH110
+        return _unspooled(unit.target, options.spool)
+    built = building.build(unit.target, options.using, flags=unit.settings.build_flags, timeout=options.timeout)
+    return built if isinstance(built, Problem) else read_built(unit.target, built)
+
+
+def _spooled(found: Sources, spool: str) -> None:
+    """Keep what was built of a target for the second time that it is judged."""
+    source = found.sources[0]
+    with open(spool, "wb") as out:  # noqa: PTH123
+        marshal.dump((source.data, source.origins), out)
+
+
+def _unspooled(target: Target, spool: str) -> Sources:
+    with open(spool, "rb") as kept:  # noqa: PTH123
+        data, origins = marshal.load(kept)
+    return reading.of_build(data, target.folder, origins)
+
+
+def repairing(lost: list[Lost], named: frozenset[str]) -> Callable[[bytes, str], bytes]:
+    """What makes a text readable by emptying documents; it notes them in `lost`.
+
+    A document in a folder that has neither apiVersion nor kind is no Kubernetes object (a playbook, say): it is left alone.
+    """
+
+    def repair(data: bytes, file: str) -> bytes:
+        data, found = salvage(data, file)
+        lost.extend(each for each in found if file in named or each.is_object)
+        return data
+
+    return repair
+
+
+def _unbuilt(unit: Unit, problem: Problem) -> Judged:
+    """What there is to say of a target that can't be built."""
+    config = unit.settings.config
+    release = release_of(Bundle(()), config)
+    facts = InputFacts(unbuilt=(problem,), release=release)
+    found = [
+        finding.but(file=problem.file, line=problem.line, column=problem.column)
+        for finding in registry.judge_bundle(facts, config.severity, "input")
+    ]
+    printed = tuple(fingerprints.printed(found))
+    return Judged(name=unit.name, release=release, fail_on=config.fail_on, findings=printed, built=False)
+
+
+def judge_sources(
+    found: Sources, lost: list[Lost], config: Config, options: Options, surroundings: Surroundings = NO_SURROUNDINGS
+) -> Judged:
+    """What comes of what was read. Raises: InputError for a document that can't be read where the config silences that."""
+    judging = Judging(
+        ignores=options.ignores, definitions=options.definitions, off=True, units=found.units, surroundings=surroundings
+    )
+    outcome = stages.render(found.items, config, places=found.places, schemas=options.schemas, judging=judging)
+    places = Places(found, lost)
+    judged = _with_findings(found, outcome, config, lost, places)
+    if options.quoted:
+        named = [(finding.file, finding.line) for finding in judged.findings if finding.line]
+        judged = judged.but(lines={(file, line): places.line(file, line) for file, line in named})
+    return judged
+
+
+def _with_findings(found: Sources, outcome: Outcome, config: Config, lost: list[Lost], places: Places) -> Judged:
+    of_input = list(findings(lost, config.severity, outcome.release))
+    if lost and not of_input:
+        raise lost[0].error
+    of_input += passed_over(found.skipped, config.severity, outcome.release)
+    silent = [each.finding for each in outcome.ignored]
+    doubts = Doubts(lost)
+    certain = [finding for finding in unbuilt.certain(outcome.findings, found) if not doubts.concern(finding)]
+    marked = fingerprints.printed((*of_input, *places.located((*certain, *silent))))
+    counted = len(of_input) + len(certain)
+    entries = bundle.entries(found.items)
+    stands = found.places
+    return Judged(
+        findings=results.ordered(marked[:counted]) if of_input else tuple(marked[:counted]),
+        suppressed=tuple(each.but(finding=finding) for finding, each in zip(marked[counted:], outcome.ignored, strict=True)),
+        off=outcome.off,
+        fail_on=config.fail_on,
+        release=outcome.release,
+        subjects=tuple(_subjects(entries, stands)),
+        files=tuple(dict.fromkeys(file for file, _ in stands)),
+        external=outcome.external,
+        vms=sum(kind_of(entry.obj) == VM for entry in entries),
+        wants=frozenset(_wanted(outcome.findings, found.items)),
+    )
+
+
+def _wanted(findings: Iterable[Finding], items: Sequence[Any]) -> Iterator[str]:
+    """The names of what the findings miss, and of the instancetypes and preferences of VMs that stand elsewhere."""
+    for finding in findings:
+        if finding.rule in ABOUT_ABSENT and isinstance(finding.current, str):
+            yield finding.current.rpartition("/")[2]
+    objects = [entry.obj for entry in bundle.entries(items)]
+    own = {name_of(obj) for obj in objects if kind_of(obj) in MATCHED}
+    for obj in objects:
+        for matcher in MATCHERS:
+            name = text(get(obj, (*matcher, "name")))
+            if name and name not in own:
+                yield name
+
+
+def _subjects(entries: Iterable[bundle.Entry], places: Sequence[tuple[str, int]]) -> Iterator[Subject]:
+    for entry in entries:
+        yield Subject(ref=ref_of(entry.obj), file=places[entry.item][0], item=entry.item, inside=entry.path)
