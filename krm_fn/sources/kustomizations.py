@@ -101,7 +101,7 @@ class Layout:
         """True unless the patch is for another kind or name; `patch` is a map with a target, or a path or text."""
         target = as_map(as_map(patch).get("target"))
         if target:
-            return _matches(target.get("kind"), kind_of(obj)) and _matches(target.get("name"), name_of(obj))
+            return may_match(target.get("kind"), kind_of(obj)) and may_match(target.get("name"), name_of(obj))
         content = self._content(patch, folder)
         return kind_of(obj).encode() in content and name_of(obj).encode() in content
 
@@ -139,7 +139,7 @@ def _at(folder: str, path: object) -> str:
     return os.path.normpath(os.path.join(folder, found)) if found and "\n" not in found else ""  # noqa: PTH118
 
 
-def _matches(pattern: object, value: str) -> bool:
+def may_match(pattern: object, value: str) -> bool:
     """False where a target's expression surely doesn't fit. It may be a stranger's, so only plain words are compared."""
     return not pattern or any(value == part or EXPRESSION.intersection(part) for part in text(pattern).split("|"))
 

@@ -1,0 +1,211 @@
+"""For a value of a built object: the file, the document and the path where it is written. Pure: texts are given.
+
+The way leads from the target down to the file that the object comes from. On it, the outermost kustomization that wrote the
+value is its origin; where none did, the object's own file is.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+from krm_fn import yamlio
+from krm_fn.base import bundle
+from krm_fn.base.objects import ORIGIN, annotations_of, group_of, kind_of, name_of, text
+from krm_fn.base.paths import as_list, as_map, get
+from krm_fn.findings.finding import UNSET
+from krm_fn.repositories.kustomization import FILES, is_kustomization, joined, kustomization
+from krm_fn.repositories.writers import Origin, Wanted, writer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.base.bundle import Entry
+    from krm_fn.base.objects import Object
+    from krm_fn.base.paths import Path
+    from krm_fn.repositories.building import Built
+    from krm_fn.repositories.types import Kustomization, Target
+    from krm_fn.repositories.writers import Texts
+    from krm_fn.yamlio import StreamText
+
+__all__ = ["Made", "Origin", "Origins", "located", "separated"]
+
+GENERATORS = {"ConfigMap": "configMapGenerator", "Secret": "secretGenerator"}
+
+
+MOST_WAYS = 100  # on which a file may come into a target
+
+
+class Made(NamedTuple):
+    """What an object was made of: a file with it, or the kustomization that generated it; "" where it is not known."""
+
+    file: str = ""
+    is_generated: bool = False
+
+
+class Layer(NamedTuple):
+    """A kustomization on the way to an object, and the number of its document in its file."""
+
+    kustomization: Kustomization
+    item: int
+
+
+def separated(obj: Object, built: Built) -> tuple[Object, Made]:
+    """An object without the annotation that building added, and what that says."""
+    notes = annotations_of(obj)
+    origin = as_map(yamlio.read_value(text(notes.get(ORIGIN)))) if text(notes.get(ORIGIN)) else {}
+    if ORIGIN not in notes:
+        return obj, Made()
+    left = {key: value for key, value in notes.items() if key != ORIGIN}
+    about = {key: value for key, value in obj["metadata"].items() if key != "annotations" or left}
+    if left:
+        about["annotations"] = left
+    path = text(origin.get("path"))
+    made = Made() if origin.get("repo") else Made(path, False) if path else Made(text(origin.get("configuredIn")), True)
+    return {**obj, "metadata": about}, made._replace(file=built.file(made.file)) if made.file else made
+
+
+class Origins:
+    """The origins of the values of one target. `texts` gives the text of each of its files, None where it can't be read."""
+
+    def __init__(self, target: Target, texts: Texts) -> None:
+        self._target, self._texts = target, texts
+        self._layers: dict[str, Layer | None] = {}
+        self._entries: dict[str, list[Entry]] = {}
+
+    def of(self, obj: Object, path: Path, made: Made) -> Origin:
+        """Where the value at a path of a built object is written; `path` may lead on from there to what is missing."""
+        if made.is_generated or not made.file:
+            return self._generated(obj, made.file or self._target.file)
+        way = self._way(made.file, obj)
+        entry = self._entry(made.file, obj, way)
+        value = get(obj, path, UNSET)
+        if value is not UNSET:
+            names = self._names(obj, entry, way)
+            for layer in way:
+                if found := writer(*layer, Wanted(obj, names, path, value), self._texts):
+                    return found
+        return Origin(made.file, entry.item, (*entry.path, *path)) if entry else Origin(made.file)
+
+    def _generated(self, obj: Object, file: str) -> Origin:
+        layer = next((each for each in self._all if each.kustomization.file == file), None)
+        key = GENERATORS.get(kind_of(obj), "")
+        for number, each in enumerate(as_list(layer.kustomization.obj.get(key)) if layer else ()):
+            if layer and (name := text(as_map(each).get("name"))) and name in name_of(obj):
+                return Origin(file, layer.item, (key, number))
+        return Origin(file)
+
+    @cached_property
+    def _all(self) -> list[Layer]:
+        return [layer for folder in self._target.kustomizations if (layer := self._layer(folder))]
+
+    def _layer(self, folder: str) -> Layer | None:
+        if folder not in self._layers:
+            files = [joined(folder, name) for name in FILES]
+            file = next((file for file in files if file in self._target.inputs), "")
+            found = self._texts(file) if file else None
+            item = next((number for number, each in enumerate(found.items) if is_kustomization(each)), None) if found else None
+            layer = Layer(kustomization(found.items[item], folder, file), item) if found and item is not None else None
+            self._layers[folder] = layer
+        return self._layers[folder]
+
+    def _way(self, file: str, obj: Object) -> list[Layer]:
+        """The kustomizations from the target to a file, outermost first, each with its components behind it."""
+        ways = list(islice(self._ways(self._target.folder, file, (), self._reaching(file)), MOST_WAYS))
+        fitting = (way for way in ways if any(_named(name_of(each.obj), way) == name_of(obj) for each in self._of(file)))
+        way = next(fitting, ways[0] if ways else [])
+        seen: set[str] = set()
+        return [inner for layer in way for inner in self._with_components(layer, seen)]
+
+    def _reaching(self, file: str) -> set[str]:
+        """The folders of the kustomizations that include a file, themselves or by others."""
+        found, wanted = set[str](), {file}
+        while wanted:
+            users = {
+                each.kustomization.folder
+                for each in self._all
+                if any(reference.path in wanted for reference in each.kustomization.includes)
+            }
+            wanted = users - found
+            found |= users
+        return found
+
+    def _ways(self, folder: str, file: str, above: tuple[Layer, ...], reaching: set[str]) -> Iterator[list[Layer]]:
+        layer = self._layer(folder) if folder in reaching else None
+        if layer is None or layer in above:
+            return
+        way = (*above, layer)
+        for each in layer.kustomization.includes:
+            if each.path == file:
+                yield [*way]
+            else:
+                yield from self._ways(each.path, file, way, reaching)
+
+    def _with_components(self, layer: Layer, seen: set[str]) -> Iterator[Layer]:
+        """A kustomization and its components, the last one first: it changes what the others made."""
+        if layer.kustomization.folder in seen:
+            return
+        seen.add(layer.kustomization.folder)
+        yield layer
+        for each in reversed(layer.kustomization.includes):
+            component = self._layer(each.path) if each.role == "components" else None
+            if component:
+                yield from self._with_components(component, seen)
+
+    def _of(self, file: str) -> list[Entry]:
+        if file not in self._entries:
+            found = self._texts(file)
+            self._entries[file] = list(bundle.entries(found.items)) if found else []
+        return self._entries[file]
+
+    def _entry(self, file: str, obj: Object, way: list[Layer]) -> Entry | None:
+        """The object that a built one was made of: by the name that it gets on the way, by its name, or the only one."""
+        kind = [each for each in self._of(file) if (group_of(each.obj), kind_of(each.obj)) == (group_of(obj), kind_of(obj))]
+        for chosen in (
+            [each for each in kind if _named(name_of(each.obj), way) == name_of(obj)],
+            [each for each in kind if name_of(each.obj) == name_of(obj)],
+            kind,
+        ):
+            if len(chosen) == 1:
+                return chosen[0]
+        return None
+
+    def _names(self, obj: Object, entry: Entry | None, way: list[Layer]) -> frozenset[str]:
+        """The names that an object has on its way."""
+        names = {name_of(obj)}
+        if entry:
+            names |= {_named(name_of(entry.obj), way[number:]) for number in range(len(way) + 1)}
+        return frozenset(names)
+
+
+def _named(name: str, way: list[Layer]) -> str:
+    """The name that an object has at the end of a way."""
+    for layer in reversed(way):
+        obj = layer.kustomization.obj
+        name = text(obj.get("namePrefix")) + name + text(obj.get("nameSuffix"))
+    return name
+
+
+def located(origin: Origin, text_of: StreamText | None) -> tuple[int, int]:
+    """Line and column of an origin in the text of its file, of the nearest value around it where it is not there."""
+    if text_of is None or origin.item < 0:
+        return 0, 0
+    line, column = text_of.place(origin.item, origin.path)
+    written = get(text_of.items[origin.item], origin.path)
+    if origin.inside is None or not line or not isinstance(written, str):
+        return line, column
+    return _in_block(text_of, line, column, written, origin.inside)
+
+
+def _in_block(text_of: StreamText, line: int, column: int, written: str, inside: tuple[int, Path]) -> tuple[int, int]:
+    """The place in a block scalar that begins in a line; that of the scalar itself where it is written in another style."""
+    lines = text_of.data.decode(errors="replace").splitlines()
+    header = lines[line - 1][column - 1 :] if line <= len(lines) else ""
+    if not header.startswith("|"):
+        return line, column
+    inner, beside = yamlio.read_stream(written.encode()).place(*inside)
+    first = written.split("\n", 1)[0]
+    here = lines[line] if line < len(lines) else ""
+    indent = len(here) - len(first) if here.endswith(first) else 0
+    return line + inner, indent + beside

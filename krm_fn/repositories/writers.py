@@ -1,0 +1,205 @@
+"""Which part of one kustomization wrote a value of an object: a patch, or a field that changes objects. Pure.
+
+KubeVirt's kinds are unknown to kustomize, so a patch replaces their lists. Where a schema says otherwise, lists are merged by
+the names of their entries; so entries are looked for by name first.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from krm_fn import yamlio
+from krm_fn.base.errors import InputError
+from krm_fn.base.objects import kind_of, name_of, text
+from krm_fn.base.paths import as_list, as_map, get
+from krm_fn.findings.finding import UNSET
+from krm_fn.repositories.kustomization import is_inline, joined
+from krm_fn.sources.kustomizations import may_match
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import Any
+
+    from krm_fn.base.objects import Object
+    from krm_fn.base.paths import Path
+    from krm_fn.repositories.types import Kustomization
+    from krm_fn.yamlio import StreamText
+
+    Texts = Callable[[str], StreamText | None]
+
+# Keys by which entries of a list are told apart.
+MERGE_KEYS = ("name", "key", "mountPath", "containerPort")
+LABELS = ("labels", "matchLabels", "selector", "nodeSelector")
+
+
+class Origin(NamedTuple):
+    """Where a value is written: the file, the number of the document in it, -1 where it is not known, and the path there.
+
+    `inside` is the document and the path in a text that is written there in place, such as that of a patch.
+    """
+
+    file: str
+    item: int = -1
+    path: Path = ()
+    inside: tuple[int, Path] | None = None
+
+
+class Wanted(NamedTuple):
+    """A value whose origin is looked for, with its object as it was built and all names that the object had on its way."""
+
+    obj: Object
+    names: frozenset[str]
+    path: Path
+    value: Any
+
+
+class Patch(NamedTuple):
+    """A patch: its documents, the target that it names, and where it is written: in its own file, or in place."""
+
+    items: list[Any]
+    target: Object
+    origin: Origin
+
+    def at(self, number: int, path: Path) -> Origin:
+        """The origin of a place in one of the documents."""
+        if self.origin.path:
+            return self.origin._replace(inside=(number, path))
+        return self.origin._replace(item=number, path=path)
+
+
+def writer(of: Kustomization, item: int, wanted: Wanted, texts: Texts) -> Origin | None:
+    """The part of a kustomization, the document `item` of its file, that wrote a value; None where none did."""
+    for at in _fields(of.obj, wanted):
+        return Origin(of.file, item, at)
+    for patch in reversed([*_patches(of, item, texts)]):
+        for number, each in reversed([*enumerate(patch.items)]):
+            if path := _in_patch(each, patch.target, wanted):
+                return patch.at(number, path)
+    return None
+
+
+def _patches(of: Kustomization, item: int, texts: Texts) -> Iterator[Patch]:
+    """The patches of a kustomization in the order in which they are applied."""
+    for key in ("patchesStrategicMerge", "patches", "patchesJson6902"):
+        for number, each in enumerate(as_list(of.obj.get(key))):
+            at: Path = (key, number)
+            written = text(each) or text(as_map(each).get("patch"))
+            if written and (isinstance(each, dict) or is_inline(written)):
+                yield from _in_place(of, item, written, (*at, "patch") if isinstance(each, dict) else at, each)
+            elif file := text(each) or text(as_map(each).get("path")):
+                yield from _in_file(joined(of.folder, file), each, texts)
+
+
+def _in_place(of: Kustomization, item: int, written: str, at: Path, each: object) -> Iterator[Patch]:
+    try:
+        found = yamlio.read_stream(written.encode())
+    except InputError:
+        return
+    yield Patch(found.items, as_map(as_map(each).get("target")), Origin(of.file, item, at))
+
+
+def _in_file(file: str, each: object, texts: Texts) -> Iterator[Patch]:
+    if found := texts(file):
+        yield Patch(found.items, as_map(as_map(each).get("target")), Origin(file))
+
+
+def _in_patch(patch: Any, target: Object, wanted: Wanted) -> Path | None:
+    """Where a patch has the value, None where it has not."""
+    if target and not _is_meant(target.get("kind"), target.get("name"), wanted):
+        return None
+    if isinstance(patch, list):
+        return _in_operations(patch, wanted)
+    if not isinstance(patch, dict):
+        return None
+    if not target and not (kind_of(patch) == kind_of(wanted.obj) and name_of(patch) in wanted.names):
+        return None
+    return alike(patch, wanted.obj, wanted.path, wanted.value)
+
+
+def _is_meant(kind: object, name: object, wanted: Wanted) -> bool:
+    return may_match(kind, kind_of(wanted.obj)) and any(may_match(name, each) for each in wanted.names)
+
+
+def alike(patch: Any, built: Any, path: Path, value: Any) -> Path | None:
+    """The path of the same value in another object; the entries of lists are found by name there, else by number."""
+    found: list[str | int] = []
+    for step in path:
+        below = get(built, (step,))
+        there = _same_entry(patch, below, step) if isinstance(step, int) else step
+        patch, built = get(patch, (there,), UNSET), below
+        if patch is UNSET:
+            return None
+        found.append(there)
+    return tuple(found) if patch == value else None
+
+
+def _same_entry(entries: Any, entry: Any, number: int) -> int:
+    key = next((key for key in MERGE_KEYS if key in as_map(entry)), None)
+    if key is None:
+        return number
+    same = [at for at, each in enumerate(as_list(entries)) if as_map(each).get(key) == entry[key]]
+    return same[0] if same else number
+
+
+def _in_operations(operations: list[Any], wanted: Wanted) -> Path | None:
+    """Where a list of JSON Patch operations has the value; the last one that wrote it."""
+    for number in reversed(range(len(operations))):
+        operation = as_map(operations[number])
+        if operation.get("op") in ("add", "replace"):
+            steps = [each.replace("~1", "/").replace("~0", "~") for each in text(operation.get("path")).split("/")[1:]]
+            rest = wanted.path[len(steps) :]
+            around = wanted.path[: len(steps)]
+            meant = len(around) == len(steps) and all(map(_is_step, steps, around))
+            if meant and get(operation.get("value"), rest, UNSET) == wanted.value:
+                return (number, "value", *rest)
+    return None
+
+
+def _is_step(written: str, step: str | int) -> bool:
+    """True where a step of a JSON pointer leads as a step of a path does; `-` is an entry that was added."""
+    return written == str(step) or (written == "-" and isinstance(step, int))
+
+
+def _fields(obj: Object, wanted: Wanted) -> Iterator[Path]:
+    """The fields of a kustomization that wrote the value; the last one first."""
+    last, value = wanted.path[-1:], wanted.value
+    if last == ("image",):
+        yield from _images(obj, value)
+    if wanted.path == ("spec", "replicas"):
+        for number, each in enumerate(as_list(obj.get("replicas"))):
+            if as_map(each).get("count") == value and as_map(each).get("name") in wanted.names:
+                yield "replicas", number, "count"
+    yield from _labels(obj, wanted)
+    if wanted.path == ("metadata", "name") and isinstance(value, str):
+        if (suffix := text(obj.get("nameSuffix"))) and value.endswith(suffix):
+            yield ("nameSuffix",)
+        if (prefix := text(obj.get("namePrefix"))) and value.startswith(prefix):
+            yield ("namePrefix",)
+    if wanted.path == ("metadata", "namespace") and value and obj.get("namespace") == value:
+        yield ("namespace",)
+
+
+def _images(obj: Object, value: object) -> Iterator[Path]:
+    for number, each in enumerate(as_list(obj.get("images"))):
+        name = text(as_map(each).get("newName")) or text(as_map(each).get("name"))
+        for key, mark in (("digest", "@"), ("newTag", ":")):
+            if key in as_map(each) and value == f"{name}{mark}{each[key]}":
+                yield "images", number, key
+        if "newName" in as_map(each) and isinstance(value, str) and value.partition("@")[0].rpartition(":")[0] == name:
+            yield "images", number, "newName"
+
+
+def _labels(obj: Object, wanted: Wanted) -> Iterator[Path]:
+    around, key = wanted.path[-2:-1], wanted.path[-1:]
+    if around == ("annotations",):
+        yield from _pairs(as_map(obj.get("commonAnnotations")), ("commonAnnotations",), key, wanted.value)
+    if around and around[0] in LABELS:
+        yield from _pairs(as_map(obj.get("commonLabels")), ("commonLabels",), key, wanted.value)
+        for number, each in enumerate(as_list(obj.get("labels"))):
+            yield from _pairs(as_map(as_map(each).get("pairs")), ("labels", number, "pairs"), key, wanted.value)
+
+
+def _pairs(pairs: Object, at: Path, key: Iterable[str | int], value: Any) -> Iterator[Path]:
+    for each in key:
+        if each in pairs and pairs[each] == value:
+            yield (*at, each)
