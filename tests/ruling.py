@@ -13,7 +13,6 @@ from krm_fn.migrate import migrate
 from krm_fn.pipeline import stages
 from krm_fn.repositories import clusters, sharing
 from krm_fn.rules import registry
-
 from krm_fn.rules.facts import UnmatchedGlob
 from krm_fn.rules.registry import all_rules
 from krm_fn.sources import salvage

@@ -23,7 +23,8 @@ class External(Value):
     def covers(self, kind: str, namespace: str, name: str) -> bool:
         """True for an object of these; DataVolumes and PersistentVolumeClaims stand for each other.
 
-        `namespace` is "" for one of a cluster-wide kind."""
+        `namespace` is "" for one of a cluster-wide kind.
+        """
         from fnmatch import fnmatchcase  # few runs have external objects
 
         return (

@@ -55,6 +55,7 @@ class Finding(Value):
     the object's item in the bundle, -1 where the finding is about no item; `inside` leads from the item to the object (`()`, or
     `("items", 3)` in a List). `line` and `column` count from 1, 0 where not known: only the command knows the files' texts.
     `fingerprint` is the same wherever the object stands; the command makes it. `related` are other places it speaks of.
+    `targets` are the targets of a repository that have the finding, sorted; () where a run has only one.
     `more`: it stands for so many findings of its rule, on any objects, that are not reported.
     """
 
@@ -77,6 +78,7 @@ class Finding(Value):
     related: tuple[Related, ...] = ()
     fingerprint: str = ""
     more: int = 0
+    targets: tuple[str, ...] = ()
 
 
 class Suppressed(Value):

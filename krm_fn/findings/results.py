@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 DOCS = "https://kubevirt-render.dev/rules/"
 
+MOST_TARGETS = 3  # that a line names
 LONGEST = 10_000  # characters of a text that results repeat
 
 
@@ -93,8 +94,19 @@ def line(finding: Finding) -> str:
 
 def described(finding: Finding, at: str = "") -> str:
     """The finding as a line without its severity: where, what is wrong with which object in which place, and the fix."""
-    parts = (at, str(finding.ref) if finding.ref else "", dotted(finding.path), one_line(finding.message))
+    message = " ".join(filter(None, (one_line(finding.message), in_targets(finding))))
+    parts = (at, str(finding.ref) if finding.ref else "", dotted(finding.path), message)
     return one_line(": ".join(printable(part) for part in parts if part))
+
+
+def in_targets(finding: Finding) -> str:
+    """`[target a]`, `[targets a, b and 3 more]`; "" where the run has only one target."""
+    if not finding.targets:
+        return ""
+    from krm_fn.base.wording import listed  # only runs over several targets name them
+
+    word = "target" if len(finding.targets) == 1 else "targets"
+    return f"[{word} {listed(finding.targets, 'and', most=MOST_TARGETS)}]"
 
 
 def report(findings: Iterable[Finding], err: TextIO) -> None:

@@ -1,7 +1,8 @@
 """Findings as one JSON object: `results` holds KRM results, `summary` the figures.
 
-Beside the keys of a KRM result each has `fingerprint` and, where known, `line`, `column` and `related`. `suppressed`, where
-there are any, holds the like with `suppressedBy` and `reason`, and `summary.suppressed` how many findings each cause silences.
+Beside the keys of a KRM result each has `fingerprint` and, where known, `line`, `column` and `related`, and, where the run has
+several targets, `targets`. `suppressed`, where there are any, holds the like with `suppressedBy` and `reason`, and
+`summary.suppressed` how many findings each cause silences.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ def _result(finding: Finding) -> dict[str, Any]:
         "line": finding.line,
         "column": finding.column,
         "fingerprint": finding.fingerprint,
+        "targets": list(finding.targets),
         "related": [_related(each) for each in finding.related],
     }
     return {**results.to_krm(finding), **{key: value for key, value in more.items() if value}}

@@ -51,7 +51,8 @@ def _row(finding: Finding) -> str:
     what = f"{_text(dotted(finding.path))}: " if finding.path else ""
     rule = f"[{finding.rule}]({results.DOCS}{finding.rule})"
     cells = (ICONS[finding.severity], _code(results.place(finding)), _code(str(finding.ref or "")))
-    return f"| {' | '.join(cells)} | {what}{_text(finding.message)} ({rule}) |"
+    said = " ".join(filter(None, (finding.message, results.in_targets(finding))))
+    return f"| {' | '.join(cells)} | {what}{_text(said)} ({rule}) |"
 
 
 def _text(text: str) -> str:

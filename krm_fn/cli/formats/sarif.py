@@ -98,7 +98,8 @@ def _result(finding: Finding, index: int) -> dict[str, Any]:
 
 def _properties(finding: Finding) -> dict[str, Any]:
     field = results.to_krm(finding).get("field", {})
-    return {"upstream": finding.upstream, **{key: field[key] for key in ("currentValue", "proposedValue") if key in field}}
+    own = {"upstream": finding.upstream, "targets": list(finding.targets)}
+    return {**own, **{key: field[key] for key in ("currentValue", "proposedValue") if key in field}}
 
 
 def _location(of: Finding | Related) -> dict[str, Any]:

@@ -48,6 +48,7 @@ def _diagnosis(finding: Finding) -> dict[str, object]:
         "at": results.place(finding),
         "object": printable(str(finding.ref or "")),
         "path": printable(dotted(finding.path)),
+        "targets": list(map(printable, finding.targets)),
         "doc": results.DOCS + finding.rule,
     }
     return {key: value for key, value in parts.items() if value}

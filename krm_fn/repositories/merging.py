@@ -1,0 +1,48 @@
+"""Findings of several targets: one that they share is reported once, with all of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from krm_fn.findings.finding import Finding, Suppressed
+
+
+def of_target(findings: Iterable[Finding], target: str) -> list[Finding]:
+    """The findings with the name of the target that has them."""
+    return [finding.but(targets=(target,)) for finding in findings]
+
+
+def merged(findings: Iterable[Finding]) -> list[Finding]:
+    """The findings, each once, in the order of the first of each; its targets are those of all that are the same."""
+    found: dict[tuple[Any, ...], Finding] = {}
+    targets: dict[tuple[Any, ...], set[str]] = {}
+    for finding in findings:
+        key = _key(finding)
+        found.setdefault(key, finding)
+        targets.setdefault(key, set()).update(finding.targets)
+    return [_with(finding, targets[key]) for key, finding in found.items()]
+
+
+def merged_suppressed(suppressed: Iterable[Suppressed]) -> list[Suppressed]:
+    """The same of findings that do not count: only those are the same that are silenced by the same for the same reason."""
+    found: dict[tuple[Any, ...], Suppressed] = {}
+    targets: dict[tuple[Any, ...], set[str]] = {}
+    for each in suppressed:
+        key = each.by, each.reason, *_key(each.finding)
+        found.setdefault(key, each)
+        targets.setdefault(key, set()).update(each.finding.targets)
+    return [each.but(finding=_with(each.finding, targets[key])) for key, each in found.items()]
+
+
+def _key(finding: Finding) -> tuple[Any, ...]:
+    """What two findings have to have in common to be the same. A cluster may have its own severity of a rule."""
+    place = finding.file, finding.line, finding.column, finding.path, finding.deeper
+    return finding.rule, finding.severity, finding.message, finding.ref, finding.more, place
+
+
+def _with(finding: Finding, targets: set[str]) -> Finding:
+    return finding if targets == set(finding.targets) else finding.but(targets=tuple(sorted(targets)))
