@@ -10,12 +10,12 @@ from krm_fn.config.keys import API_VERSION, KEYS, KIND
 if TYPE_CHECKING:
     from typing import Any
 
-SHORT = "Merge KubeVirt instancetypes and preferences into VirtualMachines, offline and as the cluster would"
+SHORT = "Apply KubeVirt instancetypes and preferences to VirtualMachines offline, as the cluster does"
 
 LONG = """\
-Resolves the instancetype and the preference of every VirtualMachine and VirtualMachinePool of the input, from the input
-itself or from the catalogue that the KubeVirt release deploys, and merges them as KubeVirt does. What can't be resolved, what
-conflicts and what admission would refuse are results, which name the field and, where there is one, the fix.
+Finds the instancetype and the preference of every VirtualMachine and VirtualMachinePool in the input, or in the catalogue
+that the KubeVirt release deploys, and applies them as KubeVirt does. References that can't be resolved, conflicts, and what
+admission would refuse are reported as results. A result names the field, and the fix if there is one.
 
 The function config is a {kind} ({api_version}) with these keys below spec, or a ConfigMap with the same keys as strings:
 

@@ -57,32 +57,34 @@ UNREADABLE = "unreadable-document"
     show_default=True,
     metavar="FORMAT[=FILE]",
     shell_complete=completion.among(lambda: FORMATS),
-    help=f"One of {', '.join(FORMATS)}, written to stdout or to a file. Repeatable.",
+    help=f"The output format: {', '.join(FORMATS)}. Without FILE, the output is written to stdout. Repeatable.",
 )
 @click.option(
     "--expanded",
     is_flag=True,
     help="Report VMs that still refer to an instancetype or preference.",
 )
-@click.option("--summary", is_flag=True, help="Print a last line with the number of findings (text, github, tap).")
+@click.option("--summary", is_flag=True, help="Print the number of findings in the last line (formats text, github and tap).")
 @click.option(
     "--color",
     type=click.Choice(("auto", "always", "never")),
     default="auto",
     show_default=True,
-    help="Colour and quoted lines in text output. auto: only on a terminal, and without colour if NO_COLOR is set.",
+    help="Show colours and the lines of the files in text output. auto: only on a terminal; no colours if NO_COLOR is set.",
 )
 @click.option(
     "--baseline",
     "baseline_file",
     metavar="FILE",
     shell_complete=completion.FILE,
-    help="Known findings, which don't count.",
+    help="A file with known findings. They are not reported.",
 )
 @click.option(
-    "--update-baseline", is_flag=True, help="Write the findings of this run to the baseline. Reasons and expiry dates are kept."
+    "--update-baseline", is_flag=True, help="Write the findings of this run to the baseline. Keep reasons and expiry dates."
 )
-@click.option("--today", metavar="YYYY-MM-DD", hidden=True, help="The day on which entries of the baseline expire or not.")
+@click.option(
+    "--today", metavar="YYYY-MM-DD", hidden=True, help="The day for which the expiry dates of the baseline are checked."
+)
 @schemas_option
 @options.ignores_option
 @options.config_options
@@ -105,13 +107,13 @@ def check(
     no_ignores: bool,
     **flags: Any,
 ) -> int:
-    """Check files, folders, kustomizations (-k DIR) or stdin (-), and print what is wrong.
+    """Check files, folders, kustomizations (-k DIR) or stdin (-), and print findings.
 
-    check finds what the API server and KubeVirt's webhooks would refuse, and what only shows in the cluster: missing
-    objects, shared disks, equal MAC addresses. render reports only what goes wrong in rendering. check writes no
-    objects, so --mode, --instances and --provenance have no effect on it.
+    check reports what the API server and KubeVirt's webhooks would refuse, and mistakes that otherwise become visible
+    only in the cluster: missing objects, shared disks, equal MAC addresses. render reports only what prevents rendering.
+    check writes no objects, so --mode, --instances and --provenance have no effect.
 
-    The exit code is 1 if a finding is at least as severe as --fail-on.
+    The exit code is 1 if a finding has the severity of --fail-on or a higher one.
     """
     targets = _targets(outputs)
     known = _known(baseline_file, update=update_baseline)
@@ -128,7 +130,7 @@ def check(
         outcome = stages.render(found.items, config, places=found.places, schemas=read_schemas(schemas), judging=judging)
         report = _report(found, outcome, config, lost).but(summary=summary, off=_off(outcome, levels))
     if verbose:
-        options.note(f"judged as KubeVirt {outcome.release} would")
+        options.note(f"the target release is KubeVirt {outcome.release}")
     if known is not None:
         known = _written(known, report.findings) if update_baseline else known
         report = _without_known(report, known, config, day, outcome.release)
@@ -252,7 +254,7 @@ def _write(targets: list[tuple[str, str]], report: Report, color: str) -> None:
     )
     for _, file in targets:
         if file and leads_out(file):
-            raise UsageError(f"-o: {file} is a link out of the repository; name the file that it leads to")
+            raise UsageError(f"-o: {file} is a symbolic link to a file outside the repository; name that file instead")
     texts = [(file, written(name, report if file else shown).encode(errors="replace")) for name, file in targets]
     for file, data in texts:
         if file:
@@ -268,8 +270,8 @@ def _targets(outputs: tuple[str, ...]) -> list[tuple[str, str]]:
         if name not in FORMATS:
             likely = meant(name, tuple(FORMATS))
             fix = f"; did you mean {likely}" if likely else ""
-            raise UsageError(f"-o: {name!r} is no format; expected one of {', '.join(FORMATS)}{fix}")
+            raise UsageError(f"-o: unknown format {name!r}; expected one of {', '.join(FORMATS)}{fix}")
         targets.append((name, "" if file == "-" else file))
     if [file for _, file in targets].count("") > 1:
-        raise UsageError("-o: only one output can go to stdout; give the others a file, -o FORMAT=FILE")
+        raise UsageError("-o: only one output can be written to stdout; write the others to files with -o FORMAT=FILE")
     return targets

@@ -26,7 +26,7 @@ SHELLS = ("bash", "zsh", "fish")
 @click.command()
 @click.argument("shell", type=click.Choice(SHELLS))
 def completion(shell: str) -> int:
-    """Print the script that makes a shell complete commands, flags and values.
+    """Print the completion script for a shell. It completes commands, flags and values.
 
     \b
     bash: add to ~/.bashrc:  eval "$(kubevirt-render completion bash)"

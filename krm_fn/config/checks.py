@@ -57,7 +57,7 @@ def _one_of(words: Sequence[str], value: object, path: str) -> str:
 
 def _version(_: Key, value: object, path: str) -> Release:
     if isinstance(value, float | int) and not isinstance(value, bool):
-        raise unlike(value, f'a string, so quote it: "{value}" (unquoted, 1.10 would be read as 1.1)', path)
+        raise unlike(value, f'a string in quotes: "{value}" (without quotes, 1.10 would be read as 1.1)', path)
     if not isinstance(value, str):
         raise unlike(value, 'a KubeVirt release in quotes such as "1.9"', path)
     try:
@@ -117,7 +117,7 @@ def _known_settings(configuration: dict[str, Any], path: str, named: int = 0) ->
         found = [dotted(home) or "configuration" for home in homes(name)]
         fix = f"; it belongs below {found[0]}" if len(found) == 1 else hint(name, known)
         below = dotted(("", *place[named:])).removeprefix('[""]') if len(place) > named else ""
-        message = f"{show(name)} is no setting of KubeVirt {_span()}{fix or '; remove it'}"
+        message = f"unknown setting {show(name)} in KubeVirt {_span()}{fix or '; remove it'}"
         raise ConfigError(message, path=path + below)
 
 
@@ -145,7 +145,7 @@ def rule_at(rule: object, path: str) -> None:
     if rule not in known:
         from krm_fn.base.wording import show
 
-        raise ConfigError(f"{show(rule)} is no rule{hint(rule, known)}; `kubevirt-render rules` lists them", path=path)
+        raise ConfigError(f"unknown rule {show(rule)}{hint(rule, known)}; `kubevirt-render rules` lists all rules", path=path)
 
 
 CHECKS: dict[str, Callable[[Key, object, str], Any]] = {
@@ -175,4 +175,4 @@ def _yaml(text: str, path: str) -> Any:
     try:
         return read_value(text)
     except InputError as error:
-        raise ConfigError(f"the text is no YAML value: {error.message}", path=path) from None
+        raise ConfigError(f"the text is not valid YAML: {error.message}", path=path) from None

@@ -34,14 +34,18 @@ def parse(text: str) -> Release:
     parts = text.removeprefix("v").split(".")
     known = ", ".join(f"{major}.{minor}" for major, minor in NEWEST_PATCH)
     if len(parts) not in (2, 3) or not all(part.isascii() and part.isdigit() and len(part) < 5 for part in parts):
-        raise ConfigError(f"{text!r} is no KubeVirt release; expected one of {known}, or a patch release of one such as 1.6.3")
+        raise ConfigError(
+            f"unknown KubeVirt release {text!r}; expected one of {known}, or a patch release of one such as 1.6.3"
+        )
     major, minor = int(parts[0]), int(parts[1])
     if (major, minor) not in NEWEST_PATCH:
-        raise ConfigError(f"KubeVirt {text} is not known; expected one of {known}, or a patch release of one")
+        raise ConfigError(f"unknown KubeVirt release {text}; expected one of {known}, or a patch release of one")
     newest = NEWEST_PATCH[major, minor]
     patch = int(parts[2]) if len(parts) == 3 else newest
     if patch > newest:
-        raise ConfigError(f"KubeVirt {text} is not known; the newest {major}.{minor} that is known is {major}.{minor}.{newest}")
+        raise ConfigError(
+            f"unknown KubeVirt release {text}; the newest known {major}.{minor} release is {major}.{minor}.{newest}"
+        )
     return Release(version=(major, minor, patch))
 
 

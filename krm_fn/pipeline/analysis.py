@@ -69,8 +69,8 @@ def analysis_of(bundle: Bundle, settings: Config) -> Analysis:
 
 def _given(objects: int) -> Budget:
     most = VALUES + VALUES_PER_OBJECT * objects
-    fix = "write large ones into the VMs that need them"
-    return Budget(most, f"instancetypes and preferences give VMs more than {most:,} values; {fix}")
+    fix = "write the large ones directly into the VMs that need them"
+    return Budget(most, f"instancetypes and preferences expand to more than {most:,} values in VMs; {fix}")
 
 
 def _presets(bundle: Bundle) -> Presets | None:
