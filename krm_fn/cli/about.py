@@ -1,4 +1,4 @@
-"""What the program says of itself: the metadata that kpt's catalogue asks of a function."""
+"""The metadata of the program, as kpt's catalogue of functions expects it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from krm_fn import __version__
 from krm_fn.config.keys import API_VERSION, KEYS, KIND
+from krm_fn.kubevirt.releases import MINORS
 
 if TYPE_CHECKING:
     from typing import Any
@@ -32,7 +33,7 @@ metadata:
       exec: {{path: kubevirt-render}}
 spec:
   mode: expand
-  kubevirtVersion: "1.9"
+  kubevirtVersion: "{release}"
 """
 
 
@@ -42,7 +43,7 @@ def metadata() -> dict[str, Any]:
     return {
         "short": SHORT,
         "long": LONG.format(kind=KIND, api_version=API_VERSION, keys=keys),
-        "examples": EXAMPLE.format(kind=KIND, api_version=API_VERSION),
+        "examples": EXAMPLE.format(kind=KIND, api_version=API_VERSION, release=MINORS[-1]),
         "image": f"kubevirt-render:{__version__}",
         "description": SHORT,
         "tags": ["mutator", "validator", "kubevirt"],

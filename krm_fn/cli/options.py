@@ -1,4 +1,4 @@
-"""The flags that commands share: one for each key of the config, and those that say what to read."""
+"""The flags that commands share: one for each key of the config, and those that select the input."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from krm_fn.cli import completion, discovery
 from krm_fn.config.checks import CHECKS
 from krm_fn.config.keys import KEYS, NAMES
 from krm_fn.config.places import located, located_in_list
-from krm_fn.kubevirt.releases import NEWEST_PATCH
+from krm_fn.kubevirt.releases import MINORS
 from krm_fn.kubevirt.settings import Config
 from krm_fn.sources import builds, reading
 from krm_fn.yamlio import ListText
@@ -38,12 +38,12 @@ CONFIGURATION = "configuration"
 # What all flags have that take a KubeVirt release.
 VERSION: dict[str, Any] = {
     "metavar": "VERSION",
-    "shell_complete": completion.among(lambda: [f"{major}.{minor}" for major, minor in NEWEST_PATCH]),
+    "shell_complete": completion.among(lambda: MINORS),
 }
 
 
 class Words(Choice):
-    """Shows and completes the words of a key; the config's own checks judge them, for they name the nearest."""
+    """Shows and completes the words of a key; the config's own checks validate them, because they suggest the nearest word."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ARG002
         return value
@@ -153,10 +153,10 @@ def read_sources(
     repair: Repair | None = None,
     watch: Watch = reading.unwatched,
 ) -> Sources:
-    """What the command was told to read. Raises: UsageError where that is nothing, or a flag in place of a folder; InputError.
+    """The input that the arguments name. Raises: UsageError if there is none, or a flag in place of a folder; InputError.
 
-    A kustomization is built in at most `timeout` seconds. Without `unbuilt`, files that become objects only by a build are left
-    alone. `repair` gives what is to be read in place of a file that can't be read, `watch` is told how far reading is.
+    A kustomization is built in at most `timeout` seconds. Without `unbuilt`, files that become objects only by a build are
+    skipped. `repair` gives what is to be read in place of a file that can't be read, `watch` gets the progress of reading.
     """
     if not paths and not kustomizations:
         raise UsageError("nothing to read; name files or folders, -k DIR, or - for stdin")
@@ -183,7 +183,7 @@ def _kustomization(place: str) -> str:
 
 
 def note(text: str) -> None:
-    """Say something on stderr that is no finding."""
+    """Print a note on stderr. Notes are not findings."""
     click.echo(f"{NAME}: note: {printable(one_line(text))}", err=True)
 
 

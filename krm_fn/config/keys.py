@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from krm_fn.base.value import Value
 from krm_fn.findings.finding import SEVERITIES
+from krm_fn.kubevirt.releases import MINORS
 from krm_fn.kubevirt.settings import Config
 
 TYPE_CHECKING = False
@@ -47,8 +48,8 @@ KEYS = (
         name="kubevirtVersion",
         field="release",
         type="version",
-        doc="the target release: the KubeVirt release whose behaviour and catalogue are used, 1.4 to 1.9 or a patch release "
-        "such as 1.6.3; default: the release of the KubeVirt object in the input, otherwise 1.9",
+        doc=f"the target release: the KubeVirt release whose behaviour and catalogue are used, {MINORS[0]} to {MINORS[-1]} or "
+        f"a patch release such as 1.6.3; default: the release of the KubeVirt object in the input, otherwise {MINORS[-1]}",
     ),
     Key(
         name="catalogue",
