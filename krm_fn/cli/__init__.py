@@ -44,7 +44,7 @@ def _message(error: click.ClickException) -> str:
 
 
 class Commands(click.Group):
-    """A group whose commands are imported when they are asked for."""
+    """A group whose commands are imported when they are called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  click's signature
         return [name for name in COMMANDS if importlib.util.find_spec(_module(name))]
@@ -77,7 +77,7 @@ def _fix(word: str) -> str:
 
 
 def _print_doc(ctx: click.Context, _: click.Parameter, wanted: Any) -> None:
-    if wanted and not ctx.resilient_parsing:  # which a shell that completes asks for
+    if wanted and not ctx.resilient_parsing:  # a shell asks for completions with this flag set
         from krm_fn.cli.about import metadata
 
         click.echo(json.dumps(metadata(), indent=2))

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from krm_fn.hosts.argocd.parameters import Parameters
     from krm_fn.kubevirt.settings import Config
 
-# Argo CD waits 60 s for the whole; what is rendered after the build takes little of them.
+# Argo CD waits 60 s for the plugin; rendering after the build takes only a small part of them.
 TIMEOUT: float = 45
-# A build that takes longer than this part of its time is mentioned.
+# A build that takes longer than this part of its time gets a note.
 LONG = 0.5
 
 

@@ -51,7 +51,7 @@ class Baseline(Value):
 
 
 class Split(Value):
-    """The findings that are new, those that are known, and what is to say of the baseline itself."""
+    """The findings that are new, those that are known, and the facts of the baseline itself."""
 
     new: tuple[Finding, ...]
     known: tuple[Suppressed, ...]
@@ -59,7 +59,7 @@ class Split(Value):
 
 
 def read(file: str, *, may_lack: bool = False) -> Baseline:
-    """The baseline in a file; an empty one where there is none and `may_lack` says that this is fine.
+    """The baseline in a file; an empty one where there is none and `may_lack` allows this.
 
     Raises: ConfigError, which names the file and the place in it.
     """

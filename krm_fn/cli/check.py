@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from krm_fn.pipeline.stages import Outcome
     from krm_fn.sources.reading import Repair, Sources
 
-# What every Kubernetes object says, and no playbook.
+# Keys that every Kubernetes object has, and no playbook.
 OF_OBJECTS = re.compile(rb"""apiVersion|^["']?kind\b""", re.MULTILINE)
-# Silent unless it is asked for.
+# Off unless --expanded is set.
 UNEXPANDED = "unexpanded-vm"
 # Fails the run at any severity, unless the baseline knows it.
 UNREADABLE = "unreadable-document"
@@ -146,7 +146,7 @@ def _known(file: str | None, *, update: bool) -> baseline.Baseline | None:
 
 
 def _checking(config: Config, levels: Mapping[str, str], *, expanded: bool) -> Config:
-    """The config with which `check` judges; `levels` has the severities that flags gave."""
+    """The config of `check`; `levels` has the severities that flags gave."""
     config = config.but(mode="validate")
     if not expanded:
         return config
@@ -161,7 +161,7 @@ def _exit_code(report: Report, config: Config) -> int:
 def _repair(lost: list[Lost], named: set[str]) -> Repair:
     """What makes a text readable by emptying documents; it notes them in `lost`.
 
-    What is found in a folder and has neither apiVersion nor kind is no Kubernetes object (a playbook, say): it is left alone.
+    What is found in a folder and has neither apiVersion nor kind is no Kubernetes object (a playbook, say): it is skipped.
     """
 
     def repair(data: bytes, file: str) -> bytes:
@@ -173,7 +173,7 @@ def _repair(lost: list[Lost], named: set[str]) -> Repair:
 
 
 def _report(found: Sources, outcome: Outcome, config: Config, lost: list[Lost]) -> Report:
-    """Raises: InputError for a document that can't be read where the config forbids to tell of it."""
+    """Raises: InputError for a document that can't be read where the config turns its rule off."""
     places, stands = Places(found, lost), found.places
     of_input = list(findings(lost, config.severity, outcome.release))
     if lost and not of_input:
@@ -218,7 +218,7 @@ def _written(known: baseline.Baseline, findings: Iterable[Finding]) -> baseline.
 
 
 def _without_known(report: Report, known: baseline.Baseline, config: Config, today: str, release: Release) -> Report:
-    """The report without what the baseline knows, and with what is to say of the baseline."""
+    """The report without known findings, and with findings about the baseline itself."""
     parted = baseline.split(report.findings, known, today=today, release=release)
     of_baseline = (
         finding.but(file=known.file, line=line, column=column)

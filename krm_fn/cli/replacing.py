@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
 FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
 KEPT = ("user.", "system.posix_acl_access")  # how attributes begin that must stay; others stay where the system lets them
-SIGNATURES = ("security.ima", "security.evm")  # these speak of the former text
+SIGNATURES = ("security.ima", "security.evm")  # signatures of the old content
 # No new file can be made in the folder, or none can take this one's place, such as one that is mounted by itself.
 ONLY_IN_PLACE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY)
 

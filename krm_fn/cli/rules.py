@@ -35,7 +35,7 @@ def rules(rule: str | None) -> None:
 
 
 def documentation(rule: Rule) -> str:
-    """What the rule's module says of it."""
+    """The documentation of the rule, from the docstring of its module."""
     return inspect.cleandoc(rule.documentation)
 
 
