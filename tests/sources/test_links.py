@@ -165,7 +165,7 @@ def test_what_is_no_file_is_a_finding_and_is_not_waited_for(folder):
     expected = [("link.yaml", "unreadable-file"), ("pipe.yaml", "unreadable-file"), ("socket.json", "unreadable-file")]
     assert rules(folder) == (1, [*expected, ("null.yml", "outside-link")])
     _, out, _ = check(".", cwd=folder)
-    assert "error: pipe.yaml: can't be read: it is a named pipe and no file; correct or remove it (unreadable-file)" in out
+    assert "error: pipe.yaml: can't be read: it is a named pipe; expected a file; correct or remove it (unreadable-file)" in out
     assert rules(folder, "--follow-links")[1] == [*expected[:1], ("null.yml", "unreadable-file"), *expected[1:]]
 
 
@@ -215,7 +215,7 @@ def test_a_config_that_is_a_link_out_of_the_repository_is_refused(folder):
 def test_a_config_that_is_a_pipe_is_refused(folder):
     (folder / ".git").mkdir()
     os.mkfifo(folder / ".kubevirt-render.yaml")
-    said = ".kubevirt-render.yaml: it is a named pipe and no file"
+    said = ".kubevirt-render.yaml: it is a named pipe; expected a file"
     assert check(".", cwd=folder) == (2, "", f"kubevirt-render: error: {said}\n")
 
 
