@@ -77,7 +77,8 @@ def flag_of(name: str) -> str:
 
 def help_of(key: Key) -> str:
     """The help of the flag of a config key."""
-    text = f"{key.doc.removeprefix('true: ')}."
+    known = f". Known releases: {MINORS[0]} to {MINORS[-1]}" if key.type == "version" else ""
+    text = f"{key.doc.removeprefix('true: ')}{known}."
     return text if text.partition(" ")[0].endswith(":") else text[0].upper() + text[1:]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from krm_fn.base.value import Value
 from krm_fn.findings.finding import SEVERITIES
-from krm_fn.kubevirt.releases import MINORS
 from krm_fn.kubevirt.settings import Config
 
 TYPE_CHECKING = False
@@ -48,8 +47,8 @@ KEYS = (
         name="kubevirtVersion",
         field="release",
         type="version",
-        doc=f"the target release: the KubeVirt release whose behaviour and catalogue are used, {MINORS[0]} to {MINORS[-1]} or "
-        f"a patch release such as 1.6.3; default: the release of the KubeVirt object in the input, otherwise {MINORS[-1]}",
+        doc="the target release: the KubeVirt release whose behaviour and catalogue are used, such as 1.8 or the patch release "
+        "1.6.3; default: the release of the KubeVirt object in the input, otherwise the newest known release",
     ),
     Key(
         name="catalogue",
