@@ -23,14 +23,14 @@ def config_file(paths: Iterable[str]) -> str | None:
     found = list(dict.fromkeys(file for path in paths if (file := _above(path))))
     if len(found) > 1:
         named = " and ".join(map(_shown, found[:2]))
-        raise UsageError(f"the paths belong to different configs, {named}; name one with --config")
+        raise UsageError(f"the paths have different configs, {named}; name one with --config")
     return _shown(_checked(found[0])) if found else None
 
 
 def _checked(file: Path) -> Path:
     """Raises: ConfigError for a link that leads out of the repository, and for what is no file."""
     if not is_within(str(file), [os.path.realpath(folder) for folder in _folders(file.parent)]):
-        raise ConfigError("this link leads out of the repository; name a config with --config", file=_shown(file))
+        raise ConfigError("this symbolic link points outside the repository; name a config with --config", file=_shown(file))
     try:
         check_regular(file.stat().st_mode)
     except OSError as error:
