@@ -94,7 +94,7 @@ def guarded(call: Callable[[], int]) -> int:
 def _explained(error: Exception) -> str:
     """One line about an exception that is not ours. The text of an unforeseen one is left out: it may hold the user's data."""
     if isinstance(error, MemoryError):
-        return "the input needs more memory than there is"
+        return "the input needs more memory than is available"
     if isinstance(error, RecursionError):
         return "the input is nested too deeply"
     if isinstance(error, OSError):

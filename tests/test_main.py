@@ -83,22 +83,22 @@ def test_version():
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["rendr"], "'rendr' is no command; did you mean render"),
+        (["rendr"], "'rendr' is not a command; did you mean render"),
         (
             ["xyz"],
-            ("'xyz' is no command; expected one of render, check, migrate, catalogue, rules, argocd, install-plugin, schema"),
+            "'xyz' is not a command; expected one of render, check, migrate, catalogue, rules, argocd, install-plugin, schema",
         ),
         (
             [str(ROOT / "pyproject.toml")],
-            f"'{ROOT}/pyproject.toml' is no command; to render it: `kubevirt-render render {ROOT}/pyproject.toml`",
+            f"'{ROOT}/pyproject.toml' is not a command; to render it, run `kubevirt-render render {ROOT}/pyproject.toml`",
         ),
         (["render"], "nothing to read; name files or folders, -k DIR, or - for stdin"),
         (
             ["check", "--sumary", "x"],
             "No such option '--sumary'; did you mean '--summary'; see `kubevirt-render check --help`",
         ),
-        (["check", "-o", "jsn", "x"], "-o: 'jsn' is no format; expected one of "),
-        (["rules", "null-itm"], "'null-itm' is no rule; did you mean null-item; `kubevirt-render rules` lists them"),
+        (["check", "-o", "jsn", "x"], "-o: unknown format 'jsn'; expected one of "),
+        (["rules", "null-itm"], "unknown rule 'null-itm'; did you mean null-item; `kubevirt-render rules` lists all rules"),
     ],
 )
 def test_wrong_usage_is_one_line_that_names_the_nearest_word(arguments, line):
@@ -159,7 +159,7 @@ def test_a_full_disk_is_one_line():
 @pytest.mark.parametrize(
     ("error", "line"),
     [
-        (MemoryError(), "the input needs more memory than there is"),
+        (MemoryError(), "the input needs more memory than is available"),
         (RecursionError(), "the input is nested too deeply"),
         (ZeroDivisionError("secret"), "internal error: ZeroDivisionError at test_main.py:LINE; please report it"),
     ],

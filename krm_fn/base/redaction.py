@@ -272,7 +272,7 @@ def safe_message(message: str, path: Path, reached: Reached, obj: Any) -> str:
         return message
     for each in hidden:
         message = message.replace(repr(each), HIDDEN) if isinstance(each, str) else message
-    return "what stands here is not as it should be; it may be secret, and isn't shown" if _says(message, hidden) else message
+    return "the value is not valid; it may be secret and is not shown" if _says(message, hidden) else message
 
 
 def _leaves(value: Any, place: Place) -> Iterator[Any]:

@@ -44,7 +44,7 @@ def _message(error: click.ClickException) -> str:
 
 
 class Commands(click.Group):
-    """A group whose commands are imported when they are asked for."""
+    """A group whose commands are imported when they are called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  click's signature
         return [name for name in COMMANDS if importlib.util.find_spec(_module(name))]
@@ -57,7 +57,7 @@ class Commands(click.Group):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] not in COMMANDS and not args[0].startswith("-") and not ctx.resilient_parsing:
-            raise UsageError(f"{args[0]!r} is no command; {_fix(args[0])}")
+            raise UsageError(f"{args[0]!r} is not a command; {_fix(args[0])}")
         return super().resolve_command(ctx, args)
 
 
@@ -71,13 +71,13 @@ def _fix(word: str) -> str:
     from krm_fn.base.suggestions import meant
 
     if os.path.exists(word):  # noqa: PTH110
-        return f"to render it: `{NAME} render {word}`"
+        return f"to render it, run `{NAME} render {word}`"
     likely = meant(word, COMMANDS)
     return f"did you mean {likely}" if likely else f"expected one of {', '.join(COMMANDS)}"
 
 
 def _print_doc(ctx: click.Context, _: click.Parameter, wanted: Any) -> None:
-    if wanted and not ctx.resilient_parsing:  # which a shell that completes asks for
+    if wanted and not ctx.resilient_parsing:  # a shell asks for completions with this flag set
         from krm_fn.cli.about import metadata
 
         click.echo(json.dumps(metadata(), indent=2))
@@ -90,10 +90,10 @@ def _print_doc(ctx: click.Context, _: click.Parameter, wanted: Any) -> None:
     "--doc", is_flag=True, is_eager=True, expose_value=False, callback=_print_doc, help="Print the function's metadata as JSON."
 )
 def command() -> None:
-    """Render KubeVirt virtual machines offline, with their instancetypes and preferences applied as a cluster would.
+    """Render KubeVirt virtual machines offline: apply instancetypes and preferences as the cluster does.
 
-    If it is called without arguments and with a ResourceList on stdin, it is a KRM function for kustomize and kpt.
+    Without arguments, and with a ResourceList on stdin, the program runs as a KRM function for kustomize and kpt.
 
-    Exit codes: 0 nothing found; 1 a finding at least as severe as --fail-on, or input that can't be read; 2 wrong
-    usage or config.
+    Exit codes: 0 if there is no finding with the severity of --fail-on or a higher one; 1 if there is one, or if the
+    input can't be read; 2 if the usage or the config is wrong.
     """

@@ -1,4 +1,4 @@
-"""What the program says of itself: the metadata that kpt's catalogue asks of a function."""
+"""The metadata of the program, as kpt's catalogue of functions expects it."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ from typing import TYPE_CHECKING
 
 from krm_fn import __version__
 from krm_fn.config.keys import API_VERSION, KEYS, KIND
+from krm_fn.kubevirt.releases import MINORS
 
 if TYPE_CHECKING:
     from typing import Any
 
-SHORT = "Merge KubeVirt instancetypes and preferences into VirtualMachines, offline and as the cluster would"
+SHORT = "Apply KubeVirt instancetypes and preferences to VirtualMachines offline, as the cluster does"
 
 LONG = """\
-Resolves the instancetype and the preference of every VirtualMachine and VirtualMachinePool of the input, from the input
-itself or from the catalogue that the KubeVirt release deploys, and merges them as KubeVirt does. What can't be resolved, what
-conflicts and what admission would refuse are results, which name the field and, where there is one, the fix.
+Finds the instancetype and the preference of every VirtualMachine and VirtualMachinePool in the input, or in the catalogue
+that the KubeVirt release deploys, and applies them as KubeVirt does. References that can't be resolved, conflicts, and what
+admission would refuse are reported as results. A result names the field, and the fix if there is one.
 
 The function config is a {kind} ({api_version}) with these keys below spec, or a ConfigMap with the same keys as strings:
 
@@ -32,7 +33,7 @@ metadata:
       exec: {{path: kubevirt-render}}
 spec:
   mode: expand
-  kubevirtVersion: "1.9"
+  kubevirtVersion: "{release}"
 """
 
 
@@ -42,7 +43,7 @@ def metadata() -> dict[str, Any]:
     return {
         "short": SHORT,
         "long": LONG.format(kind=KIND, api_version=API_VERSION, keys=keys),
-        "examples": EXAMPLE.format(kind=KIND, api_version=API_VERSION),
+        "examples": EXAMPLE.format(kind=KIND, api_version=API_VERSION, release=MINORS[-1]),
         "image": f"kubevirt-render:{__version__}",
         "description": SHORT,
         "tags": ["mutator", "validator", "kubevirt"],

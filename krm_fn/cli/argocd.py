@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from krm_fn.hosts.argocd.parameters import Parameters
     from krm_fn.kubevirt.settings import Config
 
-# Argo CD waits 60 s for the whole; what is rendered after the build takes little of them.
+# Argo CD waits 60 s for the plugin; rendering after the build takes only a small part of them.
 TIMEOUT: float = 45
-# A build that takes longer than this part of its time is mentioned.
+# A build that takes longer than this part of its time gets a note.
 LONG = 0.5
 
 
@@ -61,34 +61,34 @@ class Steps(click.Group):
 
 @click.group(cls=Steps)
 def argocd() -> None:
-    """The config management plugin for Argo CD. Without a subcommand it runs generate."""
+    """Run as a config management plugin of Argo CD. The default subcommand is generate."""
 
 
 @argocd.command()
 @click.option(
     "--allow-empty",
     is_flag=True,
-    help="If there are no objects, print nothing instead of failing. Argo CD then deletes all objects of the application.",
+    help="If there are no objects, succeed with empty output. Argo CD then deletes all objects of the application.",
 )
 @click.option(
-    "--build-option", "build_options", multiple=True, metavar="FLAG", help="A flag for kustomize or helm. Repeatable."
+    "--build-option", "build_options", multiple=True, metavar="FLAG", help="A flag to pass to kustomize or helm. Repeatable."
 )
 @options.timeout_option(TIMEOUT)
 @options.config_options
 def generate(
     config_file: str | None, *, allow_empty: bool, build_options: tuple[str, ...], timeout: float, **flags: Any
 ) -> int:
-    """Print the objects of the application in the current folder, rendered.
+    """Render the application in the current folder and print its objects.
 
-    A kustomization is built with kustomize, a chart with helm. Otherwise all YAML and JSON files of the folder are
-    read. The application's parameters override its env, which overrides the flags, which override the config file.
+    A kustomization is built with kustomize, and a chart with helm. Otherwise all YAML and JSON files in the folder are
+    read. Settings are used in this order: the application's parameters, its env, the flags, the config file.
     """
     environment = dict(os.environ)
     try:
         given = parameters.read(environment)
         config = _settings(given, config_file, flags)
         for name in parameters.unknown_variables(environment):
-            options.note(f"{name}: nothing reads this variable")
+            options.note(f"{name}: unknown variable; it is ignored")
         found = _built(environment, build_options, given, timeout)
         return _generate(found, config, environment, may_be_empty=allow_empty or given.allow_empty)
     except RenderError as error:
@@ -103,7 +103,9 @@ def _named(error: RenderError, environment: Mapping[str, str]) -> RenderError:
 def _settings(given: Parameters, config_file: str | None, flags: Mapping[str, Any]) -> Config:
     file = given.config or config_file
     if given.config and flags["isolated"]:
-        raise ConfigError("--isolated reads no config of the application; drop one of the two", path="parameter config")
+        raise ConfigError(
+            "the parameter config cannot be combined with --isolated; remove one of them", path="parameter config"
+        )
     if given.config and not Path(os.path.realpath(given.config)).is_relative_to(Path.cwd()):  # resolve() fails for a loop
         raise ConfigError(f"{given.config} is not in the application's folder", path="parameter config")
     return given.over(options.settings(Sources(sources=()), file, flags, near=(os.curdir,)))
@@ -115,7 +117,7 @@ def _built(environment: Mapping[str, str], build_options: tuple[str, ...], given
     found = build.build(Path(), options=build_options, wanted=wanted, environment=environment, timeout=timeout)
     took = time.monotonic() - start
     if took > timeout * LONG:
-        options.note(f"reading the application took {took:.0f} s of the {timeout:g} s it may take")
+        options.note(f"reading the application took {took:.0f} s; the limit is {timeout:g} s")
     return found
 
 
@@ -126,11 +128,13 @@ def _generate(found: Sources, config: Config, environment: Mapping[str, str], *,
     if code := results.exit_code(outcome.findings, config.fail_on):
         numbers = results.count(outcome.findings)
         counts = ", ".join(f"{count} {severity}{'s' * (count > 1)}" for severity, count in numbers.items() if count)
-        raise InputError(f"nothing is generated because of the findings above ({counts})")
+        raise InputError(f"nothing is generated because of the findings above ({counts}); correct them")
     text = printed(found, outcome, notes=config.provenance or config.mode == "annotate")
     if not text.strip() and not may_be_empty:
-        fix = "if that is meant, set the parameter allowEmpty or --allow-empty"
-        raise NothingFoundError(f"there is no object to apply, and Argo CD would delete all that it applied before; {fix}")
+        fix = "if this is intended, set the parameter allowEmpty or --allow-empty"
+        raise NothingFoundError(
+            f"there is no object to apply, so Argo CD would delete everything that it applied before; {fix}"
+        )
     write_out(text)
     return code
 
@@ -157,14 +161,14 @@ def printed(found: Sources, outcome: Outcome, *, notes: bool) -> bytes:
 @argocd.command("parameters")
 @options.config_options
 def announce(config_file: str | None, **flags: Any) -> None:
-    """Announce the parameters that an application may set, as JSON."""
+    """Print the parameters that an application can set, as JSON."""
     config = options.settings(Sources(sources=()), config_file, flags, near=(os.curdir,))
     click.echo(json.dumps(parameters.announcement(config), indent=2))
 
 
 @argocd.command()
 def discover() -> None:
-    """Print the first file of the current folder that has KubeVirt objects, or nothing."""
+    """Print the first file in the current folder with KubeVirt objects, if there is one."""
     here = Paths([os.curdir])
     for file in here.files(os.curdir):
         found = here.read(os.curdir, file)
@@ -186,9 +190,9 @@ def ignore_differences(
     follow_links: bool,
     **flags: Any,
 ) -> int:
-    """Print the smallest ignoreDifferences for an Application: what the cluster changes and can't be pinned.
+    """Print the ignoreDifferences that an Application needs: the fields that the cluster changes and that can't be pinned.
 
-    Differences that can be removed by writing a value as the cluster stores it are listed on stderr.
+    Some differences disappear if the manifest has the value that the cluster stores. These are listed on stderr.
     """
     found = options.read_sources(paths, kustomizations, verbose=verbose, timeout=timeout, follow_links=follow_links)
     found.refuse_skipped()
@@ -200,6 +204,8 @@ def ignore_differences(
     for one in drift.respelt(outcome.items, config):
         place = f"{ref_of(one.vm)}: {dotted(one.path)}"
         stored, current = (redact(value, one.path) for value in (one.stored, one.current))
-        options.note(f"{place}: the cluster stores {stored!r} for {current!r}; write it so, or it stays out of sync")
+        options.note(
+            f"{place}: the cluster stores {stored!r} for {current!r}; write it this way, or the application stays out of sync"
+        )
     write_out(dump({"ignoreDifferences": drift.ignored(outcome.items, config)}).encode())
     return 0

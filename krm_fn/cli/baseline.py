@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.releases import Release
 
 VERSION = 1
-HEAD = "# Findings that `kubevirt-render check` knows; --update-baseline writes it anew and keeps each reason and expires.\n"
+HEAD = "# Known findings of `kubevirt-render check`. --update-baseline rewrites this file and keeps each reason and expires.\n"
 
 
 class Baseline(Value):
@@ -51,7 +51,7 @@ class Baseline(Value):
 
 
 class Split(Value):
-    """The findings that are new, those that are known, and what is to say of the baseline itself."""
+    """The findings that are new, those that are known, and the facts of the baseline itself."""
 
     new: tuple[Finding, ...]
     known: tuple[Suppressed, ...]
@@ -59,7 +59,7 @@ class Split(Value):
 
 
 def read(file: str, *, may_lack: bool = False) -> Baseline:
-    """The baseline in a file; an empty one where there is none and `may_lack` says that this is fine.
+    """The baseline in a file; an empty one where there is none and `may_lack` allows this.
 
     Raises: ConfigError, which names the file and the place in it.
     """
@@ -68,7 +68,7 @@ def read(file: str, *, may_lack: bool = False) -> Baseline:
     except FileNotFoundError:
         if may_lack:
             return Baseline(file=file)
-        raise ConfigError("there is no such baseline; --update-baseline makes it", file=file) from None
+        raise ConfigError("the baseline does not exist; create it with --update-baseline", file=file) from None
     except OSError as error:
         raise ConfigError(error.strerror or "can't be read", file=file) from None
     try:
@@ -83,7 +83,7 @@ def read(file: str, *, may_lack: bool = False) -> Baseline:
 
 def entries(value: Any) -> tuple[Known, ...]:
     if not isinstance(value, dict) or not isinstance(value.get("findings"), list):
-        raise ConfigError(f"is no baseline; expected one map with version: {VERSION} and a list of findings")
+        raise ConfigError(f"not a baseline; expected one map with version: {VERSION} and a list of findings")
     if value.get("version") != VERSION:
         raise unlike(value.get("version"), str(VERSION), "version")
     return tuple(_entry(entry, dotted(("findings", number))) for number, entry in enumerate(value["findings"]))
@@ -95,12 +95,14 @@ def _entry(value: Any, path: str) -> Known:
     given = {key: "" if text is None else text for key, text in value.items()}
     for key, text in given.items():
         if key not in Known._fields:
-            raise ConfigError(f"is no key of a known finding{hint(key, Known._fields)}", path=child(path, key))
+            raise ConfigError(
+                f"unknown key; expected one of {', '.join(Known._fields)}{hint(key, Known._fields)}", path=child(path, key)
+            )
         if not isinstance(text, str):
-            raise unlike(text, "text, so quote it", child(path, key))
+            raise unlike(text, "a string; put it in quotes", child(path, key))
     for key in ("fingerprint", "rule"):
         if not given.get(key):
-            raise ConfigError("is missing", path=child(path, key))
+            raise ConfigError("the key is missing; add it", path=child(path, key))
     if given.get("expires") and day(given["expires"]) is None:
         raise unlike(given["expires"], "a date YYYY-MM-DD", child(path, "expires"))
     return Known(**given)

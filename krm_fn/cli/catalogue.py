@@ -39,7 +39,12 @@ COLUMNS: dict[str, dict[str, Callable[[view.CatalogueRow], str]]] = {
 }
 
 version_option = click.option(
-    "--kubevirt-version", "version", default=str(NEWEST), show_default=True, **options.VERSION, help="The KubeVirt release."
+    "--kubevirt-version",
+    "version",
+    default=str(NEWEST),
+    show_default=True,
+    **options.VERSION,
+    help="The target release of KubeVirt.",
 )
 
 
@@ -49,12 +54,17 @@ def _names(*kinds: str) -> Completer:
     return completion.among(lambda: [row.name for kind in wanted for row in view.rows(NEWEST, kind)])
 
 
-kind_option = click.option("--kind", type=click.Choice(tuple(KINDS)), help="Only this kind.")
+kind_option = click.option("--kind", type=click.Choice(tuple(KINDS)), help="Show only this kind.")
 
 
 def output_option(default: str) -> Callable[[Any], Any]:
     return click.option(
-        "-o", "--output", type=click.Choice(("text", "json", "yaml")), default=default, show_default=True, help="The form."
+        "-o",
+        "--output",
+        type=click.Choice(("text", "json", "yaml")),
+        default=default,
+        show_default=True,
+        help="The output format.",
     )
 
 
@@ -73,13 +83,13 @@ def catalogue(ctx: click.Context) -> None:
     "--satisfies",
     metavar="PREFERENCE",
     shell_complete=_names(PREFERENCE),
-    help="Only the instancetypes that meet this preference's requirements.",
+    help="Show only the instancetypes that meet the requirements of this preference.",
 )
 @output_option("text")
 def list_entries(version: str, kind: str | None, satisfies: str | None, output: str) -> None:
-    """List what a release deploys."""
+    """List the instancetypes and preferences of a release."""
     if satisfies is not None and kind == "preference":
-        raise click.UsageError("--satisfies lists instancetypes; leave out --kind preference")
+        raise click.UsageError("--satisfies lists only instancetypes; remove --kind preference")
     release = view.release_of(version)
     kinds = (KINDS[kind],) if kind else (INSTANCETYPE,) if satisfies is not None else tuple(KINDS.values())
     tables = {each: view.rows(release, each) for each in kinds}

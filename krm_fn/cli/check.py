@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from krm_fn.sources.reading import Repair, Sources
     from krm_fn.sources.salvage import Lost
 
-# What every Kubernetes object says, and no playbook.
+# Keys that every Kubernetes object has, and no playbook.
 OF_OBJECTS = re.compile(rb"""apiVersion|^["']?kind\b""", re.MULTILINE)
-# Silent unless it is asked for.
+# Off unless --expanded is set.
 UNEXPANDED = "unexpanded-vm"
 # Fails the run at any severity, unless the baseline knows it.
 UNREADABLE = "unreadable-document"
@@ -58,32 +58,34 @@ UNREADABLE = "unreadable-document"
     show_default=True,
     metavar="FORMAT[=FILE]",
     shell_complete=completion.among(lambda: FORMATS),
-    help=f"One of {', '.join(FORMATS)}, written to stdout or to a file. Repeatable.",
+    help=f"The output format: {', '.join(FORMATS)}. Without FILE, the output is written to stdout. Repeatable.",
 )
 @click.option(
     "--expanded",
     is_flag=True,
     help="Report VMs that still refer to an instancetype or preference.",
 )
-@click.option("--summary", is_flag=True, help="Print a last line with the number of findings (text, github, tap).")
+@click.option("--summary", is_flag=True, help="Print the number of findings in the last line (formats text, github and tap).")
 @click.option(
     "--color",
     type=click.Choice(("auto", "always", "never")),
     default="auto",
     show_default=True,
-    help="Colour and quoted lines in text output. auto: only on a terminal, and without colour if NO_COLOR is set.",
+    help="Show colours and the lines of the files in text output. auto: only on a terminal; no colours if NO_COLOR is set.",
 )
 @click.option(
     "--baseline",
     "baseline_file",
     metavar="FILE",
     shell_complete=completion.FILE,
-    help="Known findings, which don't count.",
+    help="A file with known findings. They are not reported.",
 )
 @click.option(
-    "--update-baseline", is_flag=True, help="Write the findings of this run to the baseline. Reasons and expiry dates are kept."
+    "--update-baseline", is_flag=True, help="Write the findings of this run to the baseline. Keep reasons and expiry dates."
 )
-@click.option("--today", metavar="YYYY-MM-DD", hidden=True, help="The day on which entries of the baseline expire or not.")
+@click.option(
+    "--today", metavar="YYYY-MM-DD", hidden=True, help="The day for which the expiry dates of the baseline are checked."
+)
 @schemas_option
 @options.ignores_option
 @options.config_options
@@ -106,13 +108,13 @@ def check(
     no_ignores: bool,
     **flags: Any,
 ) -> int:
-    """Check files, folders, kustomizations (-k DIR) or stdin (-), and print what is wrong.
+    """Check files, folders, kustomizations (-k DIR) or stdin (-), and print findings.
 
-    check finds what the API server and KubeVirt's webhooks would refuse, and what only shows in the cluster: missing
-    objects, shared disks, equal MAC addresses. render reports only what goes wrong in rendering. check writes no
-    objects, so --mode, --instances and --provenance have no effect on it.
+    check reports what the API server and KubeVirt's webhooks would refuse, and mistakes that otherwise become visible
+    only in the cluster: missing objects, shared disks, equal MAC addresses. render reports only what prevents rendering.
+    check writes no objects, so --mode, --instances and --provenance have no effect.
 
-    The exit code is 1 if a finding is at least as severe as --fail-on.
+    The exit code is 1 if a finding has the severity of --fail-on or a higher one.
     """
     targets = _targets(outputs)
     known = _known(baseline_file, update=update_baseline)
@@ -129,7 +131,7 @@ def check(
         outcome = stages.render(found.items, config, places=found.places, schemas=read_schemas(schemas), judging=judging)
         report = _report(found, outcome, config, lost).but(summary=summary, off=_off(outcome, levels))
     if verbose:
-        options.note(f"judged as KubeVirt {outcome.release} would")
+        options.note(f"the target release is KubeVirt {outcome.release}")
     if known is not None:
         known = _written(known, report.findings) if update_baseline else known
         report = _without_known(report, known, config, day, outcome.release)
@@ -145,7 +147,7 @@ def _known(file: str | None, *, update: bool) -> baseline.Baseline | None:
 
 
 def _checking(config: Config, levels: Mapping[str, str], *, expanded: bool) -> Config:
-    """The config with which `check` judges; `levels` has the severities that flags gave."""
+    """The config of `check`; `levels` has the severities that flags gave."""
     config = config.but(mode="validate")
     if not expanded:
         return config
@@ -160,7 +162,7 @@ def _exit_code(report: Report, config: Config) -> int:
 def _repair(lost: list[Lost], named: set[str]) -> Repair:
     """What makes a text readable by emptying documents; it notes them in `lost`.
 
-    What is found in a folder and has neither apiVersion nor kind is no Kubernetes object (a playbook, say): it is left alone.
+    What is found in a folder and has neither apiVersion nor kind is no Kubernetes object (a playbook, say): it is skipped.
     """
 
     def repair(data: bytes, file: str) -> bytes:
@@ -172,7 +174,7 @@ def _repair(lost: list[Lost], named: set[str]) -> Repair:
 
 
 def _report(found: Sources, outcome: Outcome, config: Config, lost: list[Lost]) -> Report:
-    """Raises: InputError for a document that can't be read where the config forbids to tell of it."""
+    """Raises: InputError for a document that can't be read where the config turns its rule off."""
     places, stands = Places(found, lost), found.places
     of_input = list(findings(lost, config.severity, outcome.release))
     if lost and not of_input:
@@ -217,7 +219,7 @@ def _written(known: baseline.Baseline, findings: Iterable[Finding]) -> baseline.
 
 
 def _without_known(report: Report, known: baseline.Baseline, config: Config, today: str, release: Release) -> Report:
-    """The report without what the baseline knows, and with what is to say of the baseline."""
+    """The report without known findings, and with findings about the baseline itself."""
     parted = baseline.split(report.findings, known, today=today, release=release)
     of_baseline = (
         finding.but(file=known.file, line=line, column=column)
@@ -253,7 +255,7 @@ def _write(targets: list[tuple[str, str]], report: Report, color: str) -> None:
     )
     for _, file in targets:
         if file and leads_out(file):
-            raise UsageError(f"-o: {file} is a link out of the repository; name the file that it leads to")
+            raise UsageError(f"-o: {file} is a symbolic link to a file outside the repository; name that file instead")
     texts = [(file, written(name, report if file else shown).encode(errors="replace")) for name, file in targets]
     for file, data in texts:
         if file:
@@ -269,8 +271,8 @@ def _targets(outputs: tuple[str, ...]) -> list[tuple[str, str]]:
         if name not in FORMATS:
             likely = meant(name, tuple(FORMATS))
             fix = f"; did you mean {likely}" if likely else ""
-            raise UsageError(f"-o: {name!r} is no format; expected one of {', '.join(FORMATS)}{fix}")
+            raise UsageError(f"-o: unknown format {name!r}; expected one of {', '.join(FORMATS)}{fix}")
         targets.append((name, "" if file == "-" else file))
     if [file for _, file in targets].count("") > 1:
-        raise UsageError("-o: only one output can go to stdout; give the others a file, -o FORMAT=FILE")
+        raise UsageError("-o: only one output can be written to stdout; write the others to files with -o FORMAT=FILE")
     return targets

@@ -1,4 +1,4 @@
-"""`kubevirt-render completion`: scripts for shells, and what such a script asks when somebody presses Tab.
+"""`kubevirt-render completion`: scripts for shells, and the answers to such a script when a user presses Tab.
 
 The script calls the program without arguments, and with the line so far in environment variables.
 """
@@ -26,7 +26,7 @@ SHELLS = ("bash", "zsh", "fish")
 @click.command()
 @click.argument("shell", type=click.Choice(SHELLS))
 def completion(shell: str) -> int:
-    """Print the script that makes a shell complete commands, flags and values.
+    """Print the completion script for a shell. It completes commands, flags and values.
 
     \b
     bash: add to ~/.bashrc:  eval "$(kubevirt-render completion bash)"
@@ -62,7 +62,7 @@ def of(kind: str) -> Completer:
 
 
 def among(words: Callable[[], Iterable[str]]) -> Completer:
-    """Completes words; `words` is called only where somebody presses Tab."""
+    """Completes words; `words` is called only when a user presses Tab."""
 
     def complete(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:
         from click.shell_completion import CompletionItem

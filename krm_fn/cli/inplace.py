@@ -37,14 +37,14 @@ def write(found: Sources, outcome: Outcome, watch: Watch = unwatched) -> list[st
             try:
                 put(source.file, data, source.stamp)
             except OSError as error:
-                raise InputError(f"no new file can be written beside it: {error.strerror}", file=source.file) from None
+                raise InputError(f"no new file can be created in its folder: {error.strerror}", file=source.file) from None
     return [source.file for source, _ in texts]
 
 
 def need_files(paths: Sequence[str], kustomizations: Sequence[str]) -> None:
     """Raises: UsageError where something is to be read that can't be written back."""
     if "-" in paths or kustomizations:
-        raise UsageError("--in-place needs files; what comes from stdin or a build has no file to go to")
+        raise UsageError("--in-place needs files, but stdin and builds have no file to write to; remove --in-place")
 
 
 def write_back(found: Sources, outcome: Outcome, bar: Progress, *, verbose: bool) -> None:

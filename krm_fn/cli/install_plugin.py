@@ -31,9 +31,9 @@ sys.exit(main())
 @click.command("install-plugin")
 @click.argument("folder", required=False, metavar="[DIR]", shell_complete=completion.FOLDER)
 def install_plugin(folder: str | None) -> None:
-    """Install the plugin for `kubectl kustomize --enable-alpha-plugins` into DIR, the plugin home of kustomize.
+    """Install the plugin for `kubectl kustomize --enable-alpha-plugins` into DIR.
 
-    The default is the folder where kustomize looks for plugins.
+    DIR is the plugin home of kustomize. The default is the folder in which kustomize looks for plugins.
     """
     home = Path(folder).absolute() if folder else _home()
     place = home / API_VERSION / KIND.lower() / KIND
@@ -47,7 +47,8 @@ def install_plugin(folder: str | None) -> None:
     if home != _home():
         click.echo(f"export KUSTOMIZE_PLUGIN_HOME={home}")
     click.echo(
-        f"{NAME}: note: give the {KIND} no function annotation, and run kubectl kustomize --enable-alpha-plugins", err=True
+        f"{NAME}: note: remove the function annotation from the {KIND}, and run kubectl kustomize --enable-alpha-plugins",
+        err=True,
     )
 
 

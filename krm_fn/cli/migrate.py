@@ -1,4 +1,4 @@
-"""`kubevirt-render migrate`: objects of old kinds and forms in, what the release serves out."""
+"""`kubevirt-render migrate`: rewrites objects of old kinds and forms to those that the target release serves."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 @click.command()
 @options.source_options
-@click.option("--in-place", is_flag=True, help="Write the result back to the files, and nothing to stdout.")
-@click.option("--kubevirt-version", **options.VERSION, help=f"{NAMES['kubevirtVersion'].doc}.")
-@click.option("--fail-on", type=options.Words(NAMES["failOn"].words), help=f"{NAMES['failOn'].doc}.")
+@click.option("--in-place", is_flag=True, help="Write the result to the files instead of stdout.")
+@click.option("--kubevirt-version", **options.VERSION, help=options.help_of(NAMES["kubevirtVersion"]))
+@click.option("--fail-on", type=options.Words(NAMES["failOn"].words), help=options.help_of(NAMES["failOn"]))
 def migrate(
     paths: tuple[str, ...],
     kustomizations: tuple[str, ...],
@@ -45,11 +45,11 @@ def migrate(
 ) -> int:
     """Rewrite old manifests for a KubeVirt release: files, folders, kustomizations (-k DIR) or stdin (-).
 
-    Old kinds, API versions and fields are replaced by their successors: flavors by instancetypes, presets by
-    instancetypes and preferences, OfflineVirtualMachines by VMs. Everything else stays as it is written.
+    The command replaces old kinds, API versions and fields: flavors by instancetypes, presets by instancetypes and
+    preferences, OfflineVirtualMachines by VMs. Everything else is printed unchanged.
 
-    Findings on stderr name what can't be migrated. If one is at least as severe as --fail-on, the exit code is 1 and
-    stdout stays empty.
+    Findings on stderr name what can't be migrated. If a finding has the severity of --fail-on or a higher one, the exit
+    code is 1 and stdout stays empty.
     """
     if in_place:
         inplace.need_files(paths, kustomizations)

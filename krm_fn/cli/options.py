@@ -1,4 +1,4 @@
-"""The flags that commands share: one for each key of the config, and those that say what to read."""
+"""The flags that commands share: one for each key of the config, and those that select the input."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from krm_fn.config import repository
 from krm_fn.config.checks import CHECKS
 from krm_fn.config.keys import KEYS, NAMES
 from krm_fn.config.places import located, located_in_list
-from krm_fn.kubevirt.releases import NEWEST_PATCH
+from krm_fn.kubevirt.releases import MINORS
 from krm_fn.kubevirt.settings import Config
 from krm_fn.repositories import config_files
 from krm_fn.sources import builds, reading
@@ -38,12 +38,12 @@ CONFIGURATION = "configuration"
 # What all flags have that take a KubeVirt release.
 VERSION: dict[str, Any] = {
     "metavar": "VERSION",
-    "shell_complete": completion.among(lambda: [f"{major}.{minor}" for major, minor in NEWEST_PATCH]),
+    "shell_complete": completion.among(lambda: MINORS),
 }
 
 
 class Words(Choice):
-    """Shows and completes the words of a key; the config's own checks judge them, for they name the nearest."""
+    """Shows and completes the words of a key; the config's own checks validate them, because they suggest the nearest word."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ARG002
         return value
@@ -66,7 +66,7 @@ class Seconds(click.types.FloatParamType):
 
 def timeout_option(default: float) -> Decorator:
     """Gives a command `--timeout`, for what it has kustomize or helm build."""
-    text = "How long kustomize or helm may take."
+    text = "The time limit for kustomize or helm, in seconds."
     return click.option("--timeout", type=Seconds(), default=default, show_default=True, metavar="SECONDS", help=text)
 
 
@@ -75,17 +75,22 @@ def flag_of(name: str) -> str:
     return "--" + "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in name)
 
 
+def help_of(key: Key) -> str:
+    """The help of the flag of a config key."""
+    known = f". Known releases: {MINORS[0]} to {MINORS[-1]}" if key.type == "version" else ""
+    text = f"{key.doc.removeprefix('true: ')}{known}."
+    return text if text.partition(" ")[0].endswith(":") else text[0].upper() + text[1:]
+
+
 def _option(key: Key) -> Decorator:
-    flag, text = flag_of(key.name), f"{key.doc.removeprefix('true: ')}."
-    if not text.partition(" ")[0].endswith(":"):
-        text = text[0].upper() + text[1:]
+    flag, text = flag_of(key.name), help_of(key)
     match key.type:
         case "switch":
             return click.option(f"{flag}/--no-{flag[2:]}", key.field, default=None, help=text)
         case "severity":
             return click.option(flag, key.field, multiple=True, metavar="RULE=LEVEL", help=f"{text} Repeatable.")
         case "configuration":
-            help_text = f"{text} A file, or the YAML itself."
+            help_text = f"{text} The value is a file name or YAML."
             return click.option(flag, key.field, metavar="FILE|YAML", help=help_text, shell_complete=completion.FILE)
         case _:
             more: dict[str, Any] = {"type": Words(key.words)} if key.words else VERSION
@@ -100,27 +105,31 @@ def config_options(command: Any) -> Any:
     command = click.option(
         "--isolated",
         is_flag=True,
-        help="Ignore .kubevirt-render.yaml and any functionConfig in the input. --config and flags still apply.",
+        help="Ignore .kubevirt-render.yaml and the functionConfig of the input. Use only --config and the flags.",
     )(command)
     return click.option(
         "--config",
         "config_file",
         metavar="FILE",
         shell_complete=completion.FILE,
-        help="Read the function config from this file. Default: .kubevirt-render.yaml in the folder of the paths, or the "
-        "nearest one above it in the repository.",
+        help="Read the function config from this file. Default: the nearest .kubevirt-render.yaml, in the folder of the paths "
+        "or above it in the repository.",
     )(command)
 
 
 def ignores_option(command: Any) -> Any:
     """Gives a command `--no-ignores`; it reaches it as `no_ignores`."""
-    return click.option("--no-ignores", is_flag=True, help="Ignore the annotations by which objects silence rules.")(command)
+    return click.option("--no-ignores", is_flag=True, help="Ignore the annotations of objects that silence rules.")(command)
 
 
 def source_options(command: Any) -> Any:
     """Gives a command what it reads from: `PATH...`, `-k DIR`, `--timeout`, `--follow-links` and `--verbose`."""
-    command = click.option("--follow-links", is_flag=True, help="Also follow links that lead out of the given paths.")(command)
-    command = click.option("-v", "--verbose", is_flag=True, help="Report what is not read, and which config is used.")(command)
+    command = click.option("--follow-links", is_flag=True, help="Follow symbolic links to places outside the given paths too.")(
+        command
+    )
+    command = click.option("-v", "--verbose", is_flag=True, help="Report which files are skipped and which config is used.")(
+        command
+    )
     command = timeout_option(builds.TIMEOUT)(command)
     command = click.option(
         "-k",
@@ -145,10 +154,10 @@ def read_sources(
     repair: Repair | None = None,
     watch: Watch = reading.unwatched,
 ) -> Sources:
-    """What the command was told to read. Raises: UsageError where that is nothing, or a flag in place of a folder; InputError.
+    """The input that the arguments name. Raises: UsageError if there is none, or a flag in place of a folder; InputError.
 
-    A kustomization is built in at most `timeout` seconds. Without `unbuilt`, files that become objects only by a build are left
-    alone. `repair` gives what is to be read in place of a file that can't be read, `watch` is told how far reading is.
+    A kustomization is built in at most `timeout` seconds. Without `unbuilt`, files that become objects only by a build are
+    skipped. `repair` gives what is to be read in place of a file that can't be read, `watch` gets the progress of reading.
     """
     if not paths and not kustomizations:
         raise UsageError("nothing to read; name files or folders, -k DIR, or - for stdin")
@@ -169,13 +178,13 @@ def read_sources(
 def _kustomization(place: str) -> str:
     """The folder or the address as kustomize can't take it for a flag."""
     if not place or (place.startswith("-") and not os.path.isdir(place)):  # noqa: PTH112
-        fix = f"to give kustomize flags, pipe what it builds: `kustomize build FLAGS DIR | {NAME} render -`"
+        fix = f"to pass flags to kustomize, pipe its output: `kustomize build FLAGS DIR | {NAME} render -`"
         raise UsageError(f"-k: found {place!r}; expected a folder or an address; {fix}")
     return f"./{place}" if place.startswith("-") else place
 
 
 def note(text: str) -> None:
-    """Say something on stderr that is no finding."""
+    """Print a note on stderr. Notes are not findings."""
     click.echo(f"{NAME}: note: {printable(one_line(text))}", err=True)
 
 
@@ -206,7 +215,7 @@ def settings(
 def _note_powerless(files: Sequence[str]) -> None:
     others = len(files) - 1
     more = f" and {others} other file{'s' * (others > 1)}" if others else ""
-    fact = "a functionConfig counts only on stdin or in a list that is the only path"
+    fact = "a functionConfig is used only from stdin, or from a list that is the only path"
     note(f"{file_name(files[0])}{more}: {fact}; name a config with --config")
 
 

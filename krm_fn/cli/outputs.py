@@ -102,7 +102,7 @@ def to_json(_: Sources, outcome: Outcome, __: Watch = unwatched) -> bytes:
 
 
 def to_resource_list(found: Sources, outcome: Outcome, _: Watch = unwatched) -> bytes:
-    """A ResourceList with the items and what there is to say of them; one that was read keeps its text."""
+    """A ResourceList with the items and the findings as results; a list that was read keeps its text."""
     krm_results = [results.to_krm(finding) for finding in outcome.findings]
     match found.sources:
         case [Source(text=ListText() as text, objects=objects)] if len(objects) == len(text.items):

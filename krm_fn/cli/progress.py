@@ -41,7 +41,7 @@ class Progress:
 
     @contextmanager
     def at(self, label: str, length: int = 0) -> Iterator[None]:
-        """Names the work that is done inside; without a length, the bar only tells that it goes on."""
+        """Names the work that is done inside; without a length, the bar only shows that work continues."""
         before = self.length, self.done, self.label
         self.begin(length, 0, label)
         try:

@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     type=click.Choice(tuple(outputs.OUTPUTS)),
     default="yaml",
     show_default=True,
-    help="yaml: all documents, unchanged ones as they were written. json: a v1 List. resourcelist: a ResourceList with "
+    help="yaml: all documents; unchanged ones keep their text. json: a v1 List. resourcelist: a ResourceList with "
     "results. patch: a JSON patch for each changed object, for the patches: of a kustomization.",
 )
-@click.option("--in-place", is_flag=True, help="Write the result back to the files, and nothing to stdout.")
+@click.option("--in-place", is_flag=True, help="Write the result to the files instead of stdout.")
 @options.ignores_option
 @options.config_options
 def render(
@@ -55,14 +55,14 @@ def render(
 ) -> int:
     """Render files, folders, kustomizations (-k DIR) or stdin (-).
 
-    VMs come out with their instancetype and preference applied; everything else comes out as it was written.
+    Instancetypes and preferences are applied to the VMs. Everything else is printed unchanged.
 
-    Findings go to stderr. If one is at least as severe as --fail-on, the exit code is 1 and stdout stays empty. There
-    are two exceptions: -o resourcelist prints the list, with the findings as results, and --in-place still writes what
-    could be rendered. If the input can't be read, nothing is written.
+    Findings are printed on stderr. If a finding has the severity of --fail-on or a higher one, the exit code is 1 and
+    stdout stays empty. There are two exceptions: -o resourcelist prints the list with the findings as results, and
+    --in-place writes the objects that could be rendered. If the input can't be read, nothing is written.
     """
     if in_place and click.get_current_context().get_parameter_source("output") is not ParameterSource.DEFAULT:
-        raise UsageError("--in-place keeps each file's own form; drop -o, or drop --in-place")
+        raise UsageError("--in-place keeps the format of each file; remove -o or --in-place")
     if in_place:
         inplace.need_files(paths, kustomizations)
     bar = progress.shown(quiet=verbose)
@@ -75,7 +75,7 @@ def render(
         outcome = stages.render(found.items, config, places=found.places, judging=judging)
     skipped = passed_over(found.skipped, config.severity, outcome.release)
     if verbose:
-        options.note(f"rendered as KubeVirt {outcome.release} would")
+        options.note(f"the target release is KubeVirt {outcome.release}")
     outcome = outcome.but(findings=results.ordered([*skipped, *outcome.findings]))
     report(Places(found).located(outcome.findings), sys.stderr)
     code = results.exit_code(outcome.findings, config.fail_on)
@@ -88,7 +88,7 @@ def render(
 
 def _print(output: str, found: Sources, outcome: Outcome, bar: Progress) -> None:
     if output == "patch" and (more := outputs.appended(found, outcome)):
-        options.note(f"objects were added ({len(more)}), which a patch can't carry; -o yaml prints them")
+        options.note(f"added objects ({len(more)}) are left out, because a patch cannot add objects; -o yaml prints them")
     with bar.at("Writing"):
         data = outputs.OUTPUTS[output](found, outcome, bar.watch)
     write_out(data)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
 FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
 KEPT = ("user.", "system.posix_acl_access")  # how attributes begin that must stay; others stay where the system lets them
-SIGNATURES = ("security.ima", "security.evm")  # these speak of the former text
+SIGNATURES = ("security.ima", "security.evm")  # signatures of the old content
 # No new file can be made in the folder, or none can take this one's place, such as one that is mounted by itself.
 ONLY_IN_PLACE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY)
 
@@ -132,10 +132,10 @@ class New(Value):
             raise
         check_regular(found.st_mode)
         if self.stamp and stamp_of(self.real, found) != self.stamp:
-            raise InputError("it was changed after it was read; run the command again", file=self.file)
+            raise InputError("the file was changed after it was read; run the command again", file=self.file)
         if found.st_nlink > 1 and not self.mode:
-            fact = f"the file has {found.st_nlink} names (hard links), and the others would keep the former text"
-            raise UnkeptError(f"{fact}; put a copy of it in its place first", file=self.file)
+            fact = f"the file has {found.st_nlink} hard links, and the others would keep the old content"
+            raise UnkeptError(f"{fact}; replace the file with a copy first", file=self.file)
         return found
 
     def _take_over(self, made: int, like: os.stat_result, folder: int) -> None:
@@ -166,7 +166,7 @@ class New(Value):
                     os.setxattr(made, name, wanted[name])
             except OSError as error:
                 if name.startswith(KEPT):
-                    raise UnkeptError(f"its attribute {name} can't be kept: {error.strerror}", file=self.file) from None
+                    raise UnkeptError(f"the attribute {name} can't be kept: {error.strerror}", file=self.file) from None
 
 
 def _attributes(file: int) -> dict[str, bytes]:
@@ -184,7 +184,7 @@ def write(file: str, data: bytes) -> None:
     for a link out of the repository, OSError with the file's name.
     """
     if leads_out(file):
-        raise InputError("this link leads out of the repository; name the file that it leads to", file=file)
+        raise InputError("this symbolic link points outside the repository; name the target file instead", file=file)
     if os.path.exists(file) and not os.path.isfile(file):  # noqa: PTH110, PTH113
         _write_in_place(file, data)
         return

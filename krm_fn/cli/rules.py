@@ -22,20 +22,20 @@ PARTS = ("What it finds", "Why it matters", "Fix", "Example")
 @click.command()
 @click.argument("rule", required=False, metavar="[ID]", shell_complete=completion.among(ids))
 def rules(rule: str | None) -> None:
-    """List the rules, or explain one: what it finds, why it matters, how to fix it."""
+    """List the rules, or describe one: what it finds, why it matters, how to fix it."""
     known = all_rules()
     if rule is None:
         width = max(map(len, known), default=0)
         for each in known.values():
             click.echo(f"{each.id:<{width}}  {each.severity:<7}  {documentation(each).partition(chr(10))[0].rstrip('.')}")
     elif rule not in known:
-        raise UsageError(f"{rule!r} is no rule{hint(rule, tuple(known))}; `kubevirt-render rules` lists them")
+        raise UsageError(f"unknown rule {rule!r}{hint(rule, tuple(known))}; `kubevirt-render rules` lists all rules")
     else:
         click.echo(f"{rule} ({known[rule].severity}{_releases(known[rule])})\n\n{documentation(known[rule])}")
 
 
 def documentation(rule: Rule) -> str:
-    """What the rule's module says of it."""
+    """The documentation of the rule, from the docstring of its module."""
     return inspect.cleandoc(rule.documentation)
 
 

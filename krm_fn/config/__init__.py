@@ -70,7 +70,7 @@ def _texts(below: dict[str, Any], texts: Mapping[Any, object], *, place: Callabl
         if value is None or value == "":
             continue
         if not isinstance(value, str):
-            raise unlike(value, "a string, as a ConfigMap holds them: quote it", place(name))
+            raise unlike(value, "a string, because the values of a ConfigMap are strings; put it in quotes", place(name))
         checked = of_text(key, value, name.partition(".")[2], place(name))
         found[key.field] = merged(found.get(key.field), checked)
     return found
@@ -107,7 +107,7 @@ def _top_level(config: dict[Any, Any], form: str, names: Container[str]) -> None
     for name in config:
         if name not in known:
             fix = f"; it belongs below {form}" if str(name).partition(".")[0] in names else hint(name, known)
-            raise ConfigError(f"is no key of the object; expected one of {', '.join(known)}{fix}", path=dotted((str(name),)))
+            raise ConfigError(f"unknown key; expected one of {', '.join(known)}{fix}", path=dotted((str(name),)))
     map_at(config.get("metadata"), "metadata")
 
 
@@ -139,4 +139,4 @@ def _row(name: str, path: str) -> Key:
 
 
 def _unknown_key(name: object, path: str, known: Sequence[str]) -> ConfigError:
-    return ConfigError(f"is no key of the config; expected one of {', '.join(known)}{hint(name, known)}", path=path)
+    return ConfigError(f"unknown key; expected one of {', '.join(known)}{hint(name, known)}", path=path)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from krm_fn.base.errors import ConfigError, InputError
 from krm_fn.base.paths import dotted, put
 from krm_fn.config.keys import LEVELS, SWITCHES
-from krm_fn.kubevirt.releases import NEWEST_PATCH, Release, parse
+from krm_fn.kubevirt.releases import MINORS, NEWEST_PATCH, Release, parse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,9 +57,9 @@ def _one_of(words: Sequence[str], value: object, path: str) -> str:
 
 def _version(_: Key, value: object, path: str) -> Release:
     if isinstance(value, float | int) and not isinstance(value, bool):
-        raise unlike(value, f'a string, so quote it: "{value}" (unquoted, 1.10 would be read as 1.1)', path)
+        raise unlike(value, f'a string in quotes: "{value}" (without quotes, 1.10 would be read as 1.1)', path)
     if not isinstance(value, str):
-        raise unlike(value, 'a KubeVirt release in quotes such as "1.9"', path)
+        raise unlike(value, f'a KubeVirt release in quotes such as "{MINORS[-1]}"', path)
     try:
         release = parse(value)
     except ConfigError as error:
@@ -70,11 +70,10 @@ def _version(_: Key, value: object, path: str) -> Release:
 
 
 def _nearest_release(text: str) -> str:
-    known = [f"{major}.{minor}" for major, minor in NEWEST_PATCH]
     major, _, rest = text.removeprefix("v").partition(".")
     minor = rest.partition(".")[0]
     if not (major.isdecimal() and minor.isdecimal() and len(major + minor) < 9):
-        return hint(text, known)
+        return hint(text, MINORS)
     version = int(major), int(minor)
     if version not in NEWEST_PATCH:
         version = min(NEWEST_PATCH) if version < min(NEWEST_PATCH) else max(NEWEST_PATCH)
@@ -117,14 +116,8 @@ def _known_settings(configuration: dict[str, Any], path: str, named: int = 0) ->
         found = [dotted(home) or "configuration" for home in homes(name)]
         fix = f"; it belongs below {found[0]}" if len(found) == 1 else hint(name, known)
         below = dotted(("", *place[named:])).removeprefix('[""]') if len(place) > named else ""
-        message = f"{show(name)} is no setting of KubeVirt {_span()}{fix or '; remove it'}"
+        message = f"unknown setting {show(name)} in KubeVirt {MINORS[0]} to {MINORS[-1]}{fix or '; remove it'}"
         raise ConfigError(message, path=path + below)
-
-
-def _span() -> str:
-    """`1.4 to 1.9`."""
-    first, last = (".".join(map(str, find(NEWEST_PATCH))) for find in (min, max))
-    return f"{first} to {last}"
 
 
 def _severity(_: Key, value: object, path: str) -> dict[str, str]:
@@ -145,7 +138,7 @@ def rule_at(rule: object, path: str) -> None:
     if rule not in known:
         from krm_fn.base.wording import show
 
-        raise ConfigError(f"{show(rule)} is no rule{hint(rule, known)}; `kubevirt-render rules` lists them", path=path)
+        raise ConfigError(f"unknown rule {show(rule)}{hint(rule, known)}; `kubevirt-render rules` lists all rules", path=path)
 
 
 CHECKS: dict[str, Callable[[Key, object, str], Any]] = {
@@ -175,4 +168,4 @@ def _yaml(text: str, path: str) -> Any:
     try:
         return read_value(text)
     except InputError as error:
-        raise ConfigError(f"the text is no YAML value: {error.message}", path=path) from None
+        raise ConfigError(f"the text is not valid YAML: {error.message}", path=path) from None

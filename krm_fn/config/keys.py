@@ -40,72 +40,74 @@ KEYS = (
         field="mode",
         type="word",
         words=("expand", "validate", "annotate", "snapshot"),
-        doc="expand: VMs leave rendered; validate: items leave untouched; annotate: sizes stand in annotations, "
-        "references stay; snapshot: what is referenced is stored in ControllerRevisions",
+        doc="expand: render the VMs; validate: change nothing, only report findings; annotate: keep the references and write "
+        "the sizes into annotations; snapshot: store the referenced objects in ControllerRevisions",
     ),
     Key(
         name="kubevirtVersion",
         field="release",
         type="version",
-        doc="KubeVirt release whose behaviour and catalogue are used: 1.4 to 1.9, or a patch release such as 1.6.3; "
-        "default: what the input's KubeVirt object names, else 1.9",
+        doc="the target release: the KubeVirt release whose behaviour and catalogue are used, such as 1.8 or the patch release "
+        "1.6.3; default: the release of the KubeVirt object in the input, otherwise the newest known release",
     ),
     Key(
         name="catalogue",
         field="catalogue",
         type="word",
         words=("builtin", "none"),
-        doc="builtin: cluster-wide names that the input lacks are taken from the release's own catalogue",
+        doc="builtin: cluster-wide names that are not in the input are looked up in the catalogue of the target release; "
+        "none: they are not",
     ),
     Key(
         name="defaults",
         field="defaults",
         type="word",
         words=("auto", "cluster", "none", "pinned"),
-        doc="auto: as cluster where the KubeVirt configuration is known, else without what only it decides; "
-        "cluster: write the defaults that expand-spec writes; none: leave them to the cluster; "
-        "pinned: also what admission would add or draw at random",
+        doc="auto: like cluster if the KubeVirt configuration is known, otherwise without the defaults that depend on it; "
+        "cluster: write the defaults that expand-spec writes; none: write no defaults; "
+        "pinned: like cluster, and also write what admission would add or generate at random",
     ),
     Key(
         name="presets",
         field="presets",
         type="word",
         words=("instance", "fold", "ignore"),
-        doc="instance: applied to VirtualMachineInstances only, as KubeVirt does; fold: into the VM's template too; "
-        "ignore: not at all",
+        doc="instance: apply presets only to VirtualMachineInstances, as KubeVirt does; fold: apply them to the templates of "
+        "VMs too; ignore: do not apply presets",
     ),
     Key(
         name="instances",
         field="instances",
         type="word",
         words=("omit", "include"),
-        doc="include: add the VirtualMachineInstance that each VM would start as, marked local-config",
+        doc="include: add the VirtualMachineInstance that KubeVirt would create for each VM, marked local-config; "
+        "omit: do not add it",
     ),
     Key(
         name="configuration",
         field="configuration",
         type="configuration",
-        doc="a KubeVirtConfiguration, merged over the one of the input's KubeVirt object; {} states that the cluster has "
-        "KubeVirt's default settings",
+        doc="a KubeVirtConfiguration, merged over the configuration of the KubeVirt object in the input; {} means that the "
+        "cluster has the default settings of KubeVirt",
     ),
     Key(
         name="provenance",
         field="provenance",
         type="switch",
-        doc="true: annotate each rendered VM with what it was rendered from",
+        doc="true: annotate each rendered VM with the names of the objects it was rendered from",
     ),
     Key(
         name="failOn",
         field="fail_on",
         type="word",
         words=("error", "warning", "never"),
-        doc="the severity from which on the exit code is 1",
+        doc="the exit code is 1 if a finding has this severity or a higher one; never: findings do not change it",
     ),
     Key(
         name="severity",
         field="severity",
         type="severity",
-        doc="the severity of single rules, by rule id: error, warning, info or off",
+        doc="the severity of individual rules, by rule id: error, warning, info or off",
     ),
 )
 NAMES = {key.name: key for key in KEYS}

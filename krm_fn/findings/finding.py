@@ -1,4 +1,4 @@
-"""Findings: what a rule says about one place of one object."""
+"""Findings: what a rule reports about one path of one object."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ UNSET = Unset()
 
 
 class Related(Value):
-    """A second place that a finding speaks of: `path` runs from the root of the object `ref`.
+    """Another place that a finding names: `path` runs from the root of the object `ref`.
 
     `deeper` leads on from `path` where the place is below a secret key. The object stands at `inside` of item `item`, which is
     the one of number `index` in `file`; `line` and `column` count from 1, 0 where not known.
@@ -48,13 +48,13 @@ class Related(Value):
 class Finding(Value):
     """One result. `path` runs from the object's root; `current` and `proposed` are plain values or UNSET.
 
-    `deeper` leads on from `path` to the place itself where that is below a secret key; nobody shows it. What else is secret
+    `deeper` leads on from `path` to the place itself where that is below a secret key; it is never shown. What else is secret
     is in no field (see `redaction`).
     `upstream` is "admission" where the release's webhooks refuse the object, "expand" where only its expander does, "" where
     KubeVirt is silent; `upstream_path` is the path KubeVirt names where that is not the real one. `item` is the position of
     the object's item in the bundle, -1 where the finding is about no item; `inside` leads from the item to the object (`()`, or
     `("items", 3)` in a List). `line` and `column` count from 1, 0 where not known: only the command knows the files' texts.
-    `fingerprint` is the same wherever the object stands; the command makes it. `related` are other places it speaks of.
+    `fingerprint` is the same wherever the object stands; the command makes it. `related` are other places that it names.
     `targets` are the targets of a repository that have the finding, sorted; () where a run has only one.
     `more`: it stands for so many findings of its rule, on any objects, that are not reported.
     """
@@ -82,7 +82,7 @@ class Finding(Value):
 
 
 class Suppressed(Value):
-    """A finding that doesn't count. `by` is "ignore" (an annotation of the object) or "baseline"; `reason` is the user's."""
+    """A finding that is not counted. `by` is "ignore" (an annotation of the object) or "baseline"; `reason` is the user's."""
 
     finding: Finding
     by: str

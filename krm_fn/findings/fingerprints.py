@@ -22,10 +22,10 @@ LENGTH = 32
 
 
 def printed(findings: Iterable[Finding]) -> list[Finding]:
-    """The findings with their fingerprints: hexadecimal, and no two alike.
+    """The findings with their fingerprints: hexadecimal and unique.
 
-    Made of rule, object, field path, value there, and the other objects that the finding speaks of: neither file nor line nor
-    wording counts, but for the file of a finding about no object. Findings that are alike in all of that are numbered by their
+    Made of rule, object, field path, value there, and the other objects that the finding names: neither file nor line nor
+    wording counts, but for the file of a finding about no object. Findings that are equal in all of these are numbered by their
     messages, so that the order of the items does not count, and then by their order.
     """
     found = list(findings)

@@ -1,7 +1,7 @@
 """How much is reported: the first thousand findings of one rule in one object, and the number of the others.
 
-An object that a program has broken may be wrong in hundreds of thousands of places. Nobody reads them all, and reporting them
-all would take minutes. The same applies to all objects together: a thousand presets that match a thousand instances may
+An object that a program has broken may be wrong in hundreds of thousands of places. No user reads them all, and reporting
+them all would take minutes. The same applies to all objects together: a thousand presets that match a thousand instances may
 conflict a million times.
 """
 
@@ -104,7 +104,7 @@ class InAll:
         return full
 
     def left_out(self) -> Iterator[Finding]:
-        """For each rule and severity of which some were left out, a finding that says how many.
+        """For each rule and severity of which some were left out, a finding with their number.
 
         It is about no object, so that no annotation silences it: an error that is not reported still fails the run.
         """
@@ -117,7 +117,7 @@ class InAll:
 
 
 class Budget:
-    """How much a run may spend on what grows with the product of two numbers of objects; the message says what to do."""
+    """A limit on work that grows with the product of two numbers of objects. The message has the fix."""
 
     __slots__ = ("_left", "_message")
 
@@ -125,7 +125,7 @@ class Budget:
         self._left, self._message = most, message
 
     def take(self, amount: int) -> None:
-        """Raises: InputError where all of it is spent."""
+        """Raises: InputError if the limit is exceeded."""
         self._left -= amount
         if self._left < 0:
             raise InputError(self._message)
@@ -137,7 +137,7 @@ def counted(message: str, more: int, *, at_least: bool = False) -> str:
 
 
 def limited(found: Iterable[Finding]) -> Iterator[Finding]:
-    """The findings without those that are too many of one rule, severity and object; the last of these says how many."""
+    """The findings without those that are too many of one rule, severity and object; the last of these has their number."""
     for finding, more in first(found, _sort):
         yield finding.but(message=counted(finding.message, more)) if more else finding
 

@@ -120,7 +120,7 @@ def place(of: Finding | Related) -> str:
 
 
 def merge(earlier: object, findings: Sequence[Finding]) -> list[Any]:
-    """The list's results: those of earlier functions first, then ours; one that the input already holds is not said twice."""
+    """The list's results: those of earlier functions first, then ours; a result that the input already has is not repeated."""
     ours = [to_krm(finding) for finding in findings]
     by_message: dict[tuple[str, str], list[Object]] = {}  # both may be many
     for result in ours:

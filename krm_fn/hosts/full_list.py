@@ -42,8 +42,8 @@ def run(data: bytes, out: BinaryIO, err: TextIO, read: Callable[[bytes], ListTex
 
 def _warn_of_version(version: object, err: TextIO) -> None:
     if version not in LIST_VERSIONS:
-        message = f"the ResourceList's apiVersion is {brief(version)}; expected {LIST_VERSIONS[0]}, which it is read as"
-        err.write(f"{NAME}: warning: {printable(one_line(message))}; update {NAME} if its host is newer\n")
+        message = f"the apiVersion of the ResourceList is {brief(version)}, but it is read as {LIST_VERSIONS[0]}"
+        err.write(f"{NAME}: warning: {printable(one_line(message))}; update {NAME} if the host is newer\n")
 
 
 def _located(error: ConfigError, listing: ListText) -> ConfigError:

@@ -7,6 +7,8 @@ from krm_fn.base.value import Value
 
 # The minor releases the renderer answers for, each with the patch release that "1.9" alone stands for.
 NEWEST_PATCH = {(1, 4): 1, (1, 5): 3, (1, 6): 6, (1, 7): 4, (1, 8): 4, (1, 9): 0}
+# The same as text, oldest first.
+MINORS = tuple(f"{major}.{minor}" for major, minor in sorted(NEWEST_PATCH))
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,17 +34,21 @@ def parse(text: str) -> Release:
     Raises: ConfigError for text of another form and for a minor release that is not in the table.
     """
     parts = text.removeprefix("v").split(".")
-    known = ", ".join(f"{major}.{minor}" for major, minor in NEWEST_PATCH)
+    known = ", ".join(MINORS)
     if len(parts) not in (2, 3) or not all(part.isascii() and part.isdigit() and len(part) < 5 for part in parts):
-        raise ConfigError(f"{text!r} is no KubeVirt release; expected one of {known}, or a patch release of one such as 1.6.3")
+        raise ConfigError(
+            f"unknown KubeVirt release {text!r}; expected one of {known}, or a patch release of one such as 1.6.3"
+        )
     major, minor = int(parts[0]), int(parts[1])
     if (major, minor) not in NEWEST_PATCH:
-        raise ConfigError(f"KubeVirt {text} is not known; expected one of {known}, or a patch release of one")
+        raise ConfigError(f"unknown KubeVirt release {text}; expected one of {known}, or a patch release of one")
     newest = NEWEST_PATCH[major, minor]
     patch = int(parts[2]) if len(parts) == 3 else newest
     if patch > newest:
-        raise ConfigError(f"KubeVirt {text} is not known; the newest {major}.{minor} that is known is {major}.{minor}.{newest}")
+        raise ConfigError(
+            f"unknown KubeVirt release {text}; the newest known {major}.{minor} release is {major}.{minor}.{newest}"
+        )
     return Release(version=(major, minor, patch))
 
 
-NEWEST = parse("1.9")
+NEWEST = parse(MINORS[-1])

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from krm_fn.rules.facts import InstanceFacts
 
 VM = "VirtualMachine"
-# Up to 1.4 what KubeVirt's expander gets has passed the mutating webhook whole, defaults and all.
+# Up to 1.4 what KubeVirt's expander gets has passed the mutating webhook, so it has all defaults.
 ADMITTED_UNTIL = (1, 5)
 UNRESOLVED_PASSED_OVER_SINCE = (1, 6)
 # An instancetype or preference of so many values may be used by as many VMs as there are; the largest that KubeVirt deploys
@@ -39,7 +39,7 @@ VALUES, VALUES_PER_OBJECT = 300_000, 150
 def cluster_of(bundle: Bundle, settings: Config, release: Release) -> Cluster:
     """The cluster that the bundle's KubeVirt object describes, else its HyperConverged object.
 
-    The config's `configuration` is merged over what that object says.
+    The config's `configuration` is merged over that of the object.
     """
     given, found = settings.configuration or {}, kubevirt_of(bundle)
     if found:
@@ -70,8 +70,8 @@ def analysis_of(bundle: Bundle, settings: Config, surroundings: Surroundings = N
 
 def _given(objects: int) -> Budget:
     most = VALUES + VALUES_PER_OBJECT * objects
-    fix = "write large ones into the VMs that need them"
-    return Budget(most, f"instancetypes and preferences give VMs more than {most:,} values; {fix}")
+    fix = "write the large ones directly into the VMs that need them"
+    return Budget(most, f"instancetypes and preferences expand to more than {most:,} values in VMs; {fix}")
 
 
 def _presets(bundle: Bundle) -> Presets | None:
@@ -209,9 +209,9 @@ class Analysis(Value):
     def expansion(
         self, vm: Object, resolution: Resolution, *, namespace: str, defaults: bool | None = None
     ) -> Expansion | None:
-        """None where the VM refers to nothing, which KubeVirt leaves alone, and where nothing can be said of it.
+        """None if the VM has no references, so that KubeVirt does not change it, or if the result cannot be known.
 
-        From 1.6 on admission passes over a reference that leads nowhere and judges the VM by the other one.
+        From 1.6 on admission ignores a reference that cannot be resolved, and checks the VM with the other one.
         """
         if self.settings.mode == "validate":
             return self._expanded_for_admission(resolution, namespace)
@@ -242,7 +242,7 @@ class Analysis(Value):
 
 
 class LateCatalogue:
-    """The catalogue of a release, read when it is first asked: most bundles hold all that their VMs refer to."""
+    """The catalogue of a release, read when it is first needed: most bundles have all objects that their VMs refer to."""
 
     def __init__(self, release: Release) -> None:
         self._release = release

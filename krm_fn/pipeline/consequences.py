@@ -1,8 +1,8 @@
-"""Findings that follow from others: true, but gone with the mistake that the other one names.
+"""Removes consequences: findings that disappear when the mistake of another finding is corrected.
 
-What is wrong with a VM by what its instancetype or preference says, where that is an error of its own; what is wrong with it
-because a reference leads nowhere; what lacks a counterpart that only stands in the wrong place; and what two rules say of
-one value. Hosts and the command print none of them.
+There are four sorts. A value in a VM is wrong because its instancetype or preference has an error, which is a finding of its
+own. A reference of the VM cannot be resolved. A counterpart is missing only because its key is in the wrong place. Two rules
+report the same value. Hosts and the command do not print consequences.
 """
 
 from __future__ import annotations
@@ -24,30 +24,31 @@ if TYPE_CHECKING:
     Parts = dict[Key, set[str]]
 
 NO_OBJECTS: Mapping[Key, Object] = {}
-# Rules that measure a VM by both its instancetype and its preference, and the parts of these that they look at.
+# Rules that compare a VM with both its instancetype and its preference, and the parts of these that they read.
 MEASURED = ("unmet-requirement", "indivisible-vcpus")
 SIZES = frozenset(("cpu", "memory", "requirements"))
 # The part of a domain that a part of an instancetype's spec goes to, where it has another name.
 PARTS = {"gpus": "devices", "hostDevices": "devices"}
-# Lists that need each other by name: where one isn't found because its key stands in a wrong place, the other lacks it.
+# Lists whose entries refer to each other by name. If the key of one list is in the wrong place, entries of the other have no
+# counterpart.
 COUNTERPARTS = {"networks": ("interfaces",), "interfaces": ("networks",), "volumes": ("disks", "filesystems")}
 MISPLACED = "unknown-field"
-# Fields that older releases had, and what is refused for want of their successors: the parts around the field.
+# Fields of older releases, and the parts around them that are refused because the new field is missing.
 OUTDATED: dict[str, tuple[Path, ...]] = {"volumeName": (("name",),), "registryDisk": ((),)}
 PLACEHOLDER = "unfilled-placeholder"
-# What the schema says of a value by its form, and a webhook's check by what it means.
+# Rules of the schema about the form of a value. The check of a webhook about the same value is more specific.
 FORMS = ("value-not-allowed", "value-out-of-range")
-# Of what an owner reference lacks the second says what to do.
+# Both report a missing field of an owner reference; the second one has the fix.
 MISSING, METADATA = "missing-field", "invalid-metadata"
-# Of a matcher that is no map the one says more, of a field in it that is no text the other.
+# For a matcher that is not a map the first is more specific, for a field in it that is not a string the second.
 MATCHER, TYPE = "bad-matcher", "wrong-type"
 MATCHERS = frozenset(("instancetype", "preference"))
-# Of a template without storage the refusal says whether that is because it holds null.
+# For a template without storage, the refusal also names a null value.
 CLAIMS, TEMPLATE = ("pvc", "storage"), "refused-data-volume-template"
 
 
 def roots(findings: list[Finding], vms: Iterable[VmFacts], objects: Mapping[Key, Object] = NO_OBJECTS) -> list[Finding]:
-    """The findings without those that follow from another one of them.
+    """The findings without the consequences of other findings.
 
     `vms` are at least those with a MEASURED finding, `objects` those in which PLACEHOLDER was looked for.
     """
@@ -60,7 +61,7 @@ def roots(findings: list[Finding], vms: Iterable[VmFacts], objects: Mapping[Key,
     parts = {key: _parts(found) for key, found in errors.items()}
     reported = {key: {(error.rule, error.path) for error in found} for key, found in errors.items()}
     if not any(finding.rule == PLACEHOLDER for finding in findings):
-        objects = NO_OBJECTS  # nobody is told of placeholders
+        objects = NO_OBJECTS  # placeholders are not reported
     kept = []
     nameless: set[tuple[Key, Path]] = set()
     for finding in findings:
@@ -80,7 +81,7 @@ def roots(findings: list[Finding], vms: Iterable[VmFacts], objects: Mapping[Key,
 
 
 def _lost(errors: Iterable[Finding]) -> set[str]:
-    """The lists that lack what stands in a wrong place in an object with these errors."""
+    """The lists that have no counterpart because of these errors of one object: the key of the other list is misplaced."""
     names = {str(error.path[-1]) for error in errors if error.rule == MISPLACED and error.path}
     return {step for name in names for step in COUNTERPARTS.get(name, ())}
 
@@ -90,7 +91,7 @@ def _lacks_counterpart(finding: Finding, lost: Iterable[str]) -> bool:
 
 
 def _of_placeholder(finding: Finding, obj: Object | None) -> bool:
-    """True for what another rule says of a value that is known only when its placeholder is replaced."""
+    """True for a finding of another rule about a value with a placeholder, because the value is not known yet."""
     return finding.rule != PLACEHOLDER and obj is not None and bool(placeholders(get(obj, finding.path), finding.path))
 
 
@@ -104,7 +105,7 @@ def _repeats(finding: Finding, place: tuple[Key, Path], nameless: set[tuple[Key,
 
 
 def _lacks_successor(finding: Finding, reported: Collection[tuple[str, Path]]) -> bool:
-    """True where what is refused stands in the old form, which another finding names."""
+    """True if the refused part has the old form, which another finding reports."""
     if not finding.rule.startswith("refused-"):
         return False
     for old, parts in OUTDATED.items():
@@ -116,12 +117,12 @@ def _lacks_successor(finding: Finding, reported: Collection[tuple[str, Path]]) -
 
 
 def _is_repeated(finding: Finding, reported: Collection[tuple[str, Path]]) -> bool:
-    """True where another rule says more of the same value, or of the same entries of a list."""
+    """True if another rule reports the same value, or the same entries of a list, more specifically."""
     if finding.rule in FORMS:
         entry = finding.path[:-1] if finding.path and isinstance(finding.path[-1], int) else None
         return any(rule.startswith("refused-") and (path == finding.path or path[:-1] == entry) for rule, path in reported)
     if finding.rule.startswith("refused-"):
-        return (MISSING, finding.path) in reported  # whatever is refused of what is not there
+        return (MISSING, finding.path) in reported  # the field is missing, so its value cannot be wrong
     if finding.rule == MISSING:
         return (METADATA, finding.path) in reported
     if finding.rule == TYPE and finding.path[-1] in CLAIMS and (TEMPLATE, finding.path[:-1]) in reported:
@@ -132,7 +133,7 @@ def _is_repeated(finding: Finding, reported: Collection[tuple[str, Path]]) -> bo
 
 
 def _inherited(finding: Finding, vm: VmFacts, parts: Parts) -> bool:
-    """True where the finding speaks of what comes from a source that has an error there, or can't be found."""
+    """True if the value comes from an instancetype or preference that has an error there, or that is not found."""
     if finding.rule not in MEASURED and not finding.rule.startswith("refused-"):
         return False
     path = finding.path[len(vm.prefix) :]

@@ -58,11 +58,11 @@ def reasons(facts: IgnoreFacts) -> dict[Key, str]:
 
 
 def unused(facts: IgnoreFacts, ignored: Iterable[Finding], config: Config) -> Iterator[tuple[Ignore, str]]:
-    """The rules that an ignore names but that say nothing of its object, though the config and the release let them speak."""
+    """The rules that an ignore names and that find nothing in its object, although the config and the release enable them."""
     heard = {key(finding) for finding in ignored}
     for ignore, rule in _named(facts):
         silent = (ignore.entry.item, ignore.entry.path, rule) not in heard
-        if silent and _declared(rule, facts).speaks(facts.release, config.severity):
+        if silent and _declared(rule, facts).applies(facts.release, config.severity):
             yield ignore, rule
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Key = tuple[int, int, Path]  # the instancetype's spec, that of the preference, and a place of VMs with any indices
 
-MOST_VALUES = 200  # of one spec; each asks for one more expansion
+MOST_VALUES = 200  # of one spec; each needs one more expansion
 ANY = -1
 
 
@@ -30,7 +30,7 @@ class Origins:
         self._known: dict[Key, Origin | None] = {}
 
     def of(self, vm: VmFacts, path: Path) -> Origin | None:
-        """The field that the value at `path` of the expanded VM comes from; None where the VM itself, or nobody, sets it."""
+        """The field that sets the value at `path` of the expanded VM; None if the VM itself sets it, or if it is not set."""
         expanded = vm.expansion.vm if vm.expansion else None
         if expanded is None or is_set(get(vm.vm, path)) or not is_set(get(expanded, path)):
             return None

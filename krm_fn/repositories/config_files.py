@@ -26,7 +26,7 @@ def config_file(paths: Iterable[str]) -> str | None:
     found = list(dict.fromkeys(files[0] for path in paths if (files := _present(folders_of(path)))))
     if len(found) > 1:
         named = " and ".join(map(shown, found[:2]))
-        raise UsageError(f"the paths belong to different configs, {named}; name one with --config")
+        raise UsageError(f"the paths have different configs, {named}; name one with --config")
     return shown(_checked(found[0], ())) if found else None
 
 
@@ -64,7 +64,7 @@ def read(file: str) -> tuple[StreamText, Any]:
     except InputError as error:
         raise ConfigError(error.message, file=file, line=error.line, column=error.column) from None
     if len(text.items) > 1:
-        raise ConfigError("a second document follows; expected one", file=file, line=text.pieces[1].line, column=1)
+        raise ConfigError("there is a second document; expected only one", file=file, line=text.pieces[1].line, column=1)
     return text, text.items[0] if text.items else None
 
 
@@ -82,7 +82,7 @@ def _present(folders: Iterable[Path]) -> list[Path]:
 def _checked(file: Path, tops: Iterable[str]) -> Path:
     """Raises: ConfigError for a link that leads out of the repository, and for what is no file."""
     if not is_within(str(file), [os.path.realpath(folder) for folder in folders_of(str(file.parent), tops)]):
-        raise ConfigError("this link leads out of the repository; name a config with --config", file=shown(file))
+        raise ConfigError("this symbolic link points outside the repository; name a config with --config", file=shown(file))
     try:
         check_regular(file.stat().st_mode)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""The facts that rules judge: of the objects of a bundle, and of ignores, baselines, what could not be read, and migrations.
+"""The facts that rules check: of the objects of a bundle, and of ignores, baselines, what could not be read, and migrations.
 
 Nothing here words a message. Paths run from the root of the VirtualMachine, so that a rule is the same for a VM and for the VM
 template of a pool; the registry puts the pool's prefix before them.
@@ -90,7 +90,7 @@ class VmFacts(Value):
 
     @property
     def troubled(self) -> bool:
-        """True where some rule may have something to say."""
+        """True if some rule may find something."""
         found = self.expansion
         return bool(self.resolution.errors or (found and (found.conflicts or found.unmet or found.refusals)))
 
@@ -114,7 +114,7 @@ class Origin(Value):
 class AdmissionFacts(Value):
     """Why KubeVirt's webhooks refuse an object; the causes' paths run from its root.
 
-    `parts` has the same causes by the part of the object they are in, which names the rule that tells of them. `origins` has,
+    `parts` has the same causes by the part of the object they are in, which names the rule that reports them. `origins` has,
     by its path, the origin of each value that the object does not set itself. `gated` are the causes
     that some feature gate would remove, where the cluster's configuration is not known; `causes` lacks them.
     """
@@ -129,7 +129,7 @@ class AdmissionFacts(Value):
 
     @property
     def troubled(self) -> bool:
-        """True where some rule may have something to say."""
+        """True if some rule may find something."""
         return bool(self.causes)
 
 
@@ -175,7 +175,7 @@ class Unstored(Value):
 
 
 class BundleFacts(Value):
-    """All that is known of the whole bundle.
+    """The facts of the bundle.
 
     `surroundings` is what is known beside it.
     `faults` and `gated`, the objects that need feature gates of a cluster whose configuration is not known, are known in mode
@@ -212,8 +212,8 @@ class Ignore(Value):
 class IgnoreFacts(Value):
     """All that is known of the ignores of a bundle.
 
-    `families` maps the ids of all rules to their families. `unused` pairs an ignore with a rule that said nothing of its
-    object; it is empty where not all rules were asked. `misshapen` are the objects whose annotation is no text, with its value.
+    `families` maps the ids of all rules to their families. `unused` pairs an ignore with a rule that found nothing in its
+    object; it is empty if not all rules ran. `misshapen` are the objects whose annotation is no text, with its value.
     """
 
     release: Release
@@ -235,7 +235,7 @@ class Known(Value):
 
 
 class BaselineFacts(Value):
-    """What a run tells of a baseline: entries that are out of date, and those that no finding met, with their numbers."""
+    """The facts of a baseline after a run: entries that are out of date, and those that no finding met, with their numbers."""
 
     release: Release
     today: str
@@ -264,7 +264,7 @@ class RepositoryFacts(Value):
 class SkippedFile(Value):
     """A file or folder that was found in a folder and is not read.
 
-    `why` it can't be read, as the operating system says it; "" where it is a link that leads out of the paths.
+    `why` it can't be read, in the words of the operating system; "" where it is a link that leads out of the paths.
     """
 
     file: str

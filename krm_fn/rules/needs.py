@@ -1,8 +1,8 @@
-"""Which rules there are, and which of those about the whole bundle are asked in every run.
+"""The rules of each family, and the bundle rules that a run needs.
 
-Loading the module of a rule costs more than asking it. `NEEDS` says of rules in the family `bundle`, without loading them,
-whether they can have something to say at all; for most bundles none has, and then nothing of `krm_fn.rules.registry` is loaded.
-A rule that has no row there is always asked.
+Loading the module of a rule costs more than running it. `NEEDS` decides, without loading a rule of the family `bundle`,
+whether the rule can find anything. For most bundles no rule can, and then `krm_fn.rules.registry` is not loaded either. A rule
+without a row in `NEEDS` always runs.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ def modules(family: str) -> list[str]:
     return sorted({name.partition(".")[0] for name in listdir(folder)} - {"__init__", "__pycache__"})  # noqa: PTH208
 
 
-def asked(family: str, needs: Needs, facts: BundleFacts, silent: Container[str] = ()) -> Iterator[str]:
-    """The modules of the rules that can have something to say; those in `silent` have not, as is known."""
+def relevant_modules(family: str, needs: Needs, facts: BundleFacts, silent: Container[str] = ()) -> Iterator[str]:
+    """The modules of the rules that can find something; those in `silent` are known to find nothing."""
     for name in modules(family):
         if name not in silent and (name not in needs or needs[name](facts)):
             yield name
 
 
 def any_speaks(facts: BundleFacts, silent: Container[str] = ()) -> bool:
-    """False where no rule in the family `bundle` can have something to say; those in `silent` have not, as is known."""
-    return any(True for _ in asked("bundle", NEEDS, facts, silent))
+    """False if no rule of the family `bundle` can find anything; those in `silent` are known to find nothing."""
+    return any(True for _ in relevant_modules("bundle", NEEDS, facts, silent))
 
 
 def uses_catalogue(facts: BundleFacts) -> bool:
@@ -92,7 +92,7 @@ NEEDS: Needs = {
     "former_name": _has_renamed,
     "ignored_configuration": lambda facts: facts.cluster.invalid,
     "null_item": lambda facts: facts.bundle.nulls,
-    "removed_field": lambda facts: facts.config.mode != "validate",  # there `unknown-field` speaks of them
+    "removed_field": lambda facts: facts.config.mode != "validate",  # there `unknown-field` reports them
     "removed_in_later_release": uses_catalogue,
     "unknown_kind": lambda facts: any(is_stray(each.obj) for each in facts.bundle.types),
     "unserved_api_version": lambda facts: not all(is_served(each.obj, facts.release) for each in facts.bundle.types),

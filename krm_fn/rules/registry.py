@@ -20,10 +20,10 @@ The function has the module's name; the id is the same name with dashes. In the 
     vm         facts of one VM that can't be rendered as it is; modules are loaded only when a VM has a problem
     preset     facts of the presets of one instance; modules are loaded only when there is a problem
     schema     flaws of one object against the API of the release; in modes other than `validate` only fields it lacks
-    bundle     facts of the whole bundle, in every mode: what makes rendering fail, or give another result than intended
+    bundle     facts of the bundle, in every mode: what makes rendering fail, or give another result than intended
     admission  causes for which KubeVirt's webhooks refuse an object, in mode `validate` only
-    lint       facts of the whole bundle, in mode `validate` only: what KubeVirt's webhooks don't see
-    ignore     facts of the annotations that silence rules, judged after all other families
+    lint       facts of the bundle, in mode `validate` only: what KubeVirt's webhooks don't see
+    ignore     facts of the annotations that silence rules; this family runs after all others
     baseline   facts of the command's list of known findings
     input      facts of the documents that the command couldn't read
     repository facts of the config of a whole repository
@@ -40,7 +40,7 @@ from krm_fn.base.paths import dotted
 from krm_fn.base.redaction import reach, redact_at, safe_message, shown_path
 from krm_fn.base.value import Value
 from krm_fn.findings.finding import UNSET, Finding, Related
-from krm_fn.rules.needs import PACKAGE, asked, modules
+from krm_fn.rules.needs import PACKAGE, modules, relevant_modules
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ if TYPE_CHECKING:
 
 
 FAMILIES = ("admission", "baseline", "bundle", "ignore", "input", "lint", "migration", "preset", "repository", "schema", "vm")
-# Families that no annotation silences: they judge what silences others, or a migration that is run once.
+# Families that no annotation silences: they check what silences other rules, or a migration that runs once.
 UNSILENCED = ("ignore", "baseline", "input", "migration", "repository")
 
 
@@ -106,7 +106,7 @@ class Rule(Value):
     check: Callable[[Any], Iterable[Hit]]
     on_demand: bool = False
 
-    def speaks(self, release: Release, severity: Mapping[str, str]) -> bool:
+    def applies(self, release: Release, severity: Mapping[str, str]) -> bool:
         """True where it applies to the release and is not off. `severity` maps rule ids to severities, or "off"."""
         level = severity.get(self.id, "off" if self.on_demand else self.severity)
         return level != "off" and release.within(since=self.since, until=self.until)
@@ -207,16 +207,16 @@ def judge_bundle(
     *,
     silent: Container[str] = (),
 ) -> Iterator[Finding]:
-    """The findings of a family about the whole bundle. Rules whose modules are `silent` are known to find nothing."""
-    for declared in _speaking(family, facts, silent):
+    """The findings of a family about the bundle. Rules whose modules are `silent` are known to find nothing."""
+    for declared in _relevant(family, facts, silent):
         for hit in _hits(declared, facts, facts.release, severity):
             yield _finding(declared, hit, hit.about, severity)
 
 
-def _speaking(family: str, facts: Any, silent: Container[str]) -> Iterator[Rule]:
+def _relevant(family: str, facts: Any, silent: Container[str]) -> Iterator[Rule]:
     """The rules of a family that can find something, sorted by id; the others are not loaded."""
     needs = getattr(_imported(f"{PACKAGE}.{family}"), "NEEDS", {})
-    return (_declared(family, name) for name in asked(family, needs, facts, silent))
+    return (_declared(family, name) for name in relevant_modules(family, needs, facts, silent))
 
 
 def _hits(
@@ -225,7 +225,7 @@ def _hits(
     release: Release,
     severity: Mapping[str, str],
 ) -> Iterable[Hit]:
-    return declared.check(facts) if declared.speaks(release, severity) else ()
+    return declared.check(facts) if declared.applies(release, severity) else ()
 
 
 def _finding(declared: Rule, hit: Hit, about: Entry | None, severity: Mapping[str, str]) -> Finding:

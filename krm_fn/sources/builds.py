@@ -22,7 +22,7 @@ def built(folder: str, timeout: float) -> bytes:
             name=" ".join([Path(program).name, *words]),
             environment={**os.environ, "TMPDIR": scratch},
             timeout=timeout,
-            fix="; give it less to fetch, or raise --timeout",
+            fix="; reduce what the build fetches, or raise --timeout",
         )
 
 
@@ -32,4 +32,4 @@ def _kustomize(folder: str) -> tuple[str, list[str]]:
         return found, ["build", folder]
     if found := programs.find("kubectl"):
         return found, ["kustomize", folder]
-    raise InputError(f"neither kustomize nor kubectl is on the PATH; one of them has to build {folder}")
+    raise InputError(f"neither kustomize nor kubectl is on the PATH to build {folder}; install one of them")

@@ -158,7 +158,7 @@ def _git_root(folder: Path) -> Path | None:
 def check_regular(mode: int) -> None:
     """Raises: OSError where a mode is that of no regular file."""
     if not stat.S_ISREG(mode):
-        raise OSError(errno.EINVAL, f"it is {SPECIAL.get(stat.S_IFMT(mode), 'something else')} and no file")
+        raise OSError(errno.EINVAL, f"it is {SPECIAL.get(stat.S_IFMT(mode), 'not a regular file')}; expected a file")
 
 
 def read_found(file: str) -> tuple[bytes, Stamp]:

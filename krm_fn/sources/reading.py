@@ -144,7 +144,7 @@ class Sources(Value):
     def refuse_skipped(self) -> None:
         """Raises: InputError where a file was passed over, for who must miss no object."""
         for each in self.skipped:
-            raise InputError(each.why or "this link leads out of what may be read", file=each.file)
+            raise InputError(each.why or "this symbolic link points outside the folders that may be read", file=each.file)
 
 
 def unwatched(_: str, work: Iterable[Any], __: int) -> Iterable[Any]:
@@ -190,7 +190,7 @@ def read(
     if layout:
         sources = [*_without_patches(sources, layout, alone, note)]
     for folder in named.templates:
-        note(f"{file_name(folder)} is left alone: it holds templates of a Helm chart, which `helm template` renders")
+        note(f"{file_name(folder)} is skipped: it contains templates of a Helm chart; to render them, use `helm template`")
     if not repaired and not any(source.objects for source in sources):
         _refuse_nothing([*paths, *found, *kustomizations], named.skipped, tells=repair is not None)
     single = len(paths) == 1 and not (kustomizations or found) and not os.path.isdir(paths[0])  # noqa: PTH112
@@ -225,7 +225,9 @@ def _without_patches(found: Iterable[Source], layout: Layout, named: frozenset[s
     """The sources; those that were found and are patches hold no object."""
     for source in found:
         if source.objects and source.file not in named and layout.is_patch(source.file):
-            note(f"{file_name(source.file)} is left alone: it is a patch of a kustomization, which `-k` with its folder builds")
+            note(
+                f"{file_name(source.file)} is skipped: it is a patch of a kustomization; to build it, use `-k` with its folder"
+            )
             yield source.but(objects=())
         else:
             yield source
@@ -240,7 +242,9 @@ def _refuse_nothing(paths: Sequence[str], skipped: Sequence[SkippedFile], *, tel
         raise InputError(unreadable[0].why, file=unreadable[0].file)
     missing = f"no Kubernetes object found{_where(paths)}"
     if skipped:
-        raise InputError(f"{missing}; {skipped[0].file} leads out of it, and --follow-links would follow")
+        raise InputError(
+            f"{missing}; {skipped[0].file} is a link to a place outside of it; to follow links, use --follow-links"
+        )
     raise NothingFoundError(f"{missing}; expected YAML or JSON with apiVersion and kind")
 
 
@@ -290,7 +294,7 @@ def _texts(paths: Sequence[str], named: Paths, found: Sequence[str]) -> Iterator
         if path == STDIN:
             data = read_in()
             if not data.strip():
-                raise InputError("stdin is empty; what should be rendered has to be piped in")
+                raise InputError("stdin is empty; pipe the manifests into the command")
             yield Given(data=data)
             continue
         real = os.path.realpath(file)
@@ -320,7 +324,9 @@ def read_text(data: bytes, file: str) -> StreamText:
         lines = data.splitlines()[max(error.line - 2, 0) : error.line]
         if not any(TEMPLATE in line for line in lines):
             raise
-        message = f"{error.message}; {TEMPLATE.decode()} is of a template: build it first, as `helm template` does"
+        message = (
+            f"{error.message}; {TEMPLATE.decode()} belongs to a template: render it first, for example with `helm template`"
+        )
         raise TemplateError(message, file=error.file, line=error.line, column=error.column) from None
 
 
@@ -350,7 +356,7 @@ def _left_alone_in(source: Source) -> Iterator[str]:
     """What there is to say of documents that are none of ours."""
     for number, item in enumerate(source.text.items):
         if reason := _left_alone(item, source.file):
-            yield f"{file_name(source.file) or 'stdin'}: document {number + 1} is left alone: {reason}"
+            yield f"{file_name(source.file) or 'stdin'}: document {number + 1} is skipped: {reason}"
 
 
 def _left_alone(item: object, file: str) -> str:
@@ -358,7 +364,7 @@ def _left_alone(item: object, file: str) -> str:
     unnamed = not isinstance(item, dict) or not text(item.get("apiVersion")) or not kind_of(item)
     tool = isinstance(item, dict) and group_of(item) in TOOL_GROUPS
     if file.rpartition("/")[2] in FILES and (unnamed or tool):
-        return "it is a kustomization, which `-k` with its folder builds"
+        return "it is a kustomization; to build it, use `-k` with its folder"
     if unnamed:
         return "it has no apiVersion and kind"
-    return f"only tools read a {kind_of(item)}" if isinstance(item, dict) and tool else ""
+    return f"only tools use a {kind_of(item)}" if isinstance(item, dict) and tool else ""

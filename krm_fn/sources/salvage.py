@@ -1,4 +1,4 @@
-"""What can be read of a file of which a document can't: the others, at their places. And what to say of what can't be read."""
+"""Reads the other documents of a file in which a document can't be read, and reports the unreadable ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MARK = b"---"
 OF_OBJECTS = re.compile(rb"""apiVersion|^["']?kind\b""", re.MULTILINE)
 WORD = re.compile(rb"[A-Za-z0-9._-]+")
-# Rules that speak of what isn't there, or of what nothing names: a document that can't be read may hold it.
+# Rules about objects that are missing or unused. An unreadable document may contain the object or the reference.
 UNCERTAIN = frozenset(
     (
         "failed-inference",
@@ -74,7 +74,7 @@ def salvage(data: bytes, file: str) -> tuple[bytes, tuple[Lost, ...]]:
 
 
 def findings(lost: Iterable[Lost], severity: Mapping[str, str], release: Release) -> Iterator[Finding]:
-    """What there is to say of the documents, at their places; the first of the templates stands for all of them."""
+    """The findings about unreadable documents, at their places; the first template stands for all templates."""
     errors = tuple(_with_one_template([each.error for each in lost]))
     reported = registry.judge_bundle(InputFacts(errors=errors, release=release), severity, "input")
     for finding, error in zip(reported, errors, strict=False):
@@ -93,7 +93,7 @@ def _with_one_template(errors: list[InputError]) -> Iterator[InputError]:
 
 
 def passed_over(skipped: Iterable[SkippedFile], severity: Mapping[str, str], release: Release) -> Iterator[Finding]:
-    """What there is to say of the files that were passed over, one after the other."""
+    """The findings about skipped files, in order."""
     for each in skipped:
         for finding in registry.judge_bundle(InputFacts(skipped=(each,), release=release), severity, "input"):
             yield finding.but(file=each.file)
@@ -106,7 +106,7 @@ class Doubts:
         self._words = {word for each in lost for word in _words(each.text)}
 
     def concern(self, finding: Finding) -> bool:
-        """True where the finding would perhaps not be, could the documents be read: they hold the name that it speaks of."""
+        """True if the finding may be wrong because of unreadable documents: they contain the name that it is about."""
         if not self._words or finding.rule not in UNCERTAIN:
             return False
         name = finding.current if isinstance(finding.current, str) else ""
@@ -119,7 +119,7 @@ def _words(text: bytes) -> list[bytes]:
 
 
 def _error(lines: list[bytes], start: int, end: int, file: str) -> InputError | None:
-    """Why the lines from `start` to `end`, which are whole documents, can't be read; None where they can.
+    """Why the lines from `start` to `end`, which are complete documents, can't be read; None if they can.
 
     The mark of the next document is read with them: without it, what has no end would end with the text.
     """

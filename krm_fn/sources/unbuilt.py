@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from krm_fn.findings.finding import Finding
     from krm_fn.sources.reading import Sources
 
-# Rules that compare a whole object with another.
+# Rules that compare one object with another as a unit.
 OF_OBJECT = frozenset(("differing-catalogue-name",))
 MISSING = "missing-object"
 NAME = ("metadata", "name")
@@ -38,7 +38,7 @@ MISSED = frozenset(
 def certain(findings: Iterable[Finding], found: Sources) -> list[Finding]:
     """The findings without those that a build, or who applies the files that were found in folders, may settle.
 
-    These speak of what an object lacks that may be patched, of an object that a kustomization generates, and of one whose
+    These are about fields that a patch may add, of an object that a kustomization generates, and of one whose
     namespace, or that of the object which refers to it, is not written.
     """
     if not found.layout:

@@ -82,7 +82,7 @@ def check_utf8(data: bytes, file: str) -> None:
     if at >= 0:
         line, start = data.count(b"\n", 0, at) + 1, data.rfind(b"\n", 0, at) + 1
         wide = data[:2] in (b"\xff\xfe", b"\xfe\xff")
-        found = "the text is UTF-16; expected UTF-8" if wide else f"the byte 0x{data[at]:02X} is no UTF-8"
+        found = "the text is encoded in UTF-16; expected UTF-8" if wide else f"the byte 0x{data[at]:02X} is not valid UTF-8"
         raise InputError(found, file=file, line=line, column=len(data[start:at].decode()) + 1)
 
 
@@ -97,7 +97,7 @@ def without_marks(data: bytes, file: str) -> bytes:
     for at in line_starts(data, BOM):
         before = line_start_in_bytes(data, at - len(b"\r\n") if data.endswith(b"\r\n", 0, at) else at - 1)
         if not before or not data.startswith(b"---", before):
-            found = "a byte order mark (U+FEFF) stands at the start of this line; remove it"
+            found = "this line starts with a byte order mark (U+FEFF); remove it"
             raise InputError(found, file=file, line=breaks_in_bytes(data, at) + 1, column=1)
         starts += [at, at + len(BOM)]
     return b"".join(data[start:end] for start, end in zip(starts[::2], [*starts[1::2], len(data)], strict=True))
@@ -145,7 +145,7 @@ def read_single(text: str) -> Any:
     """
     texts = read_documents(text.encode("utf-8", "surrogatepass"))
     if len(texts.items) > 1:
-        raise InputError("a second document follows; expected one", line=texts.pieces[1].line, column=1)
+        raise InputError("there is a second document; expected only one", line=texts.pieces[1].line, column=1)
     return texts.items[0] if texts.items else None
 
 

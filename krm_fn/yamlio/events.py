@@ -49,38 +49,38 @@ if TYPE_CHECKING:
 
 # What libyaml says (a part of it), and what it means to someone who wrote the file.
 WORDING = (
-    ("cannot start any token", "a character that can't start a value stands here; put the value in quotes"),
-    ("mapping values are not allowed", "a ':' stands where no key can be; check the indentation, or put the value in quotes"),
-    ("block sequence entries are not allowed", "a '- ' stands where no list entry can be; check the indentation"),
-    ("mapping keys are not allowed", "a '? ' stands where no key can be; check the indentation"),
-    ("found a tab character", "a tab stands where indentation belongs; indent with spaces"),
-    ("violates indentation", "a tab stands where indentation belongs; indent with spaces"),
+    ("cannot start any token", "this character can't start a value; put the value in quotes"),
+    ("mapping values are not allowed", "a ':' is not allowed here; check the indentation, or put the value in quotes"),
+    ("block sequence entries are not allowed", "a '- ' is not allowed here; check the indentation"),
+    ("mapping keys are not allowed", "a '? ' is not allowed here; check the indentation"),
+    ("found a tab character", "a tab is used for indentation; indent with spaces"),
+    ("violates indentation", "a tab is used for indentation; indent with spaces"),
     (
         "could not find expected ':'",
-        "a line that is no `key: value` stands where one belongs; check the indentation and the quotes",
+        "a line is not `key: value`; check the indentation and the quotes",
     ),
-    ("did not find expected key", "a line stands here that fits neither the map nor the list around it; check the indentation"),
-    ("did not find expected '-' indicator", "a line stands here that fits no list entry; check the indentation"),
+    ("did not find expected key", "this line belongs to neither the map nor the list around it; check the indentation"),
+    ("did not find expected '-' indicator", "this line does not belong to a list entry; check the indentation"),
     ("did not find expected node content", "a value is missing here"),
     ("did not find expected ',' or", "a ',' or a closing bracket is missing here"),
     ("unexpected end of stream", "the text ends inside a quoted string"),
-    ("unexpected document indicator", "a '---' or '...' stands inside a quoted string"),
-    ("unknown escape character", "a double-quoted string holds an unknown escape; write a backslash as \\\\"),
-    ("did not find expected hexdecimal number", "a double-quoted string holds an incomplete escape"),
-    ("invalid Unicode character escape", "a double-quoted string holds an escape that is no Unicode character"),
+    ("unexpected document indicator", "a '---' or '...' is inside a quoted string"),
+    ("unknown escape character", "a double-quoted string has an unknown escape; write a backslash as \\\\"),
+    ("did not find expected hexdecimal number", "a double-quoted string has an incomplete escape"),
+    ("invalid Unicode character escape", "a double-quoted string has an escape that is not a Unicode character"),
     ("did not find expected <document start>", "text follows the end of the document"),
-    ("did not find URI escaped octet", "a tag is written wrongly"),
-    ("tag", "a tag is written wrongly"),
-    ("directive", "a % directive is written wrongly"),
-    ("incompatible YAML document", "the document asks for another YAML version than 1.1"),
+    ("did not find URI escaped octet", "a tag is malformed"),
+    ("tag", "a tag is malformed"),
+    ("directive", "a % directive is malformed"),
+    ("incompatible YAML document", "the document requires another YAML version than 1.1"),
     ("alphabetic or numeric character", "an anchor or alias has no name"),
     ("block scalar", "a block of text ('|' or '>') has a wrong header"),
     ("indentation indicator", "a block of text ('|' or '>') has a wrong header"),
     ("chomping indicator", "a block of text ('|' or '>') has a wrong header"),
-    ("comment or line break", "text stands behind the header of a block ('|' or '>')"),
-    ("control characters", "a control character stands in the text"),
+    ("comment or line break", "there is text after the header of a block ('|' or '>')"),
+    ("control characters", "the text contains a control character"),
 )
-TAB = "a tab stands where indentation belongs; indent with spaces"
+TAB = "a tab is used for indentation; indent with spaces"
 
 
 def place_of(event: Any) -> dict[str, int]:
@@ -105,11 +105,11 @@ def translate(error: YAMLError, data: bytes, file: str) -> InputError:
         before = data[: error.position].decode("utf-8", "replace")
         line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
         return InputError(
-            f"the character U+{error.character:04X} may not stand in YAML; remove it", file=file, line=line, column=column
+            f"the character U+{error.character:04X} is not allowed in YAML; remove it", file=file, line=line, column=column
         )
     problem = str(getattr(error, "problem", "") or "")
     mark = isinstance(error, MarkedYAMLError) and (error.problem_mark or error.context_mark)
-    message = next((ours for theirs, ours in WORDING if theirs in problem), "this is no valid YAML")
+    message = next((ours for theirs, ours in WORDING if theirs in problem), "this is not valid YAML")
     if not mark:
         return InputError(message, file=file)
     lines = data.splitlines()

@@ -198,7 +198,7 @@ class ListReader:
             raise self.source.fail(
                 "the input has no kind; expected a ResourceList (plain manifests go to `kubevirt-render render -`)", root
             )
-        found = f"kind {kind!r}" if isinstance(kind, str) else "a kind that is no text"
+        found = f"kind {kind!r}" if isinstance(kind, str) else "a kind that is not a string"
         raise self.source.fail(
             f"the input has {found}; expected a ResourceList (plain manifests go to `kubevirt-render render -`)",
             self.kind_event or root,
@@ -215,7 +215,7 @@ class ListReader:
             if event.__class__ is DocumentStartEvent:
                 cut = start_of(event) if cut < 0 else cut
             elif event.__class__ is not DocumentEndEvent and not is_empty(event):
-                raise self.source.fail("a second document follows; expected one ResourceList", event)
+                raise self.source.fail("there is a second document; expected only one ResourceList", event)
         if cut >= 0:
             self.data = self.data[: self.offset(cut)]
 

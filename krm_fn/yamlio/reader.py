@@ -92,9 +92,9 @@ class Source:
         if event.__class__ is AliasEvent:
             value = self.alias(event, 0)
             if isinstance(value, (dict, list)):
-                raise self.fail("a map or list is no key; expected text", event)
+                raise self.fail("a map or list cannot be a key; expected a string", event)
         elif event.__class__ is not ScalarEvent:
-            raise self.fail("a map or list is no key; expected text", event)
+            raise self.fail("a map or list cannot be a key; expected a string", event)
         elif event.value == "<<" and event.implicit[0]:
             return MERGE
         else:
@@ -173,7 +173,7 @@ class Source:
         value, home = self.anchors[name]
         if isinstance(value, (dict, list)):
             if id(value) in self.open:
-                raise self.fail("this alias stands inside its own anchor", event)
+                raise self.fail("this alias is inside its own anchor", event)
             self.count_nodes(value, depth, event)
         if home != self.home:
             self.crossing.append((home, self.home, name, value))
@@ -193,7 +193,9 @@ class Source:
             for container in level:
                 self.aliased += len(container)
                 if self.aliased > self.limit:
-                    message = f"the aliases stand for more than {self.limit:,} values; write them out or use fewer"
+                    message = (
+                        f"the aliases expand to more than {self.limit:,} values; write the values out, or use fewer aliases"
+                    )
                     raise self.fail(message, event)
                 inside = container.values() if isinstance(container, dict) else container
                 below += [item for item in inside if isinstance(item, (dict, list))]
@@ -300,7 +302,7 @@ def check_again(source: Source, event: Any, into: dict[str, Any], key: Any, stac
     elif key in merged and key is not MERGE:
         merged.discard(key)
     else:
-        raise source.fail(f"{_named(event, into, key, stack)} stands twice in one map", event)
+        raise source.fail(f"{_named(event, into, key, stack)} is set twice in one map", event)
 
 
 def _named(event: Any, into: Any, key: Any, stack: Sequence[Any]) -> str:
@@ -319,7 +321,7 @@ def merge(source: Source, into: dict[str, Any], value: Any, event: Any) -> None:
     """Merge the value of `<<` over what stands before it, as sigs.k8s.io/yaml does; of several maps the first wins."""
     maps = value if isinstance(value, list) else [value]
     if not all(isinstance(one, dict) for one in maps):
-        raise source.fail("the value of << is no map and no list of maps", event)
+        raise source.fail("the value of << must be a map or a list of maps", event)
     for one in reversed(maps):
         source.merged[id(into)].update(name for name in one if name not in into)
         into.update(one)

@@ -62,7 +62,7 @@ def resolve_tagged(tag: str, text: str) -> Scalar:
     elif name == "float" and type(value) is int:
         value = float(value)
     if type(value) is not KINDS[name]:
-        raise ValueError(f"this value is no {tag.replace(PREFIX, '!!')}")
+        raise ValueError(f"this value is not a valid {tag.replace(PREFIX, '!!')}")
     return as_json(value)
 
 
@@ -96,7 +96,11 @@ def key_text(value: Scalar) -> str:
         return str(value)
     if isinstance(value, float):
         return _float_key(value)
-    raise ValueError("null is no map key" if value is None else "a number beyond 64 bits is no map key")
+    raise ValueError(
+        "null cannot be a key; expected a string"
+        if value is None
+        else "a number with more than 64 bits cannot be a key; put it in quotes"
+    )
 
 
 def _all(digits: str, text: str) -> bool:
@@ -176,5 +180,5 @@ def _decoded(text: str) -> str:
 
     data = from_base64("".join(text.split()))
     if data is None:
-        raise ValueError("!!binary holds no base64")
+        raise ValueError("the value of !!binary is not base64")
     return data.decode("utf-8", "replace")

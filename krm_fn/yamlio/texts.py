@@ -183,8 +183,8 @@ class Text:
             from krm_fn.base.errors import InputError
 
             piece = self.pieces[item]
-            found = f"this object has {piece.end - piece.start:,} bytes, and would have to be written anew"
-            fix = "no cluster takes more than 3 MiB; take it out"
+            found = f"this object has {piece.end - piece.start:,} bytes and must be rewritten"
+            fix = "no cluster accepts more than 3 MiB; remove the object"
             raise InputError(f"{found}; {fix}", file=self.file, line=piece.line, column=piece.column + 1)
 
     def tree_of(self, item: int, text: str) -> Node:

@@ -132,7 +132,7 @@ def test_a_place_below_a_secret_key_is_found_and_not_named(tmp_path):
     vault = "apiVersion: example.com/v1\nkind: Vault\nmetadata: {name: a}\nspec:\n  password:\n    hunter2: bad\n"
     told = checked(tmp_path, f"{yamlio.dump(definition)}---\n{vault}", "--color", "never")
     line = len(yamlio.dump(definition).splitlines()) + 7
-    fact = "what stands here is not as it should be; it may be secret, and isn't shown"
+    fact = "the value is not valid; it may be secret and is not shown"
     assert told == f"error: all.yaml:{line}:5: Vault a: spec.password: {fact} (unknown-field)\n"
 
 

@@ -76,7 +76,7 @@ def test_a_baseline_is_sorted_text_for_people(folder):
         ("VirtualMachine shop/api", f"{cpu}threads", "instancetype-conflict"),
         ("VirtualMachine shop/web", f"{cpu}cores", "instancetype-conflict"),
     ]
-    assert (folder / "known.yaml").read_text().startswith("# Findings that `kubevirt-render check` knows; ")
+    assert (folder / "known.yaml").read_text().startswith("# Known findings of `kubevirt-render check`. ")
 
 
 def test_updating_twice_changes_nothing(folder):
@@ -213,18 +213,21 @@ def test_findings_that_are_alike_have_fingerprints_of_their_own(folder):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[]", "known.yaml:1:1: is no baseline; expected one map with version: 1 and a list of findings"),
-        ("", "known.yaml: is no baseline; expected one map with version: 1 and a list of findings"),
+        ("[]", "known.yaml:1:1: not a baseline; expected one map with version: 1 and a list of findings"),
+        ("", "known.yaml: not a baseline; expected one map with version: 1 and a list of findings"),
         ("version: 2\nfindings: []", "known.yaml:1:1: version: found 2; expected 1"),
         ("version: 1\nfindings: [a]", "known.yaml:2:12: findings[0]: found 'a'; expected a map"),
-        ("version: 1\nfindings: [{rule: a}]", "known.yaml:2:12: findings[0].fingerprint: is missing"),
+        ("version: 1\nfindings: [{rule: a}]", "known.yaml:2:12: findings[0].fingerprint: the key is missing; add it"),
         (
             "version: 1\nfindings: [{fingerprint: 12, rule: a}]",
-            "known.yaml:2:13: findings[0].fingerprint: found 12; expected text, so quote it",
+            "known.yaml:2:13: findings[0].fingerprint: found 12; expected a string; put it in quotes",
         ),
         (
             "version: 1\nfindings: [{fingerprint: a, rule: a, expire: b}]",
-            "known.yaml:2:38: findings[0].expire: is no key of a known finding; did you mean expires",
+            (
+                "known.yaml:2:38: findings[0].expire: unknown key; expected one of fingerprint, rule, object, path, reason, "
+                "expires; did you mean expires"
+            ),
         ),
         (
             "version: 1\nfindings: [{fingerprint: a, rule: a, expires: 31.12.2026}]",
@@ -244,7 +247,7 @@ def test_a_wrong_baseline_is_named_with_the_place_in_it(folder, text, message):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--baseline", "no.yaml"], "no.yaml: there is no such baseline; --update-baseline makes it"),
+        (["--baseline", "no.yaml"], "no.yaml: the baseline does not exist; create it with --update-baseline"),
         (["--update-baseline"], "--update-baseline needs --baseline FILE"),
         (
             ["--baseline", "no.yaml", "--update-baseline", "--today", "1.1.2026"],

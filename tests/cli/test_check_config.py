@@ -67,7 +67,7 @@ def test_a_flag_and_a_named_config_beat_it(repository):
 def test_verbose_says_which_config_counts(repository):
     config(repository, QUIET)
     _, _, err = run("check", "-v", "all.yaml", cwd=repository / "shop" / "vms")
-    used = "kubevirt-render: note: judged as KubeVirt 1.9.0 would\n"
+    used = "kubevirt-render: note: the target release is KubeVirt 1.9.0\n"
     assert err == f"kubevirt-render: note: the config is {repository}/.kubevirt-render.yaml\n{used}"
     _, _, err = run("check", "-v", "shop", cwd=repository)
     assert err == f"kubevirt-render: note: the config is .kubevirt-render.yaml\n{used}"
@@ -94,7 +94,7 @@ def test_paths_of_two_repositories_need_a_choice(repository):
         2,
         "",
         (
-            "kubevirt-render: error: the paths belong to different configs, shop/.kubevirt-render.yaml and "
+            "kubevirt-render: error: the paths have different configs, shop/.kubevirt-render.yaml and "
             ".kubevirt-render.yaml; name one with --config\n"
         ),
     )

@@ -91,7 +91,7 @@ def test_flags_beat_the_function_config_that_counts(folder):
 def test_a_function_config_that_counts_for_nothing_is_named_on_stderr(folder):
     write(folder / "vms", extra=LIST, more=LIST.replace("name: web", "name: db"))
     _, _, err = check("vms", cwd=folder)
-    fact = "a functionConfig counts only on stdin or in a list that is the only path; name a config with --config"
+    fact = "a functionConfig is used only from stdin, or from a list that is the only path; name a config with --config"
     assert err == f"kubevirt-render: note: vms/extra.yaml and 1 other file: {fact}\n"
 
 
@@ -229,5 +229,5 @@ def test_isolated_reads_no_config_of_an_application(folder):
     assert run("argocd", "generate", "--isolated", cwd=folder / "vms")[:2] == (1, "")
     parameters = json.dumps([{"name": "config", "string": ".kubevirt-render.yaml"}])
     code, out, err = run("argocd", "generate", "--isolated", cwd=folder / "vms", ARGOCD_APP_PARAMETERS=parameters)
-    said = "parameter config: --isolated reads no config of the application; drop one of the two"
+    said = "parameter config: the parameter config cannot be combined with --isolated; remove one of them"
     assert (code, out, err) == (2, "", f"kubevirt-render: error: {said}\n")

@@ -107,10 +107,10 @@ def test_files_come_in_the_order_given_and_once(folder):
 def test_verbose_says_what_is_left_alone(folder):
     done = render("--verbose", ".", cwd=folder)
     assert done.stderr == (
-        "kubevirt-render: note: kustomization.yaml: document 1 is left alone: it is a kustomization, which `-k` with its "
-        "folder builds\n"
-        "kubevirt-render: note: values.yaml: document 1 is left alone: it has no apiVersion and kind\n"
-        "kubevirt-render: note: rendered as KubeVirt 1.9.0 would\n"
+        "kubevirt-render: note: kustomization.yaml: document 1 is skipped: it is a kustomization; to build it, use `-k` "
+        "with its folder\n"
+        "kubevirt-render: note: values.yaml: document 1 is skipped: it has no apiVersion and kind\n"
+        "kubevirt-render: note: the target release is KubeVirt 1.9.0\n"
     )
 
 
@@ -120,8 +120,8 @@ def test_what_only_tools_read_is_left_out(tmp_path):
     done = render("-v", "all.yaml", cwd=tmp_path)
     assert done.stdout == CONFIG_MAP
     assert done.stderr == (
-        "kubevirt-render: note: all.yaml: document 1 is left alone: only tools read a RenderVirtualMachines\n"
-        "kubevirt-render: note: rendered as KubeVirt 1.9.0 would\n"
+        "kubevirt-render: note: all.yaml: document 1 is skipped: only tools use a RenderVirtualMachines\n"
+        "kubevirt-render: note: the target release is KubeVirt 1.9.0\n"
     )
 
 
@@ -207,7 +207,7 @@ def test_broken_yaml_stops_it_and_names_the_place(folder):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["-"], "stdin is empty; what should be rendered has to be piped in"),
+        (["-"], "stdin is empty; pipe the manifests into the command"),
         (["absent.yaml"], "absent.yaml: No such file or directory"),
         (["empty"], "no Kubernetes object found in empty; expected YAML or JSON with apiVersion and kind"),
         (["linked"], "linked/gone.yaml: No such file or directory"),
@@ -231,8 +231,8 @@ def test_a_template_is_called_one(tmp_path, command):
     done = run(command, "map.yaml", cwd=tmp_path)
     assert done.returncode == 1
     said = (done.stderr + done.stdout).removeprefix("kubevirt-render: ")
-    assert said.startswith("error: map.yaml:5:4: a map or list is no key; expected text; {{ is of a template: ")
-    assert "build it first, as `helm template` does" in said
+    assert said.startswith("error: map.yaml:5:4: a map or list cannot be a key; expected a string; {{ belongs to a template: ")
+    assert "render it first, for example with `helm template`" in said
     (tmp_path / "map.yaml").write_text(TEMPLATE.replace("data:", "data: [").replace("{{-", "#"))
     assert "template" not in run(command, "map.yaml", cwd=tmp_path).stderr
 
@@ -322,7 +322,7 @@ def test_in_place_leaves_everything_where_the_disk_is_full(folder):
         check=False,
     )
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "kubevirt-render: error: a.yaml: no new file can be written beside it: File too large\n"
+    assert done.stderr == "kubevirt-render: error: a.yaml: no new file can be created in its folder: File too large\n"
     assert (folder / "vm.yaml").read_text() == VM
     assert not list(folder.glob(".*.tmp"))
 
@@ -347,7 +347,7 @@ def test_in_place_needs_files(tmp_path, arguments):
     done = render("--in-place", *arguments, cwd=tmp_path)
     assert done.returncode == 2
     assert done.stderr == (
-        "kubevirt-render: error: --in-place needs files; what comes from stdin or a build has no file to go to\n"
+        "kubevirt-render: error: --in-place needs files, but stdin and builds have no file to write to; remove --in-place\n"
     )
 
 
@@ -380,7 +380,9 @@ def test_a_build_that_fails_is_passed_on(folder):
 def test_no_kustomize_on_the_path_is_an_error(folder):
     done = render("-k", ".", cwd=folder, PATH="/nowhere")
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "kubevirt-render: error: neither kustomize nor kubectl is on the PATH; one of them has to build .\n"
+    assert (
+        done.stderr == "kubevirt-render: error: neither kustomize nor kubectl is on the PATH to build .; install one of them\n"
+    )
 
 
 def test_a_patch_is_what_kustomize_needs_to_render_the_same(folder, build):
@@ -403,7 +405,10 @@ def test_a_patch_of_nothing_is_an_empty_list(tmp_path):
 def test_a_patch_says_what_it_cannot_carry(folder):
     done = render("-o", "patch", "--mode", "snapshot", ".", cwd=folder)
     assert done.stdout.count("- target:\n") == 1
-    assert done.stderr == "kubevirt-render: note: objects were added (1), which a patch can't carry; -o yaml prints them\n"
+    assert (
+        done.stderr
+        == "kubevirt-render: note: added objects (1) are left out, because a patch cannot add objects; -o yaml prints them\n"
+    )
 
 
 # ---- config
@@ -421,16 +426,16 @@ def test_a_flag_beats_the_config_file(folder):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--kubevirt-version", "1.2"], "--kubevirt-version: KubeVirt 1.2 is not known; expected one of 1.4, 1.5"),
-        (["--severity", "null-itm=off"], "--severity null-itm: 'null-itm' is no rule; did you mean null-item; "),
+        (["--kubevirt-version", "1.2"], "--kubevirt-version: unknown KubeVirt release 1.2; expected one of 1.4, 1.5"),
+        (["--severity", "null-itm=off"], "--severity null-itm: unknown rule 'null-itm'; did you mean null-item; "),
         (["--severity", "null-item"], "--severity: found 'null-item'; expected RULE=LEVEL such as some-rule=off"),
         (["--severity", "null-item=of"], "--severity null-item: found 'of'; expected one of error, warning, info, off"),
         (["--configuration", "[1]"], "--configuration: found a list; expected a map"),
         (["--configuration", "absent.yaml"], "--configuration: there is no file absent.yaml; expected a file"),
         (["--config", "absent.yaml"], "absent.yaml: No such file or directory"),
-        (["--config", "latin.txt"], "latin.txt:1:4: the byte 0xE9 is no UTF-8"),
+        (["--config", "latin.txt"], "latin.txt:1:4: the byte 0xE9 is not valid UTF-8"),
         (["--config", "fn.txt"], "fn.txt:3:8: data.mode: found 'x'; expected one of expand, validate, annotate, snapshot"),
-        (["--config", "two.txt"], "two.txt:3:1: a second document follows; expected one"),
+        (["--config", "two.txt"], "two.txt:3:1: there is a second document; expected only one"),
         (["--config", "broken.txt"], "broken.txt:2:1: a value is missing here"),
         (["--configuration", "broken.txt"], "broken.txt:2:1: a value is missing here"),
         (["--configuration", "list.txt"], "list.txt:2:1: --configuration: found a list; expected a map"),
@@ -513,7 +518,7 @@ def test_check_has_one_stdout(folder):
     done = run("check", "-o", "text", "-o", "json", ".", cwd=folder)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        "kubevirt-render: error: -o: only one output can go to stdout; give the others a file, -o FORMAT=FILE\n"
+        "kubevirt-render: error: -o: only one output can be written to stdout; write the others to files with -o FORMAT=FILE\n"
     )
 
 

@@ -115,8 +115,8 @@ def test_a_folders_default_list_changes_no_file_that_has_none(folder):
 def test_a_file_with_another_name_is_left_alone_and_named(folder):
     os.link(folder / "web.yaml", folder / "same.txt")
     code, out, err = in_place(folder)
-    fact = "web.yaml: the file has 2 names (hard links), and the others would keep the former text"
-    assert (code, out, err) == (1, "", f"kubevirt-render: error: {fact}; put a copy of it in its place first\n")
+    fact = "web.yaml: the file has 2 hard links, and the others would keep the old content"
+    assert (code, out, err) == (1, "", f"kubevirt-render: error: {fact}; replace the file with a copy first\n")
     assert (folder / "web.yaml").read_text() == (folder / "same.txt").read_text() == VM
     assert (folder / "web.yaml").samefile(folder / "same.txt")
     assert left(folder) == ["same.txt", "size.yaml", "web.yaml"]
@@ -153,7 +153,7 @@ def refused(stamp, meanwhile=lambda: None):
     return str(raised.value)
 
 
-CHANGED = "web.yaml: it was changed after it was read; run the command again"
+CHANGED = "web.yaml: the file was changed after it was read; run the command again"
 
 
 def test_a_text_that_was_changed_meanwhile_is_not_lost(folder, stamp):
@@ -171,7 +171,7 @@ def test_a_link_that_took_the_files_place_is_not_followed(folder, stamp):
     (folder / "secret.txt").write_text("secret\n")
     (folder / "web.yaml").unlink()
     (folder / "web.yaml").symlink_to("secret.txt")
-    with pytest.raises(OSError, match="no file"), replacing() as put:
+    with pytest.raises(OSError, match="it is a link; expected a file"), replacing() as put:
         put("web.yaml", b"new\n", stamp)
     assert (folder / "secret.txt").read_text() == "secret\n"
 
@@ -216,10 +216,10 @@ def test_neither_a_baseline_nor_a_report_is_written_through_a_link_out_of_the_re
     (repo / "reports").symlink_to("../home")
     (repo / "known.yaml").symlink_to("../home/known.yaml")
     for name in ("report.xml", "reports/profile", "reports/new.xml"):
-        said = f"-o: {name} is a link out of the repository; name the file that it leads to"
+        said = f"-o: {name} is a symbolic link to a file outside the repository; name that file instead"
         assert check(".", "-o", f"junit={name}", cwd=repo) == (2, "", f"kubevirt-render: error: {said}\n")
     code, _, err = check(".", "--baseline", "known.yaml", "--update-baseline", cwd=repo)
-    said = "known.yaml: this link leads out of the repository; name the file that it leads to"
+    said = "known.yaml: this symbolic link points outside the repository; name the target file instead"
     assert (code, err) == (1, f"kubevirt-render: error: {said}\n")
     assert (left(folder / "home"), (folder / "home" / "profile").read_text()) == (["profile"], "mine\n")
     (repo / "out").mkdir()

@@ -170,26 +170,26 @@ def test_a_plain_off_which_readers_take_for_false_is_off():
         (own(mode=["expand"]), "spec.mode: found a list; expected one of expand, validate, annotate, snapshot"),
         (
             own(kubevirtVersion=1.9),
-            ('spec.kubevirtVersion: found 1.9; expected a string, so quote it: "1.9" (unquoted, 1.10 would be read as 1.1)'),
+            ('spec.kubevirtVersion: found 1.9; expected a string in quotes: "1.9" (without quotes, 1.10 would be read as 1.1)'),
         ),
         (
             own(kubevirtVersion="1.10"),
             (
-                "spec.kubevirtVersion: KubeVirt 1.10 is not known; expected one of 1.4, 1.5, 1.6, 1.7, 1.8, 1.9, "
+                "spec.kubevirtVersion: unknown KubeVirt release 1.10; expected one of 1.4, 1.5, 1.6, 1.7, 1.8, 1.9, "
                 "or a patch release of one; did you mean 1.9"
             ),
         ),
         (
             own(kubevirtVersion="v0.59.0"),
             (
-                "spec.kubevirtVersion: KubeVirt v0.59.0 is not known; expected one of 1.4, 1.5, 1.6, 1.7, 1.8, 1.9, "
+                "spec.kubevirtVersion: unknown KubeVirt release v0.59.0; expected one of 1.4, 1.5, 1.6, 1.7, 1.8, 1.9, "
                 "or a patch release of one; did you mean 1.4"
             ),
         ),
         (
             own(kubevirtVersion="1.9.x"),
             (
-                "spec.kubevirtVersion: '1.9.x' is no KubeVirt release; expected one of 1.4, 1.5, 1.6, 1.7, 1.8, 1.9, "
+                "spec.kubevirtVersion: unknown KubeVirt release '1.9.x'; expected one of 1.4, 1.5, 1.6, 1.7, 1.8, 1.9, "
                 "or a patch release of one such as 1.6.3; did you mean 1.9"
             ),
         ),
@@ -204,14 +204,14 @@ def test_a_plain_off_which_readers_take_for_false_is_off():
         (
             own(kubeVirtVersion="1.9"),
             (
-                "spec.kubeVirtVersion: is no key of the config; expected one of mode, kubevirtVersion, catalogue, defaults, "
+                "spec.kubeVirtVersion: unknown key; expected one of mode, kubevirtVersion, catalogue, defaults, "
                 "presets, instances, configuration, provenance, failOn, severity; did you mean kubevirtVersion"
             ),
         ),
         (own(provenance="true"), "spec.provenance: found 'true'; expected true or false without quotes"),
         (
             config_map({"provenance": True}),
-            "data.provenance: found true; expected a string, as a ConfigMap holds them: quote it",
+            "data.provenance: found true; expected a string, because the values of a ConfigMap are strings; put it in quotes",
         ),
         (config_map({"provenance": "yes"}), "data.provenance: found 'yes'; expected true or false"),
         (own(configuration=[]), "spec.configuration: found a list; expected a map"),
@@ -219,51 +219,51 @@ def test_a_plain_off_which_readers_take_for_false_is_off():
         (
             own(configuration={"developerConfiguration": {"featureGate": ["HostDevices"]}}),
             (
-                "spec.configuration.developerConfiguration.featureGate: 'featureGate' is no setting of KubeVirt 1.4 to 1.9; "
+                "spec.configuration.developerConfiguration.featureGate: unknown setting 'featureGate' in KubeVirt 1.4 to 1.9; "
                 "did you mean featureGates"
             ),
         ),
         (
             own(configuration={"permittedHostDevices": {"pciHostDevices": [{"resourceName": "a"}, {"resourcName": "b"}]}}),
             (
-                "spec.configuration.permittedHostDevices.pciHostDevices[1].resourcName: 'resourcName' is no setting of "
+                "spec.configuration.permittedHostDevices.pciHostDevices[1].resourcName: unknown setting 'resourcName' in "
                 "KubeVirt 1.4 to 1.9; did you mean resourceName"
             ),
         ),
         (
             own(configuration={"memoryOvercommit": 150}),
             (
-                "spec.configuration.memoryOvercommit: 'memoryOvercommit' is no setting of KubeVirt 1.4 to 1.9; "
+                "spec.configuration.memoryOvercommit: unknown setting 'memoryOvercommit' in KubeVirt 1.4 to 1.9; "
                 "it belongs below developerConfiguration"
             ),
         ),
         (
             own(configuration={"network": {"cpuModel": "a"}}),
             (
-                "spec.configuration.network.cpuModel: 'cpuModel' is no setting of KubeVirt 1.4 to 1.9; "
+                "spec.configuration.network.cpuModel: unknown setting 'cpuModel' in KubeVirt 1.4 to 1.9; "
                 "it belongs below configuration"
             ),
         ),
         (
             config_map({"configuration": "{developerConfiguration: {}, a: 1}"}),
-            "data.configuration.a: 'a' is no setting of KubeVirt 1.4 to 1.9; remove it",
+            "data.configuration.a: unknown setting 'a' in KubeVirt 1.4 to 1.9; remove it",
         ),
         (
             config_map({"configuration.developerConfiguration": "{featureGate: []}"}),
             (
-                "data[\"configuration.developerConfiguration\"].featureGate: 'featureGate' is no setting of "
+                "data[\"configuration.developerConfiguration\"].featureGate: unknown setting 'featureGate' in "
                 "KubeVirt 1.4 to 1.9; did you mean featureGates"
             ),
         ),
         (
             config_map({"configuration.network.vlan": ""}),
-            "data[\"configuration.network.vlan\"]: 'vlan' is no setting of KubeVirt 1.4 to 1.9; remove it",
+            "data[\"configuration.network.vlan\"]: unknown setting 'vlan' in KubeVirt 1.4 to 1.9; remove it",
         ),
         (
             own(severity={"unresolved-instancetipe": "off"}),
             (
-                "spec.severity.unresolved-instancetipe: 'unresolved-instancetipe' is no rule; "
-                "did you mean unresolved-instancetype; `kubevirt-render rules` lists them"
+                "spec.severity.unresolved-instancetipe: unknown rule 'unresolved-instancetipe'; "
+                "did you mean unresolved-instancetype; `kubevirt-render rules` lists all rules"
             ),
         ),
         (
@@ -290,7 +290,7 @@ def test_a_plain_off_which_readers_take_for_false_is_off():
         ),
         (
             {**own(), "mode": "expand"},
-            "mode: is no key of the object; expected one of apiVersion, kind, metadata, spec; it belongs below spec",
+            "mode: unknown key; expected one of apiVersion, kind, metadata, spec; it belongs below spec",
         ),
         ({**own(), "spec": "expand"}, "spec: found 'expand'; expected a map"),
         ([own()], "the function config is a list; expected a RenderVirtualMachines or a ConfigMap"),
@@ -303,7 +303,7 @@ def test_an_error_names_the_place_what_was_found_and_what_was_expected(config, m
 
 
 def test_broken_yaml_in_a_config_map_is_an_error_of_its_key():
-    with pytest.raises(ConfigError, match=r"^data\.severity: the text is no YAML value: ") as raised:
+    with pytest.raises(ConfigError, match=r"^data\.severity: the text is not valid YAML: ") as raised:
         read(config_map({"severity": "{a: "}))
     assert "\n" not in str(raised.value)
 

@@ -82,7 +82,7 @@ def test_build_options_of_the_env_are_split_as_a_shell_does():
 @pytest.mark.parametrize(
     ("environment", "told"),
     [
-        (as_json({"name": "failon", "string": "never"}), "parameters: 'failon' is no parameter; expected one of mode, "),
+        (as_json({"name": "failon", "string": "never"}), "parameters: unknown parameter 'failon'; expected one of mode, "),
         (as_json({"name": "mode", "string": "expnad"}), "parameter mode: found 'expnad'; expected one of expand, "),
         (as_json({"name": "mode", "array": ["a"]}), "parameter mode: found a list; expected a string"),
         (as_json({"name": "allowEmpty", "string": "si"}), "parameter allowEmpty: found 'si'; expected true or false"),
@@ -90,7 +90,7 @@ def test_build_options_of_the_env_are_split_as_a_shell_does():
             as_json({"name": "buildOptions", "map": {"a": "b"}}),
             "parameter buildOptions: found a map; expected a list of strings",
         ),
-        ({"ARGOCD_APP_PARAMETERS": "{"}, "ARGOCD_APP_PARAMETERS: is no JSON; "),
+        ({"ARGOCD_APP_PARAMETERS": "{"}, "ARGOCD_APP_PARAMETERS: not JSON; "),
         ({"ARGOCD_APP_PARAMETERS": "[1]"}, "ARGOCD_APP_PARAMETERS: found a list; "),
         ({"ARGOCD_ENV_FAIL_ON": "waring"}, "ARGOCD_ENV_FAIL_ON: found 'waring'; "),
     ],

@@ -82,7 +82,7 @@ def test_no_documents_are_no_error(place):
 def test_without_kustomizes_variables_a_file_is_no_config(place):
     ran = called(place, CONFIG, HOME="/")
     assert (ran.stdout, ran.returncode) == ("", 2)
-    assert "to render it: `kubevirt-render render " in ran.stderr
+    assert "to render it, run `kubevirt-render render " in ran.stderr
 
 
 @pytest.mark.parametrize("folder", ["with blanks", "long" * 40])

@@ -184,7 +184,7 @@ def test_a_template_whose_storage_is_null_is_told_once() -> None:
     volume = {"name": "data", "dataVolume": {"name": "dv"}}
     item = vm(spec={"volumes": [volume]}, dataVolumeTemplates=[{"metadata": {"name": "dv"}, "spec": spec}])
     found = list(stages.render([item], SETTINGS).findings)
-    assert [each.message for each in found] == ["storage holds null, so the template asks for no storage; set storage"]
+    assert [each.message for each in found] == ["storage is null, so the template requests no storage; set storage"]
 
 
 def test_a_name_in_capitals_is_told_as_a_placeholder_in_place_of_what_is_wrong_with_it() -> None:

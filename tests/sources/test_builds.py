@@ -106,8 +106,10 @@ def test_folders_and_addresses_reach_kustomize_as_they_are(builder: Builder, pla
     assert builder.noted() == ["build", place]
 
 
-FIX = "; give it less to fetch, or raise --timeout"
-OF_ARGO_CD = ", since Argo CD waits for 60 s alone; give it less to fetch, or raise --timeout and Argo CD's own"
+FIX = "; reduce what the build fetches, or raise --timeout"
+OF_ARGO_CD = (
+    ", because Argo CD waits for only 60 s; reduce what the build fetches, or raise --timeout and the timeout of Argo CD"
+)
 WAITS = "sleep 300 & echo $! >$notes; wait"
 STUBBORN = "trap '' TERM; sleep 300 & echo $! >$notes; while :; do sleep 1; done"
 LEAVES_ONE = "sleep 300 & echo $! >$notes"  # it ends itself, and what it started still holds stdout

@@ -110,7 +110,8 @@ def test_a_link_through_a_link_that_leads_out_leads_out(folder):
 def test_a_folder_of_nothing_but_links_out_is_an_error(folder):
     (folder / "links").mkdir()
     (folder / "links" / "vm.yaml").symlink_to("../web.yaml")
-    said = "no Kubernetes object found in links; links/vm.yaml leads out of it, and --follow-links would follow"
+    fix = "to follow links, use --follow-links"
+    said = f"no Kubernetes object found in links; links/vm.yaml is a link to a place outside of it; {fix}"
     for command in ("render", "check"):
         assert run(command, "links", cwd=folder) == (1, "", f"kubevirt-render: error: {said}\n")
 
@@ -164,7 +165,7 @@ def test_what_is_no_file_is_a_finding_and_is_not_waited_for(folder):
     expected = [("link.yaml", "unreadable-file"), ("pipe.yaml", "unreadable-file"), ("socket.json", "unreadable-file")]
     assert rules(folder) == (1, [*expected, ("null.yml", "outside-link")])
     _, out, _ = check(".", cwd=folder)
-    assert "error: pipe.yaml: can't be read: it is a named pipe and no file; correct or remove it (unreadable-file)" in out
+    assert "error: pipe.yaml: can't be read: it is a named pipe; expected a file; correct or remove it (unreadable-file)" in out
     assert rules(folder, "--follow-links")[1] == [*expected[:1], ("null.yml", "unreadable-file"), *expected[1:]]
 
 
@@ -200,7 +201,7 @@ def test_a_config_that_is_a_link_out_of_the_repository_is_refused(folder):
     (folder / ".git").mkdir()
     (folder.parent / "config.yaml").write_text(CONFIG)
     (folder / ".kubevirt-render.yaml").symlink_to("../config.yaml")
-    said = ".kubevirt-render.yaml: this link leads out of the repository; name a config with --config"
+    said = ".kubevirt-render.yaml: this symbolic link points outside the repository; name a config with --config"
     assert check(".", cwd=folder) == (2, "", f"kubevirt-render: error: {said}\n")
     assert check(".", "--config", ".kubevirt-render.yaml", cwd=folder)[0] == 0
     assert check(".", "--isolated", cwd=folder)[0] == 0
@@ -214,7 +215,7 @@ def test_a_config_that_is_a_link_out_of_the_repository_is_refused(folder):
 def test_a_config_that_is_a_pipe_is_refused(folder):
     (folder / ".git").mkdir()
     os.mkfifo(folder / ".kubevirt-render.yaml")
-    said = ".kubevirt-render.yaml: it is a named pipe and no file"
+    said = ".kubevirt-render.yaml: it is a named pipe; expected a file"
     assert check(".", cwd=folder) == (2, "", f"kubevirt-render: error: {said}\n")
 
 
@@ -246,7 +247,7 @@ def test_kustomize_itself_refuses_links_out_of_a_kustomization(folder, kustomize
 
 def test_argo_cd_gets_nothing_where_a_link_is_passed_over(folder):
     (folder / "link.yaml").symlink_to("../home/other.yaml")
-    said = "link.yaml: this link leads out of what may be read"
+    said = "link.yaml: this symbolic link points outside the folders that may be read"
     assert run("argocd", "generate", cwd=folder) == (1, "", f"kubevirt-render: error: {said}\n")
     (folder / "link.yaml").unlink()
     (folder / "link.yaml").symlink_to("absent.yaml")

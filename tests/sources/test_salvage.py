@@ -79,7 +79,7 @@ def test_the_others_are_judged(tmp_path):
     code, out, err = check(".", cwd=tmp_path)
     first, second = out.splitlines()
     assert (code, err) == (1, "")
-    assert first == "error: vm.yaml:3:1: a tab stands where indentation belongs; indent with spaces (unreadable-document)"
+    assert first == "error: vm.yaml:3:1: a tab is used for indentation; indent with spaces (unreadable-document)"
     assert second.startswith("error: vm.yaml:16:22: VirtualMachine shop/web: spec.template.spec.domain.cpu.cores: ")
 
 

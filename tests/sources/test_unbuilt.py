@@ -57,7 +57,7 @@ def test_a_patch_is_no_object(tmp_path, named):
 def test_a_patch_is_named_among_what_is_left_alone(tmp_path):
     named = kustomization(resources=["vm.yaml"], patches=[{"path": "patch.yaml"}])
     write(tmp_path, {"vm.yaml": VM, "patch.yaml": UNNAMED, "kustomization.yaml": named})
-    said = "patch.yaml is left alone: it is a patch of a kustomization, which `-k` with its folder builds\n"
+    said = "patch.yaml is skipped: it is a patch of a kustomization; to build it, use `-k` with its folder\n"
     assert said in check("-v", ".", cwd=tmp_path)[2]
 
 
@@ -221,7 +221,7 @@ def test_templates_of_a_helm_chart_are_left_alone(tmp_path):
         "chart/crds/vm.yaml": BARE,
     }
     write(tmp_path, chart)
-    said = "chart/templates is left alone: it holds templates of a Helm chart, which `helm template` renders\n"
+    said = "chart/templates is skipped: it contains templates of a Helm chart; to render them, use `helm template`\n"
     assert said in check("-v", ".", cwd=tmp_path)[2]
     assert told(tmp_path) == [("refused-run-strategy", "chart/crds/vm.yaml")]
     assert told(tmp_path, "chart/templates") == [("unreadable-document", "chart/templates/vm.yaml")]
@@ -231,12 +231,13 @@ def test_one_template_stands_for_all(tmp_path):
     write(tmp_path, {f"{name}.yaml": VM.replace("web", "{{ name }}") for name in "abc"})
     write(tmp_path, {"twice.yaml": VM.replace("{}", "{rng: {}, rng: {}}")})
     code, out, _ = check(".", cwd=tmp_path)
-    said = "a map or list is no key; expected text; {{ is of a template: build it first, as `helm template` does"
+    fix = "{{ belongs to a template: render it first, for example with `helm template`"
+    said = f"a map or list cannot be a key; expected a string; {fix}"
     assert (code, out.splitlines()) == (
         1,
         [
             f"error: a.yaml:4:10: {said} (2 more files are templates) (unreadable-document)",
-            "error: twice.yaml:10:28: the key 'rng' stands twice in one map (unreadable-document)",
+            "error: twice.yaml:10:28: the key 'rng' is set twice in one map (unreadable-document)",
         ],
     )
 

@@ -191,7 +191,7 @@ def test_read_value_takes_one_document() -> None:
     assert read_value("") is None
     assert read_value("# c\n") is None
     assert read_value("{a: [1]}") == {"a": [1]}
-    with pytest.raises(InputError, match="a second document follows"):
+    with pytest.raises(InputError, match="there is a second document"):
         read_value("a\n---\nb\n")
 
 
@@ -209,53 +209,56 @@ def test_read_value_takes_one_document() -> None:
         (
             b"kind: [1]\n",
             (
-                "f.yaml:1:7: the input has a kind that is no text; expected a ResourceList "
+                "f.yaml:1:7: the input has a kind that is not a string; expected a ResourceList "
                 "(plain manifests go to `kubevirt-render render -`)"
             ),
         ),
         (b"- a\n", "f.yaml:1:1: the input is a list; expected one ResourceList"),
         (b"# c\nhello\n", "f.yaml:2:1: the input is no map; expected one ResourceList"),
         (b"kind: ResourceList\nitems: {a: 1}\n", "f.yaml:2:8: items is no list"),
-        (b"kind: ResourceList\n---\na: 1\n", "f.yaml:3:1: a second document follows; expected one ResourceList"),
-        (b"kind: ResourceList\nkind: x\n", "f.yaml:2:1: the key 'kind' stands twice in one map"),
-        (f"{LIST}a: 1\n  b: 2\n  a: 3\n".encode(), "f.yaml:5:3: the key 'a' stands twice in one map"),
-        (f"{LIST}on: 1\n  y: 3\n".encode(), "f.yaml:4:3: the key 'true' (written y) stands twice in one map"),
-        (f"{LIST}<<: {{a: 1}}\n  <<: {{b: 1}}\n".encode(), "f.yaml:4:3: the key '<<' stands twice in one map"),
-        (f"{LIST}<<: 1\n".encode(), "f.yaml:3:7: the value of << is no map and no list of maps"),
-        (f"{LIST}~: 1\n".encode(), "f.yaml:3:3: null is no map key"),
-        (f"{LIST}? [a]\n  : 1\n".encode(), "f.yaml:3:5: a map or list is no key; expected text"),
-        (f"{LIST}a: &x [1]\n  *x : 1\n".encode(), "f.yaml:4:3: a map or list is no key; expected text"),
-        (f"{LIST}18446744073709551615: 1\n".encode(), "f.yaml:3:3: a number beyond 64 bits is no map key"),
+        (b"kind: ResourceList\n---\na: 1\n", "f.yaml:3:1: there is a second document; expected only one ResourceList"),
+        (b"kind: ResourceList\nkind: x\n", "f.yaml:2:1: the key 'kind' is set twice in one map"),
+        (f"{LIST}a: 1\n  b: 2\n  a: 3\n".encode(), "f.yaml:5:3: the key 'a' is set twice in one map"),
+        (f"{LIST}on: 1\n  y: 3\n".encode(), "f.yaml:4:3: the key 'true' (written y) is set twice in one map"),
+        (f"{LIST}<<: {{a: 1}}\n  <<: {{b: 1}}\n".encode(), "f.yaml:4:3: the key '<<' is set twice in one map"),
+        (f"{LIST}<<: 1\n".encode(), "f.yaml:3:7: the value of << must be a map or a list of maps"),
+        (f"{LIST}~: 1\n".encode(), "f.yaml:3:3: null cannot be a key; expected a string"),
+        (f"{LIST}? [a]\n  : 1\n".encode(), "f.yaml:3:5: a map or list cannot be a key; expected a string"),
+        (f"{LIST}a: &x [1]\n  *x : 1\n".encode(), "f.yaml:4:3: a map or list cannot be a key; expected a string"),
+        (
+            f"{LIST}18446744073709551615: 1\n".encode(),
+            "f.yaml:3:3: a number with more than 64 bits cannot be a key; put it in quotes",
+        ),
         (f"{LIST}a: .inf\n".encode(), "f.yaml:3:6: infinity and NaN can't be expressed in JSON"),
-        (f"{LIST}a: !!int x\n".encode(), "f.yaml:3:6: this value is no !!int"),
-        (f"{LIST}a: !!binary x\n".encode(), "f.yaml:3:6: !!binary holds no base64"),
+        (f"{LIST}a: !!int x\n".encode(), "f.yaml:3:6: this value is not a valid !!int"),
+        (f"{LIST}a: !!binary x\n".encode(), "f.yaml:3:6: the value of !!binary is not base64"),
         (f"{LIST}a: *x\n".encode(), "f.yaml:3:6: this alias has no anchor before it"),
-        (f"{LIST}a: &x [*x]\n".encode(), "f.yaml:3:10: this alias stands inside its own anchor"),
-        (f"{LIST}é: \x01\n".encode(), "f.yaml:3:6: the character U+0001 may not stand in YAML; remove it"),
-        (b"kind: ResourceList\nitems: \xc3\xa9\xff\n", "f.yaml:2:9: the byte 0xFF is no UTF-8"),
-        ("kind: x".encode("utf-16"), "f.yaml:1:1: the text is UTF-16; expected UTF-8"),
-        (b"kind: ResourceList\nitems:\n\t- a\n", "f.yaml:3:1: a tab stands where indentation belongs; indent with spaces"),
-        (f"{LIST}a: @x\n".encode(), "f.yaml:3:6: a character that can't start a value stands here; put the value in quotes"),
+        (f"{LIST}a: &x [*x]\n".encode(), "f.yaml:3:10: this alias is inside its own anchor"),
+        (f"{LIST}é: \x01\n".encode(), "f.yaml:3:6: the character U+0001 is not allowed in YAML; remove it"),
+        (b"kind: ResourceList\nitems: \xc3\xa9\xff\n", "f.yaml:2:9: the byte 0xFF is not valid UTF-8"),
+        ("kind: x".encode("utf-16"), "f.yaml:1:1: the text is encoded in UTF-16; expected UTF-8"),
+        (b"kind: ResourceList\nitems:\n\t- a\n", "f.yaml:3:1: a tab is used for indentation; indent with spaces"),
+        (f"{LIST}a: @x\n".encode(), "f.yaml:3:6: this character can't start a value; put the value in quotes"),
         (
             f"{LIST}a: b: c\n".encode(),
-            "f.yaml:3:7: a ':' stands where no key can be; check the indentation, or put the value in quotes",
+            "f.yaml:3:7: a ':' is not allowed here; check the indentation, or put the value in quotes",
         ),
         (f'{LIST}a: "x\n'.encode(), "f.yaml:4:1: the text ends inside a quoted string"),
         (f"{LIST}a: [b\n".encode(), "f.yaml:4:1: a ',' or a closing bracket is missing here"),
         (
             f"{LIST}a: 1\n b: 2\n".encode(),
-            "f.yaml:4:2: a line stands here that fits neither the map nor the list around it; check the indentation",
+            "f.yaml:4:2: this line belongs to neither the map nor the list around it; check the indentation",
         ),
         (
             f"{LIST}a: 1\n\ufeff  b: 2\n".encode(),
-            "f.yaml:4:1: a byte order mark (U+FEFF) stands at the start of this line; remove it",
+            "f.yaml:4:1: this line starts with a byte order mark (U+FEFF); remove it",
         ),
         (
             f"---\n\ufeff{LIST}a: 1\n".encode(),
-            "f.yaml:2:1: a byte order mark (U+FEFF) stands at the start of this line; remove it",
+            "f.yaml:2:1: this line starts with a byte order mark (U+FEFF); remove it",
         ),
-        (f"{LIST}a: 1\u2028  b: 2\x85\n  a: 3\n".encode(), "f.yaml:4:3: the key 'a' stands twice in one map"),
-        (f"{LIST}a: 1\u2028  a: 3\n".encode(), "f.yaml:3:10: the key 'a' stands twice in one map"),
+        (f"{LIST}a: 1\u2028  b: 2\x85\n  a: 3\n".encode(), "f.yaml:4:3: the key 'a' is set twice in one map"),
+        (f"{LIST}a: 1\u2028  a: 3\n".encode(), "f.yaml:3:10: the key 'a' is set twice in one map"),
     ],
 )
 def test_what_cannot_be_read_is_refused_with_its_place(data: bytes, message: str) -> None:

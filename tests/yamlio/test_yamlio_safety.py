@@ -69,13 +69,13 @@ functionConfig:
 """
 
 DEEP = "maps and lists are nested deeper than 500 levels"
-MANY = "values; write them out or use fewer"
-TWICE = "stands twice in one map"
-NO_KEY = "a map or list is no key; expected text"
+MANY = "values; write the values out, or use fewer aliases"
+TWICE = "is set twice in one map"
+NO_KEY = "a map or list cannot be a key; expected a string"
 ITSELF = "stands inside its own anchor"
-NOT_A_LINE = "a line that is no `key: value` stands where one belongs; check the indentation and the quotes"
-HUGE = "bytes, and would have to be written anew; no cluster takes more than 3 MiB; take it out"
-SECOND = "a second document follows; expected one ResourceList"
+NOT_A_LINE = "a line is not `key: value`; check the indentation and the quotes"
+HUGE = "bytes and must be rewritten; no cluster accepts more than 3 MiB; remove the object"
+SECOND = "there is a second document; expected only one ResourceList"
 BEHIND_END = "text follows the end of the document"
 # The command takes a stream of many documents, and checking writes nothing anew.
 SILENT = (("render", SECOND), ("check", SECOND), ("check", HUGE))
@@ -201,8 +201,8 @@ ROWS = {
     "the-end-inside": Row(lambda: "  a: 1\n...\n  b: 1\n", BEHIND_END),
     "a-mark-inside": Row(lambda: "  a: 1\n---\n  b: 1\n", SECOND),
     "a-directive-inside": Row(lambda: "  a: 1\n%YAML 1.1\n  b: 1\n", BEHIND_END),
-    "a-null-character": Row(lambda: "  a: x\0y\n", "the character U+0000 may not stand in YAML; remove it"),
-    "no-utf-8": Row(lambda: "  a: x\udcffy\n", "the byte 0xFF is no UTF-8"),
+    "a-null-character": Row(lambda: "  a: x\0y\n", "the character U+0000 is not allowed in YAML; remove it"),
+    "no-utf-8": Row(lambda: "  a: x\udcffy\n", "the byte 0xFF is not valid UTF-8"),
 }
 
 
@@ -235,7 +235,7 @@ WRONG = {
     ),
     "null-disks": Wrong(lambda: with_disks("            - null\n" * 500_000), "an item of disks is null"),
     "null-items": Wrong(lambda: "- null\n" * 500_000, "of the list is null", roads=("render", "validate"), is_error=False),
-    "disks-of-one-name": Wrong(lambda: with_disks("            - name: a\n" * 100_000), "is that of disks[0] too"),
+    "disks-of-one-name": Wrong(lambda: with_disks("            - name: a\n" * 100_000), "is used by disks[0] too"),
     "fields-that-are-gone": Wrong(
         lambda: with_disks(numbered("            - name: d{}\n              volumeName: x\n", 50_000)),
         "KubeVirt 0.13 removed",

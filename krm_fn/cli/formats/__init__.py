@@ -1,4 +1,4 @@
-"""The forms in which `check` writes findings: one module each, loaded when it is asked for.
+"""The forms in which `check` writes findings: one module each, loaded when it is used.
 
 A module `krm_fn.cli.formats.<name>` has a function `write(report: Report) -> str` that gives the whole text.
 """
@@ -68,7 +68,7 @@ class Report(Value):
 
     @property
     def silenced(self) -> dict[str, int]:
-        """How many findings are not told, by what silences them; all causes always there."""
+        """The number of findings that are not reported, by what silences them; every cause has a number."""
         by = [each.by for each in self.suppressed]
         return {cause: by.count(cause) + self.off.get(cause, 0) for cause in CAUSES}
 

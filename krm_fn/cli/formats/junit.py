@@ -1,4 +1,4 @@
-"""Findings as JUnit XML: a suite a file, a case a finding, and a passing case for each object of which nothing is to say."""
+"""Findings as JUnit XML: a suite a file, a case a finding, and a passing case for each object without findings."""
 
 from __future__ import annotations
 

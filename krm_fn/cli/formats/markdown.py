@@ -24,7 +24,7 @@ ICONS = {"error": ":x:", "warning": ":warning:", "info": ":information_source:"}
 
 def write(report: Report) -> str:
     """A heading with the figures, a table of the findings, and the suppressed ones folded away; cut where it gets too long."""
-    lines = [MARK, f"### {NAME}: {report.figures}" if report.findings else f"### {NAME}: nothing to say, {report.figures}"]
+    lines = [MARK, f"### {NAME}: {report.figures}" if report.findings else f"### {NAME}: no findings, {report.figures}"]
     if report.findings:
         lines += ["", "| | place | object | finding |", "|---|---|---|---|"]
         lines += _fitting([_row(finding) for finding in report.findings], LONGEST * 3 // 4)

@@ -1,4 +1,4 @@
-"""Findings as TAP version 14: a point a finding, and a passing point for each object of which nothing is to say."""
+"""Findings as TAP version 14: a point a finding, and a passing point for each object without findings."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Findings as lines for people: `error: vm.yaml:3:5: VirtualMachine ns/name: spec.x: message (rule)`.
 
-On a terminal the line of the file follows, with a caret below the value, and the other places that the finding speaks of.
+On a terminal the line of the file follows, with a caret below the value, and the other places that the finding names.
 """
 
 from __future__ import annotations

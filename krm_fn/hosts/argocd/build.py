@@ -23,7 +23,7 @@ CHART = "Chart.yaml"
 NOTHING = flags.Wanted()
 CALLS = (["kustomize", "build"], ["kubectl", "kustomize"])
 HELM_COMMAND = "--helm-command"
-FIX = ", since Argo CD waits for 60 s alone; give it less to fetch, or raise --timeout and Argo CD's own"
+FIX = ", because Argo CD waits for only 60 s; reduce what the build fetches, or raise --timeout and the timeout of Argo CD"
 
 
 def build(
@@ -38,7 +38,7 @@ def build(
     if command:
         return reading.of_bytes(_printed(command, folder, environment, timeout))
     if given := (*options, *wanted.words):
-        raise InputError(f"there is neither a kustomization nor a {CHART} for the build options {' '.join(given)}")
+        raise InputError(f"the folder has neither a kustomization nor a {CHART} for the build options {' '.join(given)}")
     try:
         found = reading.read([os.path.relpath(folder)], within=[str(_repository(folder, environment))])
     except NothingFoundError:
@@ -57,11 +57,12 @@ def command_for(folder: Path, *, options: Sequence[str], wanted: Wanted = NOTHIN
         for call in CALLS:
             if programs.find(call[0], path):
                 return [*call, *options, *_allowed("kustomize", wanted, folder, environment), "."]
-        raise InputError("the folder is a kustomization, and neither kustomize nor kubectl is on the PATH; see docs/argocd.md")
+        fact = "the folder is a kustomization, but neither kustomize nor kubectl is on the PATH"
+        raise InputError(f"{fact}; install one of them; see docs/argocd.md")
     if not (folder / CHART).is_file():
         return []
     if not programs.find("helm", path):
-        raise InputError("the folder is a chart, and helm is not on the PATH; see docs/argocd.md")
+        raise InputError("the folder is a chart, but helm is not on the PATH; install it; see docs/argocd.md")
     more = [*options, *_allowed("helm", wanted, folder, environment)]
     return ["helm", "template", _release(environment), ".", *_cluster(environment), *more]
 
@@ -74,8 +75,8 @@ def _allowed(program: str, wanted: Wanted, folder: Path, environment: Mapping[st
     except flags.RefusedError as error:
         *names, last = (flag.name for flag in known)
         reason = error.reason or (
-            f"an application may give {program} {', '.join(names)} or {last}; "
-            "everything else only the administrator, as --build-option in plugin.yaml"
+            f"an application may pass only these flags to {program}: {', '.join(names)} or {last}; "
+            "an administrator can pass others as --build-option in plugin.yaml"
         )
         raise ConfigError(f"found {show(error.word)}; {reason}", path=wanted.place) from None
 
@@ -89,7 +90,7 @@ def _release(environment: Mapping[str, str]) -> str:
     """The name of helm's release: the application's."""
     name = environment.get("ARGOCD_APP_NAME") or "release-name"
     if name.startswith("-"):
-        raise InputError(f"ARGOCD_APP_NAME: found {show(name)}, which helm would take for a flag; expected a name")
+        raise InputError(f"ARGOCD_APP_NAME: found {show(name)}, which helm would read as a flag; expected a name")
     return name
 
 

@@ -93,7 +93,7 @@ def _value(flag: Flag, word: str, rest: Iterator[str]) -> str:
     if flag.value:
         for value in rest:
             return value
-        raise RefusedError(word, "its value is missing")
+        raise RefusedError(word, "the value is missing")
     _, equals, value = word.partition("=")
     if equals and value not in ("true", "false"):
         raise RefusedError(word, "expected true or false")
@@ -109,7 +109,7 @@ def permitted(words: Sequence[str], known: Sequence[Flag], is_file: Callable[[st
         if flag is None:
             raise RefusedError(value)
         if flag.value == "file" and not is_file(value):
-            raise RefusedError(f"{flag.name}={value}", "expected one file of the application's repository")
+            raise RefusedError(f"{flag.name}={value}", "expected one file in the application's repository")
         yield f"{flag.name}={value}" if flag.value or value else flag.name
 
 

@@ -81,7 +81,7 @@ def main(helm: str, words: Sequence[str], *, repository: str, scratch: str) -> i
     try:
         check(words, (Path(repository), temporary(Path(scratch))))
     except RefusedError as error:
-        reason = error.reason or "no text of a kustomization may be a flag of helm"
+        reason = error.reason or "a kustomization must not pass this flag to helm"
         sys.stderr.write(f"refused: {error.word!r}: {reason}\n")
         return 1
     os.execve(helm, [helm, *words], {**os.environ, **homes(scratch)})  # noqa: S606  what is run is helm
@@ -101,8 +101,8 @@ def check(words: Sequence[str], folders: Sequence[Path]) -> None:
     for flag, value in read(words[1:], CALLS[call]):
         kind = flag.value if flag else "folder" if call == "template" and "/" in value else ""
         if kind == "folder" and not is_below(Path(value), folders):
-            raise RefusedError(value, "it is outside of the application's repository")
+            raise RefusedError(value, "it is outside the application's repository")
         if kind == "file" and not is_one_file(value, Path(), folders):
-            raise RefusedError(value, "expected one file of the application's repository")
+            raise RefusedError(value, "expected one file in the application's repository")
         if kind == "template" and any(name in value for name in TELLING):
-            raise RefusedError(value, f"a nameTemplate may not use {' or '.join(TELLING)}")
+            raise RefusedError(value, f"a nameTemplate must not use {' or '.join(TELLING)}")

@@ -41,17 +41,17 @@ class Own(Value):
 
 
 OWN = (
-    Own(name="config", collection="string", doc="a file in the application's folder with the function config"),
+    Own(name="config", collection="string", doc="a file with the function config, in the folder of the application"),
     Own(
         name="buildOptions",
         collection="array",
-        doc="flags for kustomize build or helm template, such as --enable-helm or --values; only harmless ones",
+        doc="flags for kustomize build or helm template, such as --enable-helm or --values; only some are allowed",
     ),
     Own(
         name="allowEmpty",
         collection="string",
         item="boolean",
-        doc="true: an application without objects is meant; Argo CD deletes all it had",
+        doc="true: an application without objects is intended; Argo CD deletes all its objects",
     ),
 )
 NAMES = (*(key.name for key in KEYS), *(own.name for own in OWN))
@@ -111,7 +111,7 @@ def _of_json(text: str) -> dict[str, Given]:
     try:
         listed = json.loads(text or "[]") or []
     except ValueError:
-        raise ConfigError("is no JSON; expected the list of parameters that Argo CD writes", path=JSON) from None
+        raise ConfigError("not JSON; expected the list of parameters that Argo CD writes", path=JSON) from None
     if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
         raise unlike(listed, "the list of parameters that Argo CD writes", JSON)
     found = {}
@@ -119,7 +119,7 @@ def _of_json(text: str) -> dict[str, Given]:
         name = one.get("name")
         if name not in NAMES:
             known = ", ".join(NAMES)
-            raise ConfigError(f"{show(name)} is no parameter; expected one of {known}{hint(name, NAMES)}", path="parameters")
+            raise ConfigError(f"unknown parameter {show(name)}; expected one of {known}{hint(name, NAMES)}", path="parameters")
         value = next((one[form] for form in COLLECTIONS if one.get(form) is not None), "")
         found[name] = Given(value=value, place=f"parameter {name}")
     return found

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     Test = Callable[[Any, Object, Scope], object]
 
+LABEL_FORM = "use at most 63 of a-z, 0-9 and '-', with a letter or digit at both ends"
+
 
 def new_since(release: Version, message: str) -> str:
     """The message about what the releases before `release` took."""
@@ -95,7 +97,7 @@ def one_of(at: Path, values: Sequence[str], *, upstream: str, pointer: bool = Fa
     return Check(
         at=at,
         refuses=lambda value, _item, _scope: not isinstance(value, str) or value not in known,
-        message=f"{at[-1]} {{value}} is not known; {use(values)}",
+        message=f"{at[-1]} {{value}} is not supported; {use(values)}",
         upstream=upstream,
         **more,
     )
@@ -168,7 +170,7 @@ def dns_label(at: Path, *, upstream: str, **more: Any) -> Check:
     return Check(
         at=at,
         refuses=lambda value, _item, _scope: not (lazy and value == "") and not is_label(value or ""),
-        message=f"{at[-1]} {{value}} is no DNS label; use at most 63 of a-z, 0-9 and '-', with a letter or digit at both ends",
+        message=f"{at[-1]} {{value}} is not a DNS label; {LABEL_FORM}",
         upstream=upstream,
         **more,
     )
@@ -179,7 +181,7 @@ def dns_subdomain(at: Path, *, upstream: str, pointer: bool = False, **more: Any
     return Check(
         at=at,
         refuses=lambda value, _item, _scope: (pointer or value != "") and not is_subdomain(value),
-        message=f"{at[-1]} {{value}} is no DNS subdomain; use DNS labels joined by dots, at most 253 characters",
+        message=f"{at[-1]} {{value}} is not a DNS subdomain; use DNS labels joined by dots, at most 253 characters",
         upstream=upstream,
         **more,
     )
@@ -216,10 +218,8 @@ def is_on(value: object) -> bool:
 
 
 def shut(field: str, gate: str) -> str:
-    """The message about a field whose feature gate is not open."""
-    return (
-        f"{field} needs the feature gate {gate}, which is not open; list it in the KubeVirt configuration or remove the field"
-    )
+    """The message about a field whose feature gate is not enabled."""
+    return f"{field} needs the feature gate {gate}, which is not enabled; enable it, or remove the field"
 
 
 def use(words: Sequence[str]) -> str:

@@ -57,7 +57,7 @@ POOL_GROUPS = (
                 Check(
                     at=(),
                     refuses=lambda _value, item, _scope: count(item, STRATEGIES) > 1,
-                    message="a pool follows one strategy; keep one of unmanaged, opportunistic and proactive",
+                    message="only one of unmanaged, opportunistic and proactive can be set; keep one of them",
                     since=STRATEGIES_SINCE,
                     upstream=POOLS + function,
                 ),
@@ -75,7 +75,7 @@ POOL_GROUPS = (
             Check(
                 at=("maxUnavailable",),
                 refuses=lambda value, _spec, _scope: not _is_part(value),
-                message="maxUnavailable {value} is neither a positive number nor 1% to 100%; use one",
+                message="maxUnavailable {value} must be a positive number, or from 1% to 100%; use one of these",
                 since=MOST_UNAVAILABLE_SINCE,
                 upstream=POOLS + "ValidateVMPoolSpec",
             ),
@@ -106,7 +106,7 @@ def _selector(obj: Object, labels: Object, upstream: str, scope: Scope) -> Itera
     """A selector that is sound and takes the template's labels; upstream blames the selector as a whole."""
     selector = as_map(obj.get("spec")).get("selector")
     if selector is None:
-        message = "the selector is missing; set one that takes the template's labels"
+        message = "the selector is missing; set one that matches the labels of the template"
         yield Cause(path=("spec", "selector"), message=message, reason=REQUIRED, upstream=upstream)
         return
     faults = list(label_selector(selector, Position(scope, ("selector",), "selector")))
@@ -116,7 +116,7 @@ def _selector(obj: Object, labels: Object, upstream: str, scope: Scope) -> Itera
     if miss:
         place, key = miss
         has = f"{key}: {show(labels[key])}" if key in labels else f"no label {key}"
-        message = f"the selector doesn't take the template's labels, which have {has}; change one of the two"
+        message = f"the selector does not match the labels of the template, which have {has}; change one of them"
         yield Cause(path=("spec", "selector", *place), message=message, upstream_path="spec.selector", upstream=upstream)
 
 

@@ -27,7 +27,7 @@ LABEL_OPERATORS = {"In": (1, 10**6), "NotIn": (1, 10**6), "Exists": (0, 0), "Doe
 NODE_OPERATORS = {**LABEL_OPERATORS, "Gt": (1, 1), "Lt": (1, 1)}
 FIELD_OPERATORS = {"In": (1, 1), "NotIn": (1, 1)}
 
-KEY_FORM = "use a name of at most 63 letters, digits and '-_.', perhaps after a DNS subdomain and a slash"
+KEY_FORM = "use a name of at most 63 letters, digits and '-_.', optionally with a DNS subdomain and a slash before it"
 VALUE_FORM = "use at most 63 letters, digits and '-_.', with a letter or digit at both ends"
 
 
@@ -80,12 +80,12 @@ def _operator(requirement: Object, place: Position, operators: dict[str, tuple[i
     operator, values = requirement.get("operator"), as_list(requirement.get("values"))
     if not isinstance(operator, str) or operator not in operators:
         known = ", ".join(operators)
-        yield place.below("operator").cause(f"operator {show(operator)} is not known; use one of {known}")
+        yield place.below("operator").cause(f"operator {show(operator)} is not supported; use one of {known}")
         return
     least, most = operators[operator]
     if not least <= len(values) <= most:
         wanted = "no values" if not most else "exactly one value" if most == 1 else "at least one value"
-        yield place.below("values").cause(f"operator {operator} takes {wanted}, here are {len(values)}; correct values")
+        yield place.below("values").cause(f"operator {operator} needs {wanted}, but there are {len(values)}; correct values")
 
 
 def _key(requirement: Object, place: Position) -> Iterator[Cause]:
@@ -97,11 +97,13 @@ def _field(requirement: Object, place: Position) -> Iterator[Cause]:
     """upstream: ValidateNodeFieldSelectorRequirement"""
     yield from _operator(requirement, place, FIELD_OPERATORS)
     if requirement.get("key") != "metadata.name":
-        yield place.below("key").cause("nodes are selected by one field only; set key to metadata.name")
+        yield place.below("key").cause("the only supported field of nodes is metadata.name; set key to it")
         return
     for position, value in enumerate(as_list(requirement.get("values"))):
         if not is_subdomain(value):
-            yield place.below("values", position).cause(f"node name {show(value)} is no DNS subdomain; use a node's name")
+            yield place.below("values", position).cause(
+                f"node name {show(value)} is not a DNS subdomain; use the name of a node"
+            )
 
 
 def topology_key(value: object, place: Position) -> Iterator[Cause]:

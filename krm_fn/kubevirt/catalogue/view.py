@@ -89,7 +89,7 @@ def release_of(text: str) -> Release:
     if len(numbers) != len(parts) or len(parts) not in (2, 3) or not of_minor:
         first, last = (_dotted(version[:2]) for version in (known[0], known[-1]))
         raise ConfigError(
-            f"{text!r} has no catalogue; expected a KubeVirt release from {first} to {last}, or a patch release of one"
+            f"no catalogue for {text!r}; expected a KubeVirt release from {first} to {last}, or a patch release of one"
         )
     major, minor, patch = numbers if len(numbers) == len(of_minor[-1]) else of_minor[-1]
     return Release(version=(major, minor, patch))
@@ -200,10 +200,10 @@ def _unknown(name: str, release: Release, kinds: Sequence[str]) -> str:
     fact = f"KubeVirt {release} has no builtin {' or '.join(WORDS[kind] for kind in kinds)} {name!r}"
     for kind in kinds:
         if elsewhere := catalogue.spans(kind, name):
-            return f"{fact}; it is in KubeVirt {in_words(elsewhere)}: ask for one of these with --kubevirt-version"
+            return f"{fact}; it is in KubeVirt {in_words(elsewhere)}; choose one of these with --kubevirt-version"
     known = {each: kind for kind in kinds for each in catalogue.names(kind)}
     here = tuple(each for kind in kinds for each in catalogue.of(release).names(kind))
     near = meant(name, here) or meant(name, tuple(known))
     if not near:
-        return f"{fact}; `kubevirt-render catalogue list` names all it has"
+        return f"{fact}; `kubevirt-render catalogue list` lists all names"
     return f"{fact}; did you mean {near} (in KubeVirt {in_words(catalogue.spans(known[near], near))})?"

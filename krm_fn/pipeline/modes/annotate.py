@@ -36,7 +36,7 @@ def changes(facts: BundleFacts) -> Iterator[tuple[Entry, Path, Object]]:
 
 
 def sizes(vm: Object) -> dict[str, str]:
-    """Annotations with a rendered VM's vCPUs, guest memory and number of GPUs, as far as it says them."""
+    """Annotations with a rendered VM's vCPUs, guest memory and number of GPUs, as far as they are set."""
     domain = get(vm, DOMAIN, {})
     notes = {}
     topology = [get(domain, ("cpu", part)) or 1 for part in ("cores", "sockets", "threads")]

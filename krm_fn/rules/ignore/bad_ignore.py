@@ -67,7 +67,7 @@ def _problem(ignore: Ignore, named: str, families: dict[str, str]) -> str:
         return f"{named} can't be silenced by an annotation; set its severity in the config"
     if named:
         likely = meant(named, tuple(families))
-        return f"{named} is not a rule; {f'did you mean {likely}' if likely else '`kubevirt-render rules` lists them'}"
+        return f"{named} is not a rule; {f'did you mean {likely}' if likely else '`kubevirt-render rules` lists all rules'}"
     if ignore.rules:
         listed = ", ".join(ignore.rules)
         return f"the ignore of {listed} gives no reason, so it has no effect; write {listed}: REASON"

@@ -1,4 +1,4 @@
-"""Rules about the whole bundle: what KubeVirt's webhooks do not see.
+"""Rules about the bundle: what KubeVirt's webhooks do not see.
 
 As in the family `bundle`, `NEEDS` holds functions of rules, True for facts in which the rule can find something; they are
 called before the rules are loaded. A rule without a function there is always run.

@@ -190,7 +190,7 @@ class AvailableObjects:
 
 
 def available_objects(bundle: Bundle) -> AvailableObjects:
-    """The stock of a bundle, the same one for all callers."""
+    """The objects that the bundle makes available; all callers share one value."""
     return shared(bundle, AvailableObjects)
 
 

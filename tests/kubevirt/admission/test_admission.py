@@ -605,7 +605,7 @@ def test_a_cause_says_what_why_and_where_upstream_refuses() -> None:
     assert causes_of({"domain.devices.disks.0.cache": "fast"}) == (
         admission.Cause(
             path=("spec", "template", "spec", "domain", "devices", "disks", 0, "cache"),
-            message="cache 'fast' is not known; use none, writethrough or writeback",
+            message="cache 'fast' is not supported; use none, writethrough or writeback",
             reason="FieldValueInvalid",
             upstream="pkg/storage/admitters/disks.go:validateCacheMode",
             current="fast",

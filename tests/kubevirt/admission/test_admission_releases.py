@@ -388,7 +388,7 @@ def test_a_refusal_that_is_new_says_since_when() -> None:
     causes = causes_of({"domain.devices.interfaces.0": {"name": "default"}}, release=releases.parse("1.9"))
     said = [cause.message for cause in causes if cause.path[-3:] == ("devices", "interfaces", 0)]
     fix = "set one of bridge, masquerade, sriov, passtBinding and binding"
-    assert said == [f"an interface has exactly one binding; {fix}; KubeVirt checks this since 1.9"]
+    assert said == [f"an interface must have exactly one binding; {fix}; KubeVirt checks this since 1.9"]
     (port,) = causes_of({"domain.devices.interfaces.0.ports": [{"port": 65536}]}, release=releases.parse("1.9"))
     assert port.message == "port 65536 is out of range; use 1 to 65535; KubeVirt checks this since 1.9"
     (port,) = causes_of({"domain.devices.interfaces.0.ports": [{"port": 65537}]}, release=releases.parse("1.9"))

@@ -178,11 +178,11 @@ def test_without_a_subcommand_it_prints_its_help():
         (("u1.mediun",), "instancetype or preference 'u1.mediun'; did you mean u1.medium (in KubeVirt 1.1.0 to 1.9.0)?"),
         (
             ("gn1.xlarge", "--kind", "instancetype"),
-            "instancetype 'gn1.xlarge'; it is in KubeVirt 1.1.0 to 1.4.1: ask for one of these with --kubevirt-version",
+            "instancetype 'gn1.xlarge'; it is in KubeVirt 1.1.0 to 1.4.1; choose one of these with --kubevirt-version",
         ),
         (
             ("u1.medium", "--kind", "preference"),
-            "preference 'u1.medium'; `kubevirt-render catalogue list` names all it has",
+            "preference 'u1.medium'; `kubevirt-render catalogue list` lists all names",
         ),
         (
             ("highperformance.larg", "--kind", "instancetype"),
@@ -202,5 +202,5 @@ def test_an_unknown_preference_to_satisfy_is_an_error(capsys):
 
 def test_an_unknown_release_is_wrong_usage(capsys):
     expected = "expected a KubeVirt release from 1.1 to 1.9, or a patch release of one"
-    message = f"kubevirt-render: error: '1.0' has no catalogue; {expected}\n"
+    message = f"kubevirt-render: error: no catalogue for '1.0'; {expected}\n"
     assert failed(capsys, "list", "--kubevirt-version", "1.0") == (2, message)

@@ -9,7 +9,7 @@ from krm_fn.base.paths import EACH, as_map, is_set
 from krm_fn.base.value import Value
 from krm_fn.base.wording import show
 from krm_fn.kubevirt.admission.causes import DUPLICATE, REQUIRED
-from krm_fn.kubevirt.admission.checks import Check, Group, dns_subdomain, examine, shut
+from krm_fn.kubevirt.admission.checks import LABEL_FORM, Check, Group, dns_subdomain, examine, shut
 from krm_fn.kubevirt.admission.formats import is_label
 from krm_fn.kubevirt.admission.items import maps, name_of
 
@@ -44,7 +44,7 @@ GROUPS = (
                 refuses=lambda _value, claim, _scope: (
                     (claim.get("resourceClaimName") is None) == (claim.get("resourceClaimTemplateName") is None)
                 ),
-                message="a claim has exactly one source; set one of resourceClaimName and resourceClaimTemplateName",
+                message="a claim must have exactly one source; set either resourceClaimName or resourceClaimTemplateName",
                 since=(1, 9),
                 upstream=DRA + "validateResourceClaims",
             ),
@@ -61,9 +61,9 @@ def claim_names(scope: Scope) -> Iterator[Cause]:
         if not name:
             yield scope.cause(at, "name is missing; set it", reason=REQUIRED)
         elif name in seen:
-            yield scope.cause(at, f"claim name {show(name)} is that of another claim too; rename one", reason=DUPLICATE)
+            yield scope.cause(at, f"claim name {show(name)} is used by another claim too; rename one", reason=DUPLICATE)
         elif not is_label(name):
-            message = f"claim name {show(name)} is no DNS label; use at most 63 of a-z, 0-9 and '-'"
+            message = f"claim name {show(name)} is not a DNS label; {LABEL_FORM}"
             yield scope.cause(at, message)
         seen.add(name)
 
@@ -114,7 +114,7 @@ def claimed_devices(scope: Scope) -> Iterator[Cause]:
         yield from _claimed_networks(scope, owners)
     missing = sorted(used - {name_of(claim) for claim in maps(scope.spec.get("resourceClaims"))})
     if missing:
-        message = f"resourceClaims lacks {show(missing[0])}, which a device uses; add it"
+        message = f"resourceClaims has no {show(missing[0])}, which a device uses; add it"
         yield scope.cause(("resourceClaims",), message)
 
 
@@ -124,16 +124,20 @@ def _devices_of_kind(scope: Scope, kind: Kind, owners: dict[tuple[str, str], Pat
     claimed = [index for index, claim in enumerate(claims) if claim]
     named = f"domain.devices.{kind.key}"
     if kind.unmixed and claimed and len(claimed) < len(devices):
-        yield scope.cause((*at, claimed[0]), f"{kind.key} by name and by claim do not go together; use one sort", named=named)
+        yield scope.cause(
+            (*at, claimed[0]),
+            f"{kind.key} by name and {kind.key} by claim exclude each other; use only one of the two",
+            named=named,
+        )
         return
     for index, device in enumerate(devices):
         if not is_set(device.get("deviceName")) and not claims[index]:
-            message = "a device comes by name or by claim; set deviceName, or claimName and requestName"
+            message = "the device has neither a name nor a claim; set deviceName, or claimName and requestName"
             yield scope.cause((*at, index), message, reason=REQUIRED, named=named)
         elif not claims[index] and _has_claim(device, scope, kind.key):
-            yield scope.cause((*at, index), "a device comes by name or by claim; remove one of the two", named=named)
+            yield scope.cause((*at, index), "the device has both a name and a claim; remove one of them", named=named)
     if claimed and not scope.gate(kind.gate):
-        message = f"{kind.key} by claim need the feature gate {kind.gate}, which is not open; list it or use deviceName"
+        message = f"{kind.key} with claims need the feature gate {kind.gate}, which is not enabled; enable it or use deviceName"
         yield scope.cause((*at, claimed[0]), message, named=named, gate=kind.gate)
         return
     for index in claimed:
@@ -175,19 +179,19 @@ def claimed_gpus(scope: Scope) -> Iterator[Cause]:
     claims = [_by_claim(gpu, scope, "gpus") for gpu in gpus]
     for index, gpu in enumerate(gpus):
         if not is_set(gpu.get("deviceName")) and not claims[index]:
-            yield scope.cause((*at, index), "a GPU has no device; set deviceName", named=named)
+            yield scope.cause((*at, index), "the GPU has no device; set deviceName", named=named)
             return
         if is_set(gpu.get("deviceName")) and _has_claim(gpu, scope, "gpus"):
-            yield scope.cause((*at, index), "a GPU comes by name or by claim; remove one of the two", named=named)
+            yield scope.cause((*at, index), "the GPU has both a name and a claim; remove one of them", named=named)
     gate = "GPUsWithDRA"
     if any(claims) and not scope.gate(gate):
-        yield scope.cause((*at, claims.index(True)), shut("GPUs by claim", gate), named=named, gate=gate)
+        yield scope.cause((*at, claims.index(True)), shut("GPUs with claims", gate), named=named, gate=gate)
         return
     known = {name_of(claim) for claim in maps(scope.spec.get("resourceClaims"))}
     used = [gpu.get("claimName") for gpu, claimed in zip(gpus, claims, strict=True) if claimed]
     missing = next((name for name in used if not isinstance(name, str) or name not in known), None)
     if missing is not None:
-        yield scope.cause(("resourceClaims",), f"resourceClaims lacks {show(missing)}, which a GPU uses; add it")
+        yield scope.cause(("resourceClaims",), f"resourceClaims has no {show(missing)}, which a GPU uses; add it")
 
 
 @examine("resourceClaims", upstream=DRA + "validateCreationDRA", since=(1, 8), until=(1, 9))

@@ -45,7 +45,7 @@ GROUPS = (
             Check(
                 at=("cpu",),
                 refuses=_negative,
-                message="requests.cpu {value} is negative; request zero or more",
+                message="requests.cpu {value} must not be negative; set it to zero or more",
                 upstream=VMI + "validateCPURequestNotNegative",
             ),
         ),
@@ -56,7 +56,7 @@ GROUPS = (
             Check(
                 at=("cpu",),
                 refuses=_negative,
-                message="limits.cpu {value} is negative; limit it to zero or more",
+                message="limits.cpu {value} must not be negative; set it to zero or more",
                 upstream=VMI + "validateCPULimitNotNegative",
             ),
         ),
@@ -86,7 +86,7 @@ GROUPS = (
             Check(
                 at=("sockets",),
                 refuses=lambda value, cpu, _scope: 0 < number(cpu.get("maxSockets")) < number(value),
-                message="sockets {value} exceed maxSockets; raise maxSockets or lower sockets",
+                message="sockets {value} is greater than maxSockets; raise maxSockets or lower sockets",
                 upstream=VMI + "validateCPUHotplug",
             ),
         ),
@@ -109,7 +109,7 @@ GROUPS = (
 def request_above_limit(scope: Scope) -> Iterator[Cause]:
     requested, limit = scope.requests.get("cpu"), scope.limits.get("cpu")
     if 0 < thousandths(limit) < thousandths(requested):
-        yield scope.cause(REQUEST, f"requests.cpu {show(requested)} exceeds limits.cpu {show(limit)}; lower it")
+        yield scope.cause(REQUEST, f"requests.cpu {show(requested)} must be at most limits.cpu {show(limit)}; lower it")
 
 
 @examine("domain", "cpu", "realtime", upstream=VMI + "validateRealtime")
@@ -129,7 +129,7 @@ def pinned(scope: Scope) -> Iterator[Cause]:
     for kind, at, amounts in (("limits", LIMIT, scope.limits), ("requests", REQUEST, scope.requests)):
         amount = amounts.get("cpu")
         if units(amount) > 0 and wrapped(units(amount) * 1000) != thousandths(amount):  # Go multiplies in 64 bits
-            yield scope.cause(at, f"{kind}.cpu {show(amount)} is no whole number, as dedicated CPUs need; round it")
+            yield scope.cause(at, f"{kind}.cpu {show(amount)} must be an integer with dedicated CPUs; round it")
     yield from _pinned_counts(scope)
     yield from _pinned_threads(scope)
 
@@ -142,22 +142,23 @@ def _pinned_memory(scope: Scope) -> Iterator[Cause]:
         provided = provided or says(scope.memory.get("guest")) or scope.memory.get("hugepages") is not None
     if not provided:
         at = ("domain", "resources", "limits", "memory")
-        yield scope.cause(at, "dedicated CPUs need the memory to be said; set domain.memory.guest or its limit")
+        yield scope.cause(at, "dedicated CPUs need a memory size; set domain.memory.guest or limits.memory")
     if units(requested) > 0 and units(limit) > 0 and units(requested) != units(limit):
         at = ("domain", "resources", "requests", "memory")
-        yield scope.cause(at, f"requests.memory {show(requested)} differs from limits.memory {show(limit)}; make them equal")
+        yield scope.cause(at, f"requests.memory {show(requested)} must equal limits.memory {show(limit)}; make them equal")
 
 
 def _pinned_counts(scope: Scope) -> Iterator[Cause]:
     requested, limit = units(scope.requests.get("cpu")), units(scope.limits.get("cpu"))
     vcpus = vcpus_of(scope)
     if requested == limit == vcpus == 0:
-        yield scope.cause(DEDICATED, "dedicatedCpuPlacement needs a number of CPUs; set cpu.cores")
+        yield scope.cause(DEDICATED, "dedicatedCpuPlacement needs the number of CPUs; set cpu.cores")
     if requested > 0 and limit > 0 and requested != limit:
         yield scope.cause(DEDICATED, "dedicatedCpuPlacement needs requests.cpu and limits.cpu to be equal; set one of them")
     if (requested > 0 or limit > 0) and 0 < vcpus != requested and vcpus != limit:
         yield scope.cause(
-            DEDICATED, f"requests.cpu or limits.cpu differ from the topology's {vcpus} vCPUs; keep one of the two"
+            DEDICATED,
+            f"requests.cpu or limits.cpu must equal the {vcpus} vCPUs of the topology; change one of them",
         )
 
 
@@ -165,9 +166,11 @@ def _pinned_threads(scope: Scope) -> Iterator[Cause]:
     threads = number(scope.cpu.get("threads"))
     architecture = scope.spec.get("architecture") or scope.cluster.default_architecture
     if threads > 1 and architecture == "arm64":
-        yield scope.cause(("architecture",), f"arm64 knows no more than 1 thread a core, cpu.threads is {threads}; set it to 1")
+        yield scope.cause(
+            ("architecture",), f"cpu.threads is {threads}, but arm64 supports only 1 thread per core; set it to 1"
+        )
     if threads > MOST_PINNED_THREADS:
-        yield scope.cause(DEDICATED, f"dedicated CPUs have at most 2 threads a core, cpu.threads is {threads}; lower it")
+        yield scope.cause(DEDICATED, f"cpu.threads is {threads}, but dedicated CPUs have at most 2 threads per core; lower it")
 
 
 def vcpus_of(scope: Scope) -> int:

@@ -40,9 +40,9 @@ def _kind(kind: str) -> Group:
             Check(
                 at=("propagationMethod",),
                 refuses=_not_one("propagationMethod", METHODS[kind]),
-                message=f"the credential reaches the guest in one way; set one of {' and '.join(METHODS[kind])}"
+                message=f"the credential must have exactly one propagation method; set either {' or '.join(METHODS[kind])}"
                 if len(METHODS[kind]) > 1
-                else f"the credential has no way to the guest; set {METHODS[kind][0]}",
+                else f"the credential has no propagation method; set {METHODS[kind][0]}",
                 lazy=False,
                 upstream=ACCESS,
             ),
@@ -59,7 +59,9 @@ GROUPS = (
         at=PLACE,
         checks=(
             exactly_one(
-                KINDS, message="a credential is one of sshPublicKey and userPassword; set one of them", upstream=ACCESS
+                KINDS,
+                message="the credential must have either sshPublicKey or userPassword; set exactly one of them",
+                upstream=ACCESS,
             ),
         ),
     ),
@@ -80,7 +82,7 @@ GROUPS = (
             Check(
                 at=("qemuGuestAgent",),
                 refuses=lambda value, _item, _scope: not is_set(get(value, ("users",))),
-                message="qemuGuestAgent names no user whose keys it sets; set users",
+                message="qemuGuestAgent has no users; name the users that get the keys",
                 reason=INVALID,
                 upstream=ACCESS,
                 named="accessCredentials[{0}].sshPublicKey.propagationMethod.qemuGuestAgent.users",

@@ -42,7 +42,7 @@ def data_volume_templates(spec: Object, release: Release, place: Path = ("spec",
         if fault:
             yield _cause((*at, *fault[0]), fault[1], fault[2], known_as + fault[3], "validateDataVolume")
         elif name not in (used if isinstance(name, str) else named):
-            message = "no volume uses the template; add a dataVolume volume of its name"
+            message = "no volume uses the template; add a dataVolume volume with its name"
             yield _cause(at, message, REQUIRED, known_as, "ValidateDataVolumeTemplate")
 
 
@@ -58,17 +58,17 @@ def _fault(template: Object, release: Release) -> Fault | None:
     claims = count(spec, ("pvc", "storage"))
     if claims != 1:
         null = next((key for key in ("storage", "pvc") if key in spec), "")
-        fact = f"{null} holds null, so the template asks for no storage" if null else "the template asks for no storage"
-        message = "the template asks for storage in two ways; keep one of pvc and storage" if claims else ""
+        fact = f"{null} is null, so the template requests no storage" if null else "the template requests no storage"
+        message = "pvc and storage are both set; keep one of them" if claims else ""
         return ("spec",), message or f"{fact}; set {null or 'storage'}", INVALID, ".PVC.Storage"
     claim = as_map(spec.get("pvc") if spec.get("pvc") is not None else spec.get("storage"))
     populated, sourced = count(claim, ("dataSource", "dataSourceRef")) > 0, count(spec, ("source", "sourceRef")) > 0
     if populated and sourced:
-        return ("spec",), "a dataSource excludes source and sourceRef; keep one of them", INVALID, ".source"
+        return ("spec",), "dataSource cannot be combined with source or sourceRef; keep one of them", INVALID, ".source"
     if not sourced and (not populated or release.within(until=SOURCE_ALWAYS_UNTIL)):
         return ("spec",), "the template has no source; set source or sourceRef", INVALID, ".source.sourceRef"
     if spec.get("source") is not None and count(as_map(spec["source"]), SOURCES) != 1:
-        return ("spec", "source"), f"a source is of exactly one kind; set one of {', '.join(SOURCES)}", INVALID, ".source"
+        return ("spec", "source"), f"source must have exactly one kind; set one of {', '.join(SOURCES)}", INVALID, ".source"
     return None
 
 
@@ -79,6 +79,6 @@ def foreign_namespaces(vm: Object) -> Iterator[Cause]:
         namespace = get(template, ("metadata", "namespace"))
         if is_set(namespace) and namespace != home:
             at = (*DATA_VOLUMES, index, "metadata", "namespace")
-            message = f"the template is for another namespace than the VM's, {home}; remove namespace"
+            message = f"the namespace differs from the VM's namespace {home}; remove it"
             named = f"spec.dataVolumeTemplates[{index}]"
             yield _cause(at, message, INVALID, named, "validateVirtualMachineDataVolumeTemplateNamespace")

@@ -29,7 +29,7 @@ DOMAIN = (
     Check(
         at=("ioThreads", "supplementalPoolThreadCount"),
         refuses=lambda value, domain, _scope: domain.get("ioThreadsPolicy") == "supplementalPool" and number(value) < 1,
-        message="ioThreadsPolicy supplementalPool needs a number of threads; set ioThreads.supplementalPoolThreadCount",
+        message="ioThreadsPolicy supplementalPool needs the number of threads; set ioThreads.supplementalPoolThreadCount",
         lazy=False,
         since=(1, 5),
         upstream=VMI + "validateIOThreadsPolicy",
@@ -51,14 +51,14 @@ CHECKS = (
     Check(
         at=("autoattachVSOCK",),
         refuses=lambda value, _devices, scope: value is True and not scope.gate("VSOCK"),
-        message="autoattachVSOCK needs the feature gate VSOCK, which is not open; list it or remove the field",
+        message="autoattachVSOCK needs the feature gate VSOCK, which is not enabled; enable it or remove the field",
         gate="VSOCK",
         upstream=VMI + "validateVSOCK",
     ),
     Check(
         at=("sound",),
         refuses=lambda value, _devices, _scope: as_map(value).get("model") not in ("ich9", "ac97", "", None),
-        message="the sound device's model is not known; use ich9 or ac97",
+        message="the model of the sound device is not supported; use ich9 or ac97",
         upstream=VMI + "validateSoundDevices",
         named="Sound",
     ),
@@ -72,14 +72,14 @@ CHECKS = (
     Check(
         at=("video",),
         refuses=lambda _value, devices, _scope: devices.get("autoattachGraphicsDevice") is False,
-        message="video does not go with autoattachGraphicsDevice false; remove one",
+        message="video cannot be combined with autoattachGraphicsDevice: false; remove one of them",
         upstream=VMI + "validateVideoConfig",
         named="video",
     ),
     Check(
         at=("panicDevices",),
         refuses=lambda value, _devices, scope: value != [] and _architecture(scope) == "s390x",
-        message="s390x knows no panic devices of one's own; remove them",
+        message="s390x does not support panicDevices; remove them",
         since=(1, 6),
         upstream=VMI + "validatePanicDevices",
     ),
@@ -119,7 +119,7 @@ def two_boot_displays(scope: Scope) -> Iterator[Cause]:
     """One virtual GPU at most shows a picture before the guest's driver runs."""
     found = [index for index, gpu in enumerate(maps(scope.devices.get("gpus"))) if _has_boot_display(gpu)]
     if len(found) > 1:
-        message = "only one GPU can have a display with ramFB; set ramFB.enabled to false on the others"
+        message = "only one GPU can have a display with ramFB; set ramFB.enabled to false for the others"
         yield scope.cause((*DEVICES, "gpus", found[1]), message, named="GPUs")
 
 

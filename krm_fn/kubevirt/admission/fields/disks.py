@@ -5,7 +5,18 @@ from __future__ import annotations
 from krm_fn.base.paths import EACH, as_map
 from krm_fn.base.wording import show
 from krm_fn.kubevirt.admission.causes import NOT_SUPPORTED, REQUIRED
-from krm_fn.kubevirt.admission.checks import Check, Group, count, examine, is_on, new_since, number, one_of, well_formed
+from krm_fn.kubevirt.admission.checks import (
+    LABEL_FORM,
+    Check,
+    Group,
+    count,
+    examine,
+    is_on,
+    new_since,
+    number,
+    one_of,
+    well_formed,
+)
 from krm_fn.kubevirt.admission.formats import is_label, is_pci_address, is_serial
 from krm_fn.kubevirt.admission.items import TARGETS, bus_of, name_of, target_of
 
@@ -43,7 +54,7 @@ def _target(key: str) -> tuple[Check, ...]:
         Check(
             at=(key, "bus"),
             refuses=lambda value, disk, _scope: target_of(disk) == key and value not in (*BUSES, ""),
-            message=f"{key}.bus {{value}} is not known; use virtio, scsi, sata or usb",
+            message=f"{key}.bus {{value}} is not supported; use virtio, scsi, sata or usb",
             upstream=DISKS + "validateBusSupport",
         ),
     )
@@ -57,7 +68,7 @@ CHECKS = (
     Check(
         at=(),
         refuses=lambda _value, disk, _scope: count(disk, TARGETS) > 1,
-        message="a disk is one of disk, lun and cdrom; keep one of them",
+        message="only one of disk, lun and cdrom can be set; keep one of them",
         among=TARGETS,
         upstream=DISKS + "validateDeviceTarget",
     ),
@@ -106,7 +117,7 @@ CHECKS = (
     Check(
         at=("serial",),
         refuses=lambda value, _disk, _scope: isinstance(value, str) and len(value) > LONGEST_SERIAL,
-        message=f"serial is longer than {LONGEST_SERIAL} characters; shorten it",
+        message=f"serial must have at most {LONGEST_SERIAL} characters; shorten it",
         upstream=DISKS + "validateSerialNumLength",
     ),
     one_of(("cache",), ("none", "writethrough", "writeback"), upstream=DISKS + "validateCacheMode"),
@@ -115,7 +126,7 @@ CHECKS = (
     Check(
         at=("name",),
         refuses=lambda value, _disk, _scope: not is_label(value or ""),
-        message="disk name {value} is no DNS label; use at most 63 of a-z, 0-9 and '-', with a letter or digit at both ends",
+        message=f"disk name {{value}} is not a DNS label; {LABEL_FORM}",
         lazy=False,
         upstream=DISKS + "validateDiskNameAsContainerName",
         named=TWICE + ".name",
@@ -123,7 +134,7 @@ CHECKS = (
     Check(
         at=("lun", "reservation"),
         refuses=lambda value, _disk, scope: value is True and not _reservations_open(scope),
-        message="persistent reservation is off on the cluster; enable persistentReservationConfiguration, or remove it",
+        message="persistent reservation is not enabled in the cluster; enable persistentReservationConfiguration, or remove it",
         upstream="pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go:validatePersistentReservation",
         gate=RESERVATION_GATE,
         named="domain.devices.disks.luns.reservation",
@@ -147,7 +158,7 @@ def disk_named_twice(scope: Scope) -> Iterator[Cause]:
         first = seen.setdefault(name_of(disk), index)
         if first != index:
             at = (*PLACE, index, "name")
-            yield scope.cause(at, f"disk name {show(name_of(disk))} is that of disks[{first}] too; rename one")
+            yield scope.cause(at, f"disk name {show(name_of(disk))} is used by disks[{first}] too; rename one")
 
 
 @examine(*PLACE, upstream=DISKS + "validateBlockSize")
@@ -158,7 +169,7 @@ def block_size(scope: Scope) -> Iterator[Cause]:
             continue
         at = (*PLACE, index, "blockSize")
         if is_on(size.get("matchVolume")):
-            yield scope.cause(at, "matchVolume and custom exclude each other; keep one")
+            yield scope.cause(at, "matchVolume and custom exclude each other; keep one of them")
         else:
             yield from _custom_block_size(scope, disk, as_map(size["custom"]), (*at, "custom"))
 
@@ -167,17 +178,17 @@ def _custom_block_size(scope: Scope, disk: Object, custom: Object, at: Path) -> 
     logical, physical, discard = (number(custom.get(key)) for key in ("logical", "physical", "discardGranularity"))
     newer = scope.release.within(since=BLOCKS_BY_BUS_SINCE)
     if logical > physical:
-        yield scope.cause((*at, "logical"), f"logical {logical} exceeds physical {physical}; lower it")
+        yield scope.cause((*at, "logical"), f"logical {logical} is greater than physical {physical}; lower it")
     elif newer and bus_of(disk) == "sata" and logical != SMALLEST_BLOCK:
-        message = f"logical {logical} is not what the bus sata knows; use {SMALLEST_BLOCK}"
+        message = f"logical {logical} is not supported on the bus sata; use {SMALLEST_BLOCK}"
         yield scope.cause((*at, "logical"), new_since(BLOCKS_BY_BUS_SINCE, message))
     elif newer and custom.get("discardGranularity") is not None and logical and discard % logical:
-        message = f"discardGranularity {discard} is no multiple of logical {logical}; round it"
+        message = f"discardGranularity {discard} must be a multiple of logical {logical}; round it"
         yield scope.cause((*at, "discardGranularity"), message)
     else:
         for key, size in (("logical", logical), ("physical", physical)):
             if not SMALLEST_BLOCK <= size <= LARGEST_BLOCK or size & (size - 1):
-                message = f"{key} {size} is no power of two from {SMALLEST_BLOCK} to {LARGEST_BLOCK}; use one"
+                message = f"{key} {size} must be a power of two from {SMALLEST_BLOCK} to {LARGEST_BLOCK}; use one"
                 yield scope.cause((*at, key), message)
 
 
@@ -195,10 +206,10 @@ def volumes_of_disks(scope: Scope) -> Iterator[Cause]:
 
 def _without_volume(scope: Scope, disk: Object, at: Path) -> Iterator[Cause]:
     if disk.get("cdrom") is None or not scope.release.within(since=EMPTY_CDROM_SINCE):
-        message = f"disk {show(name_of(disk))} has no volume of that name; add it to volumes or remove the disk"
+        message = f"disk {show(name_of(disk))} has no volume with this name; add it to volumes or remove the disk"
         yield scope.cause((*at, "name"), message)
     elif not scope.gate(EMPTY_CDROM_GATE):
-        message = f"an empty cdrom needs the feature gate {EMPTY_CDROM_GATE}, which is not open; add a volume of its name"
+        message = f"an empty cdrom needs the feature gate {EMPTY_CDROM_GATE}, which is not enabled; add a volume of its name"
         yield scope.cause((*at, "name"), message, gate=EMPTY_CDROM_GATE)
 
 
@@ -228,7 +239,7 @@ def boot_order(scope: Scope) -> Iterator[Cause]:
                 yield scope.cause(at, message, named=f"[{index}].bootOrder")  # upstream leaves out the list's name
                 continue
             if number(order) in seen:
-                yield scope.cause(at, f"bootOrder {show(order)} is that of another device too; change one")
+                yield scope.cause(at, f"bootOrder {show(order)} is used by another device too; change one")
             seen.add(number(order))
 
 

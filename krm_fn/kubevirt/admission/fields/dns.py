@@ -65,25 +65,25 @@ def dns_config(scope: Scope) -> Iterator[Cause]:
 def _servers(scope: Scope, config: Object) -> Iterator[Cause]:
     at, servers = ("dnsConfig", "nameservers"), as_list(config.get("nameservers"))
     if len(servers) > MOST_SERVERS:
-        message = f"there are {len(servers)} name servers; keep at most {MOST_SERVERS}"
+        message = f"there are {len(servers)} name servers; at most {MOST_SERVERS} are allowed; remove the others"
         yield scope.cause(at, message, absolute="nameservers")
     for index, server in enumerate(servers):
         if not is_ip(server):
-            message = f"name server {show(server)} is no IP address; use one"
+            message = f"name server {show(server)} is not an IP address; use one"
             yield scope.cause((*at, index), message, absolute="nameservers")
 
 
 def _searches(scope: Scope, config: Object) -> Iterator[Cause]:
     at, searches = ("dnsConfig", "searches"), as_list(config.get("searches"))
     if len(searches) > MOST_SEARCHES:
-        message = f"there are {len(searches)} search paths; keep at most {MOST_SEARCHES}"
+        message = f"there are {len(searches)} search paths; at most {MOST_SEARCHES} are allowed; remove the others"
         yield scope.cause(at, message, absolute="searchDomains")
     if len(" ".join(map(str, searches)).encode(errors="replace")) > LONGEST_SEARCH_LIST:
-        message = f"the search paths have more than {LONGEST_SEARCH_LIST} characters in all; shorten them"
+        message = f"the search paths must have at most {LONGEST_SEARCH_LIST} characters in total; shorten them"
         yield scope.cause(at, message, absolute="searchDomains")
     for index, search in enumerate(searches):
         if not is_subdomain(search):
-            message = f"search path {show(search)} is no DNS subdomain; use DNS labels joined by dots"
+            message = f"search path {show(search)} is not a DNS subdomain; use DNS labels joined by dots"
             yield scope.cause((*at, index), message, absolute="searchDomains")
 
 

@@ -42,7 +42,7 @@ def _two_bindings(*methods: str) -> Check:
     return Check(
         at=("binding",),
         refuses=lambda _value, interface, _scope: count(interface, methods) > 0,
-        message="a binding plugin excludes every other binding; keep one",
+        message="a binding plugin cannot be combined with another binding; keep one of them",
         upstream=PLUGGED,
     )
 
@@ -75,7 +75,7 @@ GROUPS = (
             Check(
                 at=("panicDevices",),
                 refuses=lambda value, _devices, scope: value != [] and scope.spec.get("architecture") == "ppc64le",
-                message="ppc64le knows no panic devices of one's own; remove them",
+                message="ppc64le does not support panicDevices; remove them",
                 upstream=VMI + "validatePanicDevices",
                 since=(1, 6),
                 until=(1, 7),
@@ -118,7 +118,7 @@ GROUPS = (
             Check(
                 at=("serial",),
                 refuses=lambda value, _firmware, _scope: isinstance(value, str) and len(value.encode()) > LONGEST_SERIAL,
-                message=f"serial is longer than {LONGEST_SERIAL} bytes; shorten it",
+                message=f"serial must have at most {LONGEST_SERIAL} bytes; shorten it",
                 until=(1, 5),
                 upstream=VMI + "validateFirmwareSerial",
             ),
@@ -148,7 +148,7 @@ def bindings_off_their_network(scope: Scope) -> Iterator[Cause]:
         for key, _gate, source in GATED_BINDINGS:
             if interface.get(key) is not None and networks.get(name_of(interface), {}).get(source) is None:
                 at, named = (*INTERFACES, index, key), NAME.format(index)
-                yield scope.cause(at, f"{key} works with a {source} network only; use another binding", named=named)
+                yield scope.cause(at, f"{key} works only with a {source} network; use another binding", named=named)
 
 
 @examine(*INTERFACES, upstream=NET + "slirp.go:validateSlirpBinding", until=(1, 6))
@@ -161,9 +161,9 @@ def slirp(scope: Scope) -> Iterator[Cause]:
             continue
         at, named = (*INTERFACES, index, "slirp"), NAME.format(index)
         if network.get("pod") is None:
-            yield scope.cause(at, "slirp works on the pod network only; use another binding", named=named)
+            yield scope.cause(at, "slirp works only with the pod network; use another binding", named=named)
         elif scope.cluster.setting("network", "permitSlirpInterface") is not True:
-            yield scope.cause(at, "the cluster permits no slirp; use masquerade", named=named)
+            yield scope.cause(at, "the cluster does not permit slirp; use masquerade", named=named)
 
 
 @examine(*INTERFACES, upstream="pkg/virt-config/featuregate/validator.go:ValidateFeatureGates", until=(1, 8))
@@ -172,7 +172,8 @@ def discontinued_gates(scope: Scope) -> Iterator[Cause]:
     for index, interface in enumerate(scope.interfaces):
         for key, gate, _source in GATED_BINDINGS:
             if interface.get(key) is not None and scope.cluster.has_gate(gate):
-                message = f"the {key} binding is gone since KubeVirt 1.3, its gate {gate} opens nothing; use a binding plugin"
+                fact = f"the {key} binding was removed in KubeVirt 1.3, so its feature gate {gate} has no effect"
+                message = f"{fact}; use a binding plugin"
                 yield scope.cause((*INTERFACES, index, key), message)
 
 
@@ -186,7 +187,7 @@ def shared_config(scope: Scope) -> Iterator[Cause]:
     for index, filesystem in enumerate(maps(scope.devices.get("filesystems"))):
         if count(volumes.get(name_of(filesystem), {}), CONFIG_VOLUMES) and not open_:
             at, gate = ("domain", "devices", "filesystems", index), "EnableVirtioFsConfigVolumes"
-            message = shut("virtiofs over a ConfigMap, a Secret and the like", gate)
+            message = shut("virtiofs with a ConfigMap, a Secret or a similar volume", gate)
             yield scope.cause(at, message, named="domain.devices.filesystems", gate=gate)
 
 
@@ -204,9 +205,11 @@ def slic_table(scope: Scope) -> Iterator[Cause]:
     name = get(scope.spec, at)
     volume = next((volume for volume in scope.volumes if name_of(volume) == (name or "")), None)
     if volume is None:
-        yield scope.cause(at, f"slicNameRef {show(name)} names no volume; add it to volumes", named="acpi")
+        yield scope.cause(at, f"slicNameRef {show(name)} is not the name of a volume; add it to volumes", named="acpi")
     elif volume.get("secret") is None:
-        yield scope.cause(at, f"slicNameRef {show(name)} names a volume that is no secret; use one", named="acpi.slicNameRef")
+        yield scope.cause(
+            at, f"slicNameRef {show(name)} must be the name of a secret volume; use one", named="acpi.slicNameRef"
+        )
 
 
 EXAMINATIONS = (
@@ -236,7 +239,7 @@ def migration_threads(metadata: Object, at: Path, scope: Scope) -> Iterator[Caus
     if not digits.isascii() or not digits.isdigit() or len(digits) > LONGEST_NUMBER or int(digits) <= 1:
         yield Cause(
             path=(*at, "annotations", THREADS_NOTE),
-            message=f"{THREADS_NOTE} is no number above 1; use one or remove it",
+            message=f"{THREADS_NOTE} must be a number greater than 1; use one or remove it",
             upstream_path=dotted((*at, "annotations")),
             upstream=VMI + "ValidateVirtualMachineInstanceMetadata",
         )

@@ -61,7 +61,7 @@ GROUPS = (
             Check(
                 at=("kernelArgs",),
                 refuses=lambda value, boot, _scope: value != "" and boot.get("container") is None,
-                message="kernelArgs need a kernel of one's own; set kernelBoot.container",
+                message="kernelArgs need a kernel; set kernelBoot.container",
                 upstream=VMI + "validateKernelBoot",
             ),
         ),
@@ -81,7 +81,7 @@ GROUPS = (
                 Check(
                     at=(key,),
                     refuses=_wrong_path,
-                    message=f"{key} {{value}} is no absolute path of a file; use one without '.' and '..'",
+                    message=f"{key} {{value}} must be the absolute path of a file; use one without '.' and '..'",
                     upstream=PATHS,
                 )
                 for key in ("kernelPath", "initrdPath")
@@ -101,8 +101,8 @@ def machine_type(scope: Scope) -> Iterator[Cause]:
         return  # to hold every VM against these would take minutes; no cluster is configured so
     if scope.cluster.patterns.timed(lambda: _admitted(machine[:LONGEST_MACHINE], patterns, scope)) is False:
         at = ("domain", "machine", "type")
-        known = use(patterns) if patterns else "the cluster admits none"
-        yield scope.cause(at, f"machine type {show(machine)} is not admitted by the cluster; {known}")
+        known = use(patterns) if patterns else "the cluster allows none"
+        yield scope.cause(at, f"machine type {show(machine)} is not allowed in the cluster; {known}")
 
 
 def _admitted(machine: str, patterns: list[str], scope: Scope) -> bool:
@@ -144,13 +144,15 @@ def acpi_tables(scope: Scope) -> Iterator[Cause]:
     acpi = as_map(get(scope.domain, ("firmware", "acpi")))
     keys = [key for key in ("slicNameRef", "msdmNameRef") if is_set(acpi.get(key))]
     if not keys:
-        yield scope.cause((*FIRMWARE, "acpi"), "acpi names no table; set slicNameRef or msdmNameRef", named="acpi")
+        yield scope.cause((*FIRMWARE, "acpi"), "acpi has no table; set slicNameRef or msdmNameRef", named="acpi")
     for key in keys:
         at, volume = (*FIRMWARE, "acpi", key), next((v for v in scope.volumes if name_of(v) == acpi[key]), None)
         if volume is None:
-            yield scope.cause(at, f"{key} {show(acpi[key])} names no volume; add it to volumes", named=f"acpi.{key}")
+            yield scope.cause(
+                at, f"{key} {show(acpi[key])} is not the name of a volume; add it to volumes", named=f"acpi.{key}"
+            )
         elif volume.get("secret") is None:
-            yield scope.cause(at, f"{key} {show(acpi[key])} names a volume that is no secret; use one", named=f"acpi.{key}")
+            yield scope.cause(at, f"{key} {show(acpi[key])} must be the name of a secret volume; use one", named=f"acpi.{key}")
 
 
 @examine("domain", "firmware", "bootloader", upstream=VMI + "validateDomainSpec")
@@ -160,7 +162,7 @@ def secure_boot_without_smm(scope: Scope) -> Iterator[Cause]:
     confidential = exempt and get(scope.domain, ("launchSecurity", "tdx")) is not None
     if scope.has_secure_boot() and not is_on(get(scope.domain, ("features", "smm"))) and not confidential:
         at: Path = (*FIRMWARE, "bootloader", "efi", "secureBoot")
-        fix = "set features.smm, or secureBoot to false"
+        fix = "set features.smm, or set secureBoot to false"
         if get(scope.domain, ("features", "smm", "enabled")) is False:
             at, fix = ("domain", "features", "smm", "enabled"), "remove enabled: false, or set secureBoot to false"
         yield scope.cause(at, f"secure boot needs SMM; {fix}", named="domain")
@@ -185,12 +187,12 @@ def launch_security(scope: Scope) -> Iterator[Cause]:
         return
     if architecture != "amd64":
         at = ("architecture",)
-        yield scope.cause(at, f"launchSecurity is not known on architecture {show(architecture)}; use amd64 or s390x")
+        yield scope.cause(at, f"launchSecurity is not supported on architecture {show(architecture)}; use amd64 or s390x")
         return
     wanted = as_map(scope.domain.get("launchSecurity"))
     kinds = [(key, gate) for key, gate in ENCRYPTIONS if wanted.get(key) is not None]
     if len(kinds) != 1:
-        message = f"launchSecurity holds {len(kinds)} kinds of encryption; set one of sev, snp and tdx"
+        message = f"launchSecurity has {len(kinds)} kinds of encryption; set exactly one of sev, snp and tdx"
         yield scope.cause(LAUNCH_SECURITY, message, reason=FORBIDDEN, named="launchSecurity")
     elif not scope.gate(gate := kinds[0][1]):
         yield scope.cause(LAUNCH_SECURITY, shut("launchSecurity." + kinds[0][0], gate), named="launchSecurity", gate=gate)
@@ -202,18 +204,18 @@ def launch_security(scope: Scope) -> Iterator[Cause]:
 def _encryption_trouble(scope: Scope, kind: str) -> Iterator[str]:
     efi = get(scope.domain, ("firmware", "bootloader", "efi"))
     if kind == "tdx" and is_on(get(scope.domain, ("features", "smm"))):
-        yield "tdx does not go with SMM; set features.smm.enabled to false"
+        yield "tdx cannot be combined with SMM; set features.smm.enabled to false"
     if efi is None:
         yield f"{kind} needs UEFI; set firmware.bootloader.efi"
     elif kind in ("sev", "snp") and scope.has_secure_boot():
-        yield f"{kind} does not go with secure boot; set efi.secureBoot to false"
+        yield f"{kind} cannot be combined with secure boot; set efi.secureBoot to false"
     if kind in ("snp", "tdx") and as_map(efi).get("persistent") is True:
-        yield f"{kind} does not go with persistent EFI variables; remove efi.persistent"
+        yield f"{kind} cannot be combined with persistent EFI variables; remove efi.persistent"
     attested = get(scope.domain, ("launchSecurity", "sev", "attestation")) is not None
     if kind == "sev" and attested and scope.spec.get("startStrategy") != "Paused":
         yield "sev.attestation needs the guest to start paused; set startStrategy to Paused"
     if any(interface.get("bootOrder") is not None for interface in scope.interfaces):
-        yield f"{kind} does not go with booting from the network; remove bootOrder of interfaces"
+        yield f"{kind} cannot be combined with booting from the network; remove bootOrder from the interfaces"
 
 
 EXAMINATIONS = (machine_type, acpi_tables, secure_boot_without_smm, sev_security, launch_security)

@@ -31,7 +31,7 @@ GATES_BESIDE = ("PCINUMAAwareTopology", "IOMMUFD")
 
 # What a Grace GPU cannot bear among the annotations, as value "true".
 ANNOTATIONS = {
-    "kubevirt.io/placePCIDevicesOnRootComplex": "a Grace GPU cannot sit on the root complex; remove the annotation",
+    "kubevirt.io/placePCIDevicesOnRootComplex": "a Grace GPU cannot be placed on the root complex; remove the annotation",
     "kubevirt.io/disablePCIHole64": "a Grace GPU needs the 64-bit PCI hole; remove the annotation",
 }
 
@@ -74,11 +74,13 @@ def grace_devices(scope: Scope) -> Iterator[Cause]:
     sure, unsure = graces(scope)
     if not scope.gate(GATE):
         for at in sure:
-            message = f"a Grace GPU needs the feature gate {GATE}, which is not open; list it or use another GPU"
+            message = f"a Grace GPU needs the feature gate {GATE}, which is not enabled; enable it or use another GPU"
             yield scope.cause(at, message, gate=GATE)
         return
     for at in unsure:
-        yield scope.cause(at, "the device may be any of NVIDIA's; name the product in the cluster's pciVendorSelector")
+        yield scope.cause(
+            at, "pciVendorSelector matches any NVIDIA device; name the product in the pciVendorSelector of the cluster"
+        )
     if sure:
         yield from _needs(scope)
 
@@ -112,7 +114,7 @@ def _needs(scope: Scope) -> Iterator[Cause]:
         yield scope.cause(at, "a Grace GPU needs dedicated CPUs; set dedicatedCpuPlacement to true", reason=REQUIRED)
     for gate in GATES_BESIDE:
         if not scope.gate(gate):
-            message = f"a Grace GPU needs the feature gate {gate}, which is not open; list it"
+            message = f"a Grace GPU needs the feature gate {gate}, which is not enabled; enable it"
             yield scope.cause(("domain", "devices"), message, gate=gate)
 
 

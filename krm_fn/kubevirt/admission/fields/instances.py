@@ -73,16 +73,16 @@ def volumes_without_disk(scope: Scope) -> Iterator[Cause]:
         if volume.get("memoryDump") is not None:
             continue
         if name not in disks and name not in filesystems:
-            message = f"volume {show(name)} has no disk or filesystem of that name; add it to domain.devices"
+            message = f"volume {show(name)} has no disk or filesystem with this name; add it to domain.devices"
             yield scope.cause((*at, "name"), message, named=f"{named}.name")
         if volume.get("containerPath") is not None:
             if name in disks or name not in filesystems:
                 yield scope.cause(
-                    at, "a containerPath volume needs a filesystem, and no disk; add it to filesystems", named=named
+                    at, "a containerPath volume needs a filesystem instead of a disk; add it to filesystems", named=named
                 )
             path = as_map(volume["containerPath"]).get("path")
             if isinstance(path, str) and path.startswith(RESERVED_PATHS):
-                message = f"path {show(path)} is KubeVirt's own; use another"
+                message = f"path {show(path)} is reserved for KubeVirt; use another path"
                 yield scope.cause((*at, "containerPath", "path"), message, named=f"{named}.containerPath.path")
 
 
@@ -93,7 +93,7 @@ def default_network(scope: Scope) -> Iterator[Cause]:
         return
     binding = scope.cluster.default_network_interface
     if binding == "slirp" or (binding == "bridge" and not scope.cluster.permits_bridge_on_pod_network):
-        message = f"the instance names no network, and the cluster's default is {binding}, which it does not permit"
+        message = f"the instance has no networks, and the cluster does not permit {binding}, its default binding"
         yield scope.cause(("networks",), f"{message}; add networks and interfaces")
 
 
@@ -101,7 +101,7 @@ def default_network(scope: Scope) -> Iterator[Cause]:
 def memory_missing(scope: Scope) -> Iterator[Cause]:
     """Upstream names no path here."""
     if units(scope.requests.get("memory")) == 0 and not count(scope.memory, ("guest", "hugepages")):
-        yield scope.cause(("domain", "memory", "guest"), "the instance asks for no memory; set memory.guest", reason=REQUIRED)
+        yield scope.cause(("domain", "memory", "guest"), "the instance has no memory size; set memory.guest", reason=REQUIRED)
 
 
 @examine(*FEATURES, upstream=HYPERV + "ValidateVirtualMachineInstanceHyperv")
@@ -112,7 +112,7 @@ def hyperv_features(scope: Scope) -> Iterator[Cause]:
             message = f"{key} needs {needed}; enable both or neither"
             yield scope.cause((*FEATURES, key), message, named=f"{TWICE}.{key}")
     if get(scope.domain, ("features", "hypervPassthrough")) is not None:
-        yield scope.cause(FEATURES, "hyperv and hypervPassthrough exclude each other; keep one")
+        yield scope.cause(FEATURES, "hyperv and hypervPassthrough exclude each other; keep one of them")
     evmcs = features.get("evmcs")
     if evmcs is not None and as_map(evmcs).get("enabled") is not False:
         yield from _vmx(scope)
@@ -141,7 +141,7 @@ def architecture_limits(scope: Scope) -> Iterator[Cause]:
     platform = next((row for row in known if row.architecture == architecture), None)
     if platform is None:
         if scope.release.within(since=PLATFORMS_COMPLETE_SINCE):
-            message = f"architecture {show(architecture)} is not known; {use([row.architecture for row in known])}"
+            message = f"architecture {show(architecture)} is not supported; {use([row.architecture for row in known])}"
             yield scope.cause(("architecture",), message, reason=INVALID)
         return
     yield from _platform_limits(scope, platform)
@@ -156,9 +156,9 @@ def _platform_limits(scope: Scope, platform: Platform) -> Iterator[Cause]:
     if watchdog is not None and watchdogs is not None and (not watchdogs or kinds != watchdogs):
         known = use(watchdogs) if watchdogs else "remove it"
         at: Path = ("domain", "devices", "watchdog")
-        yield scope.cause(at, f"the watchdog is not one of {architecture}; {known}", reason=NOT_SUPPORTED)
+        yield scope.cause(at, f"the watchdog is not supported on {architecture}; {known}", reason=NOT_SUPPORTED)
     if video is not None and as_map(video).get("type") not in platform.videos:
-        message = f"video type {show(as_map(video).get('type'))} is not one of {architecture}; {use(platform.videos)}"
+        message = f"video type {show(as_map(video).get('type'))} is not supported on {architecture}; {use(platform.videos)}"
         yield scope.cause(("domain", "devices", "video", "type"), message, reason=NOT_SUPPORTED)
 
 
@@ -166,28 +166,30 @@ def _arm64(scope: Scope) -> Iterator[Cause]:
     """upstream: pkg/virt-api/webhooks/arm64.go:ValidateVirtualMachineInstanceArm64Setting"""
     if get(scope.domain, ("firmware", "bootloader", "bios")) is not None:
         at: Path = ("domain", "firmware", "bootloader", "bios")
-        yield scope.cause(at, "arm64 boots by UEFI only; use bootloader.efi", reason=NOT_SUPPORTED)
+        yield scope.cause(at, "arm64 supports only UEFI; use bootloader.efi", reason=NOT_SUPPORTED)
     if scope.release.within(until=ARM64_SECURE_BOOT_UNTIL) and scope.has_secure_boot():
         at = ("domain", "firmware", "bootloader", "efi", "secureBoot")
         named = "domain.firmware.bootloader.efi.secureboot"
         yield scope.cause(
             at,
-            "arm64 has no secure boot, which is on where nothing says so; set secureBoot to false",
+            "arm64 does not support secure boot, which is on by default; set secureBoot to false",
             reason=NOT_SUPPORTED,
             named=named,
         )
     model, one = scope.cpu.get("model"), scope.release.within(since=ARM64_ONE_MODEL_SINCE)
     if (is_set(model) and model != "host-passthrough") if one else model == "host-model":
-        message = f"CPU model {show(model)} is not one of arm64; use host-passthrough"
+        message = f"CPU model {show(model)} is not supported on arm64; use host-passthrough"
         yield scope.cause(("domain", "cpu", "model"), message, reason=NOT_SUPPORTED)
     for index, disk in enumerate(scope.disks):
         for key in ("disk", "cdrom", "lun"):
             bus = as_map(disk.get(key)).get("bus")
             if bus not in (None, "", "virtio", "scsi"):
                 at = ("domain", "devices", "disks", index, key, "bus")
-                yield scope.cause(at, f"bus {show(bus)} is not one of arm64; use virtio or scsi", reason=NOT_SUPPORTED)
+                yield scope.cause(at, f"bus {show(bus)} is not supported on arm64; use virtio or scsi", reason=NOT_SUPPORTED)
     if scope.devices.get("sound") is not None:
-        yield scope.cause(("domain", "devices", "sound"), "arm64 knows no sound device; remove it", reason=NOT_SUPPORTED)
+        yield scope.cause(
+            ("domain", "devices", "sound"), "arm64 does not support sound devices; remove it", reason=NOT_SUPPORTED
+        )
 
 
 EXAMINATIONS = (default_network, volumes_without_disk, memory_missing, hyperv_features, architecture_limits)

@@ -31,7 +31,7 @@ INSTANCETYPE_GROUPS = (
             Check(
                 at=("overcommitPercent",),
                 refuses=lambda value, memory, _scope: number(value) != 0 and memory.get("hugepages") is not None,
-                message="overcommitPercent and hugepages exclude each other; keep one",
+                message="overcommitPercent and hugepages exclude each other; keep one of them",
                 upstream=INSTANCETYPES + "validateMemoryOvercommitPercentNoHugepages",
             ),
         ),
@@ -45,7 +45,7 @@ PREFERENCE_GROUPS = (
             Check(
                 at=("preferredCPUTopology",),
                 refuses=lambda value, _cpu, _scope: value not in (*TOPOLOGIES, *DEPRECATED_TOPOLOGIES),
-                message="preferredCPUTopology {value} is not known; use sockets, cores, threads, spread or any",
+                message="preferredCPUTopology {value} is not supported; use sockets, cores, threads, spread or any",
                 upstream=PREFERENCES + "validatePreferredCPUTopology",
             ),
         ),
@@ -64,9 +64,9 @@ def spread_options(scope: Scope) -> Iterator[Cause]:
     ratio = number(own) if own is not None else general or THREADS_A_CORE
     at: Path = ("cpu", "spreadOptions")
     if across not in SPREADS:
-        yield scope.cause((*at, "across"), f"across {show(across)} is not known; use one of {', '.join(SPREADS)}")
+        yield scope.cause((*at, "across"), f"across {show(across)} is not supported; use one of {', '.join(SPREADS)}")
     elif across == "CoresThreads" and ratio != THREADS_A_CORE:
-        yield scope.cause((*at, "ratio"), f"ratio {ratio} is not possible over cores and threads; use {THREADS_A_CORE}")
+        yield scope.cause((*at, "ratio"), f"ratio {ratio} is not possible across cores and threads; use {THREADS_A_CORE}")
 
 
 PREFERENCE_EXAMINATIONS = (spread_options,)

@@ -72,7 +72,7 @@ CHECKS = (
     Check(
         at=("state",),
         refuses=lambda value, interface, _scope: value in ("down", "up") and interface.get("sriov") is not None,
-        message="an SR-IOV interface has no link state; remove state",
+        message="an SR-IOV interface cannot have a link state; remove state",
         upstream=STATE,
     ),
     Check(
@@ -83,7 +83,7 @@ CHECKS = (
     ),
     exactly_one(
         BINDINGS,
-        message="an interface has exactly one binding; set one of bridge, masquerade, sriov, passtBinding and binding",
+        message="an interface must have exactly one binding; set one of bridge, masquerade, sriov, passtBinding and binding",
         since=(1, 9),
         is_new=True,
         upstream=BINDING + "validateInterfaceBindingExists",
@@ -91,7 +91,7 @@ CHECKS = (
     Check(
         at=("macAddress",),
         refuses=lambda value, interface, _scope: value == RESERVED_MAC and interface.get("masquerade") is not None,
-        message="macAddress {value} is that of the bridge inside the pod; choose another",
+        message="macAddress {value} is used by the bridge in the pod; use another address",
         upstream=BINDING + "validateMasqueradeBinding",
     ),
     gated(
@@ -141,9 +141,11 @@ def bindings_off_pod_network(scope: Scope) -> Iterator[Cause]:
         at, named = (*INTERFACES, index), NAME.format(index)
         for key in ("masquerade", "passtBinding"):
             if interface.get(key) is not None and not on_pod:
-                yield scope.cause((*at, key), f"{key} works on the pod network only; use bridge, or pod", named=named)
+                yield scope.cause(
+                    (*at, key), f"{key} works only with the pod network; use bridge, or the pod network", named=named
+                )
         if interface.get("bridge") is not None and on_pod and not scope.cluster.permits_bridge_on_pod_network:
-            message = "the cluster permits no bridge on the pod network; use masquerade"
+            message = "the cluster does not permit bridge on the pod network; use masquerade"
             yield scope.cause((*at, "bridge"), message, named=named)
 
 
@@ -161,7 +163,9 @@ def absent_default_interface(scope: Scope) -> Iterator[Cause]:
     default = next((network for network in scope.networks if _is_default(network, scope)), None)
     for index, interface in enumerate(scope.interfaces):
         if interface.get("state") == "absent" and default is not None and name_of(interface) == name_of(default):
-            yield scope.cause((*INTERFACES, index, "state"), "the default network's interface cannot be absent; remove state")
+            yield scope.cause(
+                (*INTERFACES, index, "state"), "the interface of the default network cannot be absent; remove state"
+            )
 
 
 @examine(*INTERFACES, upstream=FIELDS + "validatePortConfiguration")
@@ -181,7 +185,7 @@ def ports(scope: Scope) -> Iterator[Cause]:
 def _port(scope: Scope, port: Object, at: Path, seen: set[str]) -> Iterator[Cause]:
     name, forwarded = name_of(port), number(port.get("port"))
     if name in seen:
-        yield scope.cause((*at, "name"), f"port name {show(name)} is that of another port too; rename one", reason=DUPLICATE)
+        yield scope.cause((*at, "name"), f"port name {show(name)} is used by another port too; rename one", reason=DUPLICATE)
     if name and not is_port_name(name):
         message = f"port name {show(name)} is malformed; use at most 15 of a-z, 0-9 and single '-', with a letter"
         yield scope.cause((*at, "name"), message)
@@ -196,17 +200,22 @@ def _port(scope: Scope, port: Object, at: Path, seen: set[str]) -> Iterator[Caus
         new = forwarded == PORTS
         yield scope.cause((*at, "port"), new_since(PORT_NAMED_SINCE, message) if new else message, named=named)
     if port.get("protocol") not in ("TCP", "UDP", "", None):
-        yield scope.cause((*at, "protocol"), f"protocol {show(port['protocol'])} is not known; use TCP or UDP")
+        yield scope.cause((*at, "protocol"), f"protocol {show(port['protocol'])} is not supported; use TCP or UDP")
 
 
 def _port_ranges(scope: Scope, interface: Object, at: Path) -> Iterator[Cause]:
     ranges, named = maps(interface["portRanges"]), NAME.format(at[-1])
     if is_set(interface.get("ports")):
-        yield scope.cause((*at, "portRanges"), "ports and portRanges exclude each other; keep one", named=named)
+        yield scope.cause((*at, "portRanges"), "ports and portRanges exclude each other; keep one of them", named=named)
     if interface.get("masquerade") is None:
-        yield scope.cause((*at, "portRanges"), "portRanges work with masquerade only; use it or ports", named=named)
+        yield scope.cause(
+            (*at, "portRanges"), "portRanges work only with masquerade; use masquerade, or use ports", named=named
+        )
     if len(ranges) > MOST_PORT_RANGES:
-        yield scope.cause((*at, "portRanges"), f"there are {len(ranges)} portRanges; keep at most {MOST_PORT_RANGES}")
+        yield scope.cause(
+            (*at, "portRanges"),
+            f"there are {len(ranges)} portRanges; at most {MOST_PORT_RANGES} are allowed; remove the others",
+        )
         return
     sound: dict[str, list[tuple[int, int]]] = {}
     for position, item in enumerate(ranges):
@@ -222,7 +231,7 @@ def _range_trouble(item: Object) -> tuple[str, str]:
     """The key that is wrong in a port range, and why; two empty strings where none is."""
     start, end = number(item.get("start")), number(item.get("end"))
     if item.get("protocol") not in ("TCP", "UDP"):
-        return "protocol", f"protocol {show(item.get('protocol'))} is not known; use TCP or UDP"
+        return "protocol", f"protocol {show(item.get('protocol'))} is not supported; use TCP or UDP"
     if not 0 < start < PORTS:
         return "start", f"start {start} is out of range; use 1 to 65535"
     if not 0 < end < PORTS:
@@ -245,11 +254,11 @@ def dhcp_options(scope: Scope) -> Iterator[Cause]:
         at, options = (*INTERFACES, index, "dhcpOptions"), as_map(interface.get("dhcpOptions"))
         private = [number(item.get("option")) for item in maps(options.get("privateOptions"))]
         if len(set(private)) < len(private):
-            message = "a private DHCP option is given twice; remove one"
+            message = "a private DHCP option is set twice; remove one"
             yield scope.cause((*at, "privateOptions"), message, named=".")
         for position, server in enumerate(as_list(options.get("ntpServers"))):
             if not is_ipv4_or_mapped(server):
-                message = f"NTP server {show(server)} is no IPv4 address; use one"
+                message = f"NTP server {show(server)} is not an IPv4 address; use one"
                 yield scope.cause((*at, "ntpServers", position), message)
 
 
@@ -262,7 +271,7 @@ def discontinued_bindings(scope: Scope) -> Iterator[Cause]:
     for index, interface in enumerate(scope.interfaces):
         for key, since in DISCONTINUED:
             if interface.get(key) is not None and scope.release.within(since=since):
-                message = f"the {key} binding is gone since KubeVirt 1.3; use masquerade, or a binding plugin"
+                message = f"the {key} binding was removed in KubeVirt 1.3; use masquerade, or a binding plugin"
                 absolute = f"spec.domain.devices.interfaces[{index}].{key}"  # upstream forgets the template
                 yield scope.cause((*INTERFACES, index, key), message, absolute=absolute)
 

@@ -46,7 +46,7 @@ GROUPS = (
             Check(
                 at=("memory",),
                 refuses=lambda value, _item, _scope: units(value) < 0,
-                message="requests.memory {value} is negative; request zero or more",
+                message="requests.memory {value} must not be negative; set it to zero or more",
                 upstream=VMI + "validateMemoryRequestsNegativeOrNull",
             ),
             Check(
@@ -63,7 +63,7 @@ GROUPS = (
             Check(
                 at=("memory",),
                 refuses=lambda value, _item, _scope: units(value) < 0,
-                message="limits.memory {value} is negative; limit it to zero or more",
+                message="limits.memory {value} must not be negative; set it to zero or more",
                 upstream=VMI + "validateMemoryLimitsNegativeOrNull",
             ),
         ),
@@ -86,7 +86,7 @@ GROUPS = (
 def request_above_limit(scope: Scope) -> Iterator[Cause]:
     requested, limit = scope.requests.get("memory"), scope.limits.get("memory")
     if 0 < units(limit) < units(requested):
-        yield scope.cause(REQUEST, f"requests.memory {show(requested)} exceeds limits.memory {show(limit)}; lower it")
+        yield scope.cause(REQUEST, f"requests.memory {show(requested)} must be at most limits.memory {show(limit)}; lower it")
 
 
 @examine("domain", "memory", "guest", upstream=VMI + "validateGuestMemoryLimit")
@@ -94,7 +94,7 @@ def guest_above_limit(scope: Scope) -> Iterator[Cause]:
     """Only where the cluster doesn't roll changes out live: else the limit follows the guest's memory."""
     guest, limit = scope.memory.get("guest"), scope.limits.get("memory")
     if not scope.rolls_out_live() and units(limit) != 0 and units(limit) < units(guest):
-        yield scope.cause(GUEST, f"memory.guest {show(guest)} exceeds limits.memory {show(limit)}; lower it")
+        yield scope.cause(GUEST, f"memory.guest {show(guest)} must be at most limits.memory {show(limit)}; lower it")
 
 
 @examine("domain", "memory", "hugepages", upstream=VMI + "validateHugepagesMemoryRequests")
@@ -104,16 +104,18 @@ def hugepages(scope: Scope) -> Iterator[Cause]:
     page = quantity(size)
     if page is None:
         named = "domain.hugepages.size" if scope.release.within(until=PAGE_SIZE_NAMED_UNTIL) else ""
-        message = f"pageSize {show(size)} is no quantity; use 2Mi, 1Gi or another size the nodes have"
+        message = f"pageSize {show(size)} is not a quantity; use 2Mi, 1Gi or another size that the nodes have"
         yield scope.cause(PAGE_SIZE, message, named=named)
         return
     at, amount = _compared(scope)
     memory, pages = units(amount), page.value()
     named = ".".join(REQUEST)  # upstream blames the request, whichever field it read
     if memory < pages and (memory != 0 or not scope.release.within(since=GUEST_READ_SINCE)):
-        yield scope.cause(at, f"memory {show(amount)} is less than one huge page of {show(size)}; raise it", named=named)
+        yield scope.cause(at, f"memory {show(amount)} is less than one huge page of {show(size)}; increase it", named=named)
     elif pages and memory % pages:  # upstream divides by a page size of 0
-        yield scope.cause(at, f"memory {show(amount)} is no multiple of the huge page size {show(size)}; round it", named=named)
+        yield scope.cause(
+            at, f"memory {show(amount)} must be a multiple of the huge page size {show(size)}; round it", named=named
+        )
 
 
 def _compared(scope: Scope) -> tuple[Path, Any]:
@@ -138,15 +140,15 @@ def _hotplug_trouble(scope: Scope) -> str:
     """The first thing in upstream's order that forbids memory hotplug, "" where nothing does."""
     cpu, guest, most = scope.cpu, quantity(scope.memory.get("guest")), quantity(scope.memory.get("maxGuest"))
     if cpu.get("realtime") is not None:
-        return "does not go with realtime; remove one"
+        return "cannot be combined with realtime; remove one of them"
     if as_map(cpu.get("numa")).get("guestMappingPassthrough") is not None:
-        return "does not go with guestMappingPassthrough; remove one"
+        return "cannot be combined with guestMappingPassthrough; remove one of them"
     if scope.domain.get("launchSecurity") is not None:
-        return "does not go with launchSecurity; remove one"
+        return "cannot be combined with launchSecurity; remove one of them"
     if guest is None or most is None:
         return "needs memory.guest; set it"
     if guest.nanos > most.nanos:
-        return "needs memory.guest to be at most maxGuest; lower one or raise the other"
+        return "needs memory.guest to be at most maxGuest; lower guest or raise maxGuest"
     return _hotplug_size(scope, guest.value(), most.value())
 
 
@@ -159,7 +161,7 @@ def _hotplug_size(scope: Scope, guest: int, most: int) -> str:
         return f"needs memory.maxGuest to be a multiple of {word}; round it"
     growing = ("amd64", "arm64") if scope.release.within(until=ARM64_GROWS_UNTIL) else ("amd64",)
     if scope.spec.get("architecture") not in growing:
-        return f"exists on {' and '.join(growing)} only; remove maxGuest"
+        return f"works only on {' and '.join(growing)}; remove maxGuest"
     return "needs at least 1Gi of guest memory; raise memory.guest" if guest < GIB else ""
 
 

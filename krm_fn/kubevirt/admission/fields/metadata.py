@@ -39,7 +39,7 @@ def foreign_metadata(metadata: Object, at: Path, scope: Scope) -> Iterator[Cause
     for label in RESERVED_LABELS.intersection(as_map(metadata.get("labels"))):
         yield Cause(
             path=(*at, "labels", label),
-            message=f"label {label} is KubeVirt's own; remove it",
+            message=f"label {label} is reserved for KubeVirt; remove it",
             reason=NOT_SUPPORTED,
             upstream_path=dotted((*at, "labels")),
             upstream=METADATA,

@@ -30,13 +30,13 @@ def one_default_network(scope: Scope) -> Iterator[Cause]:
     pods = [index for index, network in enumerate(scope.networks) if network.get("pod") is not None]
     multus = [index for index, network in enumerate(scope.networks) if is_default_multus(network)]
     if len(pods) > 1:
-        message = "a VM has one pod network; remove the others"
+        message = "a VM can have only one pod network; remove the others"
         yield scope.cause(("networks", pods[1], "pod"), message, reason=DUPLICATE, named="interfaces")
     if len(multus) > 1:
-        message = "a VM has one default Multus network; remove default from the others"
+        message = "a VM can have only one default Multus network; remove default from the others"
         yield scope.cause(("networks", multus[1], "multus", "default"), message, named="networks")
     if pods and multus:
-        message = "a default Multus network takes the pod network's place; remove one of them"
+        message = "a default Multus network replaces the pod network; remove one of them"
         yield scope.cause(("networks", multus[0], "multus", "default"), message, named="networks")
 
 
@@ -44,7 +44,7 @@ def one_default_network(scope: Scope) -> Iterator[Cause]:
 def network_sources(scope: Scope) -> Iterator[Cause]:
     for index, network in enumerate(scope.networks):
         if count(network, SOURCES) != 1:
-            message = "a network has exactly one source; set one of pod, multus and resourceClaim"
+            message = "a network must have exactly one source; set one of pod, multus and resourceClaim"
             yield scope.cause(("networks", index), message, reason=REQUIRED)
 
 
@@ -63,7 +63,7 @@ def network_named_twice(scope: Scope) -> Iterator[Cause]:
     seen: set[str] = set()
     for index, network in enumerate(scope.networks):
         if name_of(network) in seen:
-            message = f"network name {show(name_of(network))} is that of another network too; rename one"
+            message = f"network name {show(name_of(network))} is used by another network too; rename one"
             yield scope.cause(("networks", index, "name"), message, reason=DUPLICATE)
         seen.add(name_of(network))
 
@@ -73,7 +73,7 @@ def network_without_interface(scope: Scope) -> Iterator[Cause]:
     known = {name_of(interface) for interface in scope.interfaces}
     for index, network in enumerate(scope.networks):
         if name_of(network) not in known:
-            message = f"network {show(name_of(network))} has no interface of that name; add it to domain.devices.interfaces"
+            message = f"network {show(name_of(network))} has no interface with this name; add it to domain.devices.interfaces"
             yield scope.cause(("networks", index, "name"), message, reason=REQUIRED)
 
 
@@ -82,7 +82,7 @@ def interface_named_twice(scope: Scope) -> Iterator[Cause]:
     seen: set[str] = set()
     for index, interface in enumerate(scope.interfaces):
         if name_of(interface) in seen:
-            message = f"network {show(name_of(interface))} has an interface already; remove one of the two"
+            message = f"network {show(name_of(interface))} has another interface already; remove one of them"
             yield scope.cause((*INTERFACES, index, "name"), message, reason=DUPLICATE)
         seen.add(name_of(interface))
 
@@ -92,7 +92,7 @@ def interface_without_network(scope: Scope) -> Iterator[Cause]:
     known = {name_of(network) for network in scope.networks}
     for index, interface in enumerate(scope.interfaces):
         if name_of(interface) not in known:
-            message = f"interface {show(name_of(interface))} has no network of that name; add it to networks"
+            message = f"interface {show(name_of(interface))} has no network with this name; add it to networks"
             yield scope.cause((*INTERFACES, index, "name"), message)
 
 
@@ -107,7 +107,9 @@ def claimed_networks(scope: Scope) -> Iterator[Cause]:
     if not scope.gate(gate):
         yield scope.cause(first, shut("networks[].resourceClaim", gate), named="networks", gate=gate)
     elif any(network.get("multus") is not None for network in scope.networks):
-        yield scope.cause(first, "claimed networks do not go with Multus networks; keep one kind", named="networks")
+        yield scope.cause(
+            first, "networks with claims cannot be combined with Multus networks; keep one kind", named="networks"
+        )
     else:
         yield from _claims(scope, claimed)
 
@@ -126,7 +128,7 @@ def _claims(scope: Scope, claimed: list[tuple[int, Object]]) -> Iterator[Cause]:
             continue
         claim, request = str(source["claimName"]), str(source["requestName"])
         if claim not in known:
-            message = f"claimName {show(claim)} is not among resourceClaims; add it"
+            message = f"claimName {show(claim)} is not in resourceClaims; add it"
             yield scope.cause((*at, "claimName"), message, reason=NOT_FOUND)
         if (claim, request) in seen:
             message = f"request {show(request)} of claim {show(claim)} is used twice; use another request"
@@ -137,7 +139,7 @@ def _claims(scope: Scope, claimed: list[tuple[int, Object]]) -> Iterator[Cause]:
 def _claim_binding(scope: Scope, position: int) -> Iterator[Cause]:
     """The first interface of the network, if there is one, is SR-IOV or a plugin's. `position` is -1 where there is none."""
     if position >= 0 and not count(scope.interfaces[position], ("sriov", "binding")):
-        message = "an interface of a claimed network is SR-IOV or a binding plugin's; set sriov or binding"
+        message = "an interface of a network with a claim must use SR-IOV or a binding plugin; set sriov or binding"
         yield scope.cause((*INTERFACES, position), message, named="domain.devices.interfaces")
 
 

@@ -33,7 +33,11 @@ def _on_pod_network(scope: Scope) -> bool:
 
 
 PROBE = (
-    exclusive(HANDLERS, message=f"a probe has one kind; keep one of {listed(HANDLERS, 'and')}", upstream=VMI + "validateProbe"),
+    exclusive(
+        HANDLERS,
+        message=f"a probe can have only one kind; keep one of {listed(HANDLERS, 'and')}",
+        upstream=VMI + "validateProbe",
+    ),
     Check(
         at=(),
         refuses=lambda _value, probe, _scope: not count(probe, HANDLERS),
@@ -63,13 +67,13 @@ GROUPS = (
             Check(
                 at=("startStrategy",),
                 refuses=lambda value, _spec, _scope: value != "Paused",
-                message="startStrategy {value} is not known; use Paused or remove it",
+                message="startStrategy {value} is not supported; use Paused or remove it",
                 upstream=VMI + "validateStartStrategy",
             ),
             Check(
                 at=("startStrategy",),
                 refuses=lambda value, spec, _scope: value == "Paused" and spec.get("livenessProbe") is not None,
-                message="a guest that starts paused fails its livenessProbe; remove one of the two",
+                message="a guest that starts paused fails its livenessProbe; remove startStrategy or livenessProbe",
                 upstream=VMI + "validateStartStrategy",
             ),
         ),
@@ -84,7 +88,7 @@ def eviction_strategy(scope: Scope) -> Iterator[Cause]:
     strategy = own if own is not None else scope.cluster.pointer("evictionStrategy")
     if strategy is not None and strategy not in EVICTIONS:
         at: Path = ("evictionStrategy",)
-        yield scope.cause(at, f"evictionStrategy {show(strategy)} is not known; {use(EVICTIONS)}")
+        yield scope.cause(at, f"evictionStrategy {show(strategy)} is not supported; {use(EVICTIONS)}")
 
 
 EXAMINATIONS = (eviction_strategy,)

@@ -40,7 +40,7 @@ def _node_affinity(wanted: Object, place: Position) -> Iterator[Cause]:
         here = place.below(REQUIRED, "nodeSelectorTerms")
         terms = maps(as_map(wanted[REQUIRED]).get("nodeSelectorTerms"))
         if not terms:
-            yield here.cause("there is no node selector term; add one")
+            yield here.cause("nodeSelectorTerms is empty; add a term")
         for index, term in enumerate(terms):
             yield from node_term(term, here.below(index))
     for index, term in enumerate(maps(wanted.get(PREFERRED))):
@@ -71,7 +71,7 @@ def _pod_term(term: Object, place: Position) -> Iterator[Cause]:
     for index, namespace in enumerate(as_list(term.get("namespaces"))):
         if not is_label(namespace):
             here = Position(place.scope, (*place.at, "namespaces", index), place.named + ".namespace")
-            yield here.cause(f"namespace {show(namespace)} is no DNS label; use a namespace's name")
+            yield here.cause(f"namespace {show(namespace)} is not a DNS label; use the name of a namespace")
     yield from topology_key(term.get("topologyKey"), place)
 
 
@@ -87,7 +87,7 @@ def topology_spread(scope: Scope) -> Iterator[Cause]:
             yield here.below("maxSkew").cause(f"maxSkew {show(constraint.get('maxSkew'))} is out of range; use 1 or more")
         yield from topology_key(constraint.get("topologyKey"), here)
         if pairs[index][1] not in ("DoNotSchedule", "ScheduleAnyway"):
-            word = f"whenUnsatisfiable {show(pairs[index][1])} is not known; use DoNotSchedule or ScheduleAnyway"
+            word = f"whenUnsatisfiable {show(pairs[index][1])} is not supported; use DoNotSchedule or ScheduleAnyway"
             yield here.below("whenUnsatisfiable").cause(word)
         # upstream leaves out the constraint's index here
         selector = Position(scope, (*here.at, "labelSelector"), "topologySpreadConstraints.labelSelector")
@@ -103,7 +103,7 @@ def empty_eviction_strategy(spec: Object, at: Path) -> Iterator[Cause]:
     A completed spec no longer shows that it was empty.
     """
     if spec.get("evictionStrategy") == "":
-        message = "evictionStrategy is empty; use a known word or remove it"
+        message = "evictionStrategy is empty; set a supported value or remove it"
         yield Cause(path=(*at, "evictionStrategy"), message=message, upstream=EVICTION, current="")
 
 

@@ -52,7 +52,7 @@ def volume_requests(vm: Object, release: Release) -> Iterator[Cause]:
     for index, request in enumerate(maps(get(vm, PLACE))):
         at, wanted = (*PLACE, index), [action for action in ACTIONS if request.get(action) is not None]
         if len(wanted) != 1:
-            yield _cause(at, "a request adds a volume or removes one; set one of addVolumeOptions and removeVolumeOptions")
+            yield _cause(at, "a request must either add or remove a volume; set either addVolumeOptions or removeVolumeOptions")
             continue
         options = as_map(request[wanted[0]])
         key = wanted[0], name_of(options)
@@ -62,7 +62,7 @@ def volume_requests(vm: Object, release: Release) -> Iterator[Cause]:
         if wanted == ["addVolumeOptions"]:
             yield from _disk(as_map(options.get("disk")), (*at, "addVolumeOptions", "disk"), release)
             if key[1] in volumes and volumes[key[1]] != volume_of(options):
-                yield _cause((*at, "addVolumeOptions"), f"the VM has another volume {show(key[1])} already; use another name")
+                yield _cause((*at, "addVolumeOptions"), f"the VM already has another volume {show(key[1])}; use another name")
 
 
 def volume_of(options: Object) -> Object:
@@ -76,10 +76,11 @@ def _disk(disk: Object, at: Path, release: Release) -> Iterator[Cause]:
     buses = next(row.of for row in BUSES if release.within(since=row.since, until=row.until))
     target, bus = target_of(disk), bus_of(disk)
     if target not in buses:
-        yield _cause(at, "a disk that is added is a disk or a lun; set one of them")
+        yield _cause(at, "the added disk must be a disk or a lun; set one of them")
     elif bus not in buses[target]:
         yield _cause(
-            (*at, target, "bus"), f"bus {show(bus)} takes no {target} while the VM runs; use {' or '.join(buses[target])}"
+            (*at, target, "bus"),
+            f"a {target} cannot be added on the bus {show(bus)} while the VM runs; use {' or '.join(buses[target])}",
         )
     elif disk.get("dedicatedIOThread") is True and bus != "virtio":
         yield _cause((*at, "dedicatedIOThread"), "dedicatedIOThread needs the bus virtio; change the bus or remove it")

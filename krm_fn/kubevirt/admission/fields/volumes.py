@@ -73,7 +73,7 @@ GROUPS = (
             *(
                 exactly_one(
                     sources,
-                    message="a volume has exactly one source; set one of its kind and no second",
+                    message="a volume must have exactly one source; set one",
                     upstream=VOLUMES,
                     **releases,
                 )
@@ -94,7 +94,7 @@ GROUPS = (
             Check(
                 at=("capacity",),
                 refuses=lambda value, disk, _scope: disk.get("type") == "Disk" and is_some(value),
-                message="capacity is for disks that KubeVirt creates; set type to DiskOrCreate or remove it",
+                message="capacity applies only to disks that KubeVirt creates; set type to DiskOrCreate or remove it",
                 upstream=VOLUMES,
             ),
         ),
@@ -113,7 +113,7 @@ GROUPS = (
             Check(
                 at=("path",),
                 refuses=lambda value, _item, _scope: isinstance(value, str) and value != "" and not is_path_below_root(value),
-                message="path {value} is no absolute path of a file; use one without '.' and '..'",
+                message="path {value} must be the absolute path of a file; use one without '.' and '..'",
                 upstream="pkg/storage/admitters/disks.go:ValidateContainerDisks",
                 named="volumes[{0}].containerDisk",
             ),
@@ -125,7 +125,7 @@ GROUPS = (
             Check(
                 at=("utilityVolumes",),
                 refuses=lambda value, _spec, scope: value != [] or scope.as_written,
-                message="utility volumes are added to running VMs only; remove them",
+                message="utility volumes can only be added to running VMs; remove them",
                 since=(1, 8),
                 upstream="pkg/storage/admitters/storagehotplug.go:ValidateUtilityVolumesNotPresentOnCreation",
             ),
@@ -142,7 +142,7 @@ def volume_named_twice(scope: Scope) -> Iterator[Cause]:
         first = seen.setdefault(name_of(volume), index)
         if first != index:
             at = ("volumes", index, "name")
-            yield scope.cause(at, f"volume name {show(name_of(volume))} is that of volumes[{first}] too; rename one")
+            yield scope.cause(at, f"volume name {show(name_of(volume))} is used by volumes[{first}] too; rename one")
 
 
 @examine("volumes", upstream=VOLUMES)
@@ -150,7 +150,7 @@ def too_many_of_a_kind(scope: Scope) -> Iterator[Cause]:
     for kind in SINGLE:
         found = [index for index, volume in enumerate(scope.volumes) if volume.get(kind) is not None]
         if len(found) > 1:
-            message = f"a VM has at most one {kind} volume; remove the others"
+            message = f"a VM can have only one {kind} volume; remove the others"
             yield scope.cause(("volumes", found[1]), message, named="volumes")
 
 
@@ -170,14 +170,16 @@ def _cloud_init_data(scope: Scope, source: Object, at: Path) -> Iterator[Cause]:
         found += sources
         length, sound = _length(source.get(encoded), source.get(plain))
         if not sound:
-            yield scope.cause((*at, encoded), f"{encoded} is no base64; encode it again", secret=True)
+            yield scope.cause((*at, encoded), f"{encoded} is not base64; encode it again", secret=True)
         if sources > 1:
-            yield scope.cause(at, f"{words} has {sources} sources; keep one of {secret}, {encoded} and {plain}")
+            yield scope.cause(
+                at, f"{words} has {sources} sources; only one is allowed; keep one of {secret}, {encoded} and {plain}"
+            )
         if length > LONGEST_CLOUD_INIT:
-            message = f"{words} has {length} bytes, more than the {LONGEST_CLOUD_INIT} that fit in a VM; move it to {secret}"
+            message = f"{words} has {length} bytes, but a VM can contain at most {LONGEST_CLOUD_INIT}; move it to {secret}"
             yield scope.cause(at, message)
     if not found:
-        yield scope.cause(at, "cloud-init has neither user data nor network data; set one")
+        yield scope.cause(at, "cloud-init has neither user data nor network data; set one of them")
 
 
 def _length(encoded: object, plain: object) -> tuple[int, bool]:
@@ -191,7 +193,7 @@ def two_service_accounts(scope: Scope) -> Iterator[Cause]:
     account = scope.spec.get("serviceAccountName")
     others = (get(volume, ("serviceAccount", "serviceAccountName"), "") for volume in scope.volumes if _is_account(volume))
     if is_set(account) and any(other != account for other in others):
-        message = f"serviceAccountName {show(account)} differs from that of the serviceAccount volume; use one account"
+        message = f"serviceAccountName {show(account)} differs from the account of the serviceAccount volume; use one account"
         yield scope.cause(("serviceAccountName",), message)
 
 
@@ -208,7 +210,9 @@ def shared_storage(scope: Scope) -> Iterator[Cause]:
     for index, filesystem in enumerate(maps(scope.devices.get("filesystems"))):
         volume = volumes.get(name_of(filesystem), {})
         if count(volume, ("persistentVolumeClaim", "dataVolume")) and not any(scope.gate(gate) for gate in gates):
-            message = "virtiofs over a claim needs the feature gate EnableVirtioFsStorageVolumes, which is not open; list it"
+            message = (
+                f"virtiofs with a PersistentVolumeClaim needs the feature gate {gates[0]}, which is not enabled; enable it"
+            )
             at: Path = ("domain", "devices", "filesystems", index)
             yield scope.cause(at, message, named="domain.devices.filesystems", gate=gates[0])
 
