@@ -4,47 +4,37 @@ from __future__ import annotations
 
 import datetime as dt
 import os
-import re
 import sys
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from krm_fn.base import bundle
 from krm_fn.base.console import file_name, write_out
 from krm_fn.base.errors import UsageError
-from krm_fn.base.objects import ref_of
 from krm_fn.base.suggestions import meant
 from krm_fn.cli import baseline, completion, options, progress, replacing
-from krm_fn.cli.formats import FORMATS, Report, Subject, written
+from krm_fn.cli.formats import FORMATS, Report, written
 from krm_fn.cli.schemas import read_schemas, schemas_option
+from krm_fn.cli.units import Request, judged
 from krm_fn.findings import fingerprints, results
-from krm_fn.pipeline import stages
-from krm_fn.pipeline.stages import Judging
+from krm_fn.findings.finding import SEVERITIES
+from krm_fn.repositories import merging
+from krm_fn.repositories.judging import Judged, Options
 from krm_fn.rules import registry
-from krm_fn.sources import unbuilt
 from krm_fn.sources.files import leads_out
-from krm_fn.sources.places import Places
-from krm_fn.sources.salvage import Doubts, findings, passed_over, salvage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from krm_fn.findings.finding import Finding
-    from krm_fn.kubevirt.releases import Release
     from krm_fn.kubevirt.settings import Config
-    from krm_fn.pipeline.stages import Outcome
-    from krm_fn.sources.reading import Repair, Sources
-    from krm_fn.sources.salvage import Lost
 
-# Keys that every Kubernetes object has, and no playbook.
-OF_OBJECTS = re.compile(rb"""apiVersion|^["']?kind\b""", re.MULTILINE)
 # Off unless --expanded is set.
 UNEXPANDED = "unexpanded-vm"
 # Fails the run at any severity, unless the baseline knows it.
 UNREADABLE = "unreadable-document"
+NEVER = "never"
 
 
 @click.command()
@@ -86,6 +76,7 @@ UNREADABLE = "unreadable-document"
 @click.option(
     "--today", metavar="YYYY-MM-DD", hidden=True, help="The day for which the expiry dates of the baseline are checked."
 )
+@options.repository_options
 @schemas_option
 @options.ignores_option
 @options.config_options
@@ -106,6 +97,8 @@ def check(
     update_baseline: bool,
     today: str | None,
     no_ignores: bool,
+    exclude: tuple[str, ...],
+    jobs: int,
     **flags: Any,
 ) -> int:
     """Check files, folders, kustomizations (-k DIR) or stdin (-), and print findings.
@@ -119,24 +112,33 @@ def check(
     targets = _targets(outputs)
     known = _known(baseline_file, update=update_baseline)
     day = _today(today) if known else ""
-    lost: list[Lost] = []
     bar = progress.shown(quiet=verbose)
-    read = partial(options.read_sources, verbose=verbose, timeout=timeout, follow_links=follow_links, watch=bar.watch)
-    found = read(paths, kustomizations, unbuilt=False, repair=_repair(lost, {Path(path).as_posix() for path in paths}))
-    config = options.settings(found, config_file, flags, near=(*paths, *kustomizations), verbose=verbose)
     levels = options.levels_by_flag(flags)
-    config = _checking(config, levels, expanded=expanded)
-    with bar.at("Checking"):
-        judging = Judging(ignores=not no_ignores, definitions=not flags["isolated"], off=True, units=found.units)
-        outcome = stages.render(found.items, config, places=found.places, schemas=read_schemas(schemas), judging=judging)
-        report = _report(found, outcome, config, lost).but(summary=summary, off=_off(outcome, levels))
-    if verbose:
-        options.note(f"the target release is KubeVirt {outcome.release}")
+    how = Options(
+        timeout=timeout,
+        follow=follow_links,
+        ignores=not no_ignores,
+        definitions=not flags["isolated"],
+        schemas=read_schemas(schemas),
+        quoted=any(name == "text" for name, _ in targets),
+    )
+    request = Request(
+        paths=paths,
+        kustomizations=kustomizations,
+        config_file=config_file,
+        flags=flags,
+        exclude=exclude,
+        jobs=jobs,
+        verbose=verbose,
+        checking=partial(_checking, levels=levels, expanded=expanded),
+    )
+    found = judged(request, how, bar)
+    report = _combined(found).but(summary=summary, off=_off(found, levels))
     if known is not None:
         known = _written(known, report.findings) if update_baseline else known
-        report = _without_known(report, known, config, day, outcome.release)
+        report = _without_known(report, known, found[0].severity, day)
     _write(targets, report, color)
-    return _exit_code(report, config)
+    return _exit_code(report)
 
 
 def _known(file: str | None, *, update: bool) -> baseline.Baseline | None:
@@ -154,59 +156,52 @@ def _checking(config: Config, levels: Mapping[str, str], *, expanded: bool) -> C
     return config.but(severity={**config.severity, UNEXPANDED: levels.get(UNEXPANDED, "error")})
 
 
-def _exit_code(report: Report, config: Config) -> int:
-    lacks = any(finding.rule == UNREADABLE for finding in report.findings)
-    return 1 if lacks else results.exit_code(report.findings, config.fail_on)
+def _exit_code(report: Report) -> int:
+    """1 where a finding fails the run by the config of its target, and where a document can't be read."""
+    if any(finding.rule == UNREADABLE for finding in report.findings):
+        return 1
+    return max((results.exit_code([finding], report.fail_on_of(finding)) for finding in report.findings), default=0)
 
 
-def _repair(lost: list[Lost], named: set[str]) -> Repair:
-    """What makes a text readable by emptying documents; it notes them in `lost`.
-
-    What is found in a folder and has neither apiVersion nor kind is no Kubernetes object (a playbook, say): it is skipped.
-    """
-
-    def repair(data: bytes, file: str) -> bytes:
-        data, found = salvage(data, file)
-        lost.extend(each for each in found if file in named or OF_OBJECTS.search(each.text))
-        return data
-
-    return repair
-
-
-def _report(found: Sources, outcome: Outcome, config: Config, lost: list[Lost]) -> Report:
-    """Raises: InputError for a document that can't be read where the config turns its rule off."""
-    places, stands = Places(found, lost), found.places
-    of_input = list(findings(lost, config.severity, outcome.release))
-    if lost and not of_input:
-        raise lost[0].error
-    of_input += passed_over(found.skipped, config.severity, outcome.release)
-    silent = [each.finding for each in outcome.ignored]
-    doubts = Doubts(lost)
-    sure = unbuilt.certain(outcome.findings, found)
-    certain = [finding for finding in sure if not doubts.concern(finding)]
-    located = places.located((*certain, *silent))
-    marked = fingerprints.printed((*of_input, *located))
-    counted = len(of_input) + len(certain)
+def _combined(found: Sequence[Judged]) -> Report:
+    """The report of all units. Several have findings in common; those are reported once, with all of their targets."""
+    several = len(found) > 1
+    findings = [finding for judged in _numbered(found) for finding in judged.findings]
+    suppressed = [each for judged in _numbered(found) for each in judged.suppressed]
+    if several:
+        findings = fingerprints.printed(results.ordered(merging.merged(findings)))
+        suppressed = merging.merged_suppressed(suppressed)
+    lines = {place: line for judged in found for place, line in judged.lines.items()}
     return Report(
-        findings=results.ordered(marked[:counted]) if of_input else tuple(marked[:counted]),
-        suppressed=tuple(each.but(finding=finding) for finding, each in zip(marked[counted:], outcome.ignored, strict=True)),
-        fail_on=config.fail_on,
-        release=outcome.release,
-        line=places.line,
-        subjects=tuple(_subjects(found, stands)),
-        files=tuple(dict.fromkeys(file for file, _ in stands)),
+        findings=tuple(findings),
+        suppressed=tuple(suppressed),
+        fail_on=min((judged.fail_on for judged in found), key=(*SEVERITIES, NEVER).index),
+        fail_on_by_target={judged.name: judged.fail_on for judged in found} if several else {},
+        release=found[0].release,
+        releases=tuple(sorted({judged.release for judged in found}, key=str)),
+        line=lambda file, number: lines.get((file, number), ""),
+        subjects=tuple(subject for judged in _numbered(found) for subject in judged.subjects),
+        files=tuple(dict.fromkeys(file for judged in found for file in judged.files)),
+        targets=sum(bool(judged.name) for judged in found),
     )
 
 
-def _off(outcome: Outcome, by_flag: Mapping[str, str]) -> dict[str, int]:
+def _numbered(found: Sequence[Judged]) -> Iterator[Judged]:
+    """The units, with numbers of items that no other unit has, and with their targets named in their findings."""
+    if len(found) == 1:
+        yield found[0]
+        return
+    before = 0
+    for judged in found:
+        yield judged.renumbered(before)
+        before += judged.items
+
+
+def _off(found: Iterable[Judged], by_flag: Mapping[str, str]) -> dict[str, int]:
     """How many findings of rules that are off there would be, by what turns them off."""
-    flagged = sum(by_flag.get(finding.rule) == "off" for finding in outcome.off)
-    return {"config": len(outcome.off) - flagged, "flag": flagged}
-
-
-def _subjects(found: Sources, places: Sequence[tuple[str, int]]) -> Iterator[Subject]:
-    for entry in bundle.entries(found.items):
-        yield Subject(ref=ref_of(entry.obj), file=places[entry.item][0], item=entry.item, inside=entry.path)
+    off = [finding for judged in found for finding in judged.off]
+    flagged = sum(by_flag.get(finding.rule) == "off" for finding in off)
+    return {"config": len(off) - flagged, "flag": flagged}
 
 
 def _written(known: baseline.Baseline, findings: Iterable[Finding]) -> baseline.Baseline:
@@ -218,12 +213,12 @@ def _written(known: baseline.Baseline, findings: Iterable[Finding]) -> baseline.
     return new
 
 
-def _without_known(report: Report, known: baseline.Baseline, config: Config, today: str, release: Release) -> Report:
+def _without_known(report: Report, known: baseline.Baseline, severity: Mapping[str, str], today: str) -> Report:
     """The report without known findings, and with findings about the baseline itself."""
-    parted = baseline.split(report.findings, known, today=today, release=release)
+    parted = baseline.split(report.findings, known, today=today, release=report.release)
     of_baseline = (
         finding.but(file=known.file, line=line, column=column)
-        for finding in registry.judge_bundle(parted.facts, config.severity, "baseline")
+        for finding in registry.judge_bundle(parted.facts, severity, "baseline")
         for line, column in [known.place(finding.path)]
     )
     return report.but(

@@ -18,6 +18,7 @@ from krm_fn.config.places import located, located_in_list
 from krm_fn.kubevirt.releases import MINORS
 from krm_fn.kubevirt.settings import Config
 from krm_fn.repositories import config_files
+from krm_fn.repositories.running import cores
 from krm_fn.sources import builds, reading
 from krm_fn.yamlio import ListText
 
@@ -122,6 +123,25 @@ def ignores_option(command: Any) -> Any:
     return click.option("--no-ignores", is_flag=True, help="Ignore the annotations of objects that silence rules.")(command)
 
 
+def repository_options(command: Any) -> Any:
+    """Gives a command what it needs for the targets in folders: `--exclude` and `--jobs`."""
+    command = click.option(
+        "-j",
+        "--jobs",
+        type=click.IntRange(1, 1024),
+        default=None,
+        callback=lambda _, __, value: value or cores(),
+        metavar="N",
+        help="How many processes build and check the kustomizations in folders. Default: one for each processor.",
+    )(command)
+    return click.option(
+        "--exclude",
+        multiple=True,
+        metavar="GLOB",
+        help="Skip these files and folders, such as '**/testdata/**'. Repeatable.",
+    )(command)
+
+
 def source_options(command: Any) -> Any:
     """Gives a command what it reads from: `PATH...`, `-k DIR`, `--timeout`, `--follow-links` and `--verbose`."""
     command = click.option("--follow-links", is_flag=True, help="Follow symbolic links to places outside the given paths too.")(
@@ -209,6 +229,11 @@ def settings(
     if found.powerless and not isolated:
         _note_powerless(found.powerless)
     base = _of_file(file) if file else Config() if isolated else _of_sources(found)
+    return with_flags(base, flags)
+
+
+def with_flags(base: Config, flags: Mapping[str, Any]) -> Config:
+    """The config with the flags laid over it. Raises: ConfigError."""
     return _configured(config.with_texts(base, _texts(flags), place=_place), flags[CONFIGURATION])
 
 

@@ -10,7 +10,6 @@ import re
 from bisect import bisect_left
 from typing import TYPE_CHECKING
 
-from krm_fn.repositories.globs import excluded
 from krm_fn.repositories.graph import Graph, all_below
 from krm_fn.repositories.kustomization import FILES, joined
 from krm_fn.repositories.types import Discovery, Problem, Target
@@ -20,14 +19,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from krm_fn.repositories.graph import Node
-    from krm_fn.repositories.types import Exclusion
 
 # What belongs to a Helm chart: its own files, and the folders in which charts have YAML files.
 OF_CHART = re.compile(r"(?:Chart|requirements|values[^/]*)\.ya?ml|(?:templates|charts|crds|ci)/.*")
 
 
-def discover(folders: Sequence[str], *, exclude: Iterable[Exclusion] = (), follow: bool = False) -> Discovery:
-    """What is in folders. Nothing is built.
+def _none(_: str) -> bool:
+    return False
+
+
+def discover(folders: Sequence[str], *, excludes: Callable[[str], bool] = _none, follow: bool = False) -> Discovery:
+    """What is in folders, without the files that `excludes` is true of. Nothing is built.
 
     Kustomizations outside of the folders are read where one in the folders includes them, and are no targets. Without `follow`,
     nothing is read beyond the repository that the folders are in, or the working directory.
@@ -37,7 +39,7 @@ def discover(folders: Sequence[str], *, exclude: Iterable[Exclusion] = (), follo
     paths = Paths(named, follow=follow, templates=False, names=FILES)
     files = tuple(dict.fromkeys(file for folder in named for file in paths.files(folder)))
     roots = [] if follow else [*map(repository, named), *named, "."]
-    sorted_out = _Sorted(files, Graph(frozenset(files), roots), excluded(exclude))
+    sorted_out = _Sorted(files, Graph(frozenset(files), roots), excludes)
     return sorted_out.discovery()._replace(skipped=tuple(paths.skipped), templates=tuple(paths.templates))
 
 

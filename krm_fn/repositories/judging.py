@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import marshal
+import json
 import os
 from typing import TYPE_CHECKING
 
@@ -22,12 +22,13 @@ from krm_fn.rules import registry
 from krm_fn.rules.facts import NO_SURROUNDINGS, InputFacts
 from krm_fn.sources import reading, unbuilt
 from krm_fn.sources.builds import TIMEOUT
-from krm_fn.sources.places import Places
-from krm_fn.sources.reading import Sources
+from krm_fn.sources.places import MATCHERS, Places
+from krm_fn.sources.reading import NothingFoundError, Sources
 from krm_fn.sources.salvage import Doubts, findings, passed_over, salvage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import Any, Self
 
     from krm_fn.base.objects import Object, Ref
     from krm_fn.findings.finding import Finding, Suppressed
@@ -69,8 +70,8 @@ class Unit(Value):
 class Options(Value):
     """How all units of a run are read and judged.
 
-    `using` is the program that builds, None where there is none. `quoted`: the lines of findings are wanted. `spool` is a file in
-    which a target that is built waits to be judged again, "" where there is none.
+    `using` is the program that builds, None where there is none. `quoted`: the lines of findings are wanted. `spool` is a file
+    in which a target that is built waits to be judged again, "" where there is none.
     """
 
     using: Builder | None = None
@@ -89,7 +90,8 @@ class Judged(Value):
     `findings` are those that count, `suppressed` those that an annotation silences, `off` those of rules that the config turns
     off. `lines` are the lines of files that findings name, as far as they may be shown. `offers` are the objects that other
     units may use, `wants` are names of objects that this one lacks. `external` are objects outside of git that it uses, `notes`
-    what was left alone. `built` is False where a target can't be built.
+    what was left alone. `severity` is that of the config, `items` is the number of items and `vms` that of VMs among the objects.
+    `built` is False where a target can't be built.
     """
 
     release: Release
@@ -104,19 +106,36 @@ class Judged(Value):
     offers: tuple[Offer, ...] = ()
     external: tuple[Ref, ...] = ()
     notes: tuple[str, ...] = ()
+    severity: dict[str, str] = {}  # noqa: RUF012
+    items: int = 0
     vms: int = 0
     wants: frozenset[str] = frozenset()
     built: bool = True
+
+    def renumbered(self, before: int) -> Self:
+        """The same behind so many items of other units; its findings name the target."""
+        return self.but(
+            findings=tuple(self._of_target(each, before) for each in self.findings),
+            suppressed=tuple(each.but(finding=self._of_target(each.finding, before)) for each in self.suppressed),
+            subjects=tuple(each.but(item=each.item + before) for each in self.subjects),
+        )
+
+    def _of_target(self, finding: Finding, before: int) -> Finding:
+        item = finding.item + before if finding.item >= 0 else -1
+        return finding.but(item=item, targets=(self.name,) if self.name else ())
 
 
 def judge(unit: Unit, options: Options, offered: Offered | None = None) -> Judged:
     """What comes of a unit; `offered` is what the units of its cluster offer one another, where that is known."""
     lost: list[Lost] = []
     notes: list[str] = []
-    found = _read(unit, options, lost, notes)
     config = unit.settings.config
+    try:
+        found = _read(unit, options, lost, notes)
+    except NothingFoundError:
+        return Judged(name=unit.name, release=release_of(Bundle(()), config), fail_on=config.fail_on, notes=tuple(notes))
     if isinstance(found, Problem):
-        return _unbuilt(unit, found)
+        return judge_problem(unit, found)
     taken = sharing.context(found.items, b"\n".join(source.data for source in found.sources), offered) if offered else None
     surroundings = taken.surroundings(unit.settings.external) if taken else sharing.Taken().surroundings(unit.settings.external)
     judged = judge_sources(found, lost, config, options, surroundings)
@@ -144,13 +163,13 @@ def _spooled(found: Sources, spool: str) -> None:
     """Keep what was built of a target for the second time that it is judged."""
     source = found.sources[0]
     with open(spool, "wb") as out:  # noqa: PTH123
-        marshal.dump((source.data, source.origins), out)
+        out.write(json.dumps(source.origins).encode() + b"\n" + source.data)
 
 
 def _unspooled(target: Target, spool: str) -> Sources:
     with open(spool, "rb") as kept:  # noqa: PTH123
-        data, origins = marshal.load(kept)
-    return reading.of_build(data, target.folder, origins)
+        origins, _, data = kept.read().partition(b"\n")
+    return reading.of_build(data, target.folder, json.loads(origins))
 
 
 def repairing(lost: list[Lost], named: frozenset[str]) -> Callable[[bytes, str], bytes]:
@@ -167,7 +186,7 @@ def repairing(lost: list[Lost], named: frozenset[str]) -> Callable[[bytes, str],
     return repair
 
 
-def _unbuilt(unit: Unit, problem: Problem) -> Judged:
+def judge_problem(unit: Unit, problem: Problem) -> Judged:
     """What there is to say of a target that can't be built."""
     config = unit.settings.config
     release = release_of(Bundle(()), config)
@@ -213,7 +232,9 @@ def _with_findings(found: Sources, outcome: Outcome, config: Config, lost: list[
         suppressed=tuple(each.but(finding=finding) for finding, each in zip(marked[counted:], outcome.ignored, strict=True)),
         off=outcome.off,
         fail_on=config.fail_on,
+        severity=dict(config.severity),
         release=outcome.release,
+        items=len(found.items),
         subjects=tuple(_subjects(entries, stands)),
         files=tuple(dict.fromkeys(file for file, _ in stands)),
         external=outcome.external,
@@ -228,7 +249,7 @@ def _wanted(findings: Iterable[Finding], items: Sequence[Any]) -> Iterator[str]:
         if finding.rule in ABOUT_ABSENT and isinstance(finding.current, str):
             yield finding.current.rpartition("/")[2]
     objects = [entry.obj for entry in bundle.entries(items)]
-    own = {name_of(obj) for obj in objects if kind_of(obj) in MATCHED}
+    own = {name_of(obj) for obj in objects if kind_of(obj) in sharing.KINDS}
     for obj in objects:
         for matcher in MATCHERS:
             name = text(get(obj, (*matcher, "name")))

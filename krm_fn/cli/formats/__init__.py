@@ -26,15 +26,6 @@ FORMATS = ("text", *sorted(file.stem for file in Path(__file__).parent.glob("[a-
 CAUSES = {"ignore": "an ignore", "baseline": "the baseline", "config": "the config", "flag": "--severity"}
 
 
-class Subject(Value):
-    """One object that was checked: which, and the file it stands in, "" where that is not known."""
-
-    ref: Ref
-    file: str = ""
-    item: int = -1
-    inside: tuple[str | int, ...] = ()
-
-
 def _no_line(_: str, __: int) -> str:
     return ""
 
@@ -45,7 +36,8 @@ class Report(Value):
     `findings` are those that count, in order; `suppressed` those that an annotation or a baseline silences; `off` says how
     many more there would be of rules that the "config" or a "flag" turns off; `subjects` are all objects that were read,
     `files` the files they stand in. `line` gives a line of a file by its number, "" where it may
-    hold a secret. `rich` and `color` ask for what a terminal can
+    hold a secret. `fail_on_by_target` says from which severity on a finding of a target fails the run, `releases` whose rules
+    the `targets` were checked with. `rich` and `color` ask for what a terminal can
     show.
     """
 
@@ -55,7 +47,10 @@ class Report(Value):
     suppressed: tuple[Suppressed, ...] = ()
     off: dict[str, int] = {}  # noqa: RUF012  nobody writes into a Value
     fail_on: str = "error"
+    fail_on_by_target: dict[str, str] = {}  # noqa: RUF012  nobody writes into a Value
     release: Release = NEWEST
+    releases: tuple[Release, ...] = ()
+    targets: int = 0
     summary: bool = False
     rich: bool = False
     color: bool = False
@@ -63,8 +58,14 @@ class Report(Value):
 
     def fails(self, finding: Finding) -> bool:
         """True where the finding is one for which tests fail: as severe as `fail_on` or more; "never" is taken as error."""
-        worst = SEVERITIES.index("error" if self.fail_on == "never" else self.fail_on)
+        fail_on = self.fail_on_of(finding)
+        worst = SEVERITIES.index("error" if fail_on == "never" else fail_on)
         return SEVERITIES.index(finding.severity) <= worst
+
+    def fail_on_of(self, finding: Finding) -> str:
+        """From which severity on a finding fails the run: what the strictest of its targets says."""
+        said = {self.fail_on_by_target[name] for name in finding.targets if name in self.fail_on_by_target}
+        return min(said, key=(*SEVERITIES[::-1], "error", "never").index) if said else self.fail_on
 
     @property
     def silenced(self) -> dict[str, int]:
@@ -79,7 +80,9 @@ class Report(Value):
         where = f" of {_counted(len(self.files), 'file')}" if any(self.files) else ""
         causes = ", ".join(f"{number} by {CAUSES[cause]}" for cause, number in self.silenced.items() if number)
         silent = f", {sum(self.silenced.values())} suppressed ({causes})" if causes else ""
-        return f"{counts} in {_counted(len(self.subjects), 'object')}{where}, KubeVirt {self.release}{silent}"
+        targets = f" and {_counted(self.targets, 'target')}" if self.targets else ""
+        releases = ", ".join(map(str, self.releases or (self.release,)))
+        return f"{counts} in {_counted(len(self.subjects), 'object')}{where}{targets}, KubeVirt {releases}{silent}"
 
 
 def _counted(number: int, word: str) -> str:

@@ -1,0 +1,138 @@
+"""What the arguments of `check` name, as the units of a run: files that are judged as one bundle, and the targets in folders."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from krm_fn.base.value import Value
+from krm_fn.cli import options
+from krm_fn.repositories import building
+from krm_fn.repositories.clusters import Configs
+from krm_fn.repositories.discovery import discover
+from krm_fn.repositories.judging import Judged, Unit, judge_problem, judge_sources, repairing
+from krm_fn.repositories.running import judge_all
+from krm_fn.repositories.types import Discovery
+from krm_fn.sources.reading import STDIN, NothingFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import Any
+
+    from krm_fn.cli.progress import Progress
+    from krm_fn.kubevirt.settings import Config
+    from krm_fn.repositories.clusters import TargetSettings
+    from krm_fn.repositories.judging import Options
+    from krm_fn.sources.salvage import Lost
+
+
+class Request(Value):
+    """What a command was called with. `checking` makes the config to judge with of the one that users wrote."""
+
+    paths: tuple[str, ...]
+    kustomizations: tuple[str, ...]
+    config_file: str | None
+    flags: Mapping[str, Any]
+    exclude: tuple[str, ...]
+    jobs: int
+    verbose: bool
+    checking: Callable[[Config], Config]
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """The paths that are folders."""
+        return tuple(path for path in self.paths if path != STDIN and os.path.isdir(path))  # noqa: PTH112
+
+
+def judged(request: Request, how: Options, bar: Progress) -> list[Judged]:
+    """What comes of each unit: one where all that was named is judged as one bundle.
+
+    Raises: ConfigError, InputError, UsageError.
+    """
+    configs = Configs(
+        request.paths,
+        file=request.config_file,
+        isolated=request.flags["isolated"],
+        flags=partial(options.with_flags, flags=request.flags),
+        exclude=request.exclude,
+    )
+    with bar.at("Searching"):
+        found = discover(request.folders, excludes=configs.excludes, follow=how.follow) if request.folders else Discovery()
+        groups = [] if _is_one_bundle(found) else list(_files_by_settings(found, configs))
+    if _is_one_bundle(found) and len(groups) <= 1:
+        return [_of_one_bundle(request, how, bar, request.paths, request.kustomizations)]
+    return _of_units(request, how, bar, configs, found)
+
+
+def _is_one_bundle(found: Discovery) -> bool:
+    return not (found.targets or found.problems or found.excluded)
+
+
+def _of_one_bundle(
+    request: Request, how: Options, bar: Progress, paths: tuple[str, ...], kustomizations: tuple[str, ...]
+) -> Judged:
+    """What comes of paths and builds together."""
+    lost: list[Lost] = []
+    found = options.read_sources(
+        paths,
+        kustomizations,
+        verbose=request.verbose,
+        timeout=how.timeout,
+        follow_links=how.follow,
+        unbuilt=False,
+        repair=repairing(lost, frozenset(Path(path).as_posix() for path in paths)),
+        watch=bar.watch,
+    )
+    config = options.settings(
+        found, request.config_file, request.flags, near=(*paths, *kustomizations), verbose=request.verbose
+    )
+    with bar.at("Checking"):
+        judged = judge_sources(found, lost, request.checking(config), how)
+    if request.verbose:
+        options.note(f"checked with the rules of KubeVirt {judged.release}")
+    return judged
+
+
+def _of_units(request: Request, how: Options, bar: Progress, configs: Configs, found: Discovery) -> list[Judged]:
+    """What comes of the targets in folders, of the files there, and of what else was named."""
+    using = building.builder()
+    settings = partial(_settings, configs=configs, checking=request.checking)
+    units = [Unit(settings=settings(target.folder), name=target.name, target=target) for target in found.targets]
+    problems = [(settings(os.path.dirname(problem.file)), problem) for problem in found.problems]  # noqa: PTH120
+    if using is None and (missing := building.missing(found.targets)):
+        problems.append((units[0].settings, missing))
+        units = []
+    units += [
+        Unit(settings=group.but(config=request.checking(group.config)), files=files)
+        for group, files in _files_by_settings(found, configs)
+    ]
+    done = judge_all(units, how.but(using=using), jobs=request.jobs, watch=bar.watch)
+    done += [judge_problem(Unit(settings=own), problem) for own, problem in problems]
+    rest = tuple(path for path in request.paths if path not in request.folders)
+    if rest or request.kustomizations:
+        done.append(_of_one_bundle(request, how, bar, rest, request.kustomizations))
+    if not any(each.subjects or each.findings for each in done):
+        raise NothingFoundError(
+            f"no Kubernetes object found in {', '.join(request.paths)}; expected YAML or JSON with apiVersion and kind"
+        )
+    for each in done if request.verbose else ():
+        for text in each.notes:
+            options.note(f"{each.name}: {text}" if each.name else text)
+    return done
+
+
+def _settings(folder: str, configs: Configs, checking: Callable[[Config], Config]) -> TargetSettings:
+    found = configs.settings_for(folder or os.curdir)
+    return found.but(config=checking(found.config))
+
+
+def _files_by_settings(found: Discovery, configs: Configs) -> Iterator[tuple[TargetSettings, tuple[str, ...]]]:
+    """The files that no kustomization uses, in one group for each config and cluster."""
+    groups: dict[tuple[str, str], tuple[TargetSettings, list[str]]] = {}
+    for file in found.files:
+        settings = configs.settings_for(os.path.dirname(file) or os.curdir)  # noqa: PTH120
+        groups.setdefault((settings.file, settings.cluster), (settings, []))[1].append(file)
+    for settings, files in groups.values():
+        yield settings, tuple(files)
