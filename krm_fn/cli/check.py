@@ -25,7 +25,7 @@ from krm_fn.rules import registry
 from krm_fn.sources.files import leads_out
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from krm_fn.findings.finding import Finding
     from krm_fn.kubevirt.settings import Config
@@ -166,23 +166,23 @@ def _exit_code(report: Report) -> int:
 def _combined(found: Sequence[Judged]) -> Report:
     """The report of all units. Several have findings in common; those are reported once, with all of their targets."""
     several = len(found) > 1
-    findings = [finding for judged in _numbered(found) for finding in judged.findings]
-    suppressed = [each for judged in _numbered(found) for each in judged.suppressed]
+    findings = [finding for unit in _numbered(found) for finding in unit.findings]
+    suppressed = [each for unit in _numbered(found) for each in unit.suppressed]
     if several:
         findings = fingerprints.printed(results.ordered(merging.merged(findings)))
         suppressed = merging.merged_suppressed(suppressed)
-    lines = {place: line for judged in found for place, line in judged.lines.items()}
+    lines = {place: line for unit in found for place, line in unit.lines.items()}
     return Report(
         findings=tuple(findings),
         suppressed=tuple(suppressed),
-        fail_on=min((judged.fail_on for judged in found), key=(*SEVERITIES, NEVER).index),
-        fail_on_by_target={judged.name: judged.fail_on for judged in found} if several else {},
+        fail_on=min((unit.fail_on for unit in found), key=(*SEVERITIES, NEVER).index),
+        fail_on_by_target={unit.name: unit.fail_on for unit in found} if several else {},
         release=found[0].release,
-        releases=tuple(sorted({judged.release for judged in found}, key=str)),
+        releases=tuple(sorted({unit.release for unit in found}, key=str)),
         line=lambda file, number: lines.get((file, number), ""),
-        subjects=tuple(subject for judged in _numbered(found) for subject in judged.subjects),
-        files=tuple(dict.fromkeys(file for judged in found for file in judged.files)),
-        targets=sum(bool(judged.name) for judged in found),
+        subjects=tuple(subject for unit in _numbered(found) for subject in unit.subjects),
+        files=tuple(dict.fromkeys(file for unit in found for file in unit.files)),
+        targets=sum(bool(unit.name) for unit in found),
     )
 
 
@@ -192,14 +192,14 @@ def _numbered(found: Sequence[Judged]) -> Iterator[Judged]:
         yield found[0]
         return
     before = 0
-    for judged in found:
-        yield judged.renumbered(before)
-        before += judged.items
+    for each in found:
+        yield each.renumbered(before)
+        before += each.items
 
 
 def _off(found: Iterable[Judged], by_flag: Mapping[str, str]) -> dict[str, int]:
     """How many findings of rules that are off there would be, by what turns them off."""
-    off = [finding for judged in found for finding in judged.off]
+    off = [finding for unit in found for finding in unit.off]
     flagged = sum(by_flag.get(finding.rule) == "off" for finding in off)
     return {"config": len(off) - flagged, "flag": flagged}
 

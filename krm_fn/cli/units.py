@@ -1,4 +1,4 @@
-"""What the arguments of `check` name, as the units of a run: files that are judged as one bundle, and the targets in folders."""
+"""What the arguments of `check` name, as the units of a run: the targets in folders, and files that are one bundle."""
 
 from __future__ import annotations
 

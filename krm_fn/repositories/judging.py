@@ -90,7 +90,7 @@ class Judged(Value):
     `findings` are those that count, `suppressed` those that an annotation silences, `off` those of rules that the config turns
     off. `lines` are the lines of files that findings name, as far as they may be shown. `offers` are the objects that other
     units may use, `wants` are names of objects that this one lacks. `external` are objects outside of git that it uses, `notes`
-    what was left alone. `severity` is that of the config, `items` is the number of items and `vms` that of VMs among the objects.
+    what was left alone. `severity` is that of the config, `items` is the number of items, `vms` that of VMs among them.
     `built` is False where a target can't be built.
     """
 

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from krm_fn.base.console import file_name, one_line, printable
-from krm_fn.base.objects import Ref
 from krm_fn.base.paths import dotted
 from krm_fn.base.value import Value
 from krm_fn.findings import results
 from krm_fn.findings.finding import SEVERITIES, Finding, Suppressed
 from krm_fn.kubevirt.releases import NEWEST, Release
+from krm_fn.repositories.judging import Subject
 
 FORMATS = ("text", *sorted(file.stem for file in Path(__file__).parent.glob("[a-z]*.py") if file.stem != "text"))
 
