@@ -4,12 +4,17 @@ import inspect
 import tempfile
 from pathlib import Path
 
+from trees import tree
+
 from krm_fn import config, yamlio
 from krm_fn.base.paths import dotted
 from krm_fn.cli import baseline, fingerprints, salvage
 from krm_fn.cli.rules import parts
 from krm_fn.migrate import migrate
 from krm_fn.pipeline import stages
+from krm_fn.repositories import problems
+from krm_fn.repositories.discovery import discover
+from krm_fn.repositories.types import Discovery
 from krm_fn.rules import registry
 from krm_fn.rules.registry import all_rules
 from krm_fn.sources.files import Paths
@@ -33,7 +38,7 @@ def documents(text):
             items += item["items"]
         elif "findings" in item:
             known = item
-        elif "links" not in item:
+        elif "links" not in item and "files" not in item:
             items.append(item)
     return items, known
 
@@ -42,6 +47,17 @@ def links_in(text):
     """The links of a folder, by name, that a document with `links` has."""
     found = filter(None, yamlio.read_stream(text.encode()).items)
     return {name: target for item in found for name, target in item.get("links", {}).items()}
+
+
+def unbuilt(text):
+    """What is known not to build, before anything is built, of a folder with the files that a document has."""
+    files = {
+        name: data for item in yamlio.read_stream(text.encode()).items if item for name, data in item.get("files", {}).items()
+    }
+    with tempfile.TemporaryDirectory() as name:
+        found = discover([str(tree(Path(name), files))]) if files else Discovery()
+        known = [*found.problems, *(target.problem for target in found.targets if target.problem)]
+        return [each.but(detail=each.detail.replace(name, "")) for each in known]
 
 
 def skipped(links):
@@ -69,6 +85,7 @@ def judged(rule, text):
     found = (
         *salvage.findings(lost, settings.severity, release),
         *salvage.passed_over(skipped(links_in(readable.decode())), settings.severity, release),
+        *problems.findings(unbuilt(readable.decode()), settings.severity, release),
         *outcome.findings,
     )
     if all_rules()[rule].family == "migration":
