@@ -4,6 +4,8 @@ import inspect
 import tempfile
 from pathlib import Path
 
+from trees import tree
+
 from krm_fn import config, yamlio
 from krm_fn.base.paths import dotted
 from krm_fn.cli import baseline
@@ -11,7 +13,9 @@ from krm_fn.cli.rules import parts
 from krm_fn.findings import fingerprints
 from krm_fn.migrate import migrate
 from krm_fn.pipeline import stages
-from krm_fn.repositories import clusters, sharing
+from krm_fn.repositories import clusters, problems, sharing
+from krm_fn.repositories.discovery import discover
+from krm_fn.repositories.types import Discovery
 from krm_fn.rules import registry
 from krm_fn.rules.facts import UnmatchedGlob
 from krm_fn.rules.registry import all_rules
@@ -37,7 +41,7 @@ def documents(text):
             items += item["items"]
         elif "findings" in item:
             known = item
-        elif not {"links", "targets", "unmatched"} & set(item):
+        elif not {"links", "targets", "unmatched", "files"} & set(item):
             items.append(item)
     return items, known
 
@@ -61,6 +65,17 @@ def unmatched(text):
     rows = [row for item in filter(None, yamlio.read_stream(text.encode()).items) for row in item.get("unmatched", ())]
     rest = {"path": ("spec", "clusters", 0, "targets", 0), "file": ".kubevirt-render.yaml", "line": 1, "column": 1}
     return tuple(UnmatchedGlob(**row, **rest) for row in rows)
+
+
+def unbuilt(text):
+    """What is known not to build, before anything is built, of a folder with the files that a document has."""
+    files = {
+        name: data for item in yamlio.read_stream(text.encode()).items if item for name, data in item.get("files", {}).items()
+    }
+    with tempfile.TemporaryDirectory() as name:
+        found = discover([str(tree(Path(name), files))]) if files else Discovery()
+        known = [*found.problems, *(target.problem for target in found.targets if target.problem)]
+        return [each.but(detail=each.detail.replace(name, "")) for each in known]
 
 
 def skipped(links):
@@ -90,6 +105,7 @@ def judged(rule, text):
         *salvage.findings(lost, settings.severity, release),
         *clusters.findings(unmatched(readable.decode()), settings.severity, release),
         *salvage.passed_over(skipped(links_in(readable.decode())), settings.severity, release),
+        *problems.findings(unbuilt(readable.decode()), settings.severity, release),
         *outcome.findings,
     )
     if all_rules()[rule].family == "migration":

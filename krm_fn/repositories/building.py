@@ -101,8 +101,8 @@ def version(of: Builder, timeout: float = TIMEOUT) -> str:
 
 def missing(targets: Iterable[Target]) -> Problem | None:
     """What there is to say of targets where no program is there that builds; None where there is no target."""
-    files = [target.file for target in targets]
-    return Problem(file=files[0], reason="program", count=len(files)) if files else None
+    count = sum(1 for _ in targets)
+    return Problem(file="", reason="program", count=count) if count else None
 
 
 def checked(flags: Iterable[str]) -> tuple[str, ...]:

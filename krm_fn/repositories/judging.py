@@ -15,11 +15,11 @@ from krm_fn.findings import fingerprints, results
 from krm_fn.kubevirt.configuration import release_of
 from krm_fn.pipeline import stages
 from krm_fn.pipeline.stages import Judging
-from krm_fn.repositories import building, sharing
+from krm_fn.repositories import building, problems, sharing
+from krm_fn.repositories.homes import Homes
 from krm_fn.repositories.traces import read_built
 from krm_fn.repositories.types import Problem
-from krm_fn.rules import registry
-from krm_fn.rules.facts import NO_SURROUNDINGS, InputFacts
+from krm_fn.rules.facts import NO_SURROUNDINGS
 from krm_fn.sources import reading, unbuilt
 from krm_fn.sources.builds import TIMEOUT
 from krm_fn.sources.places import MATCHERS, Places
@@ -138,7 +138,7 @@ def judge(unit: Unit, options: Options, offered: Offered | None = None) -> Judge
         return judge_problem(unit, found)
     taken = sharing.context(found.items, b"\n".join(source.data for source in found.sources), offered) if offered else None
     surroundings = taken.surroundings(unit.settings.external) if taken else sharing.Taken().surroundings(unit.settings.external)
-    judged = judge_sources(found, lost, config, options, surroundings)
+    judged = judge_sources(found, lost, config, options, surroundings, target=unit.target)
     if unit.target and judged.wants and options.spool and offered is None:
         _spooled(found, options.spool)
     offers = sharing.offers(found.items, unit.name, found.places)
@@ -190,17 +190,19 @@ def judge_problem(unit: Unit, problem: Problem) -> Judged:
     """What there is to say of a target that can't be built."""
     config = unit.settings.config
     release = release_of(Bundle(()), config)
-    facts = InputFacts(unbuilt=(problem,), release=release)
-    found = [
-        finding.but(file=problem.file, line=problem.line, column=problem.column)
-        for finding in registry.judge_bundle(facts, config.severity, "input")
-    ]
+    found = problems.findings((problem,), config.severity, release)
     printed = tuple(fingerprints.printed(found))
     return Judged(name=unit.name, release=release, fail_on=config.fail_on, findings=printed, built=False)
 
 
 def judge_sources(
-    found: Sources, lost: list[Lost], config: Config, options: Options, surroundings: Surroundings = NO_SURROUNDINGS
+    found: Sources,
+    lost: list[Lost],
+    config: Config,
+    options: Options,
+    surroundings: Surroundings = NO_SURROUNDINGS,
+    *,
+    target: Target | None = None,
 ) -> Judged:
     """What comes of what was read. Raises: InputError for a document that can't be read where the config silences that."""
     judging = Judging(
@@ -209,6 +211,11 @@ def judge_sources(
     outcome = stages.render(found.items, config, places=found.places, schemas=options.schemas, judging=judging)
     places = Places(found, lost)
     judged = _with_findings(found, outcome, config, lost, places)
+    if target:
+        homes = Homes(target, found, places)
+        silenced = homes.of(each.finding for each in judged.suppressed)
+        suppressed = tuple(each.but(finding=at) for each, at in zip(judged.suppressed, silenced, strict=True))
+        judged = judged.but(findings=results.ordered(homes.of(judged.findings)), suppressed=suppressed)
     if options.quoted:
         named = [(finding.file, finding.line) for finding in judged.findings if finding.line]
         judged = judged.but(lines={(file, line): places.line(file, line) for file, line in named})

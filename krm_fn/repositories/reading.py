@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from krm_fn import yamlio
 from krm_fn.base.errors import InputError
+from krm_fn.base.redaction import holds_secret
 from krm_fn.repositories.kustomization import is_kustomization, kustomization
 from krm_fn.repositories.types import Problem
 from krm_fn.sources.files import UNREADABLE, read_found
@@ -54,7 +55,8 @@ def remote(found: Kustomization, text: StreamText) -> Problem | None:
 def referring(found: Kustomization, text: StreamText | None, reason: str, each: Reference) -> Problem:
     """A problem with a reference, at its place."""
     line, column = place(text, each.at)
-    return Problem(file=found.file, reason=reason, detail=each.path, line=line, column=column)
+    shown = "a URL with a password" if holds_secret(each.path) else each.path
+    return Problem(file=found.file, reason=reason, detail=shown, line=line, column=column)
 
 
 def place(text: StreamText | None, at: Path) -> tuple[int, int]:

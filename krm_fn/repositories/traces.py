@@ -16,7 +16,7 @@ SEPARATOR = b"\n---\n"
 # An object's origin, as kustomize writes it: among the annotations of its metadata, in an order of their own.
 METADATA = re.compile(rb"^metadata:\n(?:  .*\n)*?  annotations:\n", re.MULTILINE)
 ORIGIN = re.compile(rb"(?:    .*\n)*?(    config\.kubernetes\.io/origin: \|\n((?:      .*\n)+))")
-PATH = re.compile(rb"^ *path: (.*)$", re.MULTILINE)
+PATH = re.compile(rb"^ *(?:path|configuredIn): (.*)$", re.MULTILINE)
 REPO = re.compile(rb"^ *repo: ", re.MULTILINE)
 ANNOTATIONS = b"  annotations:\n"
 

@@ -60,11 +60,10 @@ class Patch(NamedTuple):
     target: Object
     origin: Origin
 
-    def at(self, number: int, path: Path) -> Origin:
+    def place(self, number: int, path: Path) -> Origin:
         """The origin of a place in one of the documents."""
-        if self.origin.path:
-            return self.origin._replace(inside=(number, path))
-        return self.origin._replace(item=number, path=path)
+        file, item, at, _ = self.origin
+        return Origin(file, item, at, (number, path)) if at else Origin(file, number, path)
 
 
 def writer(of: Kustomization, item: int, wanted: Wanted, texts: Texts) -> Origin | None:
@@ -74,7 +73,7 @@ def writer(of: Kustomization, item: int, wanted: Wanted, texts: Texts) -> Origin
     for patch in reversed([*_patches(of, item, texts)]):
         for number, each in reversed([*enumerate(patch.items)]):
             if path := _in_patch(each, patch.target, wanted):
-                return patch.at(number, path)
+                return patch.place(number, path)
     return None
 
 

@@ -272,7 +272,7 @@ class SkippedFile(Value):
 
 
 class Unbuilt(Value):
-    """A kustomization that can't be built: the file that is at fault, and the place in it as far as that is known.
+    """A kustomization that can't be built: the file that is at fault, "" for none, and the place in it as far as it is known.
 
     `reason` is "refused" (`detail` is what the program says that builds), "unreadable" (`detail` says why), "cycle" (`detail`
     names the folders), "remote" (`detail` is what the file refers to), "outside" (the same, beyond the repository), "helm",

@@ -116,11 +116,11 @@ class Places:
     def _opened(self, file: str) -> MadeOf | None:
         """The file that annotations name, None where there is none to read."""
         if file not in self._made_of:
-            text = self._text(file)
+            text = self.text(file)
             self._made_of[file] = MadeOf(text) if text else None
         return self._made_of[file]
 
-    def _text(self, file: str) -> Text | None:
+    def text(self, file: str) -> Text | None:
         """The text of a file, None where there is none to read. What was read already is not read again.
 
         Who writes an annotation may name any file of the machine: those of the repository are read.

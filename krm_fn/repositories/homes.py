@@ -1,0 +1,52 @@
+"""Where the values that findings of a built target are about are written: in a base, a patch or a component."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from krm_fn.base.paths import get
+from krm_fn.repositories.kustomization import FILES
+from krm_fn.repositories.origins import Made, Origins, located
+from krm_fn.sources.places import MATCHERS
+from krm_fn.yamlio import ListText
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from krm_fn.findings.finding import Finding, Related
+    from krm_fn.repositories.types import Target
+    from krm_fn.sources.places import Places
+    from krm_fn.sources.reading import Sources
+    from krm_fn.yamlio import StreamText
+
+
+class Homes:
+    """The files in which the values of one target's objects are written."""
+
+    def __init__(self, target: Target, found: Sources, places: Places) -> None:
+        self._inputs, self._places = frozenset(target.inputs), places
+        self._items = found.items
+        self._origins = Origins(target, self._text)
+
+    def of(self, findings: Iterable[Finding]) -> list[Finding]:
+        """The findings, and their related places, at the file, line and column where each value is written."""
+        return [
+            finding.but(**self._home(finding), related=tuple(each.but(**self._home(each)) for each in finding.related))
+            for finding in findings
+        ]
+
+    def _home(self, of: Finding | Related) -> dict[str, Any]:
+        """File, index, line and column of what a finding is about; nothing where its home is not known."""
+        if of.item < 0 or not of.file:
+            return {}
+        path = (*of.path, "name") if of.path[-2:] in MATCHERS else (*of.path, *of.deeper)
+        made = Made(of.file, is_generated=of.file.rpartition("/")[2] in FILES)
+        origin = self._origins.of(get(self._items[of.item], of.inside), path, made)
+        line, column = located(origin, self._text(origin.file))
+        return {"file": origin.file, "index": max(origin.item, 0), "line": line, "column": column} if line else {}
+
+    def _text(self, file: str) -> StreamText | None:
+        """The text of a file that the target is made of."""
+        text = self._places.text(file) if file in self._inputs else None
+        return None if isinstance(text, ListText) else text

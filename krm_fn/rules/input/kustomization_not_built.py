@@ -1,0 +1,57 @@
+"""A kustomization is not built.
+
+What it finds: a kustomization that kustomize refuses to build, with the first line of what kustomize says; one that includes
+itself; a kustomization.yaml that can't be read. As a warning, a kustomization that is out of reach: it refers to another
+machine or to a folder outside the repository, has Helm charts or plugins, or takes too long. If neither kustomize nor kubectl
+is on the PATH, one warning has the number of kustomizations.
+
+Why it matters: a tool that applies the kustomization stops there. Its objects are not checked; all others are.
+
+Fix: correct what the message names, and try `kustomize build` in the folder. Copy a remote base into the repository to have it
+checked. If the kustomization is not meant to be built, exclude its folder.
+
+Example:
+
+    # a folder, by its files
+    files:
+      kustomization.yaml: |
+        resources:
+          - https://example.com/base.yaml
+"""
+
+from __future__ import annotations
+
+from krm_fn.rules.registry import Hit, rule
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.rules.facts import InputFacts, Unbuilt
+
+# What is wrong in the repository; all else is only out of reach.
+WRONG = ("refused", "unreadable", "cycle")
+MESSAGES = {
+    "refused": "kustomize does not build this: {detail}",
+    "unreadable": "this kustomization can't be read: {detail}",
+    "cycle": "these kustomizations include one another, so none is built: {detail}; remove one of the references",
+    "remote": "not built: it refers to {detail}, which is not fetched; copy that into the repository to have it checked",
+    "outside": "not built: it refers to {detail}, which is outside the repository; move that into it",
+    "helm": "not built: it has Helm charts; allow them with the build flag --enable-helm",
+    "slow": "not built: it was stopped after {detail}; give it less to build, or raise the timeout",
+    "plugin": "not built: it needs a plugin or a function{detail}, and none is run",
+    "program": "{count} not built: neither kustomize nor kubectl is on the PATH; install one of them",
+}
+
+
+@rule(severity="warning", worst="error")
+def kustomization_not_built(facts: InputFacts) -> Iterator[Hit]:
+    for each in facts.unbuilt:
+        yield Hit(message=_message(each), severity="error" if each.reason in WRONG else "")
+
+
+def _message(unbuilt: Unbuilt) -> str:
+    detail, count = unbuilt.detail, f"{unbuilt.count} kustomization{'s are' if unbuilt.count > 1 else ' is'}"
+    if unbuilt.reason == "plugin":
+        detail = f" ({detail})" if detail else ""
+    return MESSAGES[unbuilt.reason].format(detail=detail, count=count)
