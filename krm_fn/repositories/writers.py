@@ -74,7 +74,8 @@ def writer(of: Kustomization, item: int, wanted: Wanted, texts: Texts) -> Origin
     for patch in reversed(patches):
         for number, each in reversed([*enumerate(patch.items)]):
             if path := _in_patch(each, patch.target, wanted):
-                return patch.place(number, path)
+                found: Origin = patch.place(number, path)
+                return found
     return None
 
 
