@@ -28,8 +28,8 @@ QUOTED = re.compile(r"`[^`]*(?:`|$)", re.DOTALL)
 # What it says of that which is out of reach here, and the reason that this is.
 REASONS = (
     (re.compile(r"must specify --enable-helm"), "helm"),
-    (re.compile(r"unable to load external plugin '?([^'\n]*)'?|external plugins disabled"), "plugin"),
-    (re.compile(r"enable-exec|enable-alpha-plugins|couldn't execute function"), "plugin"),
+    (re.compile(r"unable to load external plugin '?([^'\n]*)'?"), "plugin"),
+    (re.compile(r"external plugins disabled|enable-exec|enable-alpha-plugins|couldn't execute function"), "plugin"),
     (
         re.compile(r"git fetch|git clone|proxyconnect tcp|dial tcp [^ ]*:9: |(?:failed|unable) to (?:run|clone) '?[^ ]*git"),
         "remote",

@@ -70,10 +70,12 @@ def writer(of: Kustomization, item: int, wanted: Wanted, texts: Texts) -> Origin
     """The part of a kustomization, the document `item` of its file, that wrote a value; None where none did."""
     for at in _fields(of.obj, wanted):
         return Origin(of.file, item, at)
-    for patch in reversed([*_patches(of, item, texts)]):
+    patches: list[Patch] = [*_patches(of, item, texts)]
+    for patch in reversed(patches):
         for number, each in reversed([*enumerate(patch.items)]):
             if path := _in_patch(each, patch.target, wanted):
-                return patch.place(number, path)
+                found: Origin = patch.place(number, path)
+                return found
     return None
 
 

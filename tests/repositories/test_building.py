@@ -1,0 +1,224 @@
+"""Targets, built by real kustomizes: what a plain build gives, with origins; and why one is not built."""
+
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+from trees import tree
+
+from krm_fn import yamlio
+from krm_fn.base.errors import ConfigError
+from krm_fn.repositories import building
+from krm_fn.repositories.building import Builder, Built, build, checked
+from krm_fn.repositories.discovery import discover
+from krm_fn.repositories.origins import separated
+
+VM = """\
+apiVersion: kubevirt.io/v1
+kind: VirtualMachine
+metadata:
+  name: {}
+spec:
+  instancetype:
+    name: small
+"""
+RENDER = "apiVersion: kubevirt-render.dev/v1alpha1\nkind: RenderVirtualMachines\nmetadata: {name: render}\n"
+THING = "apiVersion: x.org/v1\nkind: Thing\nmetadata: {name: t}\n"
+LABELS = """\
+apiVersion: builtin
+kind: LabelTransformer
+metadata: {name: labels}
+labels: {app: web}
+fieldSpecs: [{path: metadata/labels, create: true}]
+"""
+FILES = {
+    "base/kustomization.yaml": "resources: [vms.yaml]\nconfigMapGenerator: [{name: cm, literals: [a=b]}]\n",
+    "base/vms.yaml": VM.format("web") + "---\n" + VM.format("shop"),
+    "overlay/kustomization.yaml": "resources: [../base, service.yaml]\nnamePrefix: n-\npatches: [{path: patch.yaml}]\n",
+    "overlay/service.yaml": "apiVersion: v1\nkind: Service\nmetadata: {name: a}\n",
+    "overlay/patch.yaml": VM.format("web").replace("small", "large"),
+}
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".git").mkdir()
+    return tmp_path
+
+
+def only(folder=".", **options):
+    (target,) = discover([folder], **options).targets
+    return target
+
+
+def objects(data):
+    return yamlio.read_stream(data).items
+
+
+def problem(kustomize, name="overlay", **options):
+    found = next(target for target in discover(["."]).targets if target.name == name)
+    return build(found, Builder(kustomize, ("build",)), **options)
+
+
+def test_a_build_is_a_plain_one_with_origins(here, kustomize):
+    tree(here, FILES)
+    built = build(only(), Builder(kustomize, ("build",)))
+    plain = subprocess.run([kustomize, "build", "overlay"], capture_output=True, check=True).stdout
+    separate = [separated(obj, built) for obj in objects(built.data)]
+    assert [obj for obj, _ in separate] == objects(plain)
+    assert sorted((obj["metadata"]["name"].partition("-cm-")[0], *made) for obj, made in separate) == [
+        ("n", "base/kustomization.yaml", True),
+        ("n-a", "overlay/service.yaml", False),
+        ("n-shop", "base/vms.yaml", False),
+        ("n-web", "base/vms.yaml", False),
+    ]
+
+
+def test_the_order_of_the_target_is_kept(here, kustomize):
+    if "4.5.4" in kustomize:
+        pytest.skip("this release knows no sortOptions")
+    order = FILES["overlay/kustomization.yaml"] + "sortOptions: {order: fifo}\nbuildMetadata: [managedByLabel]\n"
+    tree(here, {**FILES, "overlay/kustomization.yaml": order})
+    built = build(only(), Builder(kustomize, ("build",)))
+    plain = subprocess.run([kustomize, "build", "overlay"], capture_output=True, check=True).stdout
+    assert [separated(obj, built)[0] for obj in objects(built.data)] == objects(plain)
+
+
+def test_nothing_is_left_and_no_file_is_changed(here, kustomize, monkeypatch, tmp_path_factory):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path_factory.mktemp("scratch")))
+    listed = f"{FILES['overlay/kustomization.yaml']}transformers: [render.yaml]\n"
+    tree(here, {**FILES, "overlay/kustomization.yaml": listed, "overlay/render.yaml": RENDER})
+    before = {file: file.stat().st_mtime_ns for file in here.rglob("*")}
+    assert isinstance(build(only(), Builder(kustomize, ("build",))), Built)
+    assert {file: file.stat().st_mtime_ns for file in here.rglob("*")} == before
+    assert not [*Path(tempfile.gettempdir()).iterdir()]
+
+
+@pytest.mark.parametrize(
+    ("added", "files"),
+    [
+        ("transformers: [render.yaml]", {"overlay/render.yaml": RENDER}),
+        ("validators: [render.yaml]", {"overlay/render.yaml": RENDER}),
+        ("transformers: [mixed.yaml]", {"overlay/mixed.yaml": f"{RENDER}---\n{LABELS}"}),
+        ("transformers: [../tools]", {"tools/kustomization.yaml": "resources: [r.yaml]", "tools/r.yaml": RENDER}),
+        (f"transformers:\n- |\n  {RENDER.replace(chr(10), chr(10) + '  ')}", {}),
+    ],
+    ids=["file", "validator", "mixed", "folder", "inline"],
+)
+def test_a_target_is_built_without_our_own_function(here, kustomize, added, files):
+    tree(here, {**FILES, **files, "overlay/kustomization.yaml": f"{FILES['overlay/kustomization.yaml']}{added}\n"})
+    built = build(only(), Builder(kustomize, ("build",)))
+    assert isinstance(built, Built), built
+    made = {made.file for _, made in (separated(obj, built) for obj in objects(built.data))}
+    assert made == {"base/vms.yaml", "base/kustomization.yaml", "overlay/service.yaml"}
+    labels = [obj["metadata"].get("labels") for obj in objects(built.data)]
+    assert labels == [{"app": "web"} if "mixed" in added else None] * 4
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        (
+            {"a/kustomization.yaml": "resources: [b.yaml]"},
+            ("a/kustomization.yaml", "refused", "a/b.yaml: no such file or directory"),
+        ),
+        (
+            {"a/kustomization.yaml": "resources: [../b]", "b/kustomization.yaml": "resources: [c.yaml]"},
+            ("b/kustomization.yaml", "refused", "b/c.yaml: no such file or directory"),
+        ),
+        ({"a/kustomization.yaml": "helmCharts: [{name: web}]"}, ("a/kustomization.yaml", "helm", "")),
+        (
+            {
+                "a/kustomization.yaml": "generators: [g.yaml]",
+                "a/g.yaml": "apiVersion: x.org/v1\nkind: Thing\nmetadata: {name: t}",
+            },
+            ("a/kustomization.yaml", "plugin", "Thing"),
+        ),
+    ],
+    ids=["file", "base", "helm", "plugin"],
+)
+def test_a_problem_names_the_file_at_fault(here, kustomize, files, expected):
+    tree(here, files)
+    found = problem(kustomize, "a")
+    assert (found.file, found.reason, found.detail) == expected
+
+
+def test_a_patch_without_its_base_is_refused(here, kustomize):
+    tree(here, {**FILES, "overlay/patch.yaml": VM.format("gone")})
+    found = problem(kustomize)
+    assert (found.file, found.reason) == ("overlay/kustomization.yaml", "refused")
+    assert "no matches for Id" in found.detail
+    assert "gone" in found.detail
+
+
+def test_a_secret_is_in_no_message(here, kustomize):
+    patch = "- op: remove\n  path: /spec/password/hunter2\n"
+    text = FILES["overlay/kustomization.yaml"].replace(
+        "{path: patch.yaml}", "{path: patch.yaml, target: {kind: VirtualMachine}}"
+    )
+    tree(here, {**FILES, "overlay/kustomization.yaml": text, "overlay/patch.yaml": patch})
+    found = problem(kustomize)
+    assert found.reason == "refused"
+    assert "hunter2" not in found.detail
+
+
+def test_a_slow_build_is_stopped(here, kustomize):
+    tree(here, FILES)
+    found = problem(kustomize, timeout=0.001)
+    assert (found.reason, found.detail) == ("slow", "0.001 s")
+
+
+def test_a_build_reads_no_variable_of_ours_but_those_it_needs(here, kustomize, monkeypatch):
+    monkeypatch.setenv("CI_TOKEN", "hunter2")
+    tree(here, {"a/kustomization.yaml": "configMapGenerator: [{name: a, envs: [a.env]}]", "a/a.env": "CI_TOKEN\n"})
+    built = problem(kustomize, "a")
+    assert objects(built.data)[0]["data"] == {"CI_TOKEN": ""}
+
+
+def test_kubectl_builds_too(here, kubectl):
+    tree(here, FILES)
+    built = build(only(), Builder(kubectl, ("kustomize",)))
+    assert len(objects(built.data)) == 4
+
+
+def test_a_program_is_found_on_the_path(here, kustomize):
+    tree(here, FILES)
+    assert building.builder(str(Path(kustomize).parent)) == Builder(kustomize, ("build",))
+    assert building.builder(str(here)) is None
+    assert building.version(Builder(kustomize, ("build",)))
+    missing = building.missing(discover(["."]).targets)
+    assert (missing.reason, missing.count) == ("program", 1)
+    assert building.missing([]) is None
+
+
+@pytest.mark.parametrize("flag", ["--enable-helm", "--load-restrictor=LoadRestrictionsNone", "--helm-kube-version=1.31"])
+def test_a_flag_that_is_harmless_may_be_given(flag):
+    assert checked([flag]) == (flag,)
+
+
+@pytest.mark.parametrize(
+    "flag",
+    [
+        "--enable-exec",
+        "--enable-alpha-plugins",
+        "--helm-command=/tmp/x",
+        "--network",
+        "-o=x",
+        "--enable-helm=x",
+        "--load-restrictor=x",
+    ],
+)
+def test_other_flags_are_refused(flag):
+    with pytest.raises(ConfigError, match="expected"):
+        checked([flag])
+
+
+def test_a_file_beyond_the_folder_needs_a_flag(here, kustomize):
+    tree(
+        here,
+        {**FILES, "overlay/kustomization.yaml": "resources: [../service.yaml]", "service.yaml": FILES["overlay/service.yaml"]},
+    )
+    assert problem(kustomize).reason == "refused"
+    assert isinstance(problem(kustomize, flags=["--load-restrictor=LoadRestrictionsNone"]), Built)
