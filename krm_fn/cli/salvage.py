@@ -24,6 +24,7 @@ WORD = re.compile(rb"[A-Za-z0-9._-]+")
 # Rules that speak of what isn't there, or of what nothing names: a document that can't be read may hold it.
 UNCERTAIN = frozenset(
     (
+        "ambiguous-reference",
         "failed-inference",
         "missing-object",
         "missing-revision",
