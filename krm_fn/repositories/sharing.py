@@ -104,19 +104,21 @@ class Taken(Value):
 
 
 class Offered:
-    """What all targets of one cluster offer, by name."""
+    """What all targets of one cluster offer, by namespace and name."""
 
     def __init__(self, found: Iterable[Offer]) -> None:
-        self._keys: dict[str, dict[Key, None]] = {}
+        self._keys: dict[tuple[str, str], dict[Key, None]] = {}
         self._offers: dict[Key, list[Offer]] = {}
         self._variants: dict[Key, list[Offer]] = {}
         for offer in found:
-            self._keys.setdefault(offer.name, {})[offer.key] = None
+            self._keys.setdefault((offer.namespace, offer.name), {})[offer.key] = None
             self._offers.setdefault(offer.key, []).append(offer)
+        self.namespaces = frozenset(namespace for namespace, _ in self._keys)
+        self.names = frozenset(name for _, name in self._keys)
 
-    def named(self, name: str) -> Iterable[Key]:
-        """The objects of a name."""
-        return self._keys.get(name, ())
+    def named(self, namespace: str, name: str) -> Iterable[Key]:
+        """The objects of a name, of all kinds."""
+        return self._keys.get((namespace, name), ())
 
     def of(self, key: Key) -> list[Offer]:
         """The offers of one object, in the order of their targets."""
@@ -157,17 +159,17 @@ class _Reached:
     """The offered objects that words name: those of the own namespaces, and those whose namespace is one of the words, too."""
 
     def __init__(self, offered: Offered, namespaces: set[str]) -> None:
-        self._offered, self._namespaces = offered, namespaces
-        self._words: set[str] = set()
-        self._named: set[Key] = set()
+        self._offered = offered
+        self._namespaces, self._names = namespaces & offered.namespaces, set[str]()
 
     def add(self, words: Iterable[str]) -> None:
-        for word in set(words) - self._words:
-            self._words.add(word)
-            self._named.update(self._offered.named(word))
+        found = set(words)
+        self._namespaces |= found & self._offered.namespaces
+        self._names |= found & self._offered.names
 
     def keys(self) -> set[Key]:
-        return {key for key in self._named if key[2] in self._namespaces or key[2] in self._words}
+        pairs = ((namespace, name) for namespace in self._namespaces for name in self._names)
+        return {key for pair in pairs for key in self._offered.named(*pair)}
 
 
 def _ambiguous(key: Key, variants: Sequence[Offer]) -> Ambiguous:

@@ -25,6 +25,7 @@ WORD = re.compile(rb"[A-Za-z0-9._-]+")
 # Rules about objects that are missing or unused. An unreadable document may contain the object or the reference.
 UNCERTAIN = frozenset(
     (
+        "ambiguous-reference",
         "failed-inference",
         "missing-object",
         "missing-revision",
