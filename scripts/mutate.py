@@ -100,7 +100,7 @@ def steps(mutant: Mutant, root: Path, *, near: bool = False) -> list[Tests]:
     folder = tests / path.relative_to("krm_fn").parent
     while not any(folder.glob("test_*.py")):
         folder = folder.parent
-    names = {path.stem, path.parent.name} - {"__init__", "krm_fn"}
+    names = {path.stem, path.parent.name} - {"__init__", "krm_fn", folder.name}
     mirrored = sorted({test for name in names for test in folder.glob(f"test_*{name}*.py")})
     naming = [test for test in _naming(mutant, tests) if folder == tests or folder not in test.parents]
     inside = [] if folder == tests else [("--quick", str(folder)), (str(folder),)]
