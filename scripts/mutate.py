@@ -96,17 +96,16 @@ def described(mutant: Mutant) -> str:
 
 
 def steps(mutant: Mutant, root: Path, *, near: bool = False) -> list[Tests]:
-    """The tests of a mutant, the nearest first: of the module, of its folder, of what names it, and two broad sets."""
+    """The tests of a mutant, the nearest first: of the module, of what names it, of its folder, and two broad sets."""
     tests, path = root / "tests", Path(mutant.file)
     folder = tests / path.relative_to("krm_fn").parent
     while not any(folder.glob("test_*.py")):
         folder = folder.parent
     names = {path.stem, path.parent.name} - {"__init__", "krm_fn", folder.name}
     mirrored = sorted({test for name in names for test in folder.glob(f"test_*{name}*.py")})
-    naming = [test for test in _naming(mutant, tests) if folder == tests or folder not in test.parents]
     inside = [] if folder == tests else [("--quick", str(folder)), (str(folder),)]
     broad = () if near else (("--quick", "tests"), BROAD)
-    return [step for step in (_named(mirrored), *inside, _named(naming), *broad) if step]
+    return [step for step in (_named(mirrored), _named(_naming(mutant, tests)), *inside, *broad) if step]
 
 
 def _named(tests: list[Path]) -> Tests:

@@ -122,7 +122,7 @@ def test_the_nearest_tests_come_first() -> None:
     file = "krm_fn/kubevirt/schema/table.py"
     mutant = Mutant(1, file, mutations((ROOT / file).read_bytes())[0])
     folder = ROOT / "tests" / "kubevirt" / "schema"
-    mirrored, sample, inside, *_, quick, _ = steps(mutant, ROOT)
+    mirrored, *_, sample, inside, quick, _ = steps(mutant, ROOT)
     assert str(folder / "test_schema_table.py") in mirrored
     assert (sample, inside, quick) == (("--quick", str(folder)), (str(folder),), ("--quick", "tests"))
     assert quick not in steps(mutant, ROOT, near=True)
