@@ -130,6 +130,12 @@ def test_a_place_is_that_of_the_value_or_of_what_is_around_it(item: int, path: t
     assert read_resource_list(b"\xef\xbb\xbf" + LIST.replace(b"\n", b"\r\n")).place(item, path) == place
 
 
+def test_a_block_that_keeps_its_breaks_takes_none_of_a_value_that_goes() -> None:
+    text = read_list(b"kind: ResourceList\nitems:\n- a: |+\n    x\n  b: |\n    y\n\n  c: 1\n")
+    left = {"a": "x\n", "c": 1}
+    assert read_list(write_resource_list(text, [left])).items == [left]
+
+
 @pytest.mark.parametrize(
     ("path", "place"),
     [(("b", 0), (5, 5)), (("b", 1, "c"), (6, 8)), (("b", 2), (5, 3)), (("b", -1), (5, 3)), (("a", 0), (3, 6))],
