@@ -311,3 +311,12 @@ def test_a_revision_is_generated_before_its_vm_though_what_only_tools_read_stays
         "ControllerRevision",
         "VirtualMachine",
     ]
+
+
+def test_the_instances_that_show_what_vms_become_are_not_generated():
+    items = [vm(instancetype="small"), instancetype()]
+    found = of_bytes("".join(f"---\n{json.dumps(item)}\n" for item in items).encode())
+    outcome = stages.render(found.items, Config(instances="include", catalogue="none"))
+    assert [item["kind"] for item in outcome.items[len(items) :]] == ["VirtualMachineInstance"]
+    written = read_stream(printed(found, outcome, notes=False)).items
+    assert [item["kind"] for item in written] == ["VirtualMachine", "VirtualMachineInstancetype"]

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 import krm_fn
-from krm_fn.kubevirt.hyperconverged import configuration_of, kubevirt_annotations
+from krm_fn.kubevirt.admission.gates import state
+from krm_fn.kubevirt.hyperconverged import SWITCHES, configuration_of, kubevirt_annotations
 from krm_fn.kubevirt.releases import parse
 
 PREFERENCE = {
@@ -231,6 +232,24 @@ def test_switches_open_and_shut_gates_in_both_versions_of_the_api(obj: Any) -> N
     gates = made("1.9", obj)["developerConfiguration"]["featureGates"]
     assert "DownwardMetrics" in gates
     assert "DecentralizedLiveMigration" not in gates
+
+
+# Gates that the operator opens although the release of KubeVirt does not know them.
+UNKNOWN_GATES = {
+    "1.4": {"WithHostModelCPU"},
+    "1.5": {"WithHostModelCPU"},
+    "1.6": {"WithHostModelCPU"},
+    "1.7": {"ObjectGraph", "WithHostModelCPU"},
+    "1.8": {"ObjectGraph", "WithHostModelCPU"},
+    "1.9": set(),
+}
+
+
+@pytest.mark.parametrize("release", UNKNOWN_GATES)
+def test_switches_open_gates_only_in_releases_that_know_them(release: str) -> None:
+    switches = dict.fromkeys((row.switch for row in SWITCHES), True)
+    opened = made(release, hyperconverged(featureGates=switches))["developerConfiguration"]["featureGates"]
+    assert {gate for gate in opened if not state(gate, parse(release))} == UNKNOWN_GATES[release]
 
 
 DEVICE = {"pciDeviceSelector": "10DE:1EB8", "resourceName": "nvidia.com/T4"}

@@ -7,7 +7,10 @@ from typing import Any
 import pytest
 
 from krm_fn import config
+from krm_fn.base.bundle import Bundle
 from krm_fn.pipeline import stages
+from krm_fn.pipeline.facts import gather
+from krm_fn.pipeline.origins import Origins
 
 SETTINGS = config.read(
     {"apiVersion": "kubevirt-render.dev/v1alpha1", "kind": "RenderVirtualMachines", "spec": {"mode": "validate"}}
@@ -57,6 +60,12 @@ def test_a_refused_value_of_a_preference_names_the_preference_and_leads_to_its_f
 def test_a_value_that_the_vm_sets_itself_comes_from_nowhere_else() -> None:
     (found,) = refused(WRONG, vm(model="foo"))
     assert (found.related, "preference" in found.message.lower()) == ((), False)
+
+
+def test_what_the_vm_and_a_preference_set_in_part_each_is_the_vms() -> None:
+    (facts,) = gather(Bundle([WRONG, vm()]), SETTINGS).vms
+    found = [Origins().of(facts, path) for path in (MODEL, MODEL[:-1], MODEL[:-2])]
+    assert [each and each.matcher for each in found] == ["preference", None, None]
 
 
 @pytest.mark.parametrize("order", [1, -1])

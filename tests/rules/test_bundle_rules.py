@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functions import run, told
+from functions import run, told, vm
 
 from krm_fn.rules.lint import changed_in_later_release
 
@@ -41,3 +41,10 @@ def test_three_changes_of_a_builtin_size_are_named_and_the_others_counted():
     three = "cpu.a0 from 1 to 2, cpu.a1 from 1 to 2, cpu.a2 from 1 to 2"
     assert worded(3) == three
     assert worded(4) == f"{three}, 1 more"
+
+
+def test_every_kind_that_nobody_knows_is_named_whatever_stands_between():
+    misspelt = [{"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachin", "metadata": {"name": name}} for name in ("a", "b")]
+    between = [vm("known"), {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "other"}}]
+    results = told(run(misspelt[0], *between, misspelt[1])[1])
+    assert [name for rule, _, name, _ in results if rule == "unknown-kind"] == ["a", "b"]

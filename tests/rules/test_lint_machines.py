@@ -73,7 +73,7 @@ def test_two_interfaces_of_one_machine_on_one_network_may_not():
     assert found[3].startswith("another interface of this machine has the same MAC address on default/lan; ")
 
 
-@pytest.mark.parametrize(("replicas", "found"), [(3, [("warning", "pool")]), (1, []), (0, [])])
+@pytest.mark.parametrize(("replicas", "found"), [(3, [("warning", "pool")]), (2, [("warning", "pool")]), (1, []), (0, [])])
 def test_a_pool_shares_with_itself_where_it_makes_several(replicas, found):
     assert shared(pool(on("lan"), replicas=replicas)) == found
 
@@ -192,6 +192,11 @@ def test_a_template_that_says_read_write_many_too():
     assert in_two(owner, writer("b")) == []
     template["spec"] = {"storage": {}}
     assert in_two(owner, writer("b")) == [("warning", "b")]
+
+
+@pytest.mark.parametrize(("replicas", "found"), [(2, [("warning", "pool")]), (1, []), (0, [])])
+def test_a_pool_shares_a_claim_with_itself_where_it_makes_several(replicas, found):
+    assert in_two(pool(writer("x"), replicas=replicas)) == found
 
 
 def test_a_pool_shares_a_claim_with_itself_but_not_what_its_templates_make():

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from krm_fn.yamlio import read_resource_list, read_stream, write_resource_list, write_stream
+from krm_fn.yamlio.documents import read_list
+from krm_fn.yamlio.plain.text import read_plain_list
 
 LIST = b"""kind: ResourceList
 items:
@@ -126,6 +128,23 @@ def test_an_alias_keeps_its_value_when_its_anchor_changes(data: bytes) -> None:
 def test_a_place_is_that_of_the_value_or_of_what_is_around_it(item: int, path: tuple, place: tuple[int, int]) -> None:
     assert read_resource_list(LIST).place(item, path) == place
     assert read_resource_list(b"\xef\xbb\xbf" + LIST.replace(b"\n", b"\r\n")).place(item, path) == place
+
+
+def test_a_block_that_keeps_its_breaks_takes_none_of_a_value_that_goes() -> None:
+    text = read_list(b"kind: ResourceList\nitems:\n- a: |+\n    x\n  b: |\n    y\n\n  c: 1\n")
+    left = {"a": "x\n", "c": 1}
+    assert read_list(write_resource_list(text, [left])).items == [left]
+
+
+@pytest.mark.parametrize(
+    ("path", "place"),
+    [(("b", 0), (5, 5)), (("b", 1, "c"), (6, 8)), (("b", 2), (5, 3)), (("b", -1), (5, 3)), (("a", 0), (3, 6))],
+)
+def test_a_place_in_plain_text_is_found_as_in_any_other(path: tuple, place: tuple[int, int]) -> None:
+    data = b"kind: ResourceList\nitems:\n- a: 1\n  b:\n  - x\n  - c: d\n"
+    plain = read_plain_list(data, "")
+    assert plain is not None
+    assert plain.place(0, path) == read_list(data).place(0, path) == place
 
 
 def test_places_in_json_and_in_later_documents() -> None:

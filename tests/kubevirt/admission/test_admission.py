@@ -650,3 +650,19 @@ def test_an_instance_spec_is_judged_at_its_own_path() -> None:
     (cause,) = specs.admit_instance_spec(spec, ("spec",), cluster=Cluster(), release=releases.NEWEST)
     assert cause.path == ("spec", "domain", "devices", "disks", 0, "io")
     assert cause.upstream_path == "spec.domain.devices.disks.domain.devices.disks[0].io"
+
+
+def test_an_empty_list_of_host_devices_needs_its_gate_only_where_no_webhook_takes_it_out() -> None:
+    spec = changed({"domain.devices.hostDevices": []})["spec"]["template"]["spec"]
+    at, known = ("spec",), {"cluster": Cluster(), "release": releases.NEWEST}
+    assert specs.admit_instance_spec(spec, at, **known) == []
+    (cause,) = specs.admit_instance_spec(spec, at, as_written=True, **known)
+    assert cause.path == ("spec", "domain", "devices", "hostDevices")
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [("/disk/root.img", []), ("", []), ("disk/root.img", ["path"]), ("/", ["path"]), ("/disk/../root.img", ["path"])],
+)
+def test_the_path_in_a_container_disk_is_that_of_a_file_below_the_root(path: str, found: list[str]) -> None:
+    assert [field.rpartition(".")[2] for field, _ in errors_of({"volumes.0.containerDisk.path": path})] == found

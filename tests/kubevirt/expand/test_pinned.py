@@ -240,3 +240,21 @@ def test_admitting_a_pinned_vm_again_changes_nothing(cases):
         if rendered is not None:
             again = {**case, "items": [rendered if item is given else item for item in case["items"]]}
             assert rendered_vm(again, rendered) == rendered
+
+
+@pytest.mark.parametrize("defaults", ["pinned", "none"])
+def test_the_preferred_storage_class_goes_into_a_copy_of_the_vm_where_none_is_named(defaults):
+    given = vm(preference="fast")
+    claims = [("pvc", {}), ("storage", {}), ("storage", {"storageClassName": "own"})]
+    given["spec"]["dataVolumeTemplates"] = [{"metadata": {"name": "data"}, "spec": {key: claim}} for key, claim in claims]
+    preference = {
+        "apiVersion": "instancetype.kubevirt.io/v1beta1",
+        "kind": "VirtualMachinePreference",
+        "metadata": {"name": "fast"},
+        "spec": {"volumes": {"preferredStorageClassName": "fast"}},
+    }
+    before = copy(given)
+    rendered = run(given, preference, defaults=defaults)[0][0]
+    assert given == before
+    found = [template["spec"][key] for template, (key, _) in zip(rendered["spec"]["dataVolumeTemplates"], claims, strict=True)]
+    assert [claim["storageClassName"] for claim in found] == ["fast", "fast", "own"]

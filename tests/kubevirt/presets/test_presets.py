@@ -338,6 +338,9 @@ def test_the_four_operators_take_these_labels(expression, taken):
         ({"matchLabels": {"-a": "a"}}, "key"),
         ({"matchLabels": {"a/b/c": "a"}}, "key"),
         ({"matchLabels": {"Upper.io/a": "a"}}, "key"),
+        ({"matchLabels": {"-a.io/a": "a"}}, "key"),
+        ({"matchLabels": {"a-.io/a": "a"}}, "key"),
+        ({"matchLabels": {"a..io/a": "a"}}, "key"),
         ({"matchLabels": {"a" * 64: "a"}}, "key"),
         ({"matchLabels": {"a": "b" * 64}}, "value"),
         ({"matchLabels": {"a": "b c"}}, "value"),
@@ -357,7 +360,14 @@ def test_selectors_that_the_api_refuses_are_invalid(selector, reason):
 
 @pytest.mark.parametrize(
     "selector",
-    [None, {}, {"matchLabels": None}, {"matchLabels": {"example.com/a": ""}}, {"matchLabels": {"a-b_c.D": "x-y_z.9"}}],
+    [
+        None,
+        {},
+        {"matchLabels": None},
+        {"matchLabels": {"example.com/a": ""}},
+        {"matchLabels": {"x.y/a": "b"}},
+        {"matchLabels": {"a-b_c.D": "x-y_z.9"}},
+    ],
 )
 def test_selectors_that_the_api_takes_are_valid(selector):
     assert list(problems(selector)) == []
