@@ -23,7 +23,7 @@ from krm_fn.sources import builds, reading
 from krm_fn.yamlio import ListText
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
     from krm_fn.config.keys import Key
@@ -182,7 +182,7 @@ def read_sources(
     if not paths and not kustomizations:
         raise UsageError("nothing to read; name files or folders, -k DIR, or - for stdin")
     notify = note if verbose else lambda _: None
-    places = [_kustomization(place) for place in kustomizations]
+    places = check_kustomizations(kustomizations)
     return reading.read(
         paths,
         kustomizations=places,
@@ -193,6 +193,11 @@ def read_sources(
         repair=repair,
         watch=watch,
     )
+
+
+def check_kustomizations(places: Iterable[str]) -> list[str]:
+    """The folders and addresses of `-k`, as kustomize takes them. Raises: UsageError for a flag in place of one."""
+    return [_kustomization(place) for place in places]
 
 
 def _kustomization(place: str) -> str:

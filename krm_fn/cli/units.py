@@ -51,6 +51,7 @@ def judged(request: Request, how: Options, bar: Progress) -> list[Judged]:
 
     Raises: ConfigError, InputError, UsageError.
     """
+    options.check_kustomizations(request.kustomizations)
     configs = Configs(
         request.paths,
         file=request.config_file,
@@ -91,7 +92,7 @@ def _of_one_bundle(
     with bar.at("Checking"):
         judged = judge_sources(found, lost, request.checking(config), how)
     if request.verbose:
-        options.note(f"checked with the rules of KubeVirt {judged.release}")
+        options.note(f"the target release is KubeVirt {judged.release}")
     return judged
 
 
@@ -104,10 +105,10 @@ def _of_units(request: Request, how: Options, bar: Progress, configs: Configs, f
     if using is None and (missing := building.missing(found.targets)):
         problems.append((units[0].settings, missing))
         units = []
-    units += [
-        Unit(settings=group.but(config=request.checking(group.config)), files=files)
-        for group, files in _files_by_settings(found, configs)
-    ]
+    kustomized = frozenset(folder for target in found.targets for folder in target.kustomizations)
+    for group, files in _files_by_settings(found, configs):
+        own = group.but(config=request.checking(group.config))
+        units.append(Unit(settings=own, files=files, kustomized=kustomized))
     done = judge_all(units, how.but(using=using), jobs=request.jobs, watch=bar.watch)
     done += [judge_problem(Unit(settings=own), problem) for own, problem in problems]
     rest = tuple(path for path in request.paths if path not in request.folders)

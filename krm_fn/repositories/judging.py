@@ -59,12 +59,16 @@ class Subject(Value):
 
 
 class Unit(Value):
-    """What is judged as one bundle: a target, or files that no kustomization uses; `name` is "" for these."""
+    """What is judged as one bundle: a target, or files that no kustomization uses; `name` is "" for these.
+
+    `kustomized` are the folders with kustomizations.
+    """
 
     settings: TargetSettings
     name: str = ""
     target: Target | None = None
     files: tuple[str, ...] = ()
+    kustomized: frozenset[str] = frozenset()
 
 
 class Options(Value):
@@ -149,7 +153,13 @@ def _read(unit: Unit, options: Options, lost: list[Lost], notes: list[str]) -> S
     """What a unit consists of; documents that can't be read go into `lost`."""
     if unit.target is None:
         return reading.read(
-            (), found=unit.files, unbuilt=False, follow=options.follow, note=notes.append, repair=repairing(lost, frozenset())
+            (),
+            found=unit.files,
+            kustomized=unit.kustomized,
+            unbuilt=False,
+            follow=options.follow,
+            note=notes.append,
+            repair=repairing(lost, frozenset()),
         )
     if options.using is None:
         return Problem(file=unit.target.file, reason="program")

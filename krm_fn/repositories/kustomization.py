@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from krm_fn.base.objects import group_of, kind_of, text
 from krm_fn.base.paths import as_list, as_map
 from krm_fn.repositories.types import Kustomization, Reference
-from krm_fn.sources.kustomizations import FILES
+from krm_fn.sources.files import KUSTOMIZATIONS as FILES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -65,7 +65,7 @@ def _offers(units: Sequence[Unit], found: Sequence[Judged]) -> dict[str, Offered
 
 
 def _is_offered(judged: Judged, offered: Offered | None) -> bool:
-    return offered is not None and any(offered.named(name) for name in judged.wants)
+    return offered is not None and not offered.names.isdisjoint(judged.wants)
 
 
 def _mapped(

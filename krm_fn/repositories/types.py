@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from krm_fn.base.paths import Path
     from krm_fn.rules.facts import SkippedFile
 
-__all__ = ["Discovery", "Exclusion", "Kustomization", "Problem", "Reference", "Target"]
+__all__ = ["Discovery", "Kustomization", "Problem", "Reference", "Target"]
 
 
 class Reference(NamedTuple):
@@ -67,13 +67,6 @@ class Target(NamedTuple):
     kustomizations: tuple[str, ...]
     inputs: tuple[str, ...]
     problem: Problem | None = None
-
-
-class Exclusion(NamedTuple):
-    """A glob of what is left out, such as `**/testdata/**`. It runs from a folder: that of the config which has it."""
-
-    glob: str
-    folder: str = "."
 
 
 class Discovery(NamedTuple):

@@ -14,7 +14,6 @@ from krm_fn.base.objects import kind_of, name_of, text
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.findings.finding import UNSET
 from krm_fn.repositories.kustomization import is_inline, joined
-from krm_fn.sources.kustomizations import may_match
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
 
 # Keys by which entries of a list are told apart.
 MERGE_KEYS = ("name", "key", "mountPath", "containerPort")
+EXPRESSION = frozenset(".*+?()[]{}\\^$")  # what makes a text more than a plain word
 LABELS = ("labels", "matchLabels", "selector", "nodeSelector")
 
 
@@ -204,3 +204,8 @@ def _pairs(pairs: Object, at: Path, key: Iterable[str | int], value: Any) -> Ite
     for each in key:
         if each in pairs and pairs[each] == value:
             yield (*at, each)
+
+
+def may_match(pattern: object, value: str) -> bool:
+    """False where a target's expression surely does not fit. Only plain words are compared: an expression may take for ever."""
+    return not pattern or any(value == part or EXPRESSION.intersection(part) for part in text(pattern).split("|"))

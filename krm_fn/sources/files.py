@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 UNREADABLE = "can't be read"
 SUFFIXES = (".yaml", ".yml", ".json")
+KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 # What makes a folder a Helm chart, and the folder of its templates.
 CHART, TEMPLATES = "Chart.yaml", "templates"
 # What stands in a folder beside files and folders.

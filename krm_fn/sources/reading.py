@@ -17,14 +17,12 @@ from krm_fn.base.errors import InputError
 from krm_fn.base.objects import ORIGIN, annotations_of, group_of, kind_of, place_of, text
 from krm_fn.base.value import Value
 from krm_fn.sources.builds import TIMEOUT, built
-from krm_fn.sources.files import Paths
-from krm_fn.sources.kustomizations import FILES, Layout
+from krm_fn.sources.files import KUSTOMIZATIONS, Paths
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
-    from krm_fn.base.objects import Object
     from krm_fn.rules.facts import SkippedFile
     from krm_fn.sources.files import Stamp
     from krm_fn.yamlio import ListText, StreamText
@@ -100,15 +98,16 @@ class Sources(Value):
 
     `function_config` is that of the ResourceList that was named by itself, None where there is none. `powerless` are the files
     with a functionConfig that configures nothing: a file in a folder must not say how the folder is judged. `skipped` are the
-    files that were found in folders and passed over. `layout` is what the kustomizations in the folders say of the files there,
-    and `named` are the files that were named by themselves.
+    files that were found in folders and passed over. `separate`: the files of different folders may be for different clusters.
+    `kustomized` are folders with kustomizations, and `named` the files that were named by themselves.
     """
 
     sources: tuple[Source, ...]
     function_config: object = None
     powerless: tuple[str, ...] = ()
     skipped: tuple[SkippedFile, ...] = ()
-    layout: Layout | None = None
+    separate: bool = False
+    kustomized: frozenset[str] = frozenset()
     named: frozenset[str] = frozenset()
 
     @property
@@ -126,16 +125,12 @@ class Sources(Value):
         """For each of `items` what applies it: the kustomizations that build its file; empty where that may be anything."""
         return [units for source in self.sources for units in [self._units(source.file)] * len(source.objects)]
 
-    def is_patched(self, file: str, obj: Object, place: str = "") -> bool:
-        """True where a kustomization in the folders may patch an object of a file by a patch that has `place` in its text."""
-        return bool(self.layout and self.is_found(file) and self.layout.is_patched(file, obj, place))
-
-    def is_generated(self, file: str, name: object) -> bool:
-        """True where a kustomization that builds a file generates a ConfigMap or a Secret of that name."""
-        return bool(self.layout and self.is_found(file) and name in self.layout.generated(file))
-
     def _units(self, file: str) -> frozenset[str]:
-        return self.layout.units(file) if self.layout and self.is_found(file) else frozenset()
+        """What applies the objects of a file: its folder; the file alone where a kustomization there leaves it out."""
+        if not (self.separate and self.is_found(file)):
+            return frozenset()
+        folder = os.path.dirname(file)  # noqa: PTH120
+        return frozenset((file if (folder or os.curdir) in self.kustomized else folder + os.sep,))
 
     def is_found(self, file: str) -> bool:
         """True for a file that was found in a folder."""
@@ -156,6 +151,7 @@ def read(
     paths: Sequence[str],
     *,
     found: Sequence[str] = (),
+    kustomized: frozenset[str] = frozenset(),
     kustomizations: Sequence[str] = (),
     timeout: float = TIMEOUT,
     follow: bool = False,
@@ -167,10 +163,10 @@ def read(
 ) -> Sources:
     """What stands at the paths: files, folders (all YAML and JSON files below them, sorted) or `-` for stdin.
 
-    `found` are further files, which somebody found in folders.
+    `found` are further files, which somebody found in folders; `kustomized` those of the folders that have kustomizations.
     `kustomizations` are folders that are built first, each in at most `timeout` seconds. With `follow`, links in folders are
-    followed wherever they lead, else within the paths and the folders of `within`. Without `unbuilt`, files in folders that
-    become objects only by a build are left alone: patches of kustomizations and templates of Helm charts. `note` is told what
+    followed wherever they lead, else within the paths and the folders of `within`. Without `unbuilt`, templates of Helm charts
+    in folders are left alone, and files of different folders may be for different clusters. `note` is told what
     is left alone. `repair` gets the text and the name of a file that can't be read, and gives what is to be read in its place.
     `watch` gets what is done, file after file, with its name and after how many nearly all is done, and gives it on.
     Several processes read what is large.
@@ -186,9 +182,6 @@ def read(
         sources.append(source)
         configs += [] if config is None else [(source, config)]
     alone = frozenset(map(_as_file, paths))
-    layout = None if unbuilt else _layout(sources)
-    if layout:
-        sources = [*_without_patches(sources, layout, alone, note)]
     for folder in named.templates:
         note(f"{file_name(folder)} is skipped: it contains templates of a Helm chart; to render them, use `helm template`")
     if not repaired and not any(source.objects for source in sources):
@@ -200,37 +193,14 @@ def read(
         function_config=heard[0] if heard else None,
         powerless=tuple(each.file or each.folder for each, _ in configs if not single and (each.file or each.folder)),
         skipped=tuple(named.skipped),
-        layout=layout,
+        separate=not unbuilt,
+        kustomized=kustomized,
         named=alone,
     )
 
 
 def _as_file(path: str) -> str:
     return Path(path).as_posix()
-
-
-def _layout(found: Sequence[Source]) -> Layout:
-    """What the kustomizations among the texts say."""
-    kustomizations = {
-        source.file: item
-        for source in found
-        if source.file.rpartition("/")[2] in FILES
-        for item in source.text.items[:1]
-        if isinstance(item, dict)
-    }
-    return Layout({source.file: source.data for source in found if source.file}, kustomizations)
-
-
-def _without_patches(found: Iterable[Source], layout: Layout, named: frozenset[str], note: Note) -> Iterator[Source]:
-    """The sources; those that were found and are patches hold no object."""
-    for source in found:
-        if source.objects and source.file not in named and layout.is_patch(source.file):
-            note(
-                f"{file_name(source.file)} is skipped: it is a patch of a kustomization; to build it, use `-k` with its folder"
-            )
-            yield source.but(objects=())
-        else:
-            yield source
 
 
 def _refuse_nothing(paths: Sequence[str], skipped: Sequence[SkippedFile], *, tells: bool) -> None:
@@ -363,7 +333,7 @@ def _left_alone(item: object, file: str) -> str:
     """Why the document is none of ours, "" where it is an object."""
     unnamed = not isinstance(item, dict) or not text(item.get("apiVersion")) or not kind_of(item)
     tool = isinstance(item, dict) and group_of(item) in TOOL_GROUPS
-    if file.rpartition("/")[2] in FILES and (unnamed or tool):
+    if file.rpartition("/")[2] in KUSTOMIZATIONS and (unnamed or tool):
         return "it is a kustomization; to build it, use `-k` with its folder"
     if unnamed:
         return "it has no apiVersion and kind"

@@ -1,4 +1,4 @@
-"""Which findings a build may settle: what an object in a folder lacks, a kustomization there may add."""
+"""Which findings about files of folders are no certain mistakes: a namespace that nobody wrote may be any."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from krm_fn.base import bundle
 from krm_fn.base.objects import kind_of, name_of
 from krm_fn.base.paths import as_list, as_map, get, is_set
-from krm_fn.findings.finding import UNSET
 from krm_fn.kubevirt.holders import DATA_VOLUMES
 
 if TYPE_CHECKING:
@@ -17,10 +16,7 @@ if TYPE_CHECKING:
     from krm_fn.findings.finding import Finding
     from krm_fn.sources.reading import Sources
 
-# Rules that compare one object with another as a unit.
-OF_OBJECT = frozenset(("differing-catalogue-name",))
 MISSING = "missing-object"
-NAME = ("metadata", "name")
 # The kinds of objects that it misses.
 MISSED = frozenset(
     (
@@ -36,15 +32,14 @@ MISSED = frozenset(
 
 
 def certain(findings: Iterable[Finding], found: Sources) -> list[Finding]:
-    """The findings without those that a build, or who applies the files that were found in folders, may settle.
+    """The findings without those that who applies the files of folders may settle.
 
-    These are about fields that a patch may add, of an object that a kustomization generates, and of one whose
-    namespace, or that of the object which refers to it, is not written.
+    These are about an object that is missing only since its namespace, or that of the object that refers to it, is not written.
     """
-    if not found.layout:
+    if not found.separate:
         return list(findings)
     doubts = _Doubts(found)
-    return [finding for finding in findings if finding.item < 0 or not doubts.concern(finding)]
+    return [finding for finding in findings if finding.rule != MISSING or finding.item < 0 or not doubts.concern(finding)]
 
 
 class _Doubts:
@@ -56,13 +51,7 @@ class _Doubts:
 
     def concern(self, finding: Finding) -> bool:
         file, obj = self._places[finding.item][0], get(self._items[finding.item], finding.inside)
-        if not self._found.is_found(file):
-            return False
-        if finding.rule == MISSING:
-            return self._is_elsewhere(finding, obj) or self._found.is_generated(file, finding.current)
-        lacks = finding.rule in OF_OBJECT or get(obj, finding.path, UNSET) is UNSET
-        place = "" if lacks else "/metadata/name"
-        return (lacks or finding.path == NAME) and self._found.is_patched(file, obj, place)
+        return self._found.is_found(file) and self._is_elsewhere(finding, obj)
 
     def _is_elsewhere(self, finding: Finding, obj: Object) -> bool:
         """True where an object of that name is there, and only a namespace that nobody wrote tells them apart."""
