@@ -11,13 +11,13 @@ from krm_fn import config, yamlio
 from krm_fn.base.console import NAME, file_name, one_line, printable
 from krm_fn.base.errors import ConfigError, InputError, UsageError
 from krm_fn.cli import completion
-from krm_fn.config import repository
 from krm_fn.config.checks import CHECKS
 from krm_fn.config.keys import KEYS, NAMES
 from krm_fn.config.places import located, located_in_list
 from krm_fn.kubevirt.releases import MINORS
 from krm_fn.kubevirt.settings import Config
 from krm_fn.repositories import config_files
+from krm_fn.repositories.clusters import Configs
 from krm_fn.repositories.running import cores
 from krm_fn.sources import builds, reading
 from krm_fn.yamlio import ListText
@@ -233,7 +233,7 @@ def settings(
         note(f"the config is {file_name(file)}")
     if found.powerless and not isolated:
         _note_powerless(found.powerless)
-    base = _of_file(file) if file else Config() if isolated else _of_sources(found)
+    base = _of_repository(config_file, near) if file else Config() if isolated else _of_sources(found)
     return with_flags(base, flags)
 
 
@@ -254,12 +254,17 @@ def levels_by_flag(flags: Mapping[str, Any]) -> dict[str, str]:
     return {name.removeprefix("severity."): level for name, level in map(_level, flags["severity"])}
 
 
-def _of_file(file: str) -> Config:
-    text, value = config_files.read(file)
-    try:
-        return Config(**repository.read(value).stated)
-    except ConfigError as error:
-        raise located(error, file, lambda path: text.place(0, path, key=True)) from None
+def _of_repository(file: str | None, near: Sequence[str]) -> Config:
+    """The config of the paths, which all belong to one cluster or to none; that of `file`, where it is named.
+
+    Raises: ConfigError, UsageError.
+    """
+    configs = Configs(near, file=file)
+    found = {each.cluster: each for each in map(configs.settings_for, near or (os.curdir,))}
+    if len(found) > 1:
+        named = " and ".join(name or "none" for name in list(found)[:2])
+        raise UsageError(f"the paths belong to different clusters, {named}; name those of one cluster")
+    return next(iter(found.values())).config
 
 
 def _of_sources(found: Sources) -> Config:

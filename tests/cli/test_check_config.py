@@ -86,6 +86,37 @@ def test_the_config_of_a_resource_list_beats_it(repository):
     assert run("render", "-", "-o", "resourcelist", cwd=repository, stdin=text)[:2] == (0, text)
 
 
+CLUSTERS = CONFIG % (
+    "severity: {instancetype-conflict: info}, clusters: ["
+    "{name: north, targets: [shop/vms], severity: {instancetype-conflict: error}}, {name: south, targets: [south]}]"
+)
+
+
+def test_the_cluster_of_the_path_counts(repository):
+    config(repository, CLUSTERS)
+    (repository / "south").mkdir()
+    write(repository / "south", all=f"{SIZE}---\n{CONFLICT}")
+    assert [code(path, cwd=repository) for path in ("shop/vms", "shop/vms/all.yaml", "south")] == [1, 1, 0]
+    (repository / "named.yaml").write_text(CLUSTERS)
+    assert [code("--config", "named.yaml", path, cwd=repository) for path in ("shop/vms", "south")] == [1, 0]
+    config(repository / "shop", CONFIG % "severity: {instancetype-conflict: warning}")
+    assert code("shop/vms", cwd=repository) == 0
+    (repository / "shop" / ".kubevirt-render.yaml").unlink()
+    assert run("check", "shop/vms", "south", cwd=repository) == (
+        2,
+        "",
+        "kubevirt-render: error: the paths belong to different clusters, north and south; name those of one cluster\n",
+    )
+
+
+def test_the_keys_of_a_repository_are_no_keys_of_a_function_config(repository):
+    own = "{apiVersion: kubevirt-render.dev/v1alpha1, kind: RenderVirtualMachines, spec: {clusters: []}}"
+    items = "items:\n- {apiVersion: v1, kind: Secret, metadata: {name: a}}\n"
+    done = run("check", "-", cwd=repository, stdin=f"kind: ResourceList\nfunctionConfig: {own}\n{items}")
+    assert done[0] == 2
+    assert "spec.clusters: is no key of the config; expected one of mode, " in done[2]
+
+
 def test_paths_of_two_repositories_need_a_choice(repository):
     config(repository, QUIET)
     config(repository / "shop", QUIET)

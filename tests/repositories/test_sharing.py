@@ -120,6 +120,12 @@ def test_objects_in_lists_are_offered():
 def test_offers_travel_to_other_processes():
     found = offers([size(), claim("root")], "a")
     assert pickle.loads(pickle.dumps(found)) == found
+    beside = taken([VM], Offered(found)).surroundings()
+    assert pickle.loads(pickle.dumps(beside)) == beside
+
+
+def test_a_claim_of_the_same_name_in_a_foreign_namespace_is_not_taken():
+    assert named(taken([VM], offered(a=[claim("root", "other")]), b"root")) == []
 
 
 def test_words_are_what_may_be_a_name():
