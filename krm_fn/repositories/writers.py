@@ -60,10 +60,11 @@ class Patch(NamedTuple):
     target: Object
     origin: Origin
 
-    def place(self, number: int, path: Path) -> Origin:
-        """The origin of a place in one of the documents."""
-        file, item, at, _ = self.origin
-        return Origin(file, item, at, (number, path)) if at else Origin(file, number, path)
+
+def _place(patch: Patch, number: int, path: Path) -> Origin:
+    """The origin of a place in one of the documents of a patch."""
+    file, item, at, _ = patch.origin
+    return Origin(file, item, at, (number, path)) if at else Origin(file, number, path)
 
 
 def writer(of: Kustomization, item: int, patches: list[Patch], wanted: Wanted) -> Origin | None:
@@ -73,7 +74,7 @@ def writer(of: Kustomization, item: int, patches: list[Patch], wanted: Wanted) -
     for patch in reversed(patches):
         for number, each in reversed([*enumerate(patch.items)]):
             if path := _in_patch(each, patch.target, wanted):
-                return patch.place(number, path)
+                return _place(patch, number, path)
     return None
 
 
