@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from krm_fn.base import programs
-from krm_fn.base.errors import ConfigError
 from krm_fn.repositories.complaints import complaint
 from krm_fn.repositories.copying import copied, own_functions
 from krm_fn.repositories.kustomization import FILES, joined
@@ -22,19 +21,10 @@ from krm_fn.repositories.types import Problem
 from krm_fn.sources.builds import TIMEOUT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from krm_fn.repositories.types import Kustomization, Target
 
-# The flags that may be given, with the values that each may have: None for no value, () for any word. None runs a program,
-# fetches anything or writes a file: whoever writes a config may not decide that.
-FLAGS: Mapping[str, tuple[str, ...] | None] = {
-    "--enable-helm": None,
-    "--helm-api-versions": (),
-    "--helm-kube-version": (),
-    "--load-restrictor": ("LoadRestrictionsNone", "LoadRestrictionsRootOnly"),
-    "--reorder": ("legacy", "none"),
-}
 HELM = "--enable-helm"
 # What programs need of our environment. The rest stays ours: a kustomization can put variables into what it makes.
 KEPT = ("PATH", "LANG", "LC_ALL")
@@ -105,28 +95,10 @@ def missing(targets: Iterable[Target]) -> Problem | None:
     return Problem(file="", reason="program", count=count) if count else None
 
 
-def checked(flags: Iterable[str]) -> tuple[str, ...]:
-    """The flags, `--name` or `--name=value`. Raises: ConfigError for another than those that may be given."""
-    found = tuple(flags)
-    for flag in found:
-        name, equals, value = flag.partition("=")
-        if name not in FLAGS:
-            raise ConfigError(f"{flag!r} is no flag that may be given to kustomize here; expected one of {', '.join(FLAGS)}")
-        values = FLAGS[name]
-        if (values is None) == bool(equals) or (values and value not in values):
-            form = f"{name}={'|'.join(values) or 'VALUE'}" if values is not None else name
-            raise ConfigError(f"found {flag!r}; expected {form}")
-    return found
-
-
 def build(target: Target, using: Builder, *, flags: Sequence[str] = (), timeout: float = TIMEOUT) -> Built | Problem:
-    """What kustomize makes of a target, or why it makes nothing.
-
-    Raises: ConfigError for a flag that may not be given.
-    """
-    words = checked(flags)
+    """What kustomize makes of a target, or why it makes nothing. `flags` are some that the config may name."""
     kustomizations = _read(target)
-    if problem := target.problem or _needs_helm(kustomizations, words):
+    if problem := target.problem or _needs_helm(kustomizations, flags):
         return problem
     with programs.scratch() as made:
         scratch = Path(os.path.realpath(made))
@@ -136,7 +108,7 @@ def build(target: Target, using: Builder, *, flags: Sequence[str] = (), timeout:
         folder = str(copy) + real.removeprefix(original) if copy else real
         wrapper = _wrapper(scratch / "wrapper", folder, kustomizations[0])
         built = Built(b"", str(wrapper), str(copy or ""), original)
-        return _built(target, using, words, built, timeout)
+        return _built(target, using, flags, built, timeout)
 
 
 def _built(target: Target, using: Builder, flags: Sequence[str], built: Built, timeout: float) -> Built | Problem:

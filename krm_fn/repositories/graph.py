@@ -76,14 +76,17 @@ class Graph:
         if folder not in self._files:
             files = [joined(folder, name) for name in FILES]
             known = (file for file in files if file in self._known)
-            self._files[folder] = next(known, None) or next(filter(os.path.isfile, files), None)
+            others = (file for file in files if os.path.isfile(file) and not self._leads_out(file))  # noqa: PTH113
+            self._files[folder] = next(known, None) or next(others, None)
         return self._files[folder]
 
     def _node(self, found: Read) -> Node:
         one = found.kustomization
         includes: list[str] = []
-        files, folders = [one.file], [each.path for each in one.charts]
+        files, folders = [one.file], [each.path for each in one.charts if not self._leads_out(each.path)]
         for each in one.includes:
+            if self._leads_out(each.path):
+                continue
             folder = self._folder(each.path)
             if folder is None:
                 files.append(each.path)

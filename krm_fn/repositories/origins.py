@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from krm_fn import yamlio
 from krm_fn.base import bundle
+from krm_fn.base.errors import InputError
 from krm_fn.base.objects import ORIGIN, annotations_of, group_of, kind_of, name_of, text
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.findings.finding import UNSET
 from krm_fn.repositories.kustomization import FILES, is_kustomization, joined, kustomization
-from krm_fn.repositories.writers import Origin, Wanted, writer
+from krm_fn.repositories.writers import Origin, Wanted, patches_of, writer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from krm_fn.base.paths import Path
     from krm_fn.repositories.building import Built
     from krm_fn.repositories.types import Kustomization, Target
-    from krm_fn.repositories.writers import Texts
+    from krm_fn.repositories.writers import Patch, Texts
     from krm_fn.yamlio import StreamText
 
 __all__ = ["Made", "Origin", "Origins", "located", "separated"]
@@ -54,16 +55,24 @@ class Layer(NamedTuple):
 def separated(obj: Object, built: Built) -> tuple[Object, Made]:
     """An object without the annotation that building added, and what that says."""
     notes = annotations_of(obj)
-    origin = as_map(yamlio.read_value(text(notes.get(ORIGIN)))) if text(notes.get(ORIGIN)) else {}
     if ORIGIN not in notes:
         return obj, Made()
     left = {key: value for key, value in notes.items() if key != ORIGIN}
     about = {key: value for key, value in obj["metadata"].items() if key != "annotations" or left}
     if left:
         about["annotations"] = left
+    origin = _read(text(notes[ORIGIN]))
     path = text(origin.get("path"))
     made = Made() if origin.get("repo") else Made(path, False) if path else Made(text(origin.get("configuredIn")), True)
     return {**obj, "metadata": about}, made._replace(file=built.file(made.file)) if made.file else made
+
+
+def _read(annotation: str) -> Object:
+    """What an annotation says, which an object may have brought along."""
+    try:
+        return as_map(yamlio.read_value(annotation))
+    except InputError:
+        return {}
 
 
 class Origins:
@@ -73,6 +82,8 @@ class Origins:
         self._target, self._texts = target, texts
         self._layers: dict[str, Layer | None] = {}
         self._entries: dict[str, list[Entry]] = {}
+        self._found: dict[str, list[Patch]] = {}
+        self._ways_found: dict[tuple[str, str], list[Layer]] = {}
 
     def of(self, obj: Object, path: Path, made: Made) -> Origin:
         """Where the value at a path of a built object is written; `path` may lead on from there to what is missing."""
@@ -84,7 +95,7 @@ class Origins:
         if value is not UNSET:
             names = self._names(obj, entry, way)
             for layer in way:
-                if found := writer(*layer, Wanted(obj, names, path, value), self._texts):
+                if found := writer(*layer, self._patches(layer), Wanted(obj, names, path, value)):
                     return found
         return Origin(made.file, entry.item, (*entry.path, *path)) if entry else Origin(made.file)
 
@@ -112,11 +123,22 @@ class Origins:
 
     def _way(self, file: str, obj: Object) -> list[Layer]:
         """The kustomizations from the target to a file, outermost first, each with its components behind it."""
+        if (file, name_of(obj)) not in self._ways_found:
+            self._ways_found[file, name_of(obj)] = self._new_way(file, obj)
+        return self._ways_found[file, name_of(obj)]
+
+    def _new_way(self, file: str, obj: Object) -> list[Layer]:
         ways = list(islice(self._ways(self._target.folder, file, (), self._reaching(file)), MOST_WAYS))
         fitting = (way for way in ways if any(_named(name_of(each.obj), way) == name_of(obj) for each in self._of(file)))
         way = next(fitting, ways[0] if ways else [])
         seen: set[str] = set()
         return [inner for layer in way for inner in self._with_components(layer, seen)]
+
+    def _patches(self, layer: Layer) -> list[Patch]:
+        folder = layer.kustomization.folder
+        if folder not in self._found:
+            self._found[folder] = list(patches_of(*layer, self._texts))
+        return self._found[folder]
 
     def _reaching(self, file: str) -> set[str]:
         """The folders of the kustomizations that include a file, themselves or by others."""

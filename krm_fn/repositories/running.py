@@ -19,10 +19,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
 
+    from krm_fn.findings.finding import Finding
     from krm_fn.repositories.judging import Judged, Unit
     from krm_fn.sources.reading import Watch
 
 CHUNK = 8  # units that a process takes at once, where there are many
+UNUSED = frozenset(("unused-instancetype", "unused-revision"))
 # What the units of each cluster offer, in a process that judges again; it does not change.
 _offered: Mapping[str, Offered] = {}
 
@@ -43,7 +45,27 @@ def judge_all(units: Sequence[Unit], options: Options, *, jobs: int, watch: Watc
         second = _mapped(partial(_judged_again, options=options), again, jobs, offered)
         for (number, _), judged in zip(again, watch("Judging", second, len(again)), strict=True):
             found[number] = judged
-    return [each.but(offers=()) for each in found]
+    used = _used_by_others(units, found)
+    return [
+        _without_used(judged, used[unit.settings.cluster]).but(offers=()) for unit, judged in zip(units, found, strict=True)
+    ]
+
+
+def _used_by_others(units: Sequence[Unit], found: Sequence[Judged]) -> dict[str, frozenset[str]]:
+    """By cluster, the names of the objects that its units use and don't have."""
+    names: dict[str, set[str]] = {}
+    for unit, judged in zip(units, found, strict=True):
+        names.setdefault(unit.settings.cluster, set()).update(judged.wants)
+    return {cluster: frozenset(each) for cluster, each in names.items()}
+
+
+def _without_used(judged: Judged, used: frozenset[str]) -> Judged:
+    """The unit without findings about an unused object that another unit uses."""
+
+    def is_used(finding: Finding) -> bool:
+        return finding.rule in UNUSED and finding.ref is not None and finding.ref.name in used
+
+    return judged.but(findings=tuple(finding for finding in judged.findings if not is_used(finding)))
 
 
 def _judged(numbered: tuple[int, Unit], options: Options) -> Judged:

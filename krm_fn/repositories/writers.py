@@ -60,26 +60,25 @@ class Patch(NamedTuple):
     target: Object
     origin: Origin
 
-    def place(self, number: int, path: Path) -> Origin:
-        """The origin of a place in one of the documents."""
-        file, item, at, _ = self.origin
-        return Origin(file, item, at, (number, path)) if at else Origin(file, number, path)
+
+def _place(patch: Patch, number: int, path: Path) -> Origin:
+    """The origin of a place in one of the documents of a patch."""
+    file, item, at, _ = patch.origin
+    return Origin(file, item, at, (number, path)) if at else Origin(file, number, path)
 
 
-def writer(of: Kustomization, item: int, wanted: Wanted, texts: Texts) -> Origin | None:
+def writer(of: Kustomization, item: int, patches: list[Patch], wanted: Wanted) -> Origin | None:
     """The part of a kustomization, the document `item` of its file, that wrote a value; None where none did."""
     for at in _fields(of.obj, wanted):
         return Origin(of.file, item, at)
-    patches: list[Patch] = [*_patches(of, item, texts)]
     for patch in reversed(patches):
         for number, each in reversed([*enumerate(patch.items)]):
             if path := _in_patch(each, patch.target, wanted):
-                found: Origin = patch.place(number, path)
-                return found
+                return _place(patch, number, path)
     return None
 
 
-def _patches(of: Kustomization, item: int, texts: Texts) -> Iterator[Patch]:
+def patches_of(of: Kustomization, item: int, texts: Texts) -> Iterator[Patch]:
     """The patches of a kustomization in the order in which they are applied."""
     for key in ("patchesStrategicMerge", "patches", "patchesJson6902"):
         for number, each in enumerate(as_list(of.obj.get(key))):

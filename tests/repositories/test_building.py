@@ -8,9 +8,8 @@ import pytest
 from trees import tree
 
 from krm_fn import yamlio
-from krm_fn.base.errors import ConfigError
 from krm_fn.repositories import building
-from krm_fn.repositories.building import Builder, Built, build, checked
+from krm_fn.repositories.building import Builder, Built, build
 from krm_fn.repositories.discovery import discover
 from krm_fn.repositories.origins import separated
 
@@ -191,28 +190,6 @@ def test_a_program_is_found_on_the_path(here, kustomize):
     missing = building.missing(discover(["."]).targets)
     assert (missing.reason, missing.count) == ("program", 1)
     assert building.missing([]) is None
-
-
-@pytest.mark.parametrize("flag", ["--enable-helm", "--load-restrictor=LoadRestrictionsNone", "--helm-kube-version=1.31"])
-def test_a_flag_that_is_harmless_may_be_given(flag):
-    assert checked([flag]) == (flag,)
-
-
-@pytest.mark.parametrize(
-    "flag",
-    [
-        "--enable-exec",
-        "--enable-alpha-plugins",
-        "--helm-command=/tmp/x",
-        "--network",
-        "-o=x",
-        "--enable-helm=x",
-        "--load-restrictor=x",
-    ],
-)
-def test_other_flags_are_refused(flag):
-    with pytest.raises(ConfigError, match="expected"):
-        checked([flag])
 
 
 def test_a_file_beyond_the_folder_needs_a_flag(here, kustomize):

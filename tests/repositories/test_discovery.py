@@ -107,6 +107,7 @@ def test_what_leads_out_of_the_repository_is_not_read(here, monkeypatch):
     monkeypatch.chdir(here / "repo")
     found = discover(["."])
     assert [(target.name, target.problem.reason) for target in found.targets] == [("a", "outside"), ("b", "outside")]
+    assert [target.kustomizations for target in found.targets] == [("a",), ("b",)]
     assert [target.problem for target in discover(["."], follow=True).targets] == [None, None]
 
 
