@@ -39,9 +39,13 @@ def merged_suppressed(suppressed: Iterable[Suppressed]) -> list[Suppressed]:
 
 
 def _key(finding: Finding) -> tuple[Any, ...]:
-    """What two findings have to have in common to be the same. A cluster may have its own severity of a rule."""
+    """What two findings have to have in common to be the same. A cluster may have its own severity of a rule.
+
+    Overlays give an object of a base other names and namespaces: where the place in the text is known, that tells objects apart.
+    """
     place = finding.file, finding.line, finding.column, finding.path, finding.deeper
-    return finding.rule, finding.severity, finding.message, finding.ref, finding.more, place
+    ref = None if finding.line else finding.ref
+    return finding.rule, finding.severity, finding.message, ref, finding.more, place
 
 
 def _with(finding: Finding, targets: set[str]) -> Finding:

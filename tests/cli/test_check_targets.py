@@ -1,0 +1,186 @@
+"""`check` of whole repositories: the targets in folders are built and judged, and their findings lead home."""
+
+import json
+import os
+
+import pytest
+from checking import check
+from trees import tree
+
+VM = """\
+apiVersion: kubevirt.io/v1
+kind: VirtualMachine
+metadata:
+  name: web
+spec:
+  runStrategy: Always
+  instancetype:
+    name: u1.medium
+  template:
+    spec:
+      domain:
+        devices: {}
+"""
+SIZE_PATCH = """\
+apiVersion: kubevirt.io/v1
+kind: VirtualMachine
+metadata:
+  name: web
+spec:
+  instancetype:
+    name: {}
+"""
+SIZE = """\
+apiVersion: instancetype.kubevirt.io/v1beta1
+kind: VirtualMachineClusterInstancetype
+metadata:
+  name: small
+spec:
+  cpu:
+    guest: {}
+  memory:
+    guest: 2Gi
+"""
+OVERLAY = "resources: [../../base]\nnamespace: {}\npatches: [{{path: size.yaml}}]\n"
+REPOSITORY = {
+    "base/kustomization.yaml": "resources: [vm.yaml]\n",
+    "base/vm.yaml": VM,
+    "overlays/north/kustomization.yaml": OVERLAY.format("north"),
+    "overlays/north/size.yaml": SIZE_PATCH.format("u1.small"),
+    "overlays/south/kustomization.yaml": OVERLAY.format("south"),
+    "overlays/south/size.yaml": SIZE_PATCH.format("u1.large"),
+}
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch, kustomize):
+    """A repository, and the newest kustomize on the PATH."""
+    monkeypatch.setenv("PATH", f"{os.path.dirname(kustomize)}:{os.environ['PATH']}")
+    (tmp_path / ".git").mkdir()
+    return tree(tmp_path, REPOSITORY)
+
+
+pytestmark = pytest.mark.parametrize("kustomize", ["5.8.1"], indirect=True)
+
+
+def found(root, *words):
+    """Rule, file, line, column and targets of each finding."""
+    _, out, _ = check("-o", "json", *(words or (".",)), cwd=root)
+    results = json.loads(out)["results"]
+    return [
+        (each["tags"]["rule"], each["file"]["path"], each.get("line"), each.get("column"), each.get("targets"))
+        for each in results
+    ]
+
+
+def test_a_base_and_overlays_that_patch_it_have_no_findings(here):
+    assert check(".", cwd=here) == (0, "", "")
+
+
+def test_a_finding_leads_to_the_patch_that_wrote_the_value(here):
+    tree(here, {"overlays/south/size.yaml": SIZE_PATCH.format("u1.larg")})
+    assert found(here) == [("unresolved-instancetype", "overlays/south/size.yaml", 7, 11, ["overlays/south"])]
+
+
+def test_a_finding_in_the_base_is_reported_once_with_its_targets(here):
+    tree(here, {"base/vm.yaml": VM.replace("Always", "Sometimes")})
+    assert found(here) == [("refused-run-strategy", "base/vm.yaml", 6, 16, ["overlays/north", "overlays/south"])]
+
+
+def test_the_output_does_not_depend_on_the_number_of_processes(here):
+    tree(here, {"base/vm.yaml": VM.replace("Always", "Sometimes"), "extra/vm.yaml": VM.replace("u1.medium", "gone")})
+    outputs = {check("-o", form, "--summary", "-j", jobs, ".", cwd=here) for jobs in ("1", "2", "8") for form in ["junit"]}
+    assert len(outputs) == 1
+    assert outputs.pop()[0] == 1
+
+
+def test_files_that_no_kustomization_uses_are_judged_by_themselves(here):
+    tree(here, {"extra/vm.yaml": VM.replace("u1.medium", "gone"), "extra/notes.yaml": "a: 1\n"})
+    assert found(here) == [("unresolved-instancetype", "extra/vm.yaml", 8, 11, None)]
+
+
+def test_a_target_uses_the_objects_of_another_one(here):
+    tree(here, {"sizes/kustomization.yaml": "resources: [small.yaml]\n", "sizes/small.yaml": SIZE.format(2)})
+    tree(here, {"overlays/south/size.yaml": SIZE_PATCH.format("small")})
+    assert check(".", cwd=here)[:2] == (0, "")
+    noted = check("-v", ".", cwd=here)[2]
+    assert "VirtualMachineClusterInstancetype small comes from target sizes" in noted
+
+
+def test_different_objects_of_one_name_are_ambiguous_until_clusters_tell_them_apart(here):
+    for name, vcpus in (("north", 2), ("south", 4)):
+        tree(
+            here,
+            {f"sizes/{name}/kustomization.yaml": "resources: [small.yaml]\n", f"sizes/{name}/small.yaml": SIZE.format(vcpus)},
+        )
+        tree(here, {f"overlays/{name}/size.yaml": SIZE_PATCH.format("small")})
+    assert {rule for rule, *_ in found(here)} == {"ambiguous-reference"}
+    clusters = [{"name": name, "targets": [f"*/{name}"], "kubevirtVersion": "1.8"} for name in ("north", "south")]
+    config = {"kind": "RenderVirtualMachines", "spec": {"clusters": clusters}}
+    tree(here, {".kubevirt-render.yaml": json.dumps(config)})
+    assert found(here) == []
+
+
+def test_two_clusters_have_two_releases_in_one_run(here):
+    clusters = [
+        {"name": "north", "targets": ["overlays/north"], "kubevirtVersion": "1.4"},
+        {"name": "south", "targets": ["overlays/south"], "kubevirtVersion": "1.9"},
+    ]
+    tree(here, {".kubevirt-render.yaml": json.dumps({"kind": "RenderVirtualMachines", "spec": {"clusters": clusters}})})
+    code, out, _ = check("--summary", ".", cwd=here)
+    assert (code, out) == (
+        0,
+        "0 errors, 0 warnings, 0 info in 2 objects of 1 file and 2 targets, KubeVirt 1.4.1, 1.9.0\n",
+    )
+
+
+def test_each_target_fails_by_its_own_config(here):
+    tree(here, {"base/vm.yaml": VM.replace("Always", "Sometimes")})
+    never = json.dumps({"kind": "RenderVirtualMachines", "spec": {"failOn": "never"}})
+    tree(here, {"overlays/north/.kubevirt-render.yaml": never})
+    assert check(".", cwd=here)[0] == 1
+    tree(here, {"overlays/south/.kubevirt-render.yaml": never})
+    assert check(".", cwd=here)[0] == 0
+
+
+def test_what_is_excluded_is_neither_built_nor_judged(here):
+    tree(here, {"overlays/south/size.yaml": SIZE_PATCH.format("u1.larg"), "extra/vm.yaml": VM.replace("u1.medium", "gone")})
+    assert found(here, ".", "--exclude", "**/south", "--exclude", "extra") == []
+    tree(here, {".kubevirt-render.yaml": '{"kind": "RenderVirtualMachines", "spec": {"exclude": ["**/south/**", "extra"]}}'})
+    assert found(here) == []
+
+
+def test_what_is_external_is_not_missed(here):
+    tree(here, {"overlays/south/size.yaml": SIZE_PATCH.format("ours")})
+    external = [{"kind": "VirtualMachineClusterInstancetype", "name": "our*"}]
+    tree(here, {".kubevirt-render.yaml": json.dumps({"kind": "RenderVirtualMachines", "spec": {"external": external}})})
+    assert found(here) == []
+
+
+def test_what_kustomize_refuses_is_one_finding_and_the_rest_goes_on(here):
+    tree(here, {"overlays/north/kustomization.yaml": "resources: [../../gone]\npatches: [{path: size.yaml}]\n"})
+    tree(here, {"overlays/south/size.yaml": SIZE_PATCH.format("u1.larg")})
+    assert [(rule, file) for rule, file, *_ in found(here)] == [
+        ("kustomization-not-built", "overlays/north/kustomization.yaml"),
+        ("unresolved-instancetype", "overlays/south/size.yaml"),
+    ]
+
+
+def test_without_a_program_that_builds_there_is_one_warning(here, monkeypatch):
+    monkeypatch.setenv("PATH", str(here))
+    code, out, _ = check(".", cwd=here)
+    assert (code, out.count("\n")) == (0, 1)
+    assert "kustomization-not-built" in out
+
+
+def test_a_baseline_knows_the_findings_of_targets(here):
+    tree(here, {"overlays/south/size.yaml": SIZE_PATCH.format("u1.larg")})
+    assert check("--baseline", "known.yaml", "--update-baseline", ".", cwd=here)[0] == 0
+    assert check("--baseline", "known.yaml", ".", cwd=here)[:2] == (0, "")
+
+
+def test_where_no_object_is_found_the_run_says_so(tmp_path, kustomize):
+    tree(tmp_path, {"a/notes.yaml": "a: 1\n"})
+    code, out, err = check("a", cwd=tmp_path)
+    assert (code, out) == (1, "")
+    assert "no Kubernetes object found in a" in err
