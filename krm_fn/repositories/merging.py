@@ -41,10 +41,10 @@ def merged_suppressed(suppressed: Iterable[Suppressed]) -> list[Suppressed]:
 def _key(finding: Finding) -> tuple[Any, ...]:
     """What two findings have to have in common to be the same. A cluster may have its own severity of a rule.
 
-    Overlays give an object of a base other names and namespaces: where the place in the text is known, that tells objects apart.
+    Overlays give an object of a base another namespace: where the place in the text is known, namespaces tell nothing apart.
     """
     place = finding.file, finding.line, finding.column, finding.path, finding.deeper
-    ref = None if finding.line else finding.ref
+    ref = finding.ref.but(namespace="") if finding.ref and finding.line else finding.ref
     return finding.rule, finding.severity, finding.message, ref, finding.more, place
 
 

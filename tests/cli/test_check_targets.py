@@ -2,6 +2,7 @@
 
 import json
 import os
+from pathlib import Path
 
 import pytest
 from checking import check
@@ -55,7 +56,7 @@ REPOSITORY = {
 @pytest.fixture
 def here(tmp_path, monkeypatch, kustomize):
     """A repository, and the newest kustomize on the PATH."""
-    monkeypatch.setenv("PATH", f"{os.path.dirname(kustomize)}:{os.environ['PATH']}")
+    monkeypatch.setenv("PATH", f"{Path(kustomize).parent}:{os.environ['PATH']}")
     (tmp_path / ".git").mkdir()
     return tree(tmp_path, REPOSITORY)
 

@@ -183,7 +183,7 @@ def test_a_config_that_is_a_link_out_of_the_repository_is_refused(repository, tm
     outside.write_text(HEAD)
     (repository / ".kubevirt-render.yaml").symlink_to(outside)
     for call in (Configs(["."]).settings_for, Configs(["."]).excludes):
-        with pytest.raises(ConfigError, match="this link leads out of the repository"):
+        with pytest.raises(ConfigError, match="this symbolic link points outside the repository"):
             call("other/apps")
 
 

@@ -42,11 +42,18 @@ def test_the_same_finding_of_several_targets_is_reported_once():
         {"column": 6},
         {"path": ("spec",)},
         {"ref": FOUND.ref.but(name="db")},
+        {"ref": FOUND.ref.but(kind="VirtualMachineInstance")},
     ],
 )
 def test_findings_that_differ_stay_two(other):
     both = [*of_target([FOUND], "b"), *of_target([FOUND.but(**other)], "a")]
     assert merged(both) == both
+
+
+def test_a_finding_of_a_base_is_the_same_in_the_namespaces_of_all_overlays():
+    other = FOUND.but(ref=FOUND.ref.but(namespace="lab"))
+    assert merged([*of_target([FOUND], "a"), *of_target([other], "b")]) == [FOUND.but(targets=("a", "b"))]
+    assert len(merged([*of_target([FOUND.but(line=0)], "a"), *of_target([other.but(line=0)], "b")])) == 2
 
 
 def test_a_target_that_has_a_finding_twice_is_named_once():
