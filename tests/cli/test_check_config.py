@@ -114,7 +114,7 @@ def test_the_keys_of_a_repository_are_no_keys_of_a_function_config(repository):
     items = "items:\n- {apiVersion: v1, kind: Secret, metadata: {name: a}}\n"
     done = run("check", "-", cwd=repository, stdin=f"kind: ResourceList\nfunctionConfig: {own}\n{items}")
     assert done[0] == 2
-    assert "spec.clusters: is no key of the config; expected one of mode, " in done[2]
+    assert "spec.clusters: unknown key; expected one of mode, " in done[2]
 
 
 def test_paths_of_two_repositories_need_a_choice(repository):

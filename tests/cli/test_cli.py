@@ -491,7 +491,7 @@ def test_check_prints_findings_with_their_rules_and_nothing_else(folder):
     first, last = done.stdout.splitlines()
     assert first.startswith("error: api.yaml:11:11: VirtualMachine shop/api: spec.instancetype.name: ")
     assert first.endswith(" (unresolved-instancetype)")
-    assert last == "1 error, 0 warnings, 0 info in 3 objects of 3 files, KubeVirt 1.9.0"
+    assert last == "1 error, 0 warnings, 0 info in 3 objects of 3 files and 1 target, KubeVirt 1.9.0"
 
 
 def test_check_is_silent_where_all_is_well(folder):
