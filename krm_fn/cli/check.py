@@ -83,22 +83,15 @@ NEVER = "never"
 def check(
     paths: tuple[str, ...],
     kustomizations: tuple[str, ...],
-    schemas: tuple[str, ...],
     outputs: tuple[str, ...],
     config_file: str | None,
     *,
-    verbose: bool,
-    timeout: float,
-    follow_links: bool,
     expanded: bool,
     summary: bool,
     color: str,
     baseline_file: str | None,
     update_baseline: bool,
     today: str | None,
-    no_ignores: bool,
-    exclude: tuple[str, ...],
-    jobs: int,
     **flags: Any,
 ) -> int:
     """Check files, folders, kustomizations (-k DIR) or stdin (-), and print findings.
@@ -112,33 +105,33 @@ def check(
     targets = _targets(outputs)
     known = _known(baseline_file, update=update_baseline)
     day = _today(today) if known else ""
-    bar = progress.shown(quiet=verbose)
     levels = options.levels_by_flag(flags)
-    how = Options(
-        timeout=timeout,
-        follow=follow_links,
-        ignores=not no_ignores,
-        definitions=not flags["isolated"],
-        schemas=read_schemas(schemas),
-        quoted=any(name == "text" for name, _ in targets),
-    )
+    how = _options(flags, quoted=any(name == "text" for name, _ in targets))
     request = Request(
         paths=paths,
         kustomizations=kustomizations,
         config_file=config_file,
         flags=flags,
-        exclude=exclude,
-        jobs=jobs,
-        verbose=verbose,
         checking=partial(_checking, levels=levels, expanded=expanded),
     )
-    found = judged(request, how, bar)
+    found = judged(request, how, progress.shown(quiet=flags["verbose"]))
     report = _combined(found).but(summary=summary, off=_off(found, levels))
     if known is not None:
         known = _written(known, report.findings) if update_baseline else known
         report = _without_known(report, known, found[0].severity, day)
     _write(targets, report, color)
     return _exit_code(report)
+
+
+def _options(flags: Mapping[str, Any], *, quoted: bool) -> Options:
+    return Options(
+        timeout=flags["timeout"],
+        follow=flags["follow_links"],
+        ignores=not flags["no_ignores"],
+        definitions=not flags["isolated"],
+        schemas=read_schemas(flags["schemas"]),
+        quoted=quoted,
+    )
 
 
 def _known(file: str | None, *, update: bool) -> baseline.Baseline | None:

@@ -35,9 +35,6 @@ class Request(Value):
     kustomizations: tuple[str, ...]
     config_file: str | None
     flags: Mapping[str, Any]
-    exclude: tuple[str, ...]
-    jobs: int
-    verbose: bool
     checking: Callable[[Config], Config]
 
     @property
@@ -57,7 +54,7 @@ def judged(request: Request, how: Options, bar: Progress) -> list[Judged]:
         file=request.config_file,
         isolated=request.flags["isolated"],
         flags=partial(options.with_flags, flags=request.flags),
-        exclude=request.exclude,
+        exclude=request.flags["exclude"],
     )
     with bar.at("Searching"):
         found = discover(request.folders, excludes=configs.excludes, follow=how.follow) if request.folders else Discovery()
@@ -79,7 +76,7 @@ def _of_one_bundle(
     found = options.read_sources(
         paths,
         kustomizations,
-        verbose=request.verbose,
+        verbose=request.flags["verbose"],
         timeout=how.timeout,
         follow_links=how.follow,
         unbuilt=False,
@@ -87,11 +84,11 @@ def _of_one_bundle(
         watch=bar.watch,
     )
     config = options.settings(
-        found, request.config_file, request.flags, near=(*paths, *kustomizations), verbose=request.verbose
+        found, request.config_file, request.flags, near=(*paths, *kustomizations), verbose=request.flags["verbose"]
     )
     with bar.at("Checking"):
         judged = judge_sources(found, lost, request.checking(config), how)
-    if request.verbose:
+    if request.flags["verbose"]:
         options.note(f"the target release is KubeVirt {judged.release}")
     return judged
 
@@ -109,7 +106,7 @@ def _of_units(request: Request, how: Options, bar: Progress, configs: Configs, f
     for group, files in _files_by_settings(found, configs):
         own = group.but(config=request.checking(group.config))
         units.append(Unit(settings=own, files=files, kustomized=kustomized))
-    done = judge_all(units, how.but(using=using), jobs=request.jobs, watch=bar.watch)
+    done = judge_all(units, how.but(using=using), jobs=request.flags["jobs"], watch=bar.watch)
     done += [judge_problem(Unit(settings=own), problem) for own, problem in problems]
     rest = tuple(path for path in request.paths if path not in request.folders)
     if rest or request.kustomizations:
@@ -118,7 +115,7 @@ def _of_units(request: Request, how: Options, bar: Progress, configs: Configs, f
         raise NothingFoundError(
             f"no Kubernetes object found in {', '.join(request.paths)}; expected YAML or JSON with apiVersion and kind"
         )
-    for each in done if request.verbose else ():
+    for each in done if request.flags["verbose"] else ():
         for text in each.notes:
             options.note(f"{each.name}: {text}" if each.name else text)
     return done

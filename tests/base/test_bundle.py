@@ -52,24 +52,3 @@ def test_objects_of_any_shape_are_taken():
     assert not is_resource(None)
     assert previous_names({"metadata": {"annotations": {"internal.config.kubernetes.io/previousNames": 5}}}) == ()
     assert Bundle([odd]).entries[0].obj is odd
-
-
-def test_an_index_by_known_types_is_the_one_that_is_found():
-    items = [
-        instancetype("b"),
-        {**instancetype("a"), "apiVersion": "other/v1"},
-        instancetype("c", kind="ConfigMap"),
-        instancetype("d"),
-    ]
-    version = "instancetype.kubevirt.io/v1beta1"
-    kind = "VirtualMachineInstancetype"
-    types = {(version, kind): [0, 3], ("other/v1", kind): [1], (version, "ConfigMap"): [2]}
-    found, told = Bundle(items), Bundle(items, types=types)
-    assert list(told.entries) == list(found.entries)
-    assert len(told.entries) == 4
-    assert told.types == found.types
-    for asked in (kind, "ConfigMap", "Secret"):
-        assert told.of_kind(asked) == found.of_kind(asked)
-    assert told.of_kind(kind, "other") == found.of_kind(kind, "other") == [found.entries[1]]
-    assert told.numbers(("ConfigMap", kind)) == [0, 1, 2, 3]
-    assert told.names(kind, "default") == ("b", "a", "d")

@@ -80,7 +80,7 @@ def test_a_config_map_states_the_function_configs_keys():
 
 @pytest.mark.parametrize("key", ["exclude", "external", "clusters", "kustomizeBuildFlags"])
 def test_the_function_config_has_none_of_these_keys(key):
-    with pytest.raises(ConfigError, match="is no key of the config; expected one of mode, ") as caught:
+    with pytest.raises(ConfigError, match="unknown key; expected one of mode, ") as caught:
         read_function_config({"apiVersion": "kubevirt-render.dev/v1alpha1", **file(**{key: []})})
     assert caught.value.path == f"spec.{key}"
 
@@ -88,8 +88,8 @@ def test_the_function_config_has_none_of_these_keys(key):
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (file(cluster=[]), "spec.cluster: is no key of the config; expected one of mode, .*; did you mean clusters"),
-        ({"kind": "RenderVirtualMachines", "exclude": []}, "exclude: is no key of the object; .*; it belongs below spec"),
+        (file(cluster=[]), "spec.cluster: unknown key; expected one of mode, .*; did you mean clusters"),
+        ({"kind": "RenderVirtualMachines", "exclude": []}, "exclude: unknown key; .*; it belongs below spec"),
         (file(exclude="a"), "spec.exclude: found 'a'; expected a list of globs such as .*"),
         (file(exclude=["a", "/b"]), r"spec.exclude\[1\]: found '/b'; expected a glob such as .*"),
         (file(exclude=["a/../b"]), r"spec.exclude\[0\]: found 'a/../b'; .* without \"\.\.\""),
@@ -106,7 +106,7 @@ def test_the_function_config_has_none_of_these_keys(key):
         (file(clusters={}), "spec.clusters: found a map; expected a list of clusters, each with name and targets"),
         (file(clusters=[{"name": "a"}]), r"spec.clusters\[0\].targets: found nothing; each cluster needs name and targets"),
         (file(clusters=[{"targets": ["a"]}]), r"spec.clusters\[0\].name: found nothing; .*"),
-        (file(clusters=[{**NORTH, "mod": "x"}]), r"spec.clusters\[0\].mod: is no key .*; did you mean mode"),
+        (file(clusters=[{**NORTH, "mod": "x"}]), r"spec.clusters\[0\].mod: unknown key; .*; did you mean mode"),
         (file(clusters=[{**NORTH, "failOn": "eror"}]), r"spec.clusters\[0\].failOn: .*; did you mean error"),
         (file(clusters=[{**NORTH, "severity": {"nul-item": "off"}}]), r"spec.clusters\[0\].severity.nul-item: .*null-item.*"),
         (file(clusters=[NORTH, NORTH]), r"spec.clusters\[1\].name: another cluster is named north; give each its own name"),

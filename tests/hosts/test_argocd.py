@@ -314,7 +314,7 @@ def test_a_build_that_takes_too_long_is_ended_with_its_children(sidecar: Sidecar
         ran = as_user(command, sidecar.mounts, cwd=folder, env=sidecar.environment())
         child = (folder.parent / "child").read_text().strip()
     assert (ran.stdout, ran.returncode, time.monotonic() - begun < 40) == ("", 1, True)
-    assert "application shop: `kustomize build` was stopped after 1 s, since Argo CD waits for 60 s alone" in ran.stderr
+    assert "application shop: `kustomize build` was stopped after 1 s, because Argo CD waits for only 60 s" in ran.stderr
     assert ends(child)
 
 
@@ -375,7 +375,7 @@ def test_a_mistake_is_named_with_application_file_and_fix(sidecar: Sidecar, app:
     assert (ran.stdout, ran.returncode) == ("", 1)
     first, last = ran.stderr.splitlines()
     assert first.startswith("kubevirt-render: error: vm.yaml: VirtualMachine shop/web: spec.instancetype.name: ")
-    assert last == "kubevirt-render: error: application shop: nothing is generated because of the findings above (1 error)"
+    assert last == "kubevirt-render: error: application shop: nothing is generated because of the findings above (1 error); correct them"
 
 
 def test_broken_yaml_is_one_line_that_names_the_application(sidecar: Sidecar, app: Path) -> None:

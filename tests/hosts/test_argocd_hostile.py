@@ -247,9 +247,9 @@ def test_single_variables_of_an_application_are_held_to_the_list(kustomization: 
 def test_a_refusal_says_what_is_allowed_and_who_may_more(kustomization: App) -> None:
     said = refused(kustomization.generate(options=["--enable-exec"], ARGOCD_APP_NAME="shop"), kustomization)
     assert said == (
-        "kubevirt-render: error: application shop: parameter buildOptions: found '--enable-exec'; an application may give "
-        "kustomize --enable-helm, --helm-api-versions, --helm-debug, --helm-kube-version or --reorder; everything else only "
-        "the administrator, as --build-option in plugin.yaml\n"
+        "kubevirt-render: error: application shop: parameter buildOptions: found '--enable-exec'; an application may pass "
+        "only these flags to kustomize: --enable-helm, --helm-api-versions, --helm-debug, --helm-kube-version or --reorder; an "
+        "administrator can pass others as --build-option in plugin.yaml\n"
     )
 
 

@@ -113,7 +113,8 @@ def test_02_a_missing_version_and_a_future_one_are_taken_and_another_kind_is_ref
     future = call(listing(VM, SMALL, version="apiVersion: config.kubernetes.io/v3\n"))
     assert (future.returncode, memory(yamlio.read_value(future.stdout.decode())["items"][0])) == (0, "1Gi")
     assert (
-        b"warning: the ResourceList's apiVersion is config.kubernetes.io/v3; expected config.kubernetes.io/v1" in future.stderr
+        b"warning: the apiVersion of the ResourceList is config.kubernetes.io/v3, but it is read as config.kubernetes.io/v1"
+        in future.stderr
     )
     assert "ResourceList" in refused("apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n")
 
