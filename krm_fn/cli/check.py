@@ -106,7 +106,7 @@ def check(
     known = _known(baseline_file, update=update_baseline)
     day = _today(today) if known else ""
     levels = options.levels_by_flag(flags)
-    how = _options(flags, quoted=any(name == "text" for name, _ in targets))
+    how = _options(flags, quoted=_is_rich(color))
     request = Request(
         paths=paths,
         kustomizations=kustomizations,
@@ -234,13 +234,20 @@ def _today(given: str | None) -> str:
     return moment.date().isoformat()
 
 
+def _is_terminal() -> bool:
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
+def _is_rich(color: str) -> bool:
+    """True where stdout shows the lines of files."""
+    return _is_terminal() or color == "always"
+
+
 def _write(targets: list[tuple[str, str]], report: Report, color: str) -> None:
     """Write the files first, then stdout; colour goes to stdout alone."""
-    terminal = sys.stdout is not None and sys.stdout.isatty()
+    terminal = _is_terminal()
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-    shown = report.but(
-        rich=terminal or color == "always", color=color == "always" or (color == "auto" and terminal and not plain)
-    )
+    shown = report.but(rich=_is_rich(color), color=color == "always" or (color == "auto" and terminal and not plain))
     for _, file in targets:
         if file and leads_out(file):
             raise UsageError(f"-o: {file} is a symbolic link to a file outside the repository; name that file instead")
