@@ -375,10 +375,8 @@ def test_a_mistake_is_named_with_application_file_and_fix(sidecar: Sidecar, app:
     assert (ran.stdout, ran.returncode) == ("", 1)
     first, last = ran.stderr.splitlines()
     assert first.startswith("kubevirt-render: error: vm.yaml: VirtualMachine shop/web: spec.instancetype.name: ")
-    assert (
-        last
-        == "kubevirt-render: error: application shop: nothing is generated because of the findings above (1 error); correct them"
-    )
+    reason = "nothing is generated because of the findings above (1 error); correct them"
+    assert last == f"kubevirt-render: error: application shop: {reason}"
 
 
 def test_broken_yaml_is_one_line_that_names_the_application(sidecar: Sidecar, app: Path) -> None:
