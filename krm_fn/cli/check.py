@@ -35,6 +35,8 @@ UNEXPANDED = "unexpanded-vm"
 # Fails the run at any severity, unless the baseline knows it.
 UNREADABLE = "unreadable-document"
 NEVER = "never"
+# The formats that name every object.
+LISTING = ("junit", "tap")
 
 
 @click.command()
@@ -99,6 +101,7 @@ def check(
     no_ignores: bool,
     exclude: tuple[str, ...],
     jobs: int,
+    cache: str,
     **flags: Any,
 ) -> int:
     """Check files, folders, kustomizations (-k DIR) or stdin (-), and print findings.
@@ -121,6 +124,7 @@ def check(
         definitions=not flags["isolated"],
         schemas=read_schemas(schemas),
         quoted=any(name == "text" for name, _ in targets),
+        listed=any(name in LISTING for name, _ in targets),
     )
     request = Request(
         paths=paths,
@@ -129,6 +133,7 @@ def check(
         flags=flags,
         exclude=exclude,
         jobs=jobs,
+        cache=cache,
         verbose=verbose,
         checking=partial(_checking, levels=levels, expanded=expanded),
     )
@@ -180,6 +185,7 @@ def _combined(found: Sequence[Judged]) -> Report:
         release=found[0].release,
         releases=tuple(sorted({unit.release for unit in found}, key=str)),
         line=lambda file, number: lines.get((file, number), ""),
+        objects=sum(unit.objects for unit in found),
         subjects=tuple(subject for unit in _numbered(found) for subject in unit.subjects),
         files=tuple(dict.fromkeys(file for unit in found for file in unit.files)),
         targets=sum(bool(unit.name) for unit in found),
@@ -199,9 +205,9 @@ def _numbered(found: Sequence[Judged]) -> Iterator[Judged]:
 
 def _off(found: Iterable[Judged], by_flag: Mapping[str, str]) -> dict[str, int]:
     """How many findings of rules that are off there would be, by what turns them off."""
-    off = [finding for unit in found for finding in unit.off]
-    flagged = sum(by_flag.get(finding.rule) == "off" for finding in off)
-    return {"config": len(off) - flagged, "flag": flagged}
+    off = [(rule, number) for unit in found for rule, number in unit.off.items()]
+    flagged = sum(number for rule, number in off if by_flag.get(rule) == "off")
+    return {"config": sum(number for _, number in off) - flagged, "flag": flagged}
 
 
 def _written(known: baseline.Baseline, findings: Iterable[Finding]) -> baseline.Baseline:
