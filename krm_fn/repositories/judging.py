@@ -96,9 +96,10 @@ class Judged(Value):
     """What came of one unit, in little memory.
 
     `findings` are those that count, `suppressed` those that an annotation silences, `off` the numbers of those of rules that
-    the config turns off. `objects` is the number of objects, `subjects` are these where they are wanted. `lines` are the lines of files that findings name, as far as they may be shown. `offers` are the objects that other
-    units may use, `wants` are names of objects that this one lacks. `external` are objects outside of git that it uses, `notes`
-    what was left alone. `severity` is that of the config, `items` is the number of items, `vms` that of VMs among them.
+    the config turns off. `objects` is the number of objects, `subjects` are these where they are wanted. `lines` are the lines
+    of files that findings name, as far as they may be shown. `offers` are the objects that other units may use, `wants` are
+    names of objects that this one lacks. `external` are objects outside of git that it uses, `notes` what was left alone.
+    `severity` is that of the config, `items` is the number of items, `vms` that of VMs among them.
     `built` is False where a target can't be built. `reach` is there where it was judged with what others offer, for a cache.
     """
 

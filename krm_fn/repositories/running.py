@@ -80,7 +80,7 @@ class _Run:
         self,
         numbers: Iterable[int],
         known: Mapping[int, Judged],
-        work: Callable[[Numbered, Options], Judged],
+        work: Callable[..., Judged],
         keep: Callable[[int, Judged], None],
         offered: Mapping[str, Offered] = {},
     ) -> Iterator[Judged]:

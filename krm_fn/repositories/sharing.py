@@ -145,8 +145,8 @@ class Reach(Value):
 def reach(items: Sequence[Any], text: bytes) -> Reach:
     """What decides what a target with these items takes."""
     objects = [entry.obj for entry in entries(items)]
-    namespaces = frozenset(("", *map(effective_namespace, objects)))
-    return Reach(namespaces=namespaces, words=words(text), known=frozenset(_key(obj) for obj in objects if kind_of(obj) in KINDS))
+    known = frozenset(_key(obj) for obj in objects if kind_of(obj) in KINDS)
+    return Reach(namespaces=frozenset(("", *map(effective_namespace, objects))), words=words(text), known=known)
 
 
 def context(items: Sequence[Any], text: bytes, offered: Offered) -> Taken:
