@@ -171,8 +171,9 @@ def _exit_code(report: Report) -> int:
 def _combined(found: Sequence[Judged]) -> Report:
     """The report of all units. Several have findings in common; those are reported once, with all of their targets."""
     several = len(found) > 1
-    findings = [finding for unit in _numbered(found) for finding in unit.findings]
-    suppressed = [each for unit in _numbered(found) for each in unit.suppressed]
+    numbered = list(_numbered(found))
+    findings = [finding for unit in numbered for finding in unit.findings]
+    suppressed = [each for unit in numbered for each in unit.suppressed]
     if several:
         findings = fingerprints.printed(results.ordered(merging.merged(findings)))
         suppressed = merging.merged_suppressed(suppressed)
@@ -186,7 +187,7 @@ def _combined(found: Sequence[Judged]) -> Report:
         releases=tuple(sorted({unit.release for unit in found}, key=str)),
         line=lambda file, number: lines.get((file, number), ""),
         objects=sum(unit.objects for unit in found),
-        subjects=tuple(subject for unit in _numbered(found) for subject in unit.subjects),
+        subjects=tuple(subject for unit in numbered for subject in unit.subjects),
         files=tuple(dict.fromkeys(file for unit in found for file in unit.files)),
         targets=sum(bool(unit.name) for unit in found),
     )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 NAME = "kubevirt-render-1.sqlite"  # another number where the table differs
 LIMIT = 512 * 1024 * 1024  # bytes
-PENDING, PAUSE = 64, 5.0  # texts, and seconds, after which they are written
+PENDING, PAUSE = 64, 2.0  # texts, and seconds, after which they are written
 
 
 class Cache:

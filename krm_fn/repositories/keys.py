@@ -83,6 +83,11 @@ def reach(first: bytes) -> bytes:
     return _digest(first, "reach")
 
 
+def subjects(key: bytes) -> bytes:
+    """The key of the objects of a unit."""
+    return _digest(key, "subjects")
+
+
 def _state(file: str) -> tuple[int, ...]:
     try:
         found = os.stat(file)  # noqa: PTH116

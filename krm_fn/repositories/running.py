@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from krm_fn.base import programs
 from krm_fn.repositories import keys, sharing
-from krm_fn.repositories.judging import judge
+from krm_fn.repositories.judging import Judged, judge
 from krm_fn.repositories.keys import Keys
 from krm_fn.repositories.pools import mapped
 from krm_fn.repositories.sharing import Offered, Reach
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from krm_fn.findings.finding import Finding
     from krm_fn.repositories.cache import Cache
-    from krm_fn.repositories.judging import Judged, Options, Unit
+    from krm_fn.repositories.judging import Options, Unit
     from krm_fn.sources.reading import Watch
 
     Numbered = tuple[int, Unit]
@@ -42,7 +42,7 @@ def judge_all(units: Sequence[Unit], options: Options, *, jobs: int, watch: Watc
     Raises: what `judge` raises for the first unit that it raises for; InputError for a unit whose process dies.
     """
     with programs.scratch() as scratch, closing(cache) if cache else nullcontext():
-        run = _Run(units, options.but(spool=scratch, kept=cache is not None), jobs, cache)
+        run = _Run(units, options.but(spool=scratch), jobs, cache)
         found = list(watch("Judging", run.first(), len(units)))
         offered = _offers(units, found)
         again = [number for number, unit in enumerate(units) if _is_offered(found[number], offered.get(unit.settings.cluster))]
@@ -58,13 +58,16 @@ class _Run:
     """The units of a run, what judges them, and what the cache has of them."""
 
     def __init__(self, units: Sequence[Unit], options: Options, jobs: int, cache: Cache | None) -> None:
-        self._units, self._options, self._jobs, self._cache = units, options, jobs, cache
-        self._keys = Keys(options) if cache and cache.is_on else None
+        self._units, self._jobs, self._cache, self._is_listed = units, jobs, cache, options.listed
+        if cache and cache.is_on:  # a later run may want another format
+            options = options.but(listed=True, quoted=True, kept=True)
+        self._options = options
+        self._keys = Keys(options) if options.kept else None
         self._key = [self._keys.of(unit) if self._keys else None for unit in units]
 
     def first(self) -> Iterator[Judged]:
         """Each unit, judged by itself."""
-        known = {number: judged for number, key in enumerate(self._key) if (judged := self._kept(key))}
+        known = {number: judged for number, key in enumerate(self._key) if (judged := self._judged(key))}
         return self._all(range(len(self._units)), known, _judged, self._keep_first)
 
     def second(self, numbers: Sequence[int], offered: Mapping[str, Offered]) -> Iterator[Judged]:
@@ -72,7 +75,7 @@ class _Run:
         known = {}
         for number in numbers:
             reach = self._kept(self._reach_key(number))
-            if isinstance(reach, Reach) and (judged := self._kept(self._second_key(number, reach, offered))):
+            if isinstance(reach, Reach) and (judged := self._judged(self._second_key(number, reach, offered))):
                 known[number] = judged
         return self._all(numbers, known, _judged_again, partial(self._keep_second, offered=offered), offered)
 
@@ -92,10 +95,18 @@ class _Run:
             if number in known:
                 yield known[number]
                 continue
-            judged = next(done)
+            judged = _small(next(done))
             keep(number, judged)
-            yield _small(judged.but(reach=None))
+            yield judged.but(reach=None) if self._is_listed else judged.but(reach=None, subjects=())
         next(done, None)  # its processes end
+
+    def _judged(self, key: bytes | None) -> Judged | None:
+        """A unit as it is kept, with its objects where they are wanted."""
+        judged = self._kept(key)
+        subjects = self._kept(keys.subjects(key)) if key and judged and self._is_listed else ()
+        if not isinstance(judged, Judged) or not isinstance(subjects, tuple):
+            return None
+        return _small(judged.but(subjects=subjects))
 
     def _kept(self, key: bytes | None) -> Any:
         return self._cache.get(key) if self._cache and key else None
@@ -104,14 +115,19 @@ class _Run:
         self._keep(number, self._key[number], judged)
 
     def _keep_second(self, number: int, judged: Judged, offered: Mapping[str, Offered]) -> None:
-        if judged.reach:
-            self._keep(number, self._second_key(number, judged.reach, offered), judged.but(reach=None))
-            self._keep(number, self._reach_key(number), judged.reach)
+        if judged.reach and self._keep(number, self._second_key(number, judged.reach, offered), judged):
+            self._put(self._reach_key(number), judged.reach)
 
-    def _keep(self, number: int, key: bytes | None, value: Judged | Reach) -> None:
-        """Keep what is sure to come again: why a target was not built may be gone the next time."""
-        is_sure = isinstance(value, Reach) or value.built
-        if self._cache and self._keys and key and is_sure and self._keys.is_current(self._units[number]):
+    def _keep(self, number: int, key: bytes | None, judged: Judged) -> bool:
+        """Keep what is sure to come again: why a target was not built may be gone the next time. True where it is kept."""
+        if not (key and judged.built and self._keys and self._keys.is_current(self._units[number])):
+            return False
+        self._put(key, judged.but(reach=None, subjects=()))
+        self._put(keys.subjects(key), judged.subjects)
+        return True
+
+    def _put(self, key: bytes | None, value: object) -> None:
+        if self._cache and key:
             self._cache.put(key, value)
 
     def _reach_key(self, number: int) -> bytes | None:
