@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import threading
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from krm_fn.base.errors import InputError
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
     Start = Callable[..., None]
 
+SELDOM = (50_000, 10, 10)  # after how many new objects cycles are looked for, as `gc.set_threshold` takes it
 CHUNK = 8  # pieces of work that a process takes at once, where there are many
 
 
@@ -42,7 +45,8 @@ def mapped(
     jobs = min(jobs, len(pieces))
     if jobs <= 1:
         start(*given)
-        yield from map(work, pieces)
+        with _tidied():
+            yield from map(work, pieces)
         return
     rest, chunk = pieces, max(1, min(CHUNK, len(pieces) // (4 * jobs)))
     while rest:
@@ -69,7 +73,23 @@ def _shared(
 def _begin(start: Start, given: tuple[Any, ...]) -> None:
     """What each process does first: see to it that it does not outlive the one that started it, which may be killed."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    gc.set_threshold(*SELDOM)
+    gc.enable()
     start(*given)
+
+
+@contextmanager
+def _tidied() -> Iterator[None]:
+    """Cycles of objects are looked for, but seldom: the command turns that off, and here it would take all memory in time."""
+    was_on, before = gc.isenabled(), gc.get_threshold()
+    gc.set_threshold(*SELDOM)
+    gc.enable()
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+        if not was_on:
+            gc.disable()
 
 
 def _end_with_parent() -> None:
