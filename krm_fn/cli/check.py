@@ -35,6 +35,8 @@ UNEXPANDED = "unexpanded-vm"
 # Fails the run at any severity, unless the baseline knows it.
 UNREADABLE = "unreadable-document"
 NEVER = "never"
+# The formats that name every object.
+LISTING = ("junit", "tap")
 
 
 @click.command()
@@ -106,7 +108,7 @@ def check(
     known = _known(baseline_file, update=update_baseline)
     day = _today(today) if known else ""
     levels = options.levels_by_flag(flags)
-    how = _options(flags, quoted=_is_rich(color))
+    how = _options(flags, quoted=_is_rich(color), listed=any(name in LISTING for name, _ in targets))
     request = Request(
         paths=paths,
         kustomizations=kustomizations,
@@ -123,7 +125,7 @@ def check(
     return _exit_code(report)
 
 
-def _options(flags: Mapping[str, Any], *, quoted: bool) -> Options:
+def _options(flags: Mapping[str, Any], *, quoted: bool, listed: bool) -> Options:
     return Options(
         timeout=flags["timeout"],
         follow=flags["follow_links"],
@@ -131,6 +133,7 @@ def _options(flags: Mapping[str, Any], *, quoted: bool) -> Options:
         definitions=not flags["isolated"],
         schemas=read_schemas(flags["schemas"]),
         quoted=quoted,
+        listed=listed,
     )
 
 
@@ -159,8 +162,9 @@ def _exit_code(report: Report) -> int:
 def _combined(found: Sequence[Judged]) -> Report:
     """The report of all units. Several have findings in common; those are reported once, with all of their targets."""
     several = len(found) > 1
-    findings = [finding for unit in _numbered(found) for finding in unit.findings]
-    suppressed = [each for unit in _numbered(found) for each in unit.suppressed]
+    numbered = list(_numbered(found))
+    findings = [finding for unit in numbered for finding in unit.findings]
+    suppressed = [each for unit in numbered for each in unit.suppressed]
     if several:
         findings = fingerprints.printed(results.ordered(merging.merged(findings)))
         suppressed = merging.merged_suppressed(suppressed)
@@ -173,7 +177,8 @@ def _combined(found: Sequence[Judged]) -> Report:
         release=found[0].release,
         releases=tuple(sorted({unit.release for unit in found}, key=str)),
         line=lambda file, number: lines.get((file, number), ""),
-        subjects=tuple(subject for unit in _numbered(found) for subject in unit.subjects),
+        objects=sum(unit.objects for unit in found),
+        subjects=tuple(subject for unit in numbered for subject in unit.subjects),
         files=tuple(dict.fromkeys(file for unit in found for file in unit.files)),
         targets=sum(bool(unit.name) for unit in found),
     )
@@ -192,9 +197,9 @@ def _numbered(found: Sequence[Judged]) -> Iterator[Judged]:
 
 def _off(found: Iterable[Judged], by_flag: Mapping[str, str]) -> dict[str, int]:
     """How many findings of rules that are off there would be, by what turns them off."""
-    off = [finding for unit in found for finding in unit.off]
-    flagged = sum(by_flag.get(finding.rule) == "off" for finding in off)
-    return {"config": len(off) - flagged, "flag": flagged}
+    off = [(rule, number) for unit in found for rule, number in unit.off.items()]
+    flagged = sum(number for rule, number in off if by_flag.get(rule) == "off")
+    return {"config": sum(number for _, number in off) - flagged, "flag": flagged}
 
 
 def _written(known: baseline.Baseline, findings: Iterable[Finding]) -> baseline.Baseline:

@@ -16,9 +16,9 @@ from krm_fn.config.keys import KEYS, NAMES
 from krm_fn.config.places import located, located_in_list
 from krm_fn.kubevirt.releases import MINORS
 from krm_fn.kubevirt.settings import Config
-from krm_fn.repositories import config_files
+from krm_fn.repositories import cache, config_files
 from krm_fn.repositories.clusters import Configs
-from krm_fn.repositories.running import cores
+from krm_fn.repositories.pools import cores
 from krm_fn.sources import builds, reading
 from krm_fn.yamlio import ListText
 
@@ -124,7 +124,19 @@ def ignores_option(command: Any) -> Any:
 
 
 def repository_options(command: Any) -> Any:
-    """Gives a command what it needs for the targets in folders: `--exclude` and `--jobs`."""
+    """Gives a command what it needs for the targets in folders: `--exclude`, `--jobs`, `--cache` and `--no-cache`."""
+    command = click.option(
+        "--no-cache", "cache", flag_value="", help="Build and check all kustomizations, and keep nothing for later runs."
+    )(command)
+    command = click.option(
+        "--cache",
+        "cache",
+        default=cache.users_folder,
+        metavar="DIR",
+        shell_complete=completion.FOLDER,
+        help="Where to keep what came of kustomizations in folders; those that did not change are not built again. "
+        "Default: kubevirt-render in the user's cache folder.",
+    )(command)
     command = click.option(
         "-j",
         "--jobs",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from krm_fn.base.value import Value
 from krm_fn.cli import options
 from krm_fn.repositories import building
+from krm_fn.repositories.cache import Cache
 from krm_fn.repositories.clusters import Configs
 from krm_fn.repositories.discovery import discover
 from krm_fn.repositories.judging import Judged, Unit, judge_problem, judge_sources, repairing
@@ -29,7 +30,10 @@ if TYPE_CHECKING:
 
 
 class Request(Value):
-    """What a command was called with. `checking` makes the config to judge with of the one that users wrote."""
+    """What a command was called with. `checking` makes the config to judge with of the one that users wrote.
+
+    `cache` is the folder of the cache, "" without one.
+    """
 
     paths: tuple[str, ...]
     kustomizations: tuple[str, ...]
@@ -96,7 +100,7 @@ def _of_one_bundle(
 def _of_units(request: Request, how: Options, bar: Progress, configs: Configs, found: Discovery) -> list[Judged]:
     """What comes of the targets in folders, of the files there, and of what else was named."""
     using = building.builder()
-    settings = partial(_settings, configs=configs, checking=request.checking)
+    settings = _Settings(configs, request.checking)
     units = [Unit(settings=settings(target.folder), name=target.name, target=target) for target in found.targets]
     problems = [(settings(os.path.dirname(problem.file)), problem) for problem in found.problems]  # noqa: PTH120
     if using is None and (missing := building.missing(found.targets)):
@@ -106,12 +110,12 @@ def _of_units(request: Request, how: Options, bar: Progress, configs: Configs, f
     for group, files in _files_by_settings(found, configs):
         own = group.but(config=request.checking(group.config))
         units.append(Unit(settings=own, files=files, kustomized=kustomized))
-    done = judge_all(units, how.but(using=using), jobs=request.flags["jobs"], watch=bar.watch)
+    done = judge_all(units, how.but(using=using), jobs=request.flags["jobs"], watch=bar.watch, cache=_cache(request))
     done += [judge_problem(Unit(settings=own), problem) for own, problem in problems]
     rest = tuple(path for path in request.paths if path not in request.folders)
     if rest or request.kustomizations:
         done.append(_of_one_bundle(request, how, bar, rest, request.kustomizations))
-    if not any(each.subjects or each.findings for each in done):
+    if not any(each.objects or each.findings for each in done):
         raise NothingFoundError(
             f"no Kubernetes object found in {', '.join(request.paths)}; expected YAML or JSON with apiVersion and kind"
         )
@@ -121,9 +125,24 @@ def _of_units(request: Request, how: Options, bar: Progress, configs: Configs, f
     return done
 
 
-def _settings(folder: str, configs: Configs, checking: Callable[[Config], Config]) -> TargetSettings:
-    found = configs.settings_for(folder or os.curdir)
-    return found.but(config=checking(found.config))
+def _cache(request: Request) -> Cache | None:
+    if not request.flags["cache"]:
+        return None
+    return Cache(request.flags["cache"], note=options.note if request.flags["verbose"] else lambda _: None)
+
+
+class _Settings:
+    """The settings to judge targets with; targets that have the same settings share one value."""
+
+    def __init__(self, configs: Configs, checking: Callable[[Config], Config]) -> None:
+        self._configs, self._checking = configs, checking
+        self._made: dict[int, TargetSettings] = {}
+
+    def __call__(self, folder: str) -> TargetSettings:
+        found = self._configs.settings_for(folder or os.curdir)  # it keeps what it gives
+        if id(found) not in self._made:
+            self._made[id(found)] = found.but(config=self._checking(found.config))
+        return self._made[id(found)]
 
 
 def _files_by_settings(found: Discovery, configs: Configs) -> Iterator[tuple[TargetSettings, tuple[str, ...]]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from krm_fn.base import bundle
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from krm_fn.pipeline.stages import Outcome
     from krm_fn.repositories.building import Builder
     from krm_fn.repositories.clusters import TargetSettings
-    from krm_fn.repositories.sharing import Offer, Offered
+    from krm_fn.repositories.sharing import Offer, Offered, Reach
     from krm_fn.repositories.types import Target
     from krm_fn.rules.facts import Surroundings
     from krm_fn.sources.salvage import Lost
@@ -75,7 +76,8 @@ class Options(Value):
     """How all units of a run are read and judged.
 
     `using` is the program that builds, None where there is none. `quoted`: the lines of findings are wanted. `spool` is a file
-    in which a target that is built waits to be judged again, "" where there is none.
+    in which a target that is built waits to be judged again, "" where there is none. `listed`: every object that was judged
+    is wanted. `kept`: what a unit may take of others is wanted, for a cache.
     """
 
     using: Builder | None = None
@@ -85,17 +87,20 @@ class Options(Value):
     definitions: bool = True
     schemas: tuple[Object, ...] = ()
     quoted: bool = False
+    listed: bool = True
+    kept: bool = False
     spool: str = ""
 
 
 class Judged(Value):
     """What came of one unit, in little memory.
 
-    `findings` are those that count, `suppressed` those that an annotation silences, `off` those of rules that the config turns
-    off. `lines` are the lines of files that findings name, as far as they may be shown. `offers` are the objects that other
-    units may use, `wants` are names of objects that this one lacks. `external` are objects outside of git that it uses, `notes`
-    what was left alone. `severity` is that of the config, `items` is the number of items, `vms` that of VMs among them.
-    `built` is False where a target can't be built.
+    `findings` are those that count, `suppressed` those that an annotation silences, `off` the numbers of those of rules that
+    the config turns off. `objects` is the number of objects, `subjects` are these where they are wanted. `lines` are the lines
+    of files that findings name, as far as they may be shown. `offers` are the objects that other units may use, `wants` are
+    names of objects that this one lacks. `external` are objects outside of git that it uses, `notes` what was left alone.
+    `severity` is that of the config, `items` is the number of items, `vms` that of VMs among them.
+    `built` is False where a target can't be built. `reach` is there where it was judged with what others offer, for a cache.
     """
 
     release: Release
@@ -103,18 +108,20 @@ class Judged(Value):
     name: str = ""
     findings: tuple[Finding, ...] = ()
     suppressed: tuple[Suppressed, ...] = ()
-    off: tuple[Finding, ...] = ()
+    off: dict[str, int] = {}  # noqa: RUF012  nobody writes into a Value
     subjects: tuple[Subject, ...] = ()
     files: tuple[str, ...] = ()
-    lines: dict[tuple[str, int], str] = {}  # noqa: RUF012  nobody writes into a Value
+    lines: dict[tuple[str, int], str] = {}  # noqa: RUF012
     offers: tuple[Offer, ...] = ()
     external: tuple[Ref, ...] = ()
     notes: tuple[str, ...] = ()
     severity: dict[str, str] = {}  # noqa: RUF012
     items: int = 0
+    objects: int = 0
     vms: int = 0
     wants: frozenset[str] = frozenset()
     built: bool = True
+    reach: Reach | None = None
 
     def renumbered(self, before: int) -> Self:
         """The same behind so many items of other units; its findings name the target."""
@@ -140,13 +147,15 @@ def judge(unit: Unit, options: Options, offered: Offered | None = None) -> Judge
         return Judged(name=unit.name, release=release_of(Bundle(()), config), fail_on=config.fail_on, notes=tuple(notes))
     if isinstance(found, Problem):
         return judge_problem(unit, found)
-    taken = sharing.context(found.items, b"\n".join(source.data for source in found.sources), offered) if offered else None
+    reach = sharing.reach(found.items, b"\n".join(source.data for source in found.sources)) if offered else None
+    taken = sharing.taken_by(reach, offered) if offered and reach else None
     surroundings = taken.surroundings(unit.settings.external) if taken else sharing.Taken().surroundings(unit.settings.external)
     judged = judge_sources(found, lost, config, options, surroundings, target=unit.target)
     if unit.target and judged.wants and options.spool and offered is None:
         _spooled(found, options.spool)
     offers = sharing.offers(found.items, unit.name, found.places)
-    return judged.but(name=unit.name, offers=offers, notes=(*notes, *(taken.notes if taken else ())))
+    notes += taken.notes if taken else ()
+    return judged.but(name=unit.name, offers=offers, notes=tuple(notes), reach=reach if options.kept else None)
 
 
 def _read(unit: Unit, options: Options, lost: list[Lost], notes: list[str]) -> Sources | Problem:
@@ -221,6 +230,8 @@ def judge_sources(
     outcome = stages.render(found.items, config, places=found.places, schemas=options.schemas, judging=judging)
     places = Places(found, lost)
     judged = _with_findings(found, outcome, config, lost, places)
+    if options.listed:
+        judged = judged.but(subjects=tuple(_subjects(found)))
     if target:
         homes = Homes(target, found, places)
         silenced = homes.of(each.finding for each in judged.suppressed)
@@ -242,18 +253,17 @@ def _with_findings(found: Sources, outcome: Outcome, config: Config, lost: list[
     certain = [finding for finding in unbuilt.certain(outcome.findings, found) if not doubts.concern(finding)]
     marked = fingerprints.printed((*of_input, *places.located((*certain, *silent))))
     counted = len(of_input) + len(certain)
-    entries = bundle.entries(found.items)
-    stands = found.places
+    entries = list(bundle.entries(found.items))
     return Judged(
         findings=results.ordered(marked[:counted]) if of_input else tuple(marked[:counted]),
         suppressed=tuple(each.but(finding=finding) for finding, each in zip(marked[counted:], outcome.ignored, strict=True)),
-        off=outcome.off,
+        off=dict(Counter(finding.rule for finding in outcome.off)),
         fail_on=config.fail_on,
         severity=dict(config.severity),
         release=outcome.release,
         items=len(found.items),
-        subjects=tuple(_subjects(entries, stands)),
-        files=tuple(dict.fromkeys(file for file, _ in stands)),
+        objects=len(entries),
+        files=tuple(dict.fromkeys(file for file, _ in found.places)),
         external=outcome.external,
         vms=sum(kind_of(entry.obj) == VM for entry in entries),
         wants=frozenset(_wanted(outcome.findings, found.items)),
@@ -274,6 +284,7 @@ def _wanted(findings: Iterable[Finding], items: Sequence[Any]) -> Iterator[str]:
                 yield name
 
 
-def _subjects(entries: Iterable[bundle.Entry], places: Sequence[tuple[str, int]]) -> Iterator[Subject]:
-    for entry in entries:
+def _subjects(found: Sources) -> Iterator[Subject]:
+    places = found.places
+    for entry in bundle.entries(found.items):
         yield Subject(ref=ref_of(entry.obj), file=places[entry.item][0], item=entry.item, inside=entry.path)

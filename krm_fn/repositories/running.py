@@ -7,48 +7,145 @@ offer. Until then what was built of it waits in a scratch folder.
 from __future__ import annotations
 
 import os
-from concurrent.futures import ProcessPoolExecutor
+import sys
+from contextlib import closing, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
 
 from krm_fn.base import programs
-from krm_fn.repositories.judging import Options, judge
-from krm_fn.repositories.sharing import Offered
+from krm_fn.repositories import keys, sharing
+from krm_fn.repositories.judging import Judged, judge
+from krm_fn.repositories.keys import Keys
+from krm_fn.repositories.pools import mapped
+from krm_fn.repositories.sharing import Offered, Reach
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from krm_fn.findings.finding import Finding
-    from krm_fn.repositories.judging import Judged, Unit
+    from krm_fn.repositories.cache import Cache
+    from krm_fn.repositories.judging import Options, Unit
     from krm_fn.sources.reading import Watch
 
-CHUNK = 8  # units that a process takes at once, where there are many
+    Numbered = tuple[int, Unit]
+
+FILES = "the files that no kustomization uses"
 UNUSED = frozenset(("unused-instancetype", "unused-revision"))
 # What the units of each cluster offer, in a process that judges again; it does not change.
 _offered: Mapping[str, Offered] = {}
 
 
-def cores() -> int:
-    """How many processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def judge_all(units: Sequence[Unit], options: Options, *, jobs: int, watch: Watch, cache: Cache | None = None) -> list[Judged]:
+    """What comes of each unit, in order; what the cache has is not done again, and it gets the rest.
 
-
-def judge_all(units: Sequence[Unit], options: Options, *, jobs: int, watch: Watch) -> list[Judged]:
-    """What comes of each unit, in order. Raises: what `judge` raises for the first unit that it raises for."""
-    with programs.scratch() as scratch:
-        options = options.but(spool=scratch)
-        numbered = list(enumerate(units))
-        found = list(watch("Judging", _mapped(partial(_judged, options=options), numbered, jobs), len(units)))
+    Raises: what `judge` raises for the first unit that it raises for; InputError for a unit whose process dies.
+    """
+    with programs.scratch() as scratch, closing(cache) if cache else nullcontext():
+        run = _Run(units, options.but(spool=scratch), jobs, cache)
+        found = list(watch("Judging", run.first(), len(units)))
         offered = _offers(units, found)
-        again = [(number, unit) for number, unit in numbered if _is_offered(found[number], offered.get(unit.settings.cluster))]
-        second = _mapped(partial(_judged_again, options=options), again, jobs, offered)
-        for (number, _), judged in zip(again, watch("Judging", second, len(again)), strict=True):
+        again = [number for number, unit in enumerate(units) if _is_offered(found[number], offered.get(unit.settings.cluster))]
+        for number, judged in zip(again, watch("Judging", run.second(again, offered), len(again)), strict=True):
             found[number] = judged
     used = _used_by_others(units, found)
     return [
         _without_used(judged, used[unit.settings.cluster]).but(offers=()) for unit, judged in zip(units, found, strict=True)
     ]
+
+
+class _Run:
+    """The units of a run, what judges them, and what the cache has of them."""
+
+    def __init__(self, units: Sequence[Unit], options: Options, jobs: int, cache: Cache | None) -> None:
+        self._units, self._jobs, self._cache, self._is_listed = units, jobs, cache, options.listed
+        if cache and cache.is_on:  # a later run may want another format
+            options = options.but(listed=True, quoted=True, kept=True)
+        self._options = options
+        self._keys = Keys(options) if options.kept else None
+        self._key = [self._keys.of(unit) if self._keys else None for unit in units]
+
+    def first(self) -> Iterator[Judged]:
+        """Each unit, judged by itself."""
+        known = {number: judged for number, key in enumerate(self._key) if (judged := self._judged(key))}
+        return self._all(range(len(self._units)), known, _judged, self._keep_first)
+
+    def second(self, numbers: Sequence[int], offered: Mapping[str, Offered]) -> Iterator[Judged]:
+        """Some units, judged with what others offer."""
+        known = {}
+        for number in numbers:
+            reach = self._kept(self._reach_key(number))
+            if isinstance(reach, Reach) and (judged := self._judged(self._second_key(number, reach, offered))):
+                known[number] = judged
+        return self._all(numbers, known, _judged_again, partial(self._keep_second, offered=offered), offered)
+
+    def _all(
+        self,
+        numbers: Iterable[int],
+        known: Mapping[int, Judged],
+        work: Callable[..., Judged],
+        keep: Callable[[int, Judged], None],
+        offered: Mapping[str, Offered] = {},
+    ) -> Iterator[Judged]:
+        """What is known of units, and what the work gives for the others, in order."""
+        new = [(number, self._units[number]) for number in numbers if number not in known]
+        doing = partial(work, options=self._options)
+        done = mapped(doing, new, self._jobs, named=_name, start=_take, given=(offered,))
+        for number in numbers:
+            if number in known:
+                yield known[number]
+                continue
+            judged = _small(next(done))
+            keep(number, judged)
+            yield judged.but(reach=None) if self._is_listed else judged.but(reach=None, subjects=())
+        next(done, None)  # its processes end
+
+    def _judged(self, key: bytes | None) -> Judged | None:
+        """A unit as it is kept, with its objects where they are wanted."""
+        judged = self._kept(key)
+        subjects = self._kept(keys.subjects(key)) if key and judged and self._is_listed else ()
+        if not isinstance(judged, Judged) or not isinstance(subjects, tuple):
+            return None
+        return _small(judged.but(subjects=subjects))
+
+    def _kept(self, key: bytes | None) -> Any:
+        return self._cache.get(key) if self._cache and key else None
+
+    def _keep_first(self, number: int, judged: Judged) -> None:
+        self._keep(number, self._key[number], judged)
+
+    def _keep_second(self, number: int, judged: Judged, offered: Mapping[str, Offered]) -> None:
+        if judged.reach and self._keep(number, self._second_key(number, judged.reach, offered), judged):
+            self._put(self._reach_key(number), judged.reach)
+
+    def _keep(self, number: int, key: bytes | None, judged: Judged) -> bool:
+        """Keep what is sure to come again: why a target was not built may be gone the next time. True where it is kept."""
+        if not (key and judged.built and self._keys and self._keys.is_current(self._units[number])):
+            return False
+        self._put(key, judged.but(reach=None, subjects=()))
+        self._put(keys.subjects(key), judged.subjects)
+        return True
+
+    def _put(self, key: bytes | None, value: object) -> None:
+        if self._cache and key:
+            self._cache.put(key, value)
+
+    def _reach_key(self, number: int) -> bytes | None:
+        key = self._key[number]
+        return keys.reach(key) if key else None
+
+    def _second_key(self, number: int, reach: Reach, offered: Mapping[str, Offered]) -> bytes | None:
+        key, cluster = self._key[number], self._units[number].settings.cluster
+        return keys.second(key, sharing.taken_by(reach, offered[cluster])) if key else None
+
+
+def _name(numbered: Numbered) -> str:
+    return numbered[1].name or FILES
+
+
+def _small(judged: Judged) -> Judged:
+    """The same with the names of files that other units have, too: each process brings its own."""
+    return judged.but(files=tuple(map(sys.intern, judged.files)))
 
 
 def _used_by_others(units: Sequence[Unit], found: Sequence[Judged]) -> dict[str, frozenset[str]]:
@@ -68,12 +165,12 @@ def _without_used(judged: Judged, used: frozenset[str]) -> Judged:
     return judged.but(findings=tuple(finding for finding in judged.findings if not is_used(finding)))
 
 
-def _judged(numbered: tuple[int, Unit], options: Options) -> Judged:
+def _judged(numbered: Numbered, options: Options) -> Judged:
     number, unit = numbered
     return judge(unit, options.but(spool=os.path.join(options.spool, str(number))))  # noqa: PTH118
 
 
-def _judged_again(numbered: tuple[int, Unit], options: Options) -> Judged:
+def _judged_again(numbered: Numbered, options: Options) -> Judged:
     number, unit = numbered
     options = options.but(spool=os.path.join(options.spool, str(number)))  # noqa: PTH118
     return judge(unit, options, _offered[unit.settings.cluster])
@@ -88,23 +185,6 @@ def _offers(units: Sequence[Unit], found: Sequence[Judged]) -> dict[str, Offered
 
 def _is_offered(judged: Judged, offered: Offered | None) -> bool:
     return offered is not None and not offered.names.isdisjoint(judged.wants)
-
-
-def _mapped(
-    work: Callable[[tuple[int, Unit]], Judged],
-    numbered: Sequence[tuple[int, Unit]],
-    jobs: int,
-    offered: Mapping[str, Offered] = {},
-) -> Iterator[Judged]:
-    """What the work gives for each unit, in order."""
-    jobs = min(jobs, len(numbered))
-    if jobs <= 1:
-        _take(offered)
-        yield from map(work, numbered)
-        return
-    chunk = max(1, min(CHUNK, len(numbered) // (4 * jobs)))
-    with ProcessPoolExecutor(jobs, initializer=_take, initargs=(offered,)) as pool:
-        yield from pool.map(work, numbered, chunksize=chunk)
 
 
 def _take(offered: Mapping[str, Offered]) -> None:

@@ -134,12 +134,31 @@ class Offered:
         return self._variants[key]
 
 
+class Reach(Value):
+    """What decides what a target takes of others: the namespaces and words of its text, and the objects that it has itself."""
+
+    namespaces: frozenset[str]
+    words: frozenset[str]
+    known: frozenset[Key] = frozenset()
+
+
+def reach(items: Sequence[Any], text: bytes) -> Reach:
+    """What decides what a target with these items takes."""
+    objects = [entry.obj for entry in entries(items)]
+    known = frozenset(_key(obj) for obj in objects if kind_of(obj) in KINDS)
+    return Reach(namespaces=frozenset(("", *map(effective_namespace, objects))), words=words(text), known=known)
+
+
 def context(items: Sequence[Any], text: bytes, offered: Offered) -> Taken:
     """What a target takes of all that the targets of its cluster offer, itself included: what it has, it takes from nobody."""
-    objects = [entry.obj for entry in entries(items)]
-    known = {_key(obj) for obj in objects}
-    reached = _Reached(offered, namespaces={"", *map(effective_namespace, objects)})
-    reached.add(words(text))
+    return taken_by(reach(items, text), offered)
+
+
+def taken_by(reach: Reach, offered: Offered) -> Taken:
+    """What a target with this reach takes of all that the targets of its cluster offer."""
+    known = set(reach.known)
+    reached = _Reached(offered, namespaces=set(reach.namespaces))
+    reached.add(reach.words)
     taken: list[Offer] = []
     ambiguous: list[Ambiguous] = []
     while new := sorted(reached.keys() - known):

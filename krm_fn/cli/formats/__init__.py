@@ -34,14 +34,14 @@ class Report(Value):
     """What a check led to.
 
     `findings` are those that count, in order; `suppressed` those that an annotation or a baseline silences; `off` says how
-    many more there would be of rules that the "config" or a "flag" turns off; `subjects` are all objects that were read,
-    `files` the files they stand in. `line` gives a line of a file by its number, "" where it may
-    hold a secret. `fail_on_by_target` says from which severity on a finding of a target fails the run, `releases` whose rules
-    the `targets` were checked with. `rich` and `color` ask for what a terminal can
-    show.
+    many more there would be of rules that the "config" or a "flag" turns off; `objects` is the number of objects that were
+    read, `subjects` are these where the format names them, `files` the files they stand in. `line` gives a line of a file by
+    its number, "" where it may hold a secret. `fail_on_by_target` says from which severity on a finding of a target fails the
+    run, `releases` whose rules the `targets` were checked with. `rich` and `color` ask for what a terminal can show.
     """
 
     findings: tuple[Finding, ...]
+    objects: int = 0
     subjects: tuple[Subject, ...] = ()
     files: tuple[str, ...] = ()
     suppressed: tuple[Suppressed, ...] = ()
@@ -82,7 +82,7 @@ class Report(Value):
         silent = f", {sum(self.silenced.values())} suppressed ({causes})" if causes else ""
         targets = f" and {_counted(self.targets, 'target')}" if self.targets else ""
         releases = ", ".join(map(str, self.releases or (self.release,)))
-        return f"{counts} in {_counted(len(self.subjects), 'object')}{where}{targets}, KubeVirt {releases}{silent}"
+        return f"{counts} in {_counted(self.objects, 'object')}{where}{targets}, KubeVirt {releases}{silent}"
 
 
 def _counted(number: int, word: str) -> str:

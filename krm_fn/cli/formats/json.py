@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def write(report: Report) -> str:
     """`{"results": [...], "summary": {"error": 1, "warning": 0, "info": 0, "objects": 3, "files": 1, "kubevirt": "1.9.0"}}`."""
-    figures: dict[str, Any] = {**results.count(report.findings), "objects": len(report.subjects), "files": len(report.files)}
+    figures: dict[str, Any] = {**results.count(report.findings), "objects": report.objects, "files": len(report.files)}
     figures["kubevirt"] = str(report.release)
     if any(report.silenced.values()):
         figures["suppressed"] = report.silenced

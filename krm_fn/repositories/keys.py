@@ -1,0 +1,140 @@
+"""The keys of a cache: for a unit, one digest of all that its judgement depends on.
+
+These are the contents of its files, its settings, the options of the run, this program and the one that builds, and the
+variables that kustomize is given. For a unit that is judged with what others offer, also what it takes of that.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import yaml
+
+import krm_fn
+from krm_fn.base import programs
+from krm_fn.repositories import building, stored
+from krm_fn.sources.files import read_found, repository
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.repositories.judging import Options, Unit
+    from krm_fn.repositories.sharing import Taken
+
+ABSENT = "absent"
+# What a file may be that is no file: nothing is there, a part of its path is a file, it is a folder.
+NO_FILE = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
+SIZE = 32  # bytes
+
+
+class Keys:
+    """The keys of the units of one run; each file is read once."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._files: dict[str, str | None] = {}
+        self._states: dict[str, tuple[int, ...]] = {}
+        self._settings: dict[int, str] = {}
+        self._run = _digest(_of_run(options))
+
+    def of(self, unit: Unit) -> bytes | None:
+        """The key of a unit, None where one of its files can't be read."""
+        files = unit.target.inputs if unit.target else unit.files
+        digests = [self._file(file) for file in files]
+        if None in digests:
+            return None
+        folders = [] if unit.target else [file for file in files if (os.path.dirname(file) or os.curdir) in unit.kustomized]  # noqa: PTH120
+        parts = (unit.name, unit.target, tuple(files), tuple(folders), tuple(digests))
+        return _digest(self._run.hex(), self._of_settings(unit), stored.dumps(parts))
+
+    def is_current(self, unit: Unit) -> bool:
+        """True where no file of a unit was written since its key was made."""
+        files = unit.target.inputs if unit.target else unit.files
+        return all(self._states.get(file) == _state(file) for file in files)
+
+    def _of_settings(self, unit: Unit) -> str:
+        number = id(unit.settings)  # the units keep their settings
+        if number not in self._settings:
+            self._settings[number] = stored.dumps(unit.settings)
+        return self._settings[number]
+
+    def _file(self, file: str) -> str | None:
+        if file not in self._files:
+            self._states[file] = _state(file)
+            try:
+                self._files[file] = _digest(read_found(file)[0]).hex()
+            except NO_FILE:
+                self._files[file] = ABSENT
+            except OSError:
+                self._files[file] = None if os.path.isfile(file) else ABSENT  # noqa: PTH113
+        return self._files[file]
+
+
+def second(first: bytes, taken: Taken) -> bytes:
+    """The key of a unit that takes something of others; `first` is the one that it has by itself."""
+    return _digest(first, stored.dumps(taken))
+
+
+def reach(first: bytes) -> bytes:
+    """The key of what a unit may take of others."""
+    return _digest(first, "reach")
+
+
+def subjects(key: bytes) -> bytes:
+    """The key of the objects of a unit."""
+    return _digest(key, "subjects")
+
+
+def _state(file: str) -> tuple[int, ...]:
+    try:
+        found = os.stat(file)  # noqa: PTH116
+    except OSError:
+        return ()
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _digest(*parts: str | bytes) -> bytes:
+    made = hashlib.blake2b(digest_size=SIZE)
+    for part in parts:
+        data = part if isinstance(part, bytes) else part.encode(errors="surrogatepass")
+        made.update(len(data).to_bytes(8, "big"))
+        made.update(data)
+    return made.digest()
+
+
+def _of_run(options: Options) -> str:
+    """What is the same for all units of a run."""
+    using = options.using
+    built_by = (using.words, building.version(using), _program("helm")) if using else ()
+    environment = tuple((name, os.environ.get(name)) for name in building.KEPT)
+    root = os.path.relpath(repository(os.curdir))
+    return stored.dumps((_this_program(), built_by, environment, root, options.but(using=None, spool="", timeout=0)))
+
+
+def _program(name: str) -> tuple[str, tuple[int, ...]]:
+    """Where a program is, and in which state."""
+    found = programs.find(name) or ""
+    return found, _state(found)
+
+
+def _this_program() -> tuple[str, ...]:
+    """Our version and what our code is: in a working copy, the version stays while the code changes."""
+    made = hashlib.blake2b(digest_size=SIZE)
+    for file in _code():
+        with open(file, "rb") as source:  # noqa: PTH123
+            made.update(hashlib.blake2b(source.read(), digest_size=SIZE).digest())
+    return krm_fn.__version__, made.hexdigest(), yaml.__version__, sys.version
+
+
+def _code() -> Iterator[str]:
+    archive = getattr(krm_fn.__loader__, "archive", None)
+    if archive:
+        yield archive
+        return
+    for folder in krm_fn.__path__:
+        for above, folders, names in os.walk(folder):
+            folders.sort()
+            yield from (os.path.join(above, name) for name in sorted(names) if not name.endswith(".pyc"))  # noqa: PTH118

@@ -1,0 +1,99 @@
+"""Work for units that several processes share. A process that dies loses nothing: what it had to do is done again."""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import os
+import threading
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from krm_fn.base.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Any
+
+    Start = Callable[..., None]
+
+SELDOM = (50_000, 10, 10)  # after how many new objects cycles are looked for, as `gc.set_threshold` takes it
+CHUNK = 8  # pieces of work that a process takes at once, where there are many
+
+
+def cores() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def mapped(
+    work: Callable[[Any], Any],
+    pieces: Sequence[Any],
+    jobs: int,
+    *,
+    named: Callable[[Any], str],
+    start: Start,
+    given: tuple[Any, ...] = (),
+) -> Iterator[Any]:
+    """What the work gives for each piece, in order. Each process begins with `start`, which gets what is `given`.
+
+    After a process died, all that is not done is begun again with smaller parts, at last piece by piece.
+    Raises: InputError that names a piece whose process dies each time, and what the work raises.
+    """
+    jobs = min(jobs, len(pieces))
+    if jobs <= 1:
+        start(*given)
+        with _tidied():
+            yield from map(work, pieces)
+        return
+    rest, chunk = pieces, max(1, min(CHUNK, len(pieces) // (4 * jobs)))
+    while rest:
+        done = 0
+        try:
+            for found in _shared(work, rest, jobs, chunk, (start, given)):
+                yield found
+                done += 1
+        except BrokenProcessPool:
+            if not done and chunk == 1 and jobs == 1:
+                what = named(rest[0])
+                raise InputError(f"{what}: the process that checked it died twice; it may need more memory") from None
+            jobs, chunk = (1, 1) if not done and chunk == 1 else (jobs, 1)
+        rest = rest[done:]
+
+
+def _shared(
+    work: Callable[[Any], Any], pieces: Sequence[Any], jobs: int, chunk: int, begun: tuple[Start, tuple[Any, ...]]
+) -> Iterator[Any]:
+    with ProcessPoolExecutor(min(jobs, len(pieces)), initializer=_begin, initargs=begun) as pool:
+        yield from pool.map(work, pieces, chunksize=chunk)
+
+
+def _begin(start: Start, given: tuple[Any, ...]) -> None:
+    """What each process does first: see to it that it does not outlive the one that started it, which may be killed."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    gc.set_threshold(*SELDOM)
+    gc.enable()
+    start(*given)
+
+
+@contextmanager
+def _tidied() -> Iterator[None]:
+    """Cycles of objects are looked for, but seldom: the command turns that off, and here it would take all memory in time."""
+    was_on, before = gc.isenabled(), gc.get_threshold()
+    gc.set_threshold(*SELDOM)
+    gc.enable()
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+        if not was_on:
+            gc.disable()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent:
+        parent.join()
+        os._exit(1)
