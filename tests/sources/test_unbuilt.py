@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from checking import check
 
 VM = """\
@@ -75,6 +76,23 @@ DUPLICATE = [("duplicate-object", "b.yaml")]
 def test_objects_of_one_name_clash_in_one_folder(tmp_path):
     write(tmp_path, {"a.yaml": VM, "b.yaml": LARGE})
     assert told(tmp_path) == DUPLICATE
+
+
+@pytest.mark.parametrize(
+    ("files", "paths", "severity"),
+    [
+        ({"a.yaml": VM, "b.yaml": LARGE}, ["."], "warning"),
+        ({"a.yaml": VM, "b.yaml": LARGE}, ["a.yaml", "b.yaml"], "error"),
+        ({"a.yaml": VM, "b.yaml": LARGE}, [".", "b.yaml"], "error"),
+        ({"a.yaml": f"{VM}---\n{LARGE}"}, ["."], "error"),
+    ],
+    ids=["found", "named", "named too", "one file"],
+)
+def test_different_files_that_nobody_named_may_be_variants(tmp_path, files, paths, severity):
+    write(tmp_path, files)
+    code, out, _ = check("-o", "json", *paths, cwd=tmp_path)
+    assert [(each["tags"]["rule"], each["severity"]) for each in json.loads(out)["results"]] == [("duplicate-object", severity)]
+    assert code == int(severity == "error")
 
 
 def test_objects_of_one_name_clash_where_the_files_are_named(tmp_path):
