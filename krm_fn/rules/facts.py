@@ -290,10 +290,13 @@ class Unbuilt(Value):
 
 
 class InputFacts(Value):
-    """What couldn't be read: of documents an error each, the files that were passed over, and what couldn't be built."""
+    """What couldn't be read: of documents an error each, of found templates too, the files that were passed over, and what
+    couldn't be built.
+    """
 
     release: Release
     errors: tuple[InputError, ...] = ()
+    templates: tuple[InputError, ...] = ()
     skipped: tuple[SkippedFile, ...] = ()
     unbuilt: tuple[Unbuilt, ...] = ()
 

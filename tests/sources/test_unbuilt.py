@@ -121,7 +121,7 @@ def test_templates_of_a_helm_chart_are_left_alone(tmp_path):
     said = "chart/templates is skipped: it contains templates of a Helm chart; to render them, use `helm template`\n"
     assert said in check("-v", ".", cwd=tmp_path)[2]
     assert told(tmp_path) == [("refused-run-strategy", "chart/crds/vm.yaml")]
-    assert told(tmp_path, "chart/templates") == [("unreadable-document", "chart/templates/vm.yaml")]
+    assert told(tmp_path, "chart/templates") == [("unrendered-template", "chart/templates/vm.yaml")]
 
 
 def test_one_template_stands_for_all(tmp_path):
@@ -133,10 +133,27 @@ def test_one_template_stands_for_all(tmp_path):
     assert (code, out.splitlines()) == (
         1,
         [
-            f"error: a.yaml:4:10: {said} (2 more files are templates) (unreadable-document)",
             "error: twice.yaml:10:28: the key 'rng' is set twice in one map (unreadable-document)",
+            f"info: a.yaml:4:10: {said} (2 more files are templates) (unrendered-template)",
         ],
     )
+
+
+@pytest.mark.parametrize("mark", ["{{ name }}", "{% raw %}", "%%_NAME_%%", "@NAME@"])
+def test_a_template_fails_the_run_only_where_it_is_named(tmp_path, mark):
+    write(tmp_path, {"vm.yaml": VM, "template.yaml": VM.replace("web", mark)})
+    assert check(".", cwd=tmp_path)[0] == 0
+    assert told(tmp_path) == [("unrendered-template", "template.yaml")]
+    assert check("template.yaml", "vm.yaml", cwd=tmp_path)[0] == 1
+    assert told(tmp_path, "template.yaml", "vm.yaml") == [("unreadable-document", "template.yaml")]
+    assert check(".", "--severity", "unrendered-template=off", cwd=tmp_path)[:2] == (0, "")
+
+
+def test_a_mistake_beside_a_template_is_not_silenced(tmp_path):
+    write(tmp_path, {"a.yaml": VM.replace("web", "{{ name }}"), "b.yaml": VM.replace("{}", "{rng: {}, rng: {}}")})
+    code, _, err = check(".", "--severity", "unreadable-document=off", cwd=tmp_path)
+    assert code
+    assert "the key 'rng' is set twice" in err
 
 
 def test_a_folder_named_templates_without_a_chart_is_read(tmp_path):
