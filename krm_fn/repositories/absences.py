@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 # What the names of templates have more than the names of the files that are made of them.
 OF_TEMPLATES = (".in", ".tmpl", ".tpl", ".template", ".j2", ".jinja2", ".example", ".sample", ".dist")
+IN_STEMS = (*OF_TEMPLATES, "-template", "-example", "-sample", "-dist")
 TIMEOUT = 10.0  # seconds for git
 # Nothing that the repository configures is run.
 SAFE = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")
@@ -50,9 +51,8 @@ def _submodules(folder: str) -> Iterator[str]:
 def _templates(name: str) -> Iterator[str]:
     """The names that a template of this file may have."""
     stem, extension = os.path.splitext(name)  # noqa: PTH122
-    for mark in OF_TEMPLATES:
-        yield name + mark
-        yield stem + mark + extension
+    yield from (name + mark for mark in OF_TEMPLATES)
+    yield from (stem + mark + extension for mark in IN_STEMS)
 
 
 def _is_ignored(path: str) -> bool:

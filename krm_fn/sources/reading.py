@@ -132,7 +132,11 @@ class Sources(Value):
         if not (self.separate and self.is_found(file)):
             return frozenset()
         folder = os.path.dirname(file)  # noqa: PTH120
-        return frozenset((file if (folder or os.curdir) in self.kustomized else folder + os.sep,))
+        return frozenset((file if self.is_left_out(file) else folder + os.sep,))
+
+    def is_left_out(self, file: str) -> bool:
+        """True for a file that was found in a folder whose kustomization does not use it."""
+        return self.is_found(file) and (os.path.dirname(file) or os.curdir) in self.kustomized  # noqa: PTH120
 
     def is_found(self, file: str) -> bool:
         """True for a file that was found in a folder."""

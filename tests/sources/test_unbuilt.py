@@ -111,6 +111,15 @@ def test_of_a_folder_with_a_kustomization_what_it_leaves_out_does_not_clash(tmp_
     assert DUPLICATE[0] not in told(tmp_path)
 
 
+def test_what_a_kustomization_leaves_out_may_be_a_patch(tmp_path):
+    patch = "apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {name: web}\nspec: {runStrategy: Always}\n"
+    write(tmp_path, {"base/kustomization.yaml": kustomization(resources=["vm.yaml"]), "base/vm.yaml": VM, "base/p.yaml": patch})
+    assert told(tmp_path) == []
+    assert told(tmp_path, ".", "base/p.yaml")[0] == ("missing-field", "base/p.yaml")
+    write(tmp_path, {"other/p.yaml": patch})
+    assert told(tmp_path)[0] == ("missing-field", "other/p.yaml")
+
+
 def test_templates_of_a_helm_chart_are_left_alone(tmp_path):
     chart = {
         "chart/Chart.yaml": "apiVersion: v2\nname: vm\nversion: 0.1.0\n",
