@@ -111,6 +111,20 @@ def test_of_a_folder_with_a_kustomization_what_it_leaves_out_does_not_clash(tmp_
     assert DUPLICATE[0] not in told(tmp_path)
 
 
+def test_different_kubevirts_in_folders_are_of_different_clusters(tmp_path):
+    vm = VM.replace("{}", "{hostDevices: [{name: gpu, deviceName: example.com/gpu}]}")
+    kubevirt = (
+        "apiVersion: kubevirt.io/v1\nkind: KubeVirt\nmetadata: {name: k, namespace: NAME}\nspec: {imagePullPolicy: PULL}\n"
+    )
+    north, south = (kubevirt.replace("NAME", "kubevirt").replace("PULL", pull) for pull in ("Always", "Never"))
+    write(tmp_path, {"vm.yaml": vm, "north/kubevirt.yaml": north})
+    assert ("refused-device", "vm.yaml") in told(tmp_path)
+    write(tmp_path, {"same/kubevirt.yaml": north})
+    assert ("refused-device", "vm.yaml") in told(tmp_path)
+    write(tmp_path, {"south/kubevirt.yaml": south})
+    assert told(tmp_path) == [("unknown-configuration", "vm.yaml")]
+
+
 def test_what_a_kustomization_leaves_out_may_be_a_patch(tmp_path):
     patch = "apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {name: web}\nspec: {runStrategy: Always}\n"
     write(tmp_path, {"base/kustomization.yaml": kustomization(resources=["vm.yaml"]), "base/vm.yaml": VM, "base/p.yaml": patch})
