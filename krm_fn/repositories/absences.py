@@ -59,7 +59,8 @@ def _is_ignored(path: str) -> bool:
     git = programs.find("git")
     if not git:
         return False
-    words = ["-C", repository(os.path.dirname(path)), *SAFE, "check-ignore", "--quiet", "--no-index", "--", path]  # noqa: PTH120
+    words = ["-C", repository(os.path.dirname(path)), *SAFE, "check-ignore", "--no-index", "--"]  # noqa: PTH120
+    words += [path, os.path.join(path, "")]  # noqa: PTH118  it may be a folder
     environment = {"PATH": os.environ.get("PATH", ""), "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
     try:
         return programs.finished(git, words, environment=environment, timeout=TIMEOUT, quiet=True).code == 0

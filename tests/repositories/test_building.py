@@ -206,6 +206,7 @@ def test_a_file_beyond_the_folder_needs_a_flag(here, kustomize):
     ("wanted", "files", "said"),
     [
         ("secret.yaml", {".gitignore": "secret.yaml\n"}, "overlay/secret.yaml, a file that git ignores"),
+        ("secrets/a.yaml", {".gitignore": "secrets/\n"}, "overlay/secrets/a.yaml, a file that git ignores"),
         ("rbac.yaml", {"overlay/rbac.yaml.in": "{}"}, "overlay/rbac.yaml, made from rbac.yaml.in"),
         ("rbac.yaml", {"overlay/rbac.template.yaml": "{}"}, "overlay/rbac.yaml, made from rbac.template.yaml"),
         ("rbac.yaml", {"overlay/rbac-dist.yaml": "{}"}, "overlay/rbac.yaml, made from rbac-dist.yaml"),
@@ -217,7 +218,16 @@ def test_a_file_beyond_the_folder_needs_a_flag(here, kustomize):
         ("gone.yaml", {".gitignore": "secret.yaml\n", "overlay/other.yaml.in": "{}"}, None),
         ("gone.yaml", {".gitmodules": "not a config"}, None),
     ],
-    ids=["ignored", "template", "template by its stem", "what is distributed", "submodule", "gone", "broken submodules"],
+    ids=[
+        "ignored",
+        "in an ignored folder",
+        "template",
+        "template by its stem",
+        "what is distributed",
+        "submodule",
+        "gone",
+        "broken submodules",
+    ],
 )
 def test_a_file_that_git_leaves_out_or_a_template_makes_is_out_of_reach(here, kustomize, wanted, files, said):
     (here / ".git").rmdir()
