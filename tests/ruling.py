@@ -92,6 +92,9 @@ def skipped(links):
         return given.skipped
 
 
+TEMPLATES = "unrendered-template"  # the rule about documents that somebody found in a folder
+
+
 def judged(rule, text):
     """All findings in a text: of documents, objects, the baseline in it and, for a rule about that, of migrating them."""
     readable, lost = salvage.salvage(text.encode(), "")
@@ -102,7 +105,7 @@ def judged(rule, text):
     outcome = stages.render(items, settings, judging=stages.Judging(following=True, surroundings=beside))
     release = outcome.release
     found = (
-        *salvage.findings(lost, settings.severity, release),
+        *salvage.findings([each.but(found=rule == TEMPLATES) for each in lost], settings.severity, release),
         *clusters.findings(unmatched(readable.decode()), settings.severity, release),
         *salvage.passed_over(skipped(links_in(readable.decode())), settings.severity, release),
         *problems.findings(unbuilt(readable.decode()), settings.severity, release),

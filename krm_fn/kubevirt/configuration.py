@@ -237,8 +237,10 @@ class Cluster(Value):
 
 
 def kubevirt_of(bundle: Bundle) -> Entry | None:
-    """The KubeVirt object that describes the cluster, None where the bundle has none."""
-    return next(iter(bundle.ordered(bundle.of_kind("KubeVirt", "kubevirt.io"))), None)
+    """The KubeVirt object that describes the cluster; None where the bundle has none, or several of different clusters."""
+    found = bundle.ordered(bundle.of_kind("KubeVirt", "kubevirt.io"))
+    different = any(bundle.units(each.item) and each.obj.get("spec") != found[0].obj.get("spec") for each in found[1:])
+    return found[0] if found and not different else None
 
 
 class Named(Value):

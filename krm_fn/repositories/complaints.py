@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from krm_fn.base.redaction import hides_text, holds_secret
+from krm_fn.repositories.absences import explanation
 from krm_fn.repositories.kustomization import FILES, joined
 from krm_fn.repositories.types import Problem
 
@@ -23,6 +24,8 @@ WARNING = re.compile(r"#?\s*Warning\b|\s*$", re.IGNORECASE)
 ON_THE_WAY = re.compile(r"recursed (?:accumulation of|merging from) path '([^']*)': |couldn't make target for path '([^']*)': ")
 SOURCE = re.compile(r"accumulat(?:ing|ion) (?:resources|components)?[^']*(?:err=')?accumulating \w+ from '([^']*)': ")
 ABSENT = re.compile(r"(?:lstat|stat|open) (/[^:]*): no such file or directory")
+# How it refuses a file that is not below the kustomization.
+RESTRICTED = re.compile(r"security; file '([^']*)' is not in or below '[^']*'")
 PATH = re.compile(r"/[^\s'\":`,;]+")
 QUOTED = re.compile(r"`[^`]*(?:`|$)", re.DOTALL)
 # What it says of that which is out of reach here, and the reason that this is.
@@ -45,7 +48,17 @@ def complaint(text: str, target: Target, where: Where) -> Problem:
             return Problem(file=target.file, reason=reason, detail=detail)
     shown = QUOTED.sub("...", "\n".join(line for line in text.splitlines() if not WARNING.match(line)))
     line = next(iter(shown.removeprefix("Error: ").splitlines()), "")
-    return Problem(file=_file(line, target, where), reason="refused", detail=_said(line, where))
+    file = _file(line, target, where)
+    return _out_of_reach(line, file, where) or Problem(file=file, reason="refused", detail=_said(line, where))
+
+
+def _out_of_reach(line: str, file: str, where: Where) -> Problem | None:
+    """What there is to say where other tools have the file that is wanted, or may read it."""
+    if found := RESTRICTED.search(line):
+        return Problem(file=file, reason="restricted", detail=where(found[1]))
+    absent = where(found[1]) if (found := ABSENT.search(line)) else ""
+    why = explanation(absent) if absent else ""
+    return Problem(file=file, reason="absent", detail=f"{absent}, {why}") if why else None
 
 
 def _file(line: str, target: Target, where: Where) -> str:

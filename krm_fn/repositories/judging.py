@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from krm_fn.sources.salvage import Lost
 
 VM = "VirtualMachine"
+# The rule about templates, which are no mistake.
+TEMPLATES = "unrendered-template"
 # Rules that report what is not in the bundle: another target may have it.
 ABOUT_ABSENT = frozenset(
     ("missing-object", "missing-revision", "unresolved-instancetype", "unresolved-preference", "failed-inference")
@@ -199,7 +201,7 @@ def repairing(lost: list[Lost], named: frozenset[str]) -> Callable[[bytes, str],
 
     def repair(data: bytes, file: str) -> bytes:
         data, found = salvage(data, file)
-        lost.extend(each for each in found if file in named or each.is_object)
+        lost.extend(each.but(found=file not in named) for each in found if file in named or each.is_object)
         return data
 
     return repair
@@ -245,8 +247,9 @@ def judge_sources(
 
 def _with_findings(found: Sources, outcome: Outcome, config: Config, lost: list[Lost], places: Places) -> Judged:
     of_input = list(findings(lost, config.severity, outcome.release))
-    if lost and not of_input:
-        raise lost[0].error
+    wrong = [each for each in lost if not each.is_template]
+    if wrong and all(finding.rule == TEMPLATES for finding in of_input):
+        raise wrong[0].error
     of_input += passed_over(found.skipped, config.severity, outcome.release)
     silent = [each.finding for each in outcome.ignored]
     doubts = Doubts(lost)

@@ -117,7 +117,10 @@ def _plugin_files(obj: Object) -> Named:
 
 
 def _files(obj: Object) -> Named:
-    for key in LISTS:
+    for key in (
+        *LISTS,
+        *WITH_PATH,
+    ):  # kustomize refuses the path of a patch without its key, and yet it is no object of its own
         yield from ((written, at) for written, at in _texts(obj, (key,)) if not is_inline(written))
     for key in WITH_PATH:
         yield from _in_each(obj, key, "path")

@@ -275,9 +275,10 @@ class Unbuilt(Value):
     """A kustomization that can't be built: the file that is at fault, "" for none, and the place in it as far as it is known.
 
     `reason` is "refused" (`detail` is what the program says that builds), "unreadable" (`detail` says why), "cycle" (`detail`
-    names the folders), "remote" (`detail` is what the file refers to), "outside" (the same, beyond the repository), "helm",
-    "plugin" (`detail` names it, or ""), "slow" (`detail` is the time that it had) or "program" (none is there that builds;
-    `count` kustomizations need it).
+    names the folders), "remote" (`detail` is what the file refers to), "outside" (the same, beyond the repository),
+    "restricted" (the same, not below the kustomization), "absent" (`detail` names a file that is not there, and says why),
+    "helm", "plugin" (`detail` names it, or ""), "slow" (`detail` is the time that it had) or "program" (none is there that
+    builds; `count` kustomizations need it).
     """
 
     file: str
@@ -289,10 +290,13 @@ class Unbuilt(Value):
 
 
 class InputFacts(Value):
-    """What couldn't be read: of documents an error each, the files that were passed over, and what couldn't be built."""
+    """What couldn't be read: of documents an error each, of found templates too, the files that were passed over, and what
+    couldn't be built.
+    """
 
     release: Release
     errors: tuple[InputError, ...] = ()
+    templates: tuple[InputError, ...] = ()
     skipped: tuple[SkippedFile, ...] = ()
     unbuilt: tuple[Unbuilt, ...] = ()
 

@@ -7,6 +7,7 @@ objects that only tools read (a Kustomization, our own config), are left alone.
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
     Watch = Callable[[str, Iterable[Any], int], Iterable[Any]]
 
 STDIN = "-"
-TEMPLATE = b"{{"
+# What stands in texts of which a program makes manifests: Go's and Jinja's marks, and names between two marks.
+TEMPLATE = re.compile(rb"\{\{|\{%|<%|%%(?=\w+%%)|@(?=[A-Z][A-Z0-9_]*@)")
 LEAST_SHARED = 1_000_000  # bytes to read: what is less takes another process about as long as this one
 TOOL_GROUPS = ("kustomize.config.k8s.io", "kpt.dev", "kubevirt-render.dev")
 
@@ -130,7 +132,11 @@ class Sources(Value):
         if not (self.separate and self.is_found(file)):
             return frozenset()
         folder = os.path.dirname(file)  # noqa: PTH120
-        return frozenset((file if (folder or os.curdir) in self.kustomized else folder + os.sep,))
+        return frozenset((file if self.is_left_out(file) else folder + os.sep,))
+
+    def is_left_out(self, file: str) -> bool:
+        """True for a file that was found in a folder whose kustomization does not use it."""
+        return self.is_found(file) and (os.path.dirname(file) or os.curdir) in self.kustomized  # noqa: PTH120
 
     def is_found(self, file: str) -> bool:
         """True for a file that was found in a folder."""
@@ -292,10 +298,11 @@ def read_text(data: bytes, file: str) -> StreamText:
         return yamlio.read_stream(data, file=file)
     except InputError as error:
         lines = data.splitlines()[max(error.line - 2, 0) : error.line]
-        if not any(TEMPLATE in line for line in lines):
+        mark = next(filter(None, map(TEMPLATE.search, lines)), None)
+        if not mark:
             raise
         message = (
-            f"{error.message}; {TEMPLATE.decode()} belongs to a template: render it first, for example with `helm template`"
+            f"{error.message}; {mark[0].decode()} belongs to a template: render it first, for example with `helm template`"
         )
         raise TemplateError(message, file=error.file, line=error.line, column=error.column) from None
 

@@ -40,15 +40,21 @@ UNCERTAIN = frozenset(
 
 
 class Lost(Value):
-    """One document that can't be read: why, and its text."""
+    """One document that can't be read: why, and its text; `found` where nobody named its file."""
 
     error: InputError
     text: bytes
+    found: bool = False
 
     @property
     def is_object(self) -> bool:
         """True where the text has a word that every Kubernetes object has, and no playbook."""
         return bool(OF_OBJECTS.search(self.text))
+
+    @property
+    def is_template(self) -> bool:
+        """True where the text was found among manifests, and a program makes some of it."""
+        return self.found and isinstance(self.error, TemplateError)
 
 
 def salvage(data: bytes, file: str) -> tuple[bytes, tuple[Lost, ...]]:
@@ -76,9 +82,17 @@ def salvage(data: bytes, file: str) -> tuple[bytes, tuple[Lost, ...]]:
 
 def findings(lost: Iterable[Lost], severity: Mapping[str, str], release: Release) -> Iterator[Finding]:
     """The findings about unreadable documents, at their places; the first template stands for all templates."""
-    errors = tuple(_with_one_template([each.error for each in lost]))
-    reported = registry.judge_bundle(InputFacts(errors=errors, release=release), severity, "input")
-    for finding, error in zip(reported, errors, strict=False):
+    lost = list(lost)
+    errors = [each.error for each in lost if not each.is_template]
+    templates = [each.error for each in lost if each.is_template]
+    for error in _with_one_template(errors):
+        yield from _findings_at(error, InputFacts(errors=(error,), release=release), severity)
+    for error in _with_one_template(templates):
+        yield from _findings_at(error, InputFacts(templates=(error,), release=release), severity)
+
+
+def _findings_at(error: InputError, facts: InputFacts, severity: Mapping[str, str]) -> Iterator[Finding]:
+    for finding in registry.judge_bundle(facts, severity, "input"):
         yield finding.but(file=error.file, line=error.line, column=error.column)
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from krm_fn.sources.reading import Sources
 
 MISSING = "missing-object"
+PARTIAL = "missing-field"
 # The kinds of objects that it misses.
 MISSED = frozenset(
     (
@@ -34,12 +35,13 @@ MISSED = frozenset(
 def certain(findings: Iterable[Finding], found: Sources) -> list[Finding]:
     """The findings without those that who applies the files of folders may settle.
 
-    These are about an object that is missing only since its namespace, or that of the object that refers to it, is not written.
+    These are about an object that is missing only since its namespace, or that of the object that refers to it, is not written;
+    and about the field that an object lacks in a file that the kustomization beside it leaves out, since a patch lacks it, too.
     """
     if not found.separate:
         return list(findings)
     doubts = _Doubts(found)
-    return [finding for finding in findings if finding.rule != MISSING or finding.item < 0 or not doubts.concern(finding)]
+    return [finding for finding in findings if finding.item < 0 or not doubts.concern(finding)]
 
 
 class _Doubts:
@@ -50,7 +52,11 @@ class _Doubts:
         self._homeless = {name_of(obj) for obj in missed if not _has_namespace(obj)}
 
     def concern(self, finding: Finding) -> bool:
+        if finding.rule not in (MISSING, PARTIAL):
+            return False
         file, obj = self._places[finding.item][0], get(self._items[finding.item], finding.inside)
+        if finding.rule == PARTIAL:
+            return self._found.is_left_out(file)
         return self._found.is_found(file) and self._is_elsewhere(finding, obj)
 
     def _is_elsewhere(self, finding: Finding, obj: Object) -> bool:

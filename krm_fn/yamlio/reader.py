@@ -23,7 +23,7 @@ from krm_fn.yamlio.events import (
     translate,
 )
 from krm_fn.yamlio.nodes import ALIAS, BLOCK_SCALAR, LEAF, MAP, MERGE, SEQ
-from krm_fn.yamlio.scalars import key_text, resolve, resolve_tagged, resolve_typed
+from krm_fn.yamlio.scalars import PREFIX, key_text, resolve, resolve_tagged, resolve_typed
 from krm_fn.yamlio.spans import BLANKS, END, FLOW, Spans
 
 TYPE_CHECKING = False
@@ -37,6 +37,7 @@ ALIASED_NODES = 100_000
 BYTES_PER_ALIASED_NODE = 4
 
 BLOCK_STYLES = frozenset("|>")
+MERGE_TAG = PREFIX + "merge"  # as yq writes it
 
 OUTSIDE = -1  # the home of what stands in no item
 
@@ -95,7 +96,7 @@ class Source:
                 raise self.fail("a map or list cannot be a key; expected a string", event)
         elif event.__class__ is not ScalarEvent:
             raise self.fail("a map or list cannot be a key; expected a string", event)
-        elif event.value == "<<" and event.implicit[0]:
+        elif event.value == "<<" and (event.implicit[0] or event.tag == MERGE_TAG):
             return MERGE
         else:
             value = self._typed(event)

@@ -197,5 +197,41 @@ def test_a_file_beyond_the_folder_needs_a_flag(here, kustomize):
         here,
         {**FILES, "overlay/kustomization.yaml": "resources: [../service.yaml]", "service.yaml": FILES["overlay/service.yaml"]},
     )
-    assert problem(kustomize).reason == "refused"
+    found = problem(kustomize)
+    assert (found.file, found.reason, found.detail) == ("overlay/kustomization.yaml", "restricted", "service.yaml")
     assert isinstance(problem(kustomize, flags=["--load-restrictor=LoadRestrictionsNone"]), Built)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "files", "said"),
+    [
+        ("secret.yaml", {".gitignore": "secret.yaml\n"}, "overlay/secret.yaml, a file that git ignores"),
+        ("secrets/a.yaml", {".gitignore": "secrets/\n"}, "overlay/secrets/a.yaml, a file that git ignores"),
+        ("rbac.yaml", {"overlay/rbac.yaml.in": "{}"}, "overlay/rbac.yaml, made from rbac.yaml.in"),
+        ("rbac.yaml", {"overlay/rbac.template.yaml": "{}"}, "overlay/rbac.yaml, made from rbac.template.yaml"),
+        ("rbac.yaml", {"overlay/rbac-dist.yaml": "{}"}, "overlay/rbac.yaml, made from rbac-dist.yaml"),
+        (
+            "../vendored/vm",
+            {".gitmodules": '[submodule "vendored"]\n\tpath = vendored\n\turl = https://example.com/vms\n'},
+            "vendored, in a git submodule that is not checked out",
+        ),
+        ("gone.yaml", {".gitignore": "secret.yaml\n", "overlay/other.yaml.in": "{}"}, None),
+        ("gone.yaml", {".gitmodules": "not a config"}, None),
+    ],
+    ids=[
+        "ignored",
+        "in an ignored folder",
+        "template",
+        "template by its stem",
+        "what is distributed",
+        "submodule",
+        "gone",
+        "broken submodules",
+    ],
+)
+def test_a_file_that_git_leaves_out_or_a_template_makes_is_out_of_reach(here, kustomize, wanted, files, said):
+    (here / ".git").rmdir()
+    subprocess.run(["git", "init", "--quiet"], check=True)
+    tree(here, {"overlay/kustomization.yaml": f"resources: [{wanted}]\n", **files})
+    found = problem(kustomize)
+    assert (found.reason, found.detail) == (("absent", said) if said else ("refused", found.detail))

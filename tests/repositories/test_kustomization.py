@@ -142,3 +142,8 @@ def test_a_path_runs_from_the_working_directory(tmp_path, monkeypatch):
     ]
     assert joined(".", str(tmp_path / "here" / "x")) == "x"
     assert joined(".", str(tmp_path / "x")) == str(tmp_path / "x")
+
+
+def test_a_patch_that_lacks_its_key_is_no_object_of_its_own():
+    obj = {"patches": ["patch.yaml", "- op: remove\n  path: /spec\n"], "patchesJson6902": ["json.yaml"]}
+    assert kustomization(obj, "web", "web/kustomization.yaml").uses == {"web/patch.yaml", "web/json.yaml"}

@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from checking import check
 
 VM = """\
@@ -77,6 +78,23 @@ def test_objects_of_one_name_clash_in_one_folder(tmp_path):
     assert told(tmp_path) == DUPLICATE
 
 
+@pytest.mark.parametrize(
+    ("files", "paths", "severity"),
+    [
+        ({"a.yaml": VM, "b.yaml": LARGE}, ["."], "warning"),
+        ({"a.yaml": VM, "b.yaml": LARGE}, ["a.yaml", "b.yaml"], "error"),
+        ({"a.yaml": VM, "b.yaml": LARGE}, [".", "b.yaml"], "error"),
+        ({"a.yaml": f"{VM}---\n{LARGE}"}, ["."], "error"),
+    ],
+    ids=["found", "named", "named too", "one file"],
+)
+def test_different_files_that_nobody_named_may_be_variants(tmp_path, files, paths, severity):
+    write(tmp_path, files)
+    code, out, _ = check("-o", "json", *paths, cwd=tmp_path)
+    assert [(each["tags"]["rule"], each["severity"]) for each in json.loads(out)["results"]] == [("duplicate-object", severity)]
+    assert code == int(severity == "error")
+
+
 def test_objects_of_one_name_clash_where_the_files_are_named(tmp_path):
     write(tmp_path, {"one/a.yaml": VM, "two/b.yaml": LARGE})
     assert told(tmp_path, "one/a.yaml", "two/b.yaml") == [("duplicate-object", "two/b.yaml")]
@@ -93,6 +111,29 @@ def test_of_a_folder_with_a_kustomization_what_it_leaves_out_does_not_clash(tmp_
     assert DUPLICATE[0] not in told(tmp_path)
 
 
+def test_different_kubevirts_in_folders_are_of_different_clusters(tmp_path):
+    vm = VM.replace("{}", "{hostDevices: [{name: gpu, deviceName: example.com/gpu}]}")
+    kubevirt = (
+        "apiVersion: kubevirt.io/v1\nkind: KubeVirt\nmetadata: {name: k, namespace: NAME}\nspec: {imagePullPolicy: PULL}\n"
+    )
+    north, south = (kubevirt.replace("NAME", "kubevirt").replace("PULL", pull) for pull in ("Always", "Never"))
+    write(tmp_path, {"vm.yaml": vm, "north/kubevirt.yaml": north})
+    assert ("refused-device", "vm.yaml") in told(tmp_path)
+    write(tmp_path, {"same/kubevirt.yaml": north})
+    assert ("refused-device", "vm.yaml") in told(tmp_path)
+    write(tmp_path, {"south/kubevirt.yaml": south})
+    assert told(tmp_path) == [("unknown-configuration", "vm.yaml")]
+
+
+def test_what_a_kustomization_leaves_out_may_be_a_patch(tmp_path):
+    patch = "apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {name: web}\nspec: {runStrategy: Always}\n"
+    write(tmp_path, {"base/kustomization.yaml": kustomization(resources=["vm.yaml"]), "base/vm.yaml": VM, "base/p.yaml": patch})
+    assert told(tmp_path) == []
+    assert told(tmp_path, ".", "base/p.yaml")[0] == ("missing-field", "base/p.yaml")
+    write(tmp_path, {"other/p.yaml": patch})
+    assert told(tmp_path)[0] == ("missing-field", "other/p.yaml")
+
+
 def test_templates_of_a_helm_chart_are_left_alone(tmp_path):
     chart = {
         "chart/Chart.yaml": "apiVersion: v2\nname: vm\nversion: 0.1.0\n",
@@ -103,7 +144,7 @@ def test_templates_of_a_helm_chart_are_left_alone(tmp_path):
     said = "chart/templates is skipped: it contains templates of a Helm chart; to render them, use `helm template`\n"
     assert said in check("-v", ".", cwd=tmp_path)[2]
     assert told(tmp_path) == [("refused-run-strategy", "chart/crds/vm.yaml")]
-    assert told(tmp_path, "chart/templates") == [("unreadable-document", "chart/templates/vm.yaml")]
+    assert told(tmp_path, "chart/templates") == [("unrendered-template", "chart/templates/vm.yaml")]
 
 
 def test_one_template_stands_for_all(tmp_path):
@@ -115,10 +156,27 @@ def test_one_template_stands_for_all(tmp_path):
     assert (code, out.splitlines()) == (
         1,
         [
-            f"error: a.yaml:4:10: {said} (2 more files are templates) (unreadable-document)",
             "error: twice.yaml:10:28: the key 'rng' is set twice in one map (unreadable-document)",
+            f"info: a.yaml:4:10: {said} (2 more files are templates) (unrendered-template)",
         ],
     )
+
+
+@pytest.mark.parametrize("mark", ["{{ name }}", "{% raw %}", "%%_NAME_%%", "@NAME@"])
+def test_a_template_fails_the_run_only_where_it_is_named(tmp_path, mark):
+    write(tmp_path, {"vm.yaml": VM, "template.yaml": VM.replace("web", mark)})
+    assert check(".", cwd=tmp_path)[0] == 0
+    assert told(tmp_path) == [("unrendered-template", "template.yaml")]
+    assert check("template.yaml", "vm.yaml", cwd=tmp_path)[0] == 1
+    assert told(tmp_path, "template.yaml", "vm.yaml") == [("unreadable-document", "template.yaml")]
+    assert check(".", "--severity", "unrendered-template=off", cwd=tmp_path)[:2] == (0, "")
+
+
+def test_a_mistake_beside_a_template_is_not_silenced(tmp_path):
+    write(tmp_path, {"a.yaml": VM.replace("web", "{{ name }}"), "b.yaml": VM.replace("{}", "{rng: {}, rng: {}}")})
+    code, _, err = check(".", "--severity", "unreadable-document=off", cwd=tmp_path)
+    assert code
+    assert "the key 'rng' is set twice" in err
 
 
 def test_a_folder_named_templates_without_a_chart_is_read(tmp_path):

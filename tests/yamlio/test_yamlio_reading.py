@@ -129,6 +129,14 @@ def test_aliases_and_merges_are_resolved() -> None:
     }
 
 
+def test_a_merge_may_have_its_tag() -> None:
+    assert read_value("a: &a {x: 1}\nb:\n  !!merge <<: *a\nc: {!!str <<: 1}\n") == {
+        "a": {"x": 1},
+        "b": {"x": 1},
+        "c": {"<<": 1},
+    }
+
+
 def test_an_alias_may_be_a_key() -> None:
     assert read_value("a: &x name\n*x : 1\n") == {"a": "name", "name": 1}
 

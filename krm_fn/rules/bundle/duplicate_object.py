@@ -3,7 +3,8 @@
 What it finds: two objects in the bundle with the same group, kind, namespace and name, but different content. Objects that
 differ only in the host's own annotations count as one: kpt sends an item twice where selectors overlap. In folders, objects
 are compared where something applies both: one kustomization, or one folder. Different kustomizations or folders may be for
-different clusters.
+different clusters. Different files of a folder that no kustomization builds are a warning: they may be variants, of which
+somebody applies one.
 
 Why it matters: the cluster keeps only the object that is applied last, and the order of the files decides which of the two a
 reference means. kustomize refuses such a bundle.
@@ -73,8 +74,15 @@ def _hit(entry: Entry, first: Entry, facts: BundleFacts) -> Hit:
         path=("metadata", "name"),
         current=name_of(entry.obj),
         about=entry,
+        severity="warning" if _may_be_variants(entry, first, facts.bundle) else "",
         related=also(first, ("metadata", "name")),
     )
+
+
+def _may_be_variants(entry: Entry, first: Entry, bundle: Bundle) -> bool:
+    """True where nobody knows that both are applied: they stand in different files, which were only found in a folder."""
+    found = bundle.units(entry.item) and bundle.units(first.item)
+    return bool(found) and bundle.place(entry.item)[0] != bundle.place(first.item)[0]
 
 
 def _key(obj: Object) -> tuple[str, ...]:

@@ -2,8 +2,9 @@
 
 What it finds: a kustomization that kustomize refuses to build, with the first line of what kustomize says; one that includes
 itself; a kustomization.yaml that can't be read. As a warning, a kustomization that is out of reach: it refers to another
-machine or to a folder outside the repository, has Helm charts or plugins, or takes too long. If neither kustomize nor kubectl
-is on the PATH, one warning has the number of kustomizations.
+machine, to a folder outside the repository, or to a file that git ignores, a submodule has or a template makes; it names a file
+that is not below its folder, which Flux reads and kustomize does not; it has Helm charts or plugins, or takes too long. If
+neither kustomize nor kubectl is on the PATH, one warning has the number of kustomizations.
 
 Why it matters: a tool that applies the kustomization stops there. Its objects are not checked; all others are.
 
@@ -37,6 +38,11 @@ MESSAGES = {
     "cycle": "these kustomizations include one another, so none is built: {detail}; remove one of the references",
     "remote": "not built: it refers to {detail}, which is not fetched; copy that into the repository to have it checked",
     "outside": "not built: it refers to {detail}, which is outside the repository; move that into it",
+    "restricted": (
+        "not built: {detail} is not below the folder of the kustomization; "
+        "where your tool reads it (Flux does), set the build flag --load-restrictor=LoadRestrictionsNone"
+    ),
+    "absent": "not built: it needs {detail}; provide it to have the kustomization checked",
     "helm": "not built: it has Helm charts; allow them with the build flag --enable-helm",
     "slow": "not built: it was stopped after {detail}; give it less to build, or raise the timeout",
     "plugin": "not built: it needs a plugin or a function{detail}, and none is run",
