@@ -28,7 +28,7 @@ def explanation(path: str) -> str:
         return "in a git submodule that is not checked out"
     if template := next(filter(lambda each: os.path.isfile(os.path.join(folder, each)), _templates(name)), ""):  # noqa: PTH113, PTH118
         return f"made from {template}"
-    return "a file that git ignores" if _is_ignored(path) else ""
+    return "which git ignores" if _is_ignored(path) else ""
 
 
 def _is_below(path: str, folder: str) -> bool:

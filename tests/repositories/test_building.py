@@ -205,8 +205,8 @@ def test_a_file_beyond_the_folder_needs_a_flag(here, kustomize):
 @pytest.mark.parametrize(
     ("wanted", "files", "said"),
     [
-        ("secret.yaml", {".gitignore": "secret.yaml\n"}, "overlay/secret.yaml, a file that git ignores"),
-        ("secrets/a.yaml", {".gitignore": "secrets/\n"}, "overlay/secrets/a.yaml, a file that git ignores"),
+        ("secret.yaml", {".gitignore": "secret.yaml\n"}, "overlay/secret.yaml, which git ignores"),
+        ("secrets/a.yaml", {".gitignore": "secrets/\n"}, "overlay/secrets, which git ignores"),
         ("rbac.yaml", {"overlay/rbac.yaml.in": "{}"}, "overlay/rbac.yaml, made from rbac.yaml.in"),
         ("rbac.yaml", {"overlay/rbac.template.yaml": "{}"}, "overlay/rbac.yaml, made from rbac.template.yaml"),
         ("rbac.yaml", {"overlay/rbac-dist.yaml": "{}"}, "overlay/rbac.yaml, made from rbac-dist.yaml"),
