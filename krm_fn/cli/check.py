@@ -16,11 +16,11 @@ from krm_fn.base.suggestions import meant
 from krm_fn.cli import baseline, completion, options, progress, replacing
 from krm_fn.cli.formats import FORMATS, Report, written
 from krm_fn.cli.schemas import read_schemas, schemas_option
-from krm_fn.cli.units import Request, judged
+from krm_fn.cli.units import Request, results_of
 from krm_fn.findings import fingerprints, results
 from krm_fn.findings.finding import SEVERITIES
 from krm_fn.repositories import merging
-from krm_fn.repositories.judging import Judged, Options
+from krm_fn.repositories.judging import Options, UnitResult
 from krm_fn.rules import registry
 from krm_fn.sources.files import leads_out
 
@@ -116,7 +116,7 @@ def check(
         flags=flags,
         checking=partial(_checking, levels=levels, expanded=expanded),
     )
-    found = judged(request, how, progress.shown(quiet=flags["verbose"]))
+    found = results_of(request, how, progress.shown(quiet=flags["verbose"]))
     report = _combined(found).but(summary=summary, off=_off(found, levels))
     if known is not None:
         known = _written(known, report.findings) if update_baseline else known
@@ -159,7 +159,7 @@ def _exit_code(report: Report) -> int:
     return max((results.exit_code([finding], report.fail_on_of(finding)) for finding in report.findings), default=0)
 
 
-def _combined(found: Sequence[Judged]) -> Report:
+def _combined(found: Sequence[UnitResult]) -> Report:
     """The report of all units. Several have findings in common; those are reported once, with all of their targets."""
     several = len(found) > 1
     numbered = list(_numbered(found))
@@ -184,7 +184,7 @@ def _combined(found: Sequence[Judged]) -> Report:
     )
 
 
-def _numbered(found: Sequence[Judged]) -> Iterator[Judged]:
+def _numbered(found: Sequence[UnitResult]) -> Iterator[UnitResult]:
     """The units, with numbers of items that no other unit has, and with their targets named in their findings."""
     if len(found) == 1:
         yield found[0]
@@ -195,7 +195,7 @@ def _numbered(found: Sequence[Judged]) -> Iterator[Judged]:
         before += each.items
 
 
-def _off(found: Iterable[Judged], by_flag: Mapping[str, str]) -> dict[str, int]:
+def _off(found: Iterable[UnitResult], by_flag: Mapping[str, str]) -> dict[str, int]:
     """How many findings of rules that are off there would be, by what turns them off."""
     off = [(rule, number) for unit in found for rule, number in unit.off.items()]
     flagged = sum(number for rule, number in off if by_flag.get(rule) == "off")

@@ -13,7 +13,7 @@ from krm_fn.repositories import building
 from krm_fn.repositories.cache import Cache
 from krm_fn.repositories.clusters import Configs
 from krm_fn.repositories.discovery import discover
-from krm_fn.repositories.judging import Judged, Unit, judge_problem, judge_sources, repairing
+from krm_fn.repositories.judging import Unit, UnitResult, judge_problem, judge_sources, repairing
 from krm_fn.repositories.running import judge_all
 from krm_fn.repositories.types import Discovery
 from krm_fn.sources.reading import STDIN, NothingFoundError
@@ -47,7 +47,7 @@ class Request(Value):
         return tuple(path for path in self.paths if path != STDIN and os.path.isdir(path))  # noqa: PTH112
 
 
-def judged(request: Request, how: Options, bar: Progress) -> list[Judged]:
+def results_of(request: Request, how: Options, bar: Progress) -> list[UnitResult]:
     """What comes of each unit: one where all that was named is judged as one bundle.
 
     Raises: ConfigError, InputError, UsageError.
@@ -74,7 +74,7 @@ def _is_one_bundle(found: Discovery) -> bool:
 
 def _of_one_bundle(
     request: Request, how: Options, bar: Progress, paths: tuple[str, ...], kustomizations: tuple[str, ...]
-) -> Judged:
+) -> UnitResult:
     """What comes of paths and builds together."""
     lost: list[Lost] = []
     found = options.read_sources(
@@ -91,13 +91,13 @@ def _of_one_bundle(
         found, request.config_file, request.flags, near=(*paths, *kustomizations), verbose=request.flags["verbose"]
     )
     with bar.at("Checking"):
-        judged = judge_sources(found, lost, request.checking(config), how)
+        result = judge_sources(found, lost, request.checking(config), how)
     if request.flags["verbose"]:
-        options.note(f"the target release is KubeVirt {judged.release}")
-    return judged
+        options.note(f"the target release is KubeVirt {result.release}")
+    return result
 
 
-def _of_units(request: Request, how: Options, bar: Progress, configs: Configs, found: Discovery) -> list[Judged]:
+def _of_units(request: Request, how: Options, bar: Progress, configs: Configs, found: Discovery) -> list[UnitResult]:
     """What comes of the targets in folders, of the files there, and of what else was named."""
     using = building.builder()
     settings = _Settings(configs, request.checking)

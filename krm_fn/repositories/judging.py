@@ -94,7 +94,7 @@ class Options(Value):
     spool: str = ""
 
 
-class Judged(Value):
+class UnitResult(Value):
     """What came of one unit, in little memory.
 
     `findings` are those that count, `suppressed` those that an annotation silences, `off` the numbers of those of rules that
@@ -138,7 +138,7 @@ class Judged(Value):
         return finding.but(item=item, targets=(self.name,) if self.name else ())
 
 
-def judge(unit: Unit, options: Options, offered: Offered | None = None) -> Judged:
+def judge(unit: Unit, options: Options, offered: Offered | None = None) -> UnitResult:
     """What comes of a unit; `offered` is what the units of its cluster offer one another, where that is known."""
     lost: list[Lost] = []
     notes: list[str] = []
@@ -146,18 +146,18 @@ def judge(unit: Unit, options: Options, offered: Offered | None = None) -> Judge
     try:
         found = _read(unit, options, lost, notes)
     except NothingFoundError:
-        return Judged(name=unit.name, release=release_of(Bundle(()), config), fail_on=config.fail_on, notes=tuple(notes))
+        return UnitResult(name=unit.name, release=release_of(Bundle(()), config), fail_on=config.fail_on, notes=tuple(notes))
     if isinstance(found, Problem):
         return judge_problem(unit, found)
     reach = sharing.reach(found.items, b"\n".join(source.data for source in found.sources)) if offered else None
     taken = sharing.taken_by(reach, offered) if offered and reach else None
     surroundings = taken.surroundings(unit.settings.external) if taken else sharing.Taken().surroundings(unit.settings.external)
-    judged = judge_sources(found, lost, config, options, surroundings, target=unit.target)
-    if unit.target and judged.wants and options.spool and offered is None:
+    result = judge_sources(found, lost, config, options, surroundings, target=unit.target)
+    if unit.target and result.wants and options.spool and offered is None:
         _spooled(found, options.spool)
     offers = sharing.offers(found.items, unit.name, found.places)
     notes += taken.notes if taken else ()
-    return judged.but(name=unit.name, offers=offers, notes=tuple(notes), reach=reach if options.kept else None)
+    return result.but(name=unit.name, offers=offers, notes=tuple(notes), reach=reach if options.kept else None)
 
 
 def _read(unit: Unit, options: Options, lost: list[Lost], notes: list[str]) -> Sources | Problem:
@@ -207,13 +207,13 @@ def repairing(lost: list[Lost], named: frozenset[str]) -> Callable[[bytes, str],
     return repair
 
 
-def judge_problem(unit: Unit, problem: Problem) -> Judged:
+def judge_problem(unit: Unit, problem: Problem) -> UnitResult:
     """What there is to say of a target that can't be built."""
     config = unit.settings.config
     release = release_of(Bundle(()), config)
     found = problems.findings((problem,), config.severity, release)
     printed = tuple(fingerprints.printed(found))
-    return Judged(name=unit.name, release=release, fail_on=config.fail_on, findings=printed, built=False)
+    return UnitResult(name=unit.name, release=release, fail_on=config.fail_on, findings=printed, built=False)
 
 
 def judge_sources(
@@ -224,28 +224,28 @@ def judge_sources(
     surroundings: Surroundings = NO_SURROUNDINGS,
     *,
     target: Target | None = None,
-) -> Judged:
+) -> UnitResult:
     """What comes of what was read. Raises: InputError for a document that can't be read where the config silences that."""
     judging = Judging(
         ignores=options.ignores, definitions=options.definitions, off=True, units=found.units, surroundings=surroundings
     )
     outcome = stages.render(found.items, config, places=found.places, schemas=options.schemas, judging=judging)
     places = Places(found, lost)
-    judged = _with_findings(found, outcome, config, lost, places)
+    result = _with_findings(found, outcome, config, lost, places)
     if options.listed:
-        judged = judged.but(subjects=tuple(_subjects(found)))
+        result = result.but(subjects=tuple(_subjects(found)))
     if target:
         homes = Homes(target, found, places)
-        silenced = homes.of(each.finding for each in judged.suppressed)
-        suppressed = tuple(each.but(finding=at) for each, at in zip(judged.suppressed, silenced, strict=True))
-        judged = judged.but(findings=results.ordered(homes.of(judged.findings)), suppressed=suppressed)
+        silenced = homes.of(each.finding for each in result.suppressed)
+        suppressed = tuple(each.but(finding=at) for each, at in zip(result.suppressed, silenced, strict=True))
+        result = result.but(findings=results.ordered(homes.of(result.findings)), suppressed=suppressed)
     if options.quoted:
-        named = [(finding.file, finding.line) for finding in judged.findings if finding.line]
-        judged = judged.but(lines={(file, line): places.line(file, line) for file, line in named})
-    return judged
+        named = [(finding.file, finding.line) for finding in result.findings if finding.line]
+        result = result.but(lines={(file, line): places.line(file, line) for file, line in named})
+    return result
 
 
-def _with_findings(found: Sources, outcome: Outcome, config: Config, lost: list[Lost], places: Places) -> Judged:
+def _with_findings(found: Sources, outcome: Outcome, config: Config, lost: list[Lost], places: Places) -> UnitResult:
     of_input = list(findings(lost, config.severity, outcome.release))
     wrong = [each for each in lost if not each.is_template]
     if wrong and all(finding.rule == TEMPLATES for finding in of_input):
@@ -257,7 +257,7 @@ def _with_findings(found: Sources, outcome: Outcome, config: Config, lost: list[
     marked = fingerprints.printed((*of_input, *places.located((*certain, *silent))))
     counted = len(of_input) + len(certain)
     entries = list(bundle.entries(found.items))
-    return Judged(
+    return UnitResult(
         findings=results.ordered(marked[:counted]) if of_input else tuple(marked[:counted]),
         suppressed=tuple(each.but(finding=finding) for finding, each in zip(marked[counted:], outcome.ignored, strict=True)),
         off=dict(Counter(finding.rule for finding in outcome.off)),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from krm_fn.base import programs
 from krm_fn.repositories import keys, sharing
-from krm_fn.repositories.judging import Judged, judge
+from krm_fn.repositories.judging import UnitResult, judge
 from krm_fn.repositories.keys import Keys
 from krm_fn.repositories.pools import mapped
 from krm_fn.repositories.sharing import Offered, Reach
@@ -36,7 +36,9 @@ UNUSED = frozenset(("unused-instancetype", "unused-revision"))
 _offered: Mapping[str, Offered] = {}
 
 
-def judge_all(units: Sequence[Unit], options: Options, *, jobs: int, watch: Watch, cache: Cache | None = None) -> list[Judged]:
+def judge_all(
+    units: Sequence[Unit], options: Options, *, jobs: int, watch: Watch, cache: Cache | None = None
+) -> list[UnitResult]:
     """What comes of each unit, in order; what the cache has is not done again, and it gets the rest.
 
     Raises: what `judge` raises for the first unit that it raises for; InputError for a unit whose process dies.
@@ -46,11 +48,11 @@ def judge_all(units: Sequence[Unit], options: Options, *, jobs: int, watch: Watc
         found = list(watch("Judging", run.first(), len(units)))
         offered = _offers(units, found)
         again = [number for number, unit in enumerate(units) if _is_offered(found[number], offered.get(unit.settings.cluster))]
-        for number, judged in zip(again, watch("Judging", run.second(again, offered), len(again)), strict=True):
-            found[number] = judged
+        for number, result in zip(again, watch("Judging", run.second(again, offered), len(again)), strict=True):
+            found[number] = result
     used = _used_by_others(units, found)
     return [
-        _without_used(judged, used[unit.settings.cluster]).but(offers=()) for unit, judged in zip(units, found, strict=True)
+        _without_used(result, used[unit.settings.cluster]).but(offers=()) for unit, result in zip(units, found, strict=True)
     ]
 
 
@@ -65,28 +67,28 @@ class _Run:
         self._keys = Keys(options) if options.kept else None
         self._key = [self._keys.of(unit) if self._keys else None for unit in units]
 
-    def first(self) -> Iterator[Judged]:
+    def first(self) -> Iterator[UnitResult]:
         """Each unit, judged by itself."""
-        known = {number: judged for number, key in enumerate(self._key) if (judged := self._judged(key))}
-        return self._all(range(len(self._units)), known, _judged, self._keep_first)
+        known = {number: result for number, key in enumerate(self._key) if (result := self._result(key))}
+        return self._all(range(len(self._units)), known, _result, self._keep_first)
 
-    def second(self, numbers: Sequence[int], offered: Mapping[str, Offered]) -> Iterator[Judged]:
+    def second(self, numbers: Sequence[int], offered: Mapping[str, Offered]) -> Iterator[UnitResult]:
         """Some units, judged with what others offer."""
         known = {}
         for number in numbers:
             reach = self._kept(self._reach_key(number))
-            if isinstance(reach, Reach) and (judged := self._judged(self._second_key(number, reach, offered))):
-                known[number] = judged
-        return self._all(numbers, known, _judged_again, partial(self._keep_second, offered=offered), offered)
+            if isinstance(reach, Reach) and (result := self._result(self._second_key(number, reach, offered))):
+                known[number] = result
+        return self._all(numbers, known, _second_result, partial(self._keep_second, offered=offered), offered)
 
     def _all(
         self,
         numbers: Iterable[int],
-        known: Mapping[int, Judged],
-        work: Callable[..., Judged],
-        keep: Callable[[int, Judged], None],
+        known: Mapping[int, UnitResult],
+        work: Callable[..., UnitResult],
+        keep: Callable[[int, UnitResult], None],
         offered: Mapping[str, Offered] = {},
-    ) -> Iterator[Judged]:
+    ) -> Iterator[UnitResult]:
         """What is known of units, and what the work gives for the others, in order."""
         new = [(number, self._units[number]) for number in numbers if number not in known]
         doing = partial(work, options=self._options)
@@ -95,35 +97,35 @@ class _Run:
             if number in known:
                 yield known[number]
                 continue
-            judged = _small(next(done))
-            keep(number, judged)
-            yield judged.but(reach=None) if self._is_listed else judged.but(reach=None, subjects=())
+            result = _small(next(done))
+            keep(number, result)
+            yield result.but(reach=None) if self._is_listed else result.but(reach=None, subjects=())
         next(done, None)  # its processes end
 
-    def _judged(self, key: bytes | None) -> Judged | None:
+    def _result(self, key: bytes | None) -> UnitResult | None:
         """A unit as it is kept, with its objects where they are wanted."""
-        judged = self._kept(key)
-        subjects = self._kept(keys.subjects(key)) if key and judged and self._is_listed else ()
-        if not isinstance(judged, Judged) or not isinstance(subjects, tuple):
+        result = self._kept(key)
+        subjects = self._kept(keys.subjects(key)) if key and result and self._is_listed else ()
+        if not isinstance(result, UnitResult) or not isinstance(subjects, tuple):
             return None
-        return _small(judged.but(subjects=subjects))
+        return _small(result.but(subjects=subjects))
 
     def _kept(self, key: bytes | None) -> Any:
         return self._cache.get(key) if self._cache and key else None
 
-    def _keep_first(self, number: int, judged: Judged) -> None:
-        self._keep(number, self._key[number], judged)
+    def _keep_first(self, number: int, result: UnitResult) -> None:
+        self._keep(number, self._key[number], result)
 
-    def _keep_second(self, number: int, judged: Judged, offered: Mapping[str, Offered]) -> None:
-        if judged.reach and self._keep(number, self._second_key(number, judged.reach, offered), judged):
-            self._put(self._reach_key(number), judged.reach)
+    def _keep_second(self, number: int, result: UnitResult, offered: Mapping[str, Offered]) -> None:
+        if result.reach and self._keep(number, self._second_key(number, result.reach, offered), result):
+            self._put(self._reach_key(number), result.reach)
 
-    def _keep(self, number: int, key: bytes | None, judged: Judged) -> bool:
+    def _keep(self, number: int, key: bytes | None, result: UnitResult) -> bool:
         """Keep what is sure to come again: why a target was not built may be gone the next time. True where it is kept."""
-        if not (key and judged.built and self._keys and self._keys.is_current(self._units[number])):
+        if not (key and result.built and self._keys and self._keys.is_current(self._units[number])):
             return False
-        self._put(key, judged.but(reach=None, subjects=()))
-        self._put(keys.subjects(key), judged.subjects)
+        self._put(key, result.but(reach=None, subjects=()))
+        self._put(keys.subjects(key), result.subjects)
         return True
 
     def _put(self, key: bytes | None, value: object) -> None:
@@ -143,48 +145,48 @@ def _name(numbered: Numbered) -> str:
     return numbered[1].name or FILES
 
 
-def _small(judged: Judged) -> Judged:
+def _small(result: UnitResult) -> UnitResult:
     """The same with the names of files that other units have, too: each process brings its own."""
-    return judged.but(files=tuple(map(sys.intern, judged.files)))
+    return result.but(files=tuple(map(sys.intern, result.files)))
 
 
-def _used_by_others(units: Sequence[Unit], found: Sequence[Judged]) -> dict[str, frozenset[str]]:
+def _used_by_others(units: Sequence[Unit], found: Sequence[UnitResult]) -> dict[str, frozenset[str]]:
     """By cluster, the names of the objects that its units use and don't have."""
     names: dict[str, set[str]] = {}
-    for unit, judged in zip(units, found, strict=True):
-        names.setdefault(unit.settings.cluster, set()).update(judged.wants)
+    for unit, result in zip(units, found, strict=True):
+        names.setdefault(unit.settings.cluster, set()).update(result.wants)
     return {cluster: frozenset(each) for cluster, each in names.items()}
 
 
-def _without_used(judged: Judged, used: frozenset[str]) -> Judged:
+def _without_used(result: UnitResult, used: frozenset[str]) -> UnitResult:
     """The unit without findings about an unused object that another unit uses."""
 
     def is_used(finding: Finding) -> bool:
         return finding.rule in UNUSED and finding.ref is not None and finding.ref.name in used
 
-    return judged.but(findings=tuple(finding for finding in judged.findings if not is_used(finding)))
+    return result.but(findings=tuple(finding for finding in result.findings if not is_used(finding)))
 
 
-def _judged(numbered: Numbered, options: Options) -> Judged:
+def _result(numbered: Numbered, options: Options) -> UnitResult:
     number, unit = numbered
     return judge(unit, options.but(spool=os.path.join(options.spool, str(number))))  # noqa: PTH118
 
 
-def _judged_again(numbered: Numbered, options: Options) -> Judged:
+def _second_result(numbered: Numbered, options: Options) -> UnitResult:
     number, unit = numbered
     options = options.but(spool=os.path.join(options.spool, str(number)))  # noqa: PTH118
     return judge(unit, options, _offered[unit.settings.cluster])
 
 
-def _offers(units: Sequence[Unit], found: Sequence[Judged]) -> dict[str, Offered]:
+def _offers(units: Sequence[Unit], found: Sequence[UnitResult]) -> dict[str, Offered]:
     by_cluster: dict[str, list[Any]] = {}
-    for unit, judged in zip(units, found, strict=True):
-        by_cluster.setdefault(unit.settings.cluster, []).extend(judged.offers)
+    for unit, result in zip(units, found, strict=True):
+        by_cluster.setdefault(unit.settings.cluster, []).extend(result.offers)
     return {cluster: Offered(offers) for cluster, offers in by_cluster.items() if offers}
 
 
-def _is_offered(judged: Judged, offered: Offered | None) -> bool:
-    return offered is not None and not offered.names.isdisjoint(judged.wants)
+def _is_offered(result: UnitResult, offered: Offered | None) -> bool:
+    return offered is not None and not offered.names.isdisjoint(result.wants)
 
 
 def _take(offered: Mapping[str, Offered]) -> None:

@@ -113,14 +113,14 @@ def _in_patch(patch: Any, target: Object, wanted: Wanted) -> Path | None:
         return None
     if not target and not (kind_of(patch) == kind_of(wanted.obj) and name_of(patch) in wanted.names):
         return None
-    return alike(patch, wanted.obj, wanted.path, wanted.value)
+    return same_place(patch, wanted.obj, wanted.path, wanted.value)
 
 
 def _is_meant(kind: object, name: object, wanted: Wanted) -> bool:
     return may_match(kind, kind_of(wanted.obj)) and any(may_match(name, each) for each in wanted.names)
 
 
-def alike(patch: Any, built: Any, path: Path, value: Any) -> Path | None:
+def same_place(patch: Any, built: Any, path: Path, value: Any) -> Path | None:
     """The path of the same value in another object; the entries of lists are found by name there, else by number."""
     found: list[str | int] = []
     for step in path:

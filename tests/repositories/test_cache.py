@@ -17,7 +17,7 @@ from krm_fn.repositories.building import Builder
 from krm_fn.repositories.cache import NAME, Cache
 from krm_fn.repositories.clusters import TargetSettings
 from krm_fn.repositories.discovery import discover
-from krm_fn.repositories.judging import Judged, Options, Subject, Unit
+from krm_fn.repositories.judging import Options, Subject, Unit, UnitResult
 from krm_fn.repositories.keys import Keys
 from krm_fn.repositories.sharing import Offer, Reach, Taken
 
@@ -33,7 +33,7 @@ FINDING = Finding(
     proposed={},
     related=(Related(ref=REF, path=("a",)),),
 )
-JUDGED = Judged(
+JUDGED = UnitResult(
     release=NEWEST,
     fail_on="error",
     name="a",
@@ -78,7 +78,7 @@ def kept(opened, value=JUDGED, key=KEY):
     found.close()
 
 
-@pytest.mark.parametrize("value", [JUDGED, REACH, Judged(release=NEWEST, fail_on="never")])
+@pytest.mark.parametrize("value", [JUDGED, REACH, UnitResult(release=NEWEST, fail_on="never")])
 def test_a_later_run_gets_what_was_kept(opened, value):
     kept(opened, value)
     assert opened().get(KEY) == value
@@ -94,8 +94,8 @@ def test_what_is_not_plain_is_not_kept(opened):
     "text",
     [
         '{"Path": {"a": 1}}',
-        '{"Judged": {}}',
-        '{"Judged": 1}',
+        '{"UnitResult": {}}',
+        '{"UnitResult": 1}',
         "{",
         "[" * 100_000,
         '{"a": 1, "b": 2}',
