@@ -86,7 +86,7 @@ def test_version():
         (["rendr"], "'rendr' is not a command; did you mean render"),
         (
             ["xyz"],
-            "'xyz' is not a command; expected one of render, check, migrate, catalogue, rules, argocd, install-plugin, schema",
+            "'xyz' is not a command; expected one of render, check, migrate, init, catalogue, rules, argocd, install-plugin",
         ),
         (
             [str(ROOT / "pyproject.toml")],

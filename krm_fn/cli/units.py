@@ -120,7 +120,7 @@ def _of_units(request: Request, how: Options, bar: Progress, configs: Configs, f
             f"no Kubernetes object found in {', '.join(request.paths)}; expected YAML or JSON with apiVersion and kind"
         )
     for each in done if request.flags["verbose"] else ():
-        for text in each.notes:
+        for text in (*each.notes, f"the target release is KubeVirt {each.release}"):
             options.note(f"{each.name}: {text}" if each.name else text)
     return done
 

@@ -181,10 +181,11 @@ def _read(unit: Unit, options: Options, lost: list[Lost], notes: list[str]) -> S
 
 
 def _spooled(found: Sources, spool: str) -> None:
-    """Keep what was built of a target for the second time that it is judged."""
+    """Keep what was built of a target for the second time that it is judged. A process that dies leaves no half of it."""
     source = found.sources[0]
-    with open(spool, "wb") as out:  # noqa: PTH123
+    with open(spool + ".new", "wb") as out:  # noqa: PTH123
         out.write(json.dumps(source.origins).encode() + b"\n" + source.data)
+    os.replace(spool + ".new", spool)  # noqa: PTH105
 
 
 def _unspooled(target: Target, spool: str) -> Sources:

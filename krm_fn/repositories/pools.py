@@ -66,8 +66,22 @@ def mapped(
 def _shared(
     work: Callable[[Any], Any], pieces: Sequence[Any], jobs: int, chunk: int, begun: tuple[Start, tuple[Any, ...]]
 ) -> Iterator[Any]:
-    with ProcessPoolExecutor(min(jobs, len(pieces)), initializer=_begin, initargs=begun) as pool:
-        yield from pool.map(work, pieces, chunksize=chunk)
+    parts = [pieces[at : at + chunk] for at in range(0, len(pieces), chunk)]
+    with ProcessPoolExecutor(min(jobs, len(parts)), initializer=_begin, initargs=begun) as pool:
+        # `pool.map` would cancel what waits while a dead process makes all of that fail, which the pool can't bear
+        waiting = [pool.submit(_each, work, part) for part in parts][::-1]
+        try:
+            while waiting:
+                yield from waiting.pop().result()
+        except BrokenProcessPool:
+            raise
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def _each(work: Callable[[Any], Any], pieces: Sequence[Any]) -> list[Any]:
+    return [work(piece) for piece in pieces]
 
 
 def _begin(start: Start, given: tuple[Any, ...]) -> None:

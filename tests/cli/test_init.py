@@ -90,7 +90,7 @@ def test_the_written_config_counts(repository):
     run("init", "--from", "-", cwd=repository, stdin=KUBEVIRT)
     write(repository / "clusters" / "north", secret="apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n")
     _, _, err = run("check", "-v", "clusters", cwd=repository)
-    assert "judged as KubeVirt 1.8.1 would" in err
+    assert "the target release is KubeVirt 1.8.1" in err
 
 
 def test_the_schema_of_the_config_is_printed_and_completed(repository):
