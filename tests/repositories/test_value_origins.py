@@ -12,7 +12,7 @@ from krm_fn.base.paths import get, leaves
 from krm_fn.repositories.building import Builder, build
 from krm_fn.repositories.discovery import discover
 from krm_fn.repositories.origins import Made, Origin, Origins, located, separated
-from krm_fn.repositories.writers import alike
+from krm_fn.repositories.writers import same_place
 
 FILES = {
     "base/kustomization.yaml": """\
@@ -262,14 +262,14 @@ VALUES = st.recursive(
 @given(VALUES, VALUES)
 def test_what_is_found_in_another_object_has_the_same_value(one, other):
     for path, value in leaves(one):
-        found = alike(other, one, path, value)
+        found = same_place(other, one, path, value)
         assert found is None or get(other, found) == value
 
 
 @given(VALUES)
 def test_each_value_of_an_object_is_found_in_the_object_itself(value):
     for path, leaf in leaves(value):
-        names = alike(value, value, path, leaf)
+        names = same_place(value, value, path, leaf)
         assert names is None or get(value, names) == leaf
         if not any(isinstance(step, int) for step in path):
             assert names == path
