@@ -14,11 +14,10 @@ from krm_fn.base.console import file_name, write_out
 from krm_fn.base.errors import UsageError
 from krm_fn.base.suggestions import meant
 from krm_fn.cli import baseline, completion, options, progress, replacing
-from krm_fn.cli.formats import FORMATS, Report, written
+from krm_fn.cli.formats import FORMATS, Report, strictest, written
 from krm_fn.cli.schemas import read_schemas, schemas_option
 from krm_fn.cli.units import Request, results_of
 from krm_fn.findings import fingerprints, results
-from krm_fn.findings.finding import SEVERITIES
 from krm_fn.repositories import merging
 from krm_fn.repositories.judging import Options, UnitResult
 from krm_fn.rules import registry
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
 UNEXPANDED = "unexpanded-vm"
 # Fails the run at any severity, unless the baseline knows it.
 UNREADABLE = "unreadable-document"
-NEVER = "never"
 # The formats that name every object.
 LISTING = ("junit", "tap")
 
@@ -97,6 +95,9 @@ def check(
     **flags: Any,
 ) -> int:
     """Check files, folders, kustomizations (-k DIR) or stdin (-), and print findings.
+
+    The kustomizations in a folder are built, offline, and the result of each is checked. The files that they use are
+    not checked by themselves.
 
     check reports what the API server and KubeVirt's webhooks would refuse, and mistakes that otherwise become visible
     only in the cluster: missing objects, shared disks, equal MAC addresses. render reports only what prevents rendering.
@@ -172,8 +173,9 @@ def _combined(found: Sequence[UnitResult]) -> Report:
     return Report(
         findings=tuple(findings),
         suppressed=tuple(suppressed),
-        fail_on=min((unit.fail_on for unit in found), key=(*SEVERITIES, NEVER).index),
-        fail_on_by_target={unit.name: unit.fail_on for unit in found} if several else {},
+        fail_on=strictest(unit.fail_on for unit in found),
+        fail_on_by_target={unit.name: unit.fail_on for unit in found if unit.name},
+        fail_on_by_file={finding.file: unit.fail_on for unit in found if not unit.name for finding in unit.findings},
         release=found[0].release,
         releases=tuple(sorted({unit.release for unit in found}, key=str)),
         line=lambda file, number: lines.get((file, number), ""),

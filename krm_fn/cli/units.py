@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING
 
 from krm_fn.base.value import Value
 from krm_fn.cli import options
-from krm_fn.repositories import building
+from krm_fn.repositories import building, clusters
 from krm_fn.repositories.cache import Cache
 from krm_fn.repositories.clusters import Configs
 from krm_fn.repositories.discovery import discover
-from krm_fn.repositories.judging import Unit, UnitResult, judge_problem, judge_sources, repairing
+from krm_fn.repositories.judging import Unit, UnitResult, judge_problem, judge_sources, of_no_object, release_of, repairing
 from krm_fn.repositories.running import judge_all
 from krm_fn.repositories.types import Discovery
 from krm_fn.sources.reading import STDIN, NothingFoundError
+from krm_fn.sources.salvage import passed_over
+from krm_fn.sources.skipping import about_templates
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Any
 
     from krm_fn.cli.progress import Progress
@@ -30,10 +32,7 @@ if TYPE_CHECKING:
 
 
 class Request(Value):
-    """What a command was called with. `checking` makes the config to judge with of the one that users wrote.
-
-    `cache` is the folder of the cache, "" without one.
-    """
+    """What a command was called with. `checking` makes the config to judge with of the one that users wrote."""
 
     paths: tuple[str, ...]
     kustomizations: tuple[str, ...]
@@ -62,14 +61,9 @@ def results_of(request: Request, how: Options, bar: Progress) -> list[UnitResult
     )
     with bar.at("Searching"):
         found = discover(request.folders, excludes=configs.excludes, follow=how.follow) if request.folders else Discovery()
-        groups = [] if _is_one_bundle(found) else list(_files_by_settings(found, configs))
-    if _is_one_bundle(found) and len(groups) <= 1:
+    if not (found.targets or found.problems or found.excluded):
         return [_of_one_bundle(request, how, bar, request.paths, request.kustomizations)]
     return _of_units(request, how, bar, configs, found)
-
-
-def _is_one_bundle(found: Discovery) -> bool:
-    return not (found.targets or found.problems or found.excluded)
 
 
 def _of_one_bundle(
@@ -112,6 +106,7 @@ def _of_units(request: Request, how: Options, bar: Progress, configs: Configs, f
         units.append(Unit(settings=own, files=files, kustomized=kustomized))
     done = judge_all(units, how.but(using=using), jobs=request.flags["jobs"], watch=bar.watch, cache=_cache(request))
     done += [judge_problem(Unit(settings=own), problem) for own, problem in problems]
+    done += _of_repository(found, configs, settings)
     rest = tuple(path for path in request.paths if path not in request.folders)
     if rest or request.kustomizations:
         done.append(_of_one_bundle(request, how, bar, rest, request.kustomizations))
@@ -119,10 +114,34 @@ def _of_units(request: Request, how: Options, bar: Progress, configs: Configs, f
         raise NothingFoundError(
             f"no Kubernetes object found in {', '.join(request.paths)}; expected YAML or JSON with apiVersion and kind"
         )
-    for each in done if request.flags["verbose"] else ():
-        for text in (*each.notes, f"the target release is KubeVirt {each.release}"):
-            options.note(f"{each.name}: {text}" if each.name else text)
+    if request.flags["verbose"]:
+        _note(found, done)
     return done
+
+
+def _of_repository(found: Discovery, configs: Configs, settings: _Settings) -> list[UnitResult]:
+    """What there is to say of the files that are not read, and of the config at the root."""
+    done = []
+    for skipped in found.skipped:
+        if not configs.excludes(skipped.file):
+            own = settings(os.path.dirname(skipped.file))  # noqa: PTH120
+            done.append(of_no_object(passed_over((skipped,), own.config.severity, release_of(own.config)), own))
+    unmatched = configs.unmatched()
+    if unmatched:
+        own = settings(os.curdir)
+        done.append(of_no_object(clusters.findings(unmatched, own.config.severity, release_of(own.config)), own))
+    return done
+
+
+def _note(found: Discovery, done: Iterable[UnitResult]) -> None:
+    """Say what was left alone, and for which release each unit was checked."""
+    for folder in found.templates:
+        options.note(about_templates(folder))
+    for each in done:
+        for text in (*each.notes, *[f"{ref} is external: it is not in git" for ref in each.external]):
+            options.note(f"{each.name}: {text}" if each.name else text)
+        if each.objects:
+            options.note(f"{each.name or 'other files'}: the target release is KubeVirt {each.release}")
 
 
 def _cache(request: Request) -> Cache | None:

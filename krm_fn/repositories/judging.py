@@ -13,7 +13,7 @@ from krm_fn.base.objects import kind_of, name_of, ref_of, text
 from krm_fn.base.paths import get
 from krm_fn.base.value import Value
 from krm_fn.findings import fingerprints, results
-from krm_fn.kubevirt.configuration import release_of
+from krm_fn.kubevirt import configuration
 from krm_fn.pipeline import stages
 from krm_fn.pipeline.stages import Judging
 from krm_fn.repositories import building, problems, sharing
@@ -146,7 +146,7 @@ def judge(unit: Unit, options: Options, offered: Offered | None = None) -> UnitR
     try:
         found = _read(unit, options, lost, notes)
     except NothingFoundError:
-        return UnitResult(name=unit.name, release=release_of(Bundle(()), config), fail_on=config.fail_on, notes=tuple(notes))
+        return of_no_object((), unit.settings).but(name=unit.name, notes=tuple(notes))
     if isinstance(found, Problem):
         return judge_problem(unit, found)
     reach = sharing.reach(found.items, b"\n".join(source.data for source in found.sources)) if offered else None
@@ -211,10 +211,20 @@ def repairing(lost: list[Lost], named: frozenset[str]) -> Callable[[bytes, str],
 def judge_problem(unit: Unit, problem: Problem) -> UnitResult:
     """What there is to say of a target that can't be built."""
     config = unit.settings.config
-    release = release_of(Bundle(()), config)
-    found = problems.findings((problem,), config.severity, release)
+    found = problems.findings((problem,), config.severity, release_of(config))
+    return of_no_object(found, unit.settings).but(name=unit.name, built=False)
+
+
+def of_no_object(found: Iterable[Finding], settings: TargetSettings) -> UnitResult:
+    """A result that is only findings about no object, such as files that can't be read."""
+    config = settings.config
     printed = tuple(fingerprints.printed(found))
-    return UnitResult(name=unit.name, release=release, fail_on=config.fail_on, findings=printed, built=False)
+    return UnitResult(release=release_of(config), fail_on=config.fail_on, severity=dict(config.severity), findings=printed)
+
+
+def release_of(config: Config) -> Release:
+    """The target release where no object decides it."""
+    return configuration.release_of(Bundle(()), config)
 
 
 def judge_sources(

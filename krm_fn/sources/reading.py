@@ -15,10 +15,11 @@ from krm_fn import yamlio
 from krm_fn.base import workers
 from krm_fn.base.console import file_name, read_in
 from krm_fn.base.errors import InputError
-from krm_fn.base.objects import ORIGIN, annotations_of, group_of, kind_of, place_of, text
+from krm_fn.base.objects import ORIGIN, annotations_of, kind_of, place_of, text
 from krm_fn.base.value import Value
 from krm_fn.sources.builds import TIMEOUT, built
-from krm_fn.sources.files import KUSTOMIZATIONS, Paths
+from krm_fn.sources.files import Paths
+from krm_fn.sources.skipping import about_templates, why_skipped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -36,7 +37,6 @@ STDIN = "-"
 # What stands in texts of which a program makes manifests: Go's and Jinja's marks, and names between two marks.
 TEMPLATE = re.compile(rb"\{\{|\{%|<%|%%(?=\w+%%)|@(?=[A-Z][A-Z0-9_]*@)")
 LEAST_SHARED = 1_000_000  # bytes to read: what is less takes another process about as long as this one
-TOOL_GROUPS = ("kustomize.config.k8s.io", "kpt.dev", "kubevirt-render.dev")
 
 
 class NothingFoundError(InputError):
@@ -189,7 +189,7 @@ def read(
         configs += [] if config is None else [(source, config)]
     alone = frozenset(map(_as_file, paths))
     for folder in named.templates:
-        note(f"{file_name(folder)} is skipped: it contains templates of a Helm chart; to render them, use `helm template`")
+        note(about_templates(folder))
     if not repaired and not any(source.objects for source in sources):
         _refuse_nothing([*paths, *found, *kustomizations], named.skipped, tells=repair is not None)
     single = len(paths) == 1 and not (kustomizations or found) and not os.path.isdir(paths[0])  # noqa: PTH112
@@ -315,7 +315,7 @@ def _parsed(given: Given) -> tuple[Source, object]:
     if not listing and len(found.items) == 1 and isinstance(found.items[0], dict) and kind_of(found.items[0]) == "ResourceList":
         found = yamlio.read_resource_list(data, file=file)  # says what is wrong with it
     config = listing.head.get("functionConfig") if listing else None
-    objects = tuple(number for number, item in enumerate(found.items) if not _left_alone(item, file))
+    objects = tuple(number for number, item in enumerate(found.items) if not why_skipped(item, file))
     return Source(text=found, data=data, file=file, folder=given.folder, stamp=given.stamp, objects=objects), config
 
 
@@ -332,16 +332,5 @@ def _listed(data: bytes, file: str) -> ListText | None:
 def _left_alone_in(source: Source) -> Iterator[str]:
     """What there is to say of documents that are none of ours."""
     for number, item in enumerate(source.text.items):
-        if reason := _left_alone(item, source.file):
+        if reason := why_skipped(item, source.file):
             yield f"{file_name(source.file) or 'stdin'}: document {number + 1} is skipped: {reason}"
-
-
-def _left_alone(item: object, file: str) -> str:
-    """Why the document is none of ours, "" where it is an object."""
-    unnamed = not isinstance(item, dict) or not text(item.get("apiVersion")) or not kind_of(item)
-    tool = isinstance(item, dict) and group_of(item) in TOOL_GROUPS
-    if file.rpartition("/")[2] in KUSTOMIZATIONS and (unnamed or tool):
-        return "it is a kustomization; to build it, use `-k` with its folder"
-    if unnamed:
-        return "it has no apiVersion and kind"
-    return f"only tools use a {kind_of(item)}" if isinstance(item, dict) and tool else ""

@@ -144,6 +144,48 @@ def test_each_target_fails_by_its_own_config(here):
     assert check(".", cwd=here)[0] == 0
 
 
+def test_a_file_of_no_target_fails_by_its_own_config(here):
+    tree(here, {"extra/vm.yaml": VM.replace("runStrategy: Always", "running: true")})
+    assert check(".", cwd=here)[0] == 0
+    config = {level: json.dumps({"kind": "RenderVirtualMachines", "spec": {"failOn": level}}) for level in ("error", "warning")}
+    tree(here, {"extra/.kubevirt-render.yaml": config["warning"], "overlays/south/.kubevirt-render.yaml": config["error"]})
+    assert check(".", cwd=here)[0] == 1
+    tree(here, {"extra/.kubevirt-render.yaml": config["error"], "overlays/south/.kubevirt-render.yaml": config["warning"]})
+    assert check(".", cwd=here)[0] == 0
+
+
+def test_what_can_not_be_read_beside_targets_is_reported(here, tmp_path_factory):
+    outside = tmp_path_factory.mktemp("outside") / "vm.yaml"
+    outside.write_text(VM)
+    (here / "link.yaml").symlink_to(outside)
+    (here / "broken.yaml").symlink_to("nowhere")
+    assert {(rule, file) for rule, file, *_ in found(here)} == {
+        ("outside-link", "link.yaml"),
+        ("unreadable-file", "broken.yaml"),
+    }
+    assert found(here, ".", "--exclude", "*.yaml") == []
+
+
+def test_a_glob_of_a_cluster_that_matches_nothing_is_a_warning(here):
+    clusters = [{"name": "north", "targets": ["overlays/north", "overlays/nrth"]}]
+    config = json.dumps({"kind": "RenderVirtualMachines", "spec": {"clusters": clusters}})
+    tree(here, {".kubevirt-render.yaml": config})
+    column = config.index('"overlays/nrth"') + 1
+    assert found(here) == [("unmatched-target-glob", ".kubevirt-render.yaml", 1, column, None)]
+    assert found(here, "overlays") == []
+
+
+def test_verbose_names_the_release_of_each_target_and_what_is_external_or_a_template(here):
+    tree(here, {"chart/Chart.yaml": "name: a\n", "chart/templates/a.yaml": "{{ a }}\n"})
+    tree(here, {"overlays/south/size.yaml": SIZE_PATCH.format("ours")})
+    external = [{"kind": "VirtualMachineClusterInstancetype", "name": "ours"}]
+    tree(here, {".kubevirt-render.yaml": json.dumps({"kind": "RenderVirtualMachines", "spec": {"external": external}})})
+    err = check("-v", ".", cwd=here)[2]
+    assert "note: chart/templates is skipped: it contains templates of a Helm chart" in err
+    assert "note: overlays/north: the target release is KubeVirt 1.9.0" in err
+    assert "note: overlays/south: VirtualMachineClusterInstancetype ours is external" in err
+
+
 def test_what_is_excluded_is_neither_built_nor_judged(here):
     tree(here, {"overlays/south/size.yaml": SIZE_PATCH.format("u1.larg"), "extra/vm.yaml": VM.replace("u1.medium", "gone")})
     assert found(here, ".", "--exclude", "**/south", "--exclude", "extra") == []

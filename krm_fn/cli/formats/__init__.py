@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +22,18 @@ from krm_fn.repositories.judging import Subject
 FORMATS = ("text", *sorted(file.stem for file in Path(__file__).parent.glob("[a-z]*.py") if file.stem != "text"))
 
 
+STRICTEST_FIRST = (*reversed(SEVERITIES), "never")
 # What silences findings: `Suppressed.by`, and what turns a rule off; and how people call it.
 CAUSES = {"ignore": "an ignore", "baseline": "the baseline", "config": "the config", "flag": "--severity"}
 
 
 def _no_line(_: str, __: int) -> str:
     return ""
+
+
+def strictest(given: Iterable[str]) -> str:
+    """Of values of `failOn` the one by which most findings fail the run."""
+    return min(given, key=STRICTEST_FIRST.index)
 
 
 class Report(Value):
@@ -48,6 +54,7 @@ class Report(Value):
     off: dict[str, int] = {}  # noqa: RUF012  nobody writes into a Value
     fail_on: str = "error"
     fail_on_by_target: dict[str, str] = {}  # noqa: RUF012  nobody writes into a Value
+    fail_on_by_file: dict[str, str] = {}  # noqa: RUF012
     release: Release = NEWEST
     releases: tuple[Release, ...] = ()
     targets: int = 0
@@ -63,9 +70,9 @@ class Report(Value):
         return SEVERITIES.index(finding.severity) <= worst
 
     def fail_on_of(self, finding: Finding) -> str:
-        """From which severity on a finding fails the run: what the strictest of its targets says."""
-        said = {self.fail_on_by_target[name] for name in finding.targets if name in self.fail_on_by_target}
-        return min(said, key=(*SEVERITIES[::-1], "error", "never").index) if said else self.fail_on
+        """From which severity on a finding fails the run: by the strictest of its targets, where it has none by its file."""
+        by_target = [self.fail_on_by_target[name] for name in finding.targets if name in self.fail_on_by_target]
+        return strictest(by_target) if by_target else self.fail_on_by_file.get(finding.file, self.fail_on)
 
     @property
     def silenced(self) -> dict[str, int]:

@@ -8,7 +8,7 @@ from krm_fn.base.bundle import Bundle, is_list
 from krm_fn.base.objects import LOCAL_CONFIG, annotations_of, group_of, kind_of, metadata, namespace_of, text
 from krm_fn.kubevirt.holders import SERVED
 from krm_fn.pipeline.modes import PREFIX, replaced
-from krm_fn.sources.reading import TOOL_GROUPS
+from krm_fn.sources.skipping import TOOL_GROUPS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,0 +1,25 @@
+"""Which documents and folders are skipped, and why: what is no Kubernetes object, and what only tools read."""
+
+from __future__ import annotations
+
+from krm_fn.base.console import file_name
+from krm_fn.base.objects import group_of, kind_of, text
+from krm_fn.sources.files import KUSTOMIZATIONS
+
+TOOL_GROUPS = ("kustomize.config.k8s.io", "kpt.dev", "kubevirt-render.dev")
+
+
+def about_templates(folder: str) -> str:
+    """What there is to say of a folder with the templates of a Helm chart."""
+    return f"{file_name(folder)} is skipped: it contains templates of a Helm chart; to render them, use `helm template`"
+
+
+def why_skipped(item: object, file: str) -> str:
+    """Why the document is none of ours, "" where it is an object."""
+    unnamed = not isinstance(item, dict) or not text(item.get("apiVersion")) or not kind_of(item)
+    tool = isinstance(item, dict) and group_of(item) in TOOL_GROUPS
+    if file.rpartition("/")[2] in KUSTOMIZATIONS and (unnamed or tool):
+        return "it is a kustomization; to build it, use `-k` with its folder"
+    if unnamed:
+        return "it has no apiVersion and kind"
+    return f"only tools use a {kind_of(item)}" if isinstance(item, dict) and tool else ""
