@@ -20,7 +20,8 @@ COPY image/trim.py /tmp/
 RUN python3 /tmp/trim.py && rm /tmp/trim.py
 COPY --from=build /app /opt/kubevirt-render
 COPY --chmod=755 image/kubevirt-render /usr/local/bin/
-RUN python3 -m compileall -q -j 0 --invalidation-mode unchecked-hash /opt/kubevirt-render
+RUN python3 -m compileall -q -j 0 --invalidation-mode unchecked-hash /opt/kubevirt-render \
+ && PYTHONPATH=/opt/kubevirt-render python3 -B -m krm_fn.startup
 
 # One layer, so that what was removed is gone. Debian's package list stays: scanners read it.
 FROM scratch

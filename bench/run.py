@@ -168,6 +168,7 @@ class Files:
             shutil.copytree(ROOT / "krm_fn", home / "krm_fn", ignore=shutil.ignore_patterns("__pycache__"))
             compiled = ["compileall", "-q", "--invalidation-mode", "unchecked-hash", str(home)]
             subprocess.run([PYTHON, "-m", *compiled], check=True, env=ENVIRONMENT)
+            subprocess.run([PYTHON, "-m", "krm_fn.startup"], check=True, env={**ENVIRONMENT, "PYTHONPATH": str(home)}, cwd=home)
             entry = (ROOT / "image" / "kubevirt-render").read_text()
             (home / "run.py").write_text(entry.replace("/opt/kubevirt-render", str(home)))
         return [PYTHON, "-I", "-S", "-B", str(home / "run.py")]

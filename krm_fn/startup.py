@@ -5,6 +5,8 @@ paths joined, files looked for that aren't there. Here a module is where it has 
 `__pycache__`. A file that isn't there, or wasn't made from the source beside it, is left to Python's own search.
 
 What every rendering needs is known, and in which order: `ROAD` is loaded in one go, without the locks and look-ups of `import`.
+Where the package never changes, as in the image, one file may hold the code of all these modules (`python -m krm_fn.startup`
+writes it): Python reads it in less time than many, since what modules share is there once. The file can be removed at any time.
 """
 
 from __future__ import annotations
@@ -13,7 +15,6 @@ import marshal
 import sys
 from _frozen_importlib import ModuleSpec  # what importlib.machinery has, which would cost what is saved here
 from _frozen_importlib_external import MAGIC_NUMBER, SourceFileLoader
-from _io import FileIO  # `io` has no way to read without asking the system four times
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,13 +22,19 @@ if TYPE_CHECKING:
     from types import CodeType, ModuleType
 
 try:
-    from posix import stat
-except ImportError:
-    from os import stat
+    from posix import O_RDONLY, close, read, stat
+    from posix import open as opened  # a file object asks the system four times more
+
+    O_BINARY = 0
+except ImportError:  # Windows
+    from os import O_BINARY, O_RDONLY, close, read, stat  # type: ignore[attr-defined,no-redef]
+    from os import open as opened
 
 PACKAGE = __package__ or "krm_fn"
 SUFFIX = f".{sys.implementation.cache_tag}.pyc"
 HEAD = 16  # bytes before the code: magic number, flags, the source's time and size
+LARGEST, LARGEST_JOINED = 1 << 16, 1 << 20  # bytes of a compiled file that is read here; a larger one is left to Python
+JOINED = f"__pycache__/road.{sys.implementation.cache_tag}.bin"
 BY_TIME, UNCHECKED = MAGIC_NUMBER + bytes(4), MAGIC_NUMBER + b"\1\0\0\0"
 
 
@@ -65,38 +72,40 @@ class Finder:
         """The spec of a module by its file in a folder, None where it can't be loaded in this way."""
         source, cached = f"{folder}/{stem}.py", f"{folder}/__pycache__/{stem}{SUFFIX}"
         try:
-            with FileIO(cached) as file:
-                data = file.readall()
+            data = _content(cached)
             about = None if data.startswith(UNCHECKED) else stat(source)  # noqa: PTH116  pathlib is too heavy here
         except OSError:
+            return None
+        if len(data) == LARGEST:
             return None
         if about:
             made_from = int(about.st_mtime).to_bytes(8, "little")[:4] + about.st_size.to_bytes(8, "little")[:4]
             if data[:HEAD] != BY_TIME + made_from:
                 return None
-        code = marshal.loads(memoryview(data)[HEAD:])  # noqa: S302  as Python itself does
-        spec = ModuleSpec(name, Ready(name, source, code), origin=source, is_package=stem == "__init__")
-        if spec.submodule_search_locations is not None:
-            spec.submodule_search_locations.append(folder)
-        spec.has_location, spec.cached = True, cached
-        return spec
+        return _spec(name, source, marshal.loads(memoryview(data)[HEAD:]), cached)  # noqa: S302  as Python itself does
 
 
-def load(names: Sequence[str] = ROAD) -> None:
-    """Load these modules of the package, none of which is loaded; each stands behind those that it needs itself.
+def _spec(name: str, source: str, code: CodeType, cached: str) -> ModuleSpec:
+    """The spec of the module that a source makes, whose compiled code is at hand."""
+    folder, _, file = source.rpartition("/")
+    spec = ModuleSpec(name, Ready(name, source, code), origin=source, is_package=file == "__init__.py")
+    if spec.submodule_search_locations is not None:
+        spec.submodule_search_locations.append(folder)
+    spec.has_location, spec.cached = True, cached
+    return spec
+
+
+def load() -> None:
+    """Load the modules of ROAD, none of which is loaded.
 
     Does nothing where one of them is not there as it should be: `import` will do better.
     """
     if not any(isinstance(finder, Finder) for finder in sys.meta_path):
         return
-    home, finder = sys.modules[PACKAGE].__path__[0], Finder()
-    modules: list[tuple[ModuleType, CodeType]] = []
-    for name in names:
-        below, _, _ = name.rpartition(".")
-        spec = finder.find_spec(f"{PACKAGE}.{name}", (f"{home}/{below.replace('.', '/')}" if below else home,))
-        if spec is None or spec.name in sys.modules:
-            return
-        modules.append((_empty(spec), spec.loader.code))  # type: ignore[union-attr]  # it is `Ready`
+    specs = _joined_specs() or _specs()
+    if not specs or any(spec.name in sys.modules for spec in specs):
+        return
+    modules = [(_empty(spec), spec.loader.code) for spec in specs]  # type: ignore[union-attr]  # it is `Ready`
     for module, _ in modules:
         sys.modules[module.__name__] = module
     for module, _ in modules:
@@ -104,6 +113,51 @@ def load(names: Sequence[str] = ROAD) -> None:
         setattr(sys.modules[parent], stem, module)
     for module, code in modules:
         exec(code, module.__dict__)  # noqa: S102  as Python itself does
+
+
+def _specs() -> list[ModuleSpec]:
+    """The specs of the modules of ROAD, none where one of them is not there as it should be."""
+    home, finder = _home(), Finder()
+    specs = []
+    for name in ROAD:
+        below, _, _ = name.rpartition(".")
+        spec = finder.find_spec(f"{PACKAGE}.{name}", (f"{home}/{below.replace('.', '/')}" if below else home,))
+        if spec is None:
+            return []
+        specs.append(spec)
+    return specs
+
+
+def _joined_specs() -> list[ModuleSpec]:
+    """The specs of ROAD from the file that holds all of them, none where there is no such file."""
+    home = _home()
+    try:
+        data = _content(f"{home}/{JOINED}", LARGEST_JOINED)
+    except OSError:
+        return []
+    if not data.startswith(UNCHECKED) or len(data) == LARGEST_JOINED:
+        return []
+    found = marshal.loads(memoryview(data)[HEAD:])  # noqa: S302  as Python itself does
+    return [_spec(name, f"{home}/{source}", code, f"{home}/{cached}") for name, source, code, cached in found]
+
+
+def join() -> None:
+    """Write the file that holds the code of ROAD. From then on changes of these modules count only when it is written again."""
+    home = _home()
+    below = len(home) + 1
+    found = [
+        (spec.name, spec.origin[below:], spec.loader.code, spec.cached[below:])  # type: ignore[index,union-attr]
+        for spec in _specs()
+    ]
+    if not found:
+        sys.exit(f"{home}: the modules are not compiled; run python -m compileall {home}")
+    with open(f"{home}/{JOINED}", "wb") as file:  # noqa: PTH123  pathlib is too heavy here
+        file.write(UNCHECKED + bytes(HEAD - len(UNCHECKED)) + marshal.dumps(found))
+
+
+def _home() -> str:
+    """The folder of the package."""
+    return sys.modules[PACKAGE].__path__[0]
 
 
 def _empty(spec: ModuleSpec) -> ModuleType:
@@ -116,6 +170,15 @@ def _empty(spec: ModuleSpec) -> ModuleType:
     return module
 
 
+def _content(file: str, most: int = LARGEST) -> bytes:
+    """The first bytes of a file."""
+    number = opened(file, O_RDONLY | O_BINARY)
+    try:
+        return read(number, most)
+    finally:
+        close(number)
+
+
 class Ready(SourceFileLoader):
     """The usual loader, with the code at hand."""
 
@@ -125,3 +188,7 @@ class Ready(SourceFileLoader):
 
     def get_code(self, _: str) -> CodeType:
         return self.code
+
+
+if __name__ == "__main__":
+    join()

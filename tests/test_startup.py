@@ -132,6 +132,41 @@ def test_what_is_loaded_at_once_is_as_if_imported(package):
     assert attributes(package, "at once") == attributes(package, "one by one")
 
 
+def join(package):
+    """Write the one file for the modules that a run needs."""
+    command = [sys.executable, "-m", "krm_fn.startup"]
+    subprocess.run(command, check=True, env=environment(PYTHONPATH=str(package)), cwd=package)
+    return next((package / "krm_fn" / "__pycache__").glob("road.*.bin"))
+
+
+def test_what_one_file_holds_is_as_if_imported(package):
+    wanted, one_by_one = ran(package)[0], attributes(package, "one by one")
+    join(package)
+    for source in (package / "krm_fn").rglob("*.py"):
+        os.utime(source, (1, 1))  # shows that the compiled files are not read: these would be out of date
+    assert (ran(package)[0], attributes(package, "at once")) == (wanted, one_by_one)
+    source = package / "krm_fn" / "kubevirt" / "releases.py"
+    source.write_text(source.read_text().replace('"""', '"""Changed. ', 1))
+    assert "Changed. " not in ran(package)[2]
+
+
+@pytest.mark.parametrize("content", [b"", b"\0" * 100], ids=["empty", "other magic"])
+def test_one_file_of_another_form_is_left(package, content):
+    wanted = ran(package)[0]
+    join(package).write_bytes(content)
+    assert ran(package)[0] == wanted
+
+
+def test_one_file_needs_compiled_modules(package):
+    for folder in list((package / "krm_fn").rglob("__pycache__")):
+        shutil.rmtree(folder)
+    command = [sys.executable, "-m", "krm_fn.startup"]
+    done = subprocess.run(
+        command, capture_output=True, check=False, text=True, env=environment(PYTHONPATH=str(package)), cwd=package
+    )
+    assert (done.returncode, done.stderr.count("\n"), "python -m compileall" in done.stderr) == (1, 1, True)
+
+
 def test_what_is_loaded_at_once_is_what_rendering_needs():
     script = runpy.run_path(str(ROOT / "scripts" / "make_road.py"))
     source = (ROOT / "krm_fn" / "startup.py").read_text()
