@@ -9,7 +9,7 @@ Refusals: `no-template` (the VM has no spec.template, or something else than a m
 
 from __future__ import annotations
 
-from krm_fn.base.paths import as_map, copy, get
+from krm_fn.base.paths import as_map, copy, get, is_set
 from krm_fn.kubevirt.expand.apply import apply, apply_autoattach_preferences, apply_device_preferences
 from krm_fn.kubevirt.expand.defaults import (
     BRIDGE_FORBIDDEN,
@@ -21,6 +21,7 @@ from krm_fn.kubevirt.expand.defaults import (
 )
 from krm_fn.kubevirt.expand.requirements import indivisible_vcpus, unmet_requirements
 from krm_fn.kubevirt.facts import Expansion
+from krm_fn.kubevirt.fields.memory import GUEST
 from krm_fn.kubevirt.fields.verbs import enter
 from krm_fn.kubevirt.holders import TEMPLATE
 
@@ -90,12 +91,18 @@ def _unmet(
     spec: Object, instancetype: Object | None, preference: Object, cluster: Cluster, release: Release, *, defaulted: bool
 ) -> tuple[Unmet, ...]:
     """The unmet requirements, judged with all of KubeVirt's defaults whether these are written or not."""
-    if not preference.get("requirements"):
+    requirements = preference.get("requirements")
+    if not requirements:
         return ()
-    if not defaulted:
+    if not defaulted and not _requires_nothing_of_defaults(as_map(requirements), spec, instancetype):
         spec = copy(spec)
         set_instance_defaults(spec, cluster, release)
     return unmet_requirements(spec, instancetype=instancetype, preference=preference, release=release)
+
+
+def _requires_nothing_of_defaults(requirements: Object, spec: Object, instancetype: Object | None) -> bool:
+    """True where no default decides on a requirement: an instancetype gives the vCPUs, and guest memory is set already."""
+    return instancetype is not None and requirements.get("architecture") is None and is_set(get(spec, GUEST))
 
 
 def _without_matchers(vm: Object, template: Object) -> Object:
