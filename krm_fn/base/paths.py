@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 EACH = -1
 
 SCALARS = frozenset((str, int, bool, float, type(None)))
+CONTAINERS = dict, list  # `dict | list` makes a type at each use
 
 
 # Up to here each whole number has a float of its own; a larger float is no integer to Kubernetes.
@@ -186,5 +187,5 @@ def number_of_values(value: Any) -> int:
         below = waiting.pop()
         inside = below.values() if isinstance(below, dict) else below
         number += len(inside)
-        waiting += [each for each in inside if isinstance(each, dict | list) and each]
+        waiting += [each for each in inside if isinstance(each, CONTAINERS) and each]
     return number
