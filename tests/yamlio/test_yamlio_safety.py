@@ -269,7 +269,7 @@ def run(data: bytes, folder: Path, *arguments: str) -> Run:
 
 
 def measured(data: bytes, folder: Path, *arguments: str) -> Run:
-    """The result of a run of the program, which kept to the bounds; the fastest of a few runs counts, since other programs slow one down."""
+    """The result of a run of the program, which kept to the bounds. The fastest run counts: other programs slow one down."""
     for _ in range(TRIES):
         ran = measure(data, folder, arguments)
         if ran.seconds < SECONDS or ran.seconds < SECONDS * slowness():
