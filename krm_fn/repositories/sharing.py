@@ -18,7 +18,7 @@ from krm_fn.kubevirt.resolve.lookup import API_VERSIONS
 from krm_fn.rules.facts import Ambiguous, Surroundings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from krm_fn.base.external import External
@@ -120,6 +120,11 @@ class Offered:
         """The objects of a name, of all kinds."""
         return self._keys.get((namespace, name), ())
 
+    @property
+    def offers(self) -> Mapping[Key, list[Offer]]:
+        """The offers of all objects."""
+        return self._offers
+
     def of(self, key: Key) -> list[Offer]:
         """The offers of one object, in the order of their targets."""
         return self._offers[key]
@@ -172,6 +177,23 @@ def taken_by(reach: Reach, offered: Offered) -> Taken:
                 reached.add(_texts(variants[0].obj))
     notes = tuple(_note(offer, offered.of(offer.key)) for offer in taken)
     return Taken(offers=tuple(taken), ambiguous=tuple(ambiguous), notes=notes)
+
+
+def reachable(words: Iterable[str], offered: Offered) -> set[Key]:
+    """The objects that a target may take whose text has these words.
+
+    These are more than it takes: which objects it has itself, and in which of the namespaces, its words do not say.
+    """
+    unnamed = {namespace for namespace in offered.namespaces if not WORD.fullmatch(namespace.encode())}
+    reached = _Reached(offered, namespaces={effective_namespace({}), *unnamed})
+    reached.add(words)
+    known: set[Key] = set()
+    while new := reached.keys() - known:
+        known |= new
+        for key in new:
+            for variant in offered.variants(key):
+                reached.add(_texts(variant.obj))
+    return known
 
 
 class _Reached:
