@@ -123,7 +123,10 @@ def _of_units(request: Request, how: Options, bar: Progress, configs: Configs, f
 def _judged(request: Request, how: Options, bar: Progress, units: Sequence[Unit]) -> list[UnitResult]:
     """What comes of units, judged by processes of this machine or by workers."""
     with executors.workers(request.flags) as workers:
-        return judge_all(units, how, jobs=request.flags["jobs"], watch=bar.watch, cache=_cache(request), workers=workers)
+        done = judge_all(units, how, jobs=request.flags["jobs"], watch=bar.watch, cache=_cache(request), workers=workers)
+        if request.flags["verbose"] and workers and workers.missed:
+            options.note(f"what workers did not check was checked on this machine: {workers.missed} times")
+    return done
 
 
 def _of_repository(found: Discovery, configs: Configs, settings: _Settings) -> list[UnitResult]:

@@ -37,9 +37,10 @@ PATIENCE = 20.0  # seconds for the scheduler to answer, and for a first worker t
 GONE = 60.0  # seconds without any worker after which none is waited for
 PAUSE = 0.5  # seconds between looks whether a worker is there
 RETRIES = 2  # of a shipment; Dask itself gives up one after which several workers died
-MOST = 32  # units of a shipment: a process starts for each
+FEW, MANY = 4, 32  # units of a shipment: a process starts for each shipment, and what it gives waits for the last unit
 LARGE = 4_000_000  # bytes of files, with which a shipment is large enough
 AHEAD = 3  # shipments under way for each thread of a worker
+NO_BUILDER = "neither kustomize nor kubectl"
 PROGRAM = "from krm_fn.repositories.shipping import main; main()"
 
 
@@ -55,7 +56,7 @@ class Identity(NamedTuple):
 def identity() -> Identity:
     """What this process is and has."""
     using = building.builder()
-    builder = f"{Path(using.program).name} {building.version(using)}" if using else "neither kustomize nor kubectl"
+    builder = f"{Path(using.program).name} {building.version(using)}" if using else NO_BUILDER
     python = "Python {}.{}".format(*sys.version_info)
     return Identity(f"kubevirt-render {krm_fn.__version__}", python, " ".join(builder.split()))
 
@@ -65,8 +66,8 @@ def judged(shipment: bytes, expected: Identity) -> bytes:
 
     Raises: RuntimeError on a worker that came later and is another one.
     """
-    if identity() != expected:
-        raise RuntimeError(f"found {identity()}; expected {expected}")
+    if different := _difference(identity(), expected):
+        raise RuntimeError(different)
     paths = os.pathsep.join(path for path in sys.path if os.path.isabs(path))  # noqa: PTH117
     words = [sys.executable, "-P", "-c", PROGRAM]
     environment = {**os.environ, "PYTHONPATH": paths}
@@ -76,13 +77,13 @@ def judged(shipment: bytes, expected: Identity) -> bytes:
 
 
 class Workers:
-    """The workers of one cluster. `note` gets one line where they are lost.
+    """The workers of one cluster. `note` gets one line where they are lost; `missed` is how often a unit was judged here.
 
     Raises: UsageError where Dask is not installed, no scheduler or no worker answers, and a worker is not as this machine.
     """
 
     def __init__(self, address: str, note: Callable[[str], None] = lambda _: None) -> None:
-        self._address, self._note = address, note
+        self._address, self._note, self.missed = address, note, 0
         self._client = _client(address)
         try:
             self._check()
@@ -113,6 +114,7 @@ class Workers:
         with pools.tidied():
             parts = _parts(pieces, self._chunk(len(pieces)), options, offered)
             under_way: deque[tuple[Part, Any]] = deque()
+            done = 0
             while self._client:
                 while len(under_way) < self._room() and (part := next(parts, None)):
                     under_way.append((part, self._sent(part, options)))
@@ -120,8 +122,9 @@ class Workers:
                     return
                 part, future = under_way.popleft()
                 yield from self._received(part, future, options, here)
-        left = [piece for part, _ in under_way for piece, _ in part] + [piece for part in parts for piece, _ in part]
-        yield from here(left, jobs)
+                done += len(part)
+        self.missed += len(pieces) - done
+        yield from here(pieces[done:], jobs)
 
     def _check(self) -> None:
         """Raises: UsageError where a worker is not as this machine, and where there is none."""
@@ -149,7 +152,9 @@ class Workers:
         return AHEAD * max(1, sum(self._threads().values()))
 
     def _chunk(self, count: int) -> int:
-        return max(1, min(MOST, count // (AHEAD * max(1, sum(self._threads().values())))))
+        """How many units a shipment has: all threads of workers get one where there are enough."""
+        room = self._room()
+        return min(MANY, max(FEW, count // room), max(1, count * AHEAD // room))
 
     def _sent(self, part: Part, options: Options) -> Any:
         """The shipment of a part, under way; None where nothing of it can be sent."""
@@ -167,6 +172,7 @@ class Workers:
         for piece, each in part:
             answer = next(answers, None) if each else None
             if answer is None:
+                self.missed += 1
                 yield from here([piece], 1)
                 continue
             if answer.built:
@@ -257,6 +263,11 @@ def _compare(worker: str, found: Any, expected: Identity) -> None:
     """Raises: UsageError where a worker is not as this machine; it names the first difference."""
     if not isinstance(found, Identity):
         raise UsageError(f"worker {worker} can't load kubevirt-render; expected {expected.program}, as on this machine")
-    for there, here in zip(found, expected, strict=True):
-        if there != here:
-            raise UsageError(f"worker {worker} has {there}; expected {here}, as on this machine")
+    if different := _difference(found, expected):
+        raise UsageError(f"worker {worker} has {different}, as on this machine")
+
+
+def _difference(found: Identity, expected: Identity) -> str:
+    """What differs first, "" where nothing does. Where this machine has nothing to build with, no target is built anywhere."""
+    pairs = ((there, here) for there, here in zip(found, expected, strict=True) if here not in (there, NO_BUILDER))
+    return next((f"{there}; expected {here}" for there, here in pairs), "")

@@ -9,7 +9,10 @@ from __future__ import annotations
 import gc
 import os
 import pickle
+import signal
 import sys
+import threading
+import time
 import zlib
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from krm_fn.repositories.sharing import Key, Offer
 
 FAST = 1  # level of compression
+PAUSE = 0.5  # seconds between looks whether the parent lives
 
 
 class Parcel(NamedTuple):
@@ -123,9 +127,17 @@ def unpacked(data: bytes) -> Any:
 
 
 def main() -> None:
-    """Judge the shipment on stdin, and write what comes of it to stdout."""
+    """Judge the shipment on stdin, and write what comes of it to stdout. It tidies up and ends where its parent dies."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     gc.set_threshold(*SELDOM)
     sys.stdout.buffer.write(packed(judge_shipment(unpacked(sys.stdin.buffer.read()))))
+
+
+def _end_with(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(PAUSE)
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def judge_shipment(shipment: Shipment) -> list[Judged | None]:

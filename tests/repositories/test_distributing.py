@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -31,7 +32,7 @@ exec REAL "$@"
 LOCAL_CLUSTER = """
 from distributed import LocalCluster
 import time
-with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster:
     print(cluster.scheduler_address, flush=True)
     time.sleep(600)
 """
@@ -243,8 +244,8 @@ def test_what_is_left_is_judged_here_where_the_scheduler_dies(repository, plain,
 def test_a_local_cluster_gives_the_same(repository, plain, tmp_path):
     log = tmp_path / "log"
     with started(sys.executable, "-c", LOCAL_CLUSTER, log=log) as process:
-        address = until(lambda: log.read_text().endswith("\n") and log.read_text().split()[-1], process)
-        assert check(repository, address=address) == plain
+        found = until(lambda: re.search(r"^tcp:\S+$", log.read_text(), re.MULTILINE), process)
+        assert check(repository, address=found[0]) == plain
 
 
 @pytest.mark.parametrize(
@@ -252,6 +253,7 @@ def test_a_local_cluster_gives_the_same(repository, plain, tmp_path):
     [
         ("import krm_fn; krm_fn.__version__ = '9.9'", "has kubevirt-render 9.9; expected kubevirt-render 0.1.0"),
         ("import sys; sys.modules['krm_fn'] = None", "can't load kubevirt-render; expected kubevirt-render 0.1.0"),
+        ("import os; os.environ['PATH'] = '/nowhere'", "has neither kustomize nor kubectl; expected kustomize "),
     ],
 )
 def test_a_worker_with_another_version_is_named(repository, folder, tmp_path, code, complaint):
@@ -259,8 +261,9 @@ def test_a_worker_with_another_version_is_named(repository, folder, tmp_path, co
     with scheduler(tmp_path) as (address, _), worker(address, programs(tmp_path, "other"), PYTHONPATH=f"{other}:{ROOT}"):
         code, out, err = check(repository, address=address)
     assert (code, out, err.count("\n")) == (2, "", 1)
-    assert "kubevirt-render: worker tcp://127.0.0.1:" in err
-    assert f"{complaint}, as on this machine" in err
+    assert "kubevirt-render: error: worker tcp://127.0.0.1:" in err
+    assert complaint in err
+    assert err.endswith(", as on this machine\n")
 
 
 def test_what_the_options_lack_is_one_line(repository, monkeypatch):
@@ -274,7 +277,7 @@ def test_what_the_options_lack_is_one_line(repository, monkeypatch):
     for words, complaint in usage.items():
         code, out, err = run("check", ".", *words, cwd=repository)
         assert (code, out, err.count("\n")) == (2, "", 1)
-        assert f"kubevirt-render: {complaint}" in err
+        assert f"kubevirt-render: error: {complaint}" in err
 
 
 def test_the_extra_is_named_where_it_is_not_installed(repository, monkeypatch):
