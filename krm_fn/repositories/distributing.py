@@ -247,7 +247,7 @@ def _client(address: str) -> Any:
     try:
         from distributed import Client
     except ImportError:
-        fix = "install the extra: `pip install 'kubevirt-render[dask]'`"
+        fix = "install this program with its extra [dask]"
         raise UsageError(f"--executor dask: the package distributed is not installed; {fix}") from None
     logging.disable()  # it reports every lost connection, at length
     warnings.filterwarnings("ignore", module=r"distributed\b")
