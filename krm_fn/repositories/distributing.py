@@ -52,6 +52,13 @@ class Identity(NamedTuple):
     builder: str
 
 
+class Sent(NamedTuple):
+    """A shipment under way: the numbers of its units, and the future of what comes of them; None where nothing was sent."""
+
+    numbers: tuple[int, ...] = ()
+    future: Any = None
+
+
 @cache
 def identity() -> Identity:
     """What this process is and has."""
@@ -113,16 +120,16 @@ class Workers:
         here = _Here(work, named, start, (offered or {},))
         with pools.tidied():
             parts = _parts(pieces, self._chunk(len(pieces)), options, offered)
-            under_way: deque[tuple[Part, Any]] = deque()
+            under_way: deque[tuple[list[Numbered], Sent]] = deque()
             done = 0
             while self._client:
                 while len(under_way) < self._room() and (part := next(parts, None)):
-                    under_way.append((part, self._sent(part, options)))
+                    under_way.append(([piece for piece, _ in part], self._sent(part, options)))
                 if not under_way:
                     return
-                part, future = under_way.popleft()
-                yield from self._received(part, future, options, here)
-                done += len(part)
+                units, sent = under_way.popleft()
+                yield from self._received(units, sent, options, here)
+                done += len(units)
         self.missed += len(pieces) - done
         yield from here(pieces[done:], jobs)
 
@@ -156,21 +163,20 @@ class Workers:
         room = self._room()
         return min(MANY, max(FEW, count // room), max(1, count * AHEAD // room))
 
-    def _sent(self, part: Part, options: Options) -> Any:
-        """The shipment of a part, under way; None where nothing of it can be sent."""
-        parcels = tuple(each for _, each in part if each)
-        if not parcels:
-            return None
-        data = packed(Shipment(os.getcwd(), parcels, options.but(using=None, spool="")))  # noqa: PTH109
-        with suppress(Exception):
-            return self._client.submit(judged, data, identity(), pure=False, retries=RETRIES)
-        return None
+    def _sent(self, part: Part, options: Options) -> Sent:
+        """The shipment of a part, under way."""
+        parcels = {piece[0]: each for piece, each in part if each}
+        if parcels:
+            data = packed(Shipment(os.getcwd(), tuple(parcels.values()), options.but(using=None, spool="")))  # noqa: PTH109
+            with suppress(Exception):
+                return Sent(tuple(parcels), self._client.submit(judged, data, identity(), pure=False, retries=RETRIES))
+        return Sent()
 
-    def _received(self, part: Part, future: Any, options: Options, here: _Here) -> Iterator[UnitResult]:
-        """What comes of a part, in order."""
-        answers = iter(self._answer(future) if future else ())
-        for piece, each in part:
-            answer = next(answers, None) if each else None
+    def _received(self, units: Sequence[Numbered], sent: Sent, options: Options, here: _Here) -> Iterator[UnitResult]:
+        """What comes of the units of a part, in order."""
+        answers = dict(zip(sent.numbers, self._answer(sent.future), strict=False))
+        for piece in units:
+            answer = answers.pop(piece[0], None)
             if answer is None:
                 self.missed += 1
                 yield from here([piece], 1)
@@ -182,6 +188,8 @@ class Workers:
 
     def _answer(self, future: Any) -> list[Any]:
         """What comes of a shipment; nothing where that fails for good."""
+        if future is None:
+            return []
         try:
             self._wait(future)
             found: list[Any] = unpacked(future.result(timeout=PATIENCE))
