@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from krm_fn.repositories.cache import Cache
     from krm_fn.repositories.distributing import Workers
     from krm_fn.repositories.judging import Options, Unit
+    from krm_fn.repositories.sharing import Offer
     from krm_fn.sources.reading import Watch
 
     Numbered = tuple[int, Unit]
@@ -167,8 +168,12 @@ def _name(numbered: Numbered) -> str:
 
 
 def _small(result: UnitResult) -> UnitResult:
-    """The same with the names of files that other units have, too: each process brings its own."""
-    return result.but(files=tuple(map(sys.intern, result.files)))
+    """The same with the texts that other units have, too: each process brings its own."""
+    return result.but(files=tuple(map(sys.intern, result.files)), offers=tuple(map(_small_offer, result.offers)))
+
+
+def _small_offer(offer: Offer) -> Offer:
+    return offer.but(**{name: sys.intern(value) for name, value in vars(offer).items() if isinstance(value, str)})
 
 
 def _used_by_others(units: Sequence[Unit], found: Sequence[UnitResult]) -> dict[str, frozenset[str]]:
