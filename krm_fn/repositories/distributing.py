@@ -91,8 +91,11 @@ class Workers:
 
     def __init__(self, address: str, note: Callable[[str], None] = lambda _: None) -> None:
         self._address, self._note, self.missed = address, note, 0
-        self._client = _client(address)
+        self._silenced = logging.root.manager.disable
+        logging.disable()  # Dask reports every lost connection, at length
+        self._client: Any = None
         try:
+            self._client = _client(address)
             self._check()
         except BaseException:
             self.close()
@@ -104,6 +107,7 @@ class Workers:
         if client:
             with suppress(Exception):
                 client.close(timeout=PATIENCE)
+        logging.disable(self._silenced)
 
     def mapped(
         self,
@@ -257,7 +261,6 @@ def _client(address: str) -> Any:
     except ImportError:
         fix = "install this program with its extra [dask]"
         raise UsageError(f"--executor dask: the package distributed is not installed; {fix}") from None
-    logging.disable()  # it reports every lost connection, at length
     warnings.filterwarnings("ignore", module=r"distributed\b")
     try:
         return Client(address, timeout=PATIENCE, set_as_default=False)
