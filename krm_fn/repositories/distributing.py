@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     Numbered = tuple[int, Unit]
     Part = list[tuple[Numbered, Parcel | None]]
 
-PATIENCE = 20.0  # seconds for the scheduler to answer, and for a first worker to be there
+PATIENCE = 20.0  # seconds for the scheduler to answer
+FIRST = 20.0  # seconds for a first worker to be there
 GONE = 60.0  # seconds without any worker after which none is waited for
 PAUSE = 0.5  # seconds between looks whether a worker is there
 RETRIES = 2  # of a shipment; Dask itself gives up one after which several workers died
@@ -139,7 +140,7 @@ class Workers:
 
     def _check(self) -> None:
         """Raises: UsageError where a worker is not as this machine, and where there is none."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + FIRST
         while not (threads := self._threads()):
             if time.monotonic() > deadline:
                 fix = f"start some with `dask worker {self._address}`"

@@ -20,6 +20,7 @@ from krm_fn.base import programs
 from krm_fn.repositories import building, sharing
 from krm_fn.repositories.judging import judge
 from krm_fn.repositories.keys import NO_FILE
+from krm_fn.repositories.kustomization import FILES
 from krm_fn.repositories.pools import SELDOM
 from krm_fn.repositories.sharing import Offered
 from krm_fn.sources.files import GIT, read_found, repository
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     from krm_fn.repositories.judging import Options, Unit, UnitResult
     from krm_fn.repositories.sharing import Key, Offer
+    from krm_fn.repositories.types import Target
 
 FAST = 1  # level of compression
 PAUSE = 0.5  # seconds between looks whether the parent lives
@@ -75,7 +77,7 @@ def parcel(unit: Unit, spool: str, offered: Mapping[str, Offered] | None = None)
     That is so where a file is a link, lies above this folder or can't be read, and where Helm is called.
     """
     target = unit.target
-    if target and (target.problem or building.HELM in unit.settings.build_flags):
+    if target and not _is_for_kustomize(target, unit.settings.build_flags):
         return None
     texts = _texts(target.inputs if target else unit.files)
     if texts is None:
@@ -83,6 +85,11 @@ def parcel(unit: Unit, spool: str, offered: Mapping[str, Offered] | None = None)
     built = _content(spool)
     offers = _offers(unit, texts, built, offered) if offered is not None else None
     return Parcel(unit, texts, _roots((os.curdir, target.folder if target else os.curdir)), built, offers)
+
+
+def _is_for_kustomize(target: Target, flags: Sequence[str]) -> bool:
+    """True where kustomize alone builds a target, as far as that is known."""
+    return not target.problem and target.file.rpartition("/")[2] in FILES and building.HELM not in flags
 
 
 def _texts(files: Iterable[str]) -> dict[str, bytes] | None:

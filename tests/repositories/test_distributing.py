@@ -230,7 +230,7 @@ def test_a_worker_that_dies_loses_nothing(repository, plain, cluster, folder):
 
 
 def test_what_is_left_is_judged_here_where_the_scheduler_dies(repository, plain, folder, monkeypatch):
-    monkeypatch.setattr(distributing, "PATIENCE", 2.0)
+    monkeypatch.setattr(distributing, "PATIENCE", 5.0)
     stuck = programs(folder, "alone", stuck="")
     with scheduler(folder, "dying") as (address, process), worker(address, stuck):
         killing = threading.Thread(target=lambda: (until((stuck / "log").exists), process.kill()))
@@ -288,7 +288,7 @@ def test_the_extra_is_named_where_it_is_not_installed(repository, monkeypatch):
 
 
 def test_a_scheduler_without_workers_is_named(repository, folder, monkeypatch):
-    monkeypatch.setattr(distributing, "PATIENCE", 1.0)
+    monkeypatch.setattr(distributing, "FIRST", 0.0)
     with scheduler(folder, "idle") as (address, _):
         code, out, err = check(repository, address=address)
     assert (code, out, err.count("\n")) == (2, "", 1)
