@@ -14,6 +14,7 @@ from krm_fn.base.console import file_name, write_out
 from krm_fn.base.errors import UsageError
 from krm_fn.base.suggestions import meant
 from krm_fn.cli import baseline, completion, options, progress, replacing
+from krm_fn.cli.executors import executor_options
 from krm_fn.cli.formats import FORMATS, Report, strictest, written
 from krm_fn.cli.schemas import read_schemas, schemas_option
 from krm_fn.cli.units import Request, results_of
@@ -77,6 +78,7 @@ LISTING = ("junit", "tap")
     "--today", metavar="YYYY-MM-DD", hidden=True, help="The day for which the expiry dates of the baseline are checked."
 )
 @options.repository_options
+@executor_options
 @schemas_option
 @options.ignores_option
 @options.config_options

@@ -46,7 +46,7 @@ def init(path: str, source: str | None, *, stdout: bool, force: bool) -> None:
     file = Path(folder) / NAME
     if not (stdout or force) and os.path.lexists(file):
         raise UsageError(f"{file.as_posix()} exists; --force overwrites it, --stdout only prints the new one")
-    at_root = len(config_files.folders_of(folder)) == 1
+    at_root = len(config_files.ConfigFiles().folders(folder)) == 1
     clusters = first_config.clusters_in(_files(folder)) if at_root else {}
     text = first_config.text(_settings(source), clusters, at_root=at_root)
     if stdout:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from krm_fn.base.value import Value
-from krm_fn.cli import options
+from krm_fn.cli import executors, options
 from krm_fn.repositories import building, clusters
 from krm_fn.repositories.cache import Cache
 from krm_fn.repositories.clusters import Configs
@@ -21,7 +21,7 @@ from krm_fn.sources.salvage import passed_over
 from krm_fn.sources.skipping import about_templates
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from krm_fn.cli.progress import Progress
@@ -52,6 +52,7 @@ def results_of(request: Request, how: Options, bar: Progress) -> list[UnitResult
     Raises: ConfigError, InputError, UsageError.
     """
     options.check_kustomizations(request.kustomizations)
+    executors.check_executor(request.flags)
     configs = Configs(
         request.paths,
         file=request.config_file,
@@ -104,7 +105,7 @@ def _of_units(request: Request, how: Options, bar: Progress, configs: Configs, f
     for group, files in _files_by_settings(found, configs):
         own = group.but(config=request.checking(group.config))
         units.append(Unit(settings=own, files=files, kustomized=kustomized))
-    done = judge_all(units, how.but(using=using), jobs=request.flags["jobs"], watch=bar.watch, cache=_cache(request))
+    done = _judged(request, how.but(using=using), bar, units)
     done += [judge_problem(Unit(settings=own), problem) for own, problem in problems]
     done += _of_repository(found, configs, settings)
     rest = tuple(path for path in request.paths if path not in request.folders)
@@ -116,6 +117,15 @@ def _of_units(request: Request, how: Options, bar: Progress, configs: Configs, f
         )
     if request.flags["verbose"]:
         _note(found, done)
+    return done
+
+
+def _judged(request: Request, how: Options, bar: Progress, units: Sequence[Unit]) -> list[UnitResult]:
+    """What comes of units, judged by processes of this machine or by workers."""
+    with executors.workers(request.flags) as workers:
+        done = judge_all(units, how, jobs=request.flags["jobs"], watch=bar.watch, cache=_cache(request), workers=workers)
+        if request.flags["verbose"] and workers and workers.missed:
+            options.note(f"what workers did not check was checked on this machine: {workers.missed} times")
     return done
 
 

@@ -92,6 +92,7 @@ class Configs:
         exclude: Sequence[str] = (),
     ) -> None:
         self._tops = tuple(os.path.abspath("." if path == "-" else path) for path in paths)  # noqa: PTH100
+        self._found = config_files.ConfigFiles(self._tops)
         self._named, self._isolated, self._flags = file, isolated, flags
         self._exclude, self._here = tuple(exclude), str(Path.cwd())
         self._read: dict[Path, ConfigFile] = {}
@@ -147,7 +148,7 @@ class Configs:
         if target not in self._files:
             found = [Path(self._named)] if self._named else [] if self._isolated else None
             if found is None:
-                found = config_files.config_files(target, self._tops)
+                found = self._found.of(target)
             self._files[target] = tuple(map(self._opened, found))
         return self._files[target]
 
@@ -167,7 +168,7 @@ class Configs:
         """The config at the root of the target's repository, where it names clusters."""
         if not files or not files[-1].config.clusters:
             return None
-        at_root = self._named or files[-1].folder == str(config_files.folders_of(target, self._tops)[-1])
+        at_root = self._named or files[-1].folder == self._found.folders(target)[-1]
         return self._roots.setdefault(files[-1].file, files[-1]) if at_root else None
 
     def _cluster(self, root: ConfigFile, target: str) -> ClusterSection | None:

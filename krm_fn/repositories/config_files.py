@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from krm_fn import yamlio
 from krm_fn.base.errors import ConfigError, InputError, UsageError
 from krm_fn.config.repository import NAME
-from krm_fn.sources.files import UNREADABLE, check_regular, is_within
+from krm_fn.sources.files import GIT, UNREADABLE, check_regular, is_within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,36 +23,73 @@ def config_file(paths: Iterable[str]) -> str | None:
 
     Raises: UsageError where the paths belong to different ones; ConfigError where it is no file of the repository.
     """
-    found = list(dict.fromkeys(files[0] for path in paths if (files := _present(folders_of(path)))))
+    configs = ConfigFiles()
+    found = {files[0]: path for path in paths if (files := configs.present(path))}
     if len(found) > 1:
-        named = " and ".join(map(shown, found[:2]))
+        named = " and ".join(shown(Path(file)) for file in list(found)[:2])
         raise UsageError(f"the paths have different configs, {named}; name one with --config")
-    return shown(_checked(found[0], ())) if found else None
+    return next((shown(configs.of(path)[0]) for path in found.values()), None)
 
 
-def config_files(path: str, tops: Iterable[str] = ()) -> list[Path]:
-    """The configs in the folder of a path and in those above it, the nearest first. `tops` as in `folders_of`.
+class ConfigFiles:
+    """The configs that belong to paths. `tops` are the folders that the user named. Each folder is looked at once."""
 
-    Raises: ConfigError where one is no file of the repository.
-    """
-    tops = tuple(tops)
-    return [_checked(file, tops) for file in _present(folders_of(path, tops))]
+    def __init__(self, tops: Iterable[str] = ()) -> None:
+        self._tops = frozenset(map(os.path.abspath, tops))
+        self._above: dict[str, tuple[str, ...]] = {}
+        self._has: dict[str, bool] = {}
+        self._files: dict[str, Path] = {}
+
+    def of(self, path: str) -> list[Path]:
+        """The configs in the folder of a path and in those above it, the nearest first.
+
+        Raises: ConfigError where one is no file of the repository.
+        """
+        return [self._checked(file) for file in self.present(path)]
+
+    def present(self, path: str) -> list[str]:
+        """The same, without a look at what they are."""
+        # what can't be read, such as a link that leads nowhere, must not be missed in silence
+        return [_below(folder, NAME) for folder in self.folders(path) if self._is_there(_below(folder, NAME))]
+
+    def folders(self, path: str) -> tuple[str, ...]:
+        """The folder of the path and those above it, up to the root of the git repository. `-` stands for this folder.
+
+        Outside of a repository, up to the topmost of `tops`, else the first folder alone: whoever can write into `/tmp` or `/`
+        would otherwise decide about all that is below.
+        """
+        start = os.path.abspath("." if path == "-" else path)  # noqa: PTH100  links stay what they are
+        while start not in self._above and not os.path.isdir(start):  # noqa: PTH112  takes any name
+            start = os.path.dirname(start)  # noqa: PTH120
+        folders = self._up(start)
+        if self._is_there(_below(folders[-1], GIT)):
+            return folders
+        last = max((number for number, folder in enumerate(folders) if folder in self._tops), default=0)
+        return folders[: last + 1]
+
+    def _up(self, folder: str) -> tuple[str, ...]:
+        """A folder and those above it, up to the first that is the root of a git repository."""
+        if folder not in self._above:
+            above = os.path.dirname(folder)  # noqa: PTH120
+            is_last = above == folder or self._is_there(_below(folder, GIT))
+            self._above[folder] = (folder,) if is_last else (folder, *self._up(above))
+        return self._above[folder]
+
+    def _is_there(self, file: str) -> bool:
+        if file not in self._has:
+            self._has[file] = os.path.lexists(file)
+        return self._has[file]
+
+    def _checked(self, file: str) -> Path:
+        """Raises: ConfigError for a link that leads out of the repository, and for what is no file."""
+        if file not in self._files:
+            _check(file, self.folders(os.path.dirname(file)))  # noqa: PTH120
+            self._files[file] = Path(file)
+        return self._files[file]
 
 
-def folders_of(path: str, tops: Iterable[str] = ()) -> list[Path]:
-    """The folder of the path and those above it, up to the root of the git repository. `-` stands for this folder.
-
-    Outside of a repository, up to the topmost of `tops`, the folders that the user named, else the first folder alone: whoever
-    can write into `/tmp` or `/` would otherwise decide about all that is below.
-    """
-    start = Path(os.path.abspath("." if path == "-" else path))  # noqa: PTH100  links stay what they are
-    folders = [folder for folder in (start, *start.parents) if os.path.isdir(folder)]  # noqa: PTH112  takes any name
-    git = next((number for number, folder in enumerate(folders) if os.path.lexists(folder / ".git")), None)
-    if git is not None:
-        return folders[: git + 1]
-    named = {Path(os.path.abspath(top)) for top in tops}  # noqa: PTH100
-    last = max((number for number, folder in enumerate(folders) if folder in named), default=0)
-    return folders[: last + 1]
+def _below(folder: str, name: str) -> str:
+    return os.path.join(folder, name)  # noqa: PTH118
 
 
 def read(file: str) -> tuple[StreamText, Any]:
@@ -74,17 +111,12 @@ def shown(file: Path) -> str:
     return (file.relative_to(here) if file.is_relative_to(here) else file).as_posix()
 
 
-def _present(folders: Iterable[Path]) -> list[Path]:
-    # what can't be read, such as a link that leads nowhere, must not be missed in silence
-    return [folder / NAME for folder in folders if os.path.lexists(folder / NAME)]
-
-
-def _checked(file: Path, tops: Iterable[str]) -> Path:
-    """Raises: ConfigError for a link that leads out of the repository, and for what is no file."""
-    if not is_within(str(file), [os.path.realpath(folder) for folder in folders_of(str(file.parent), tops)]):
-        raise ConfigError("this symbolic link points outside the repository; name a config with --config", file=shown(file))
+def _check(file: str, folders: Iterable[str]) -> None:
+    """Raises: ConfigError for a link that leads out of the folders, and for what is no file."""
+    named = shown(Path(file))
+    if not is_within(file, map(os.path.realpath, folders)):
+        raise ConfigError("this symbolic link points outside the repository; name a config with --config", file=named)
     try:
-        check_regular(file.stat().st_mode)
+        check_regular(os.stat(file).st_mode)  # noqa: PTH116
     except OSError as error:
-        raise ConfigError(error.strerror or UNREADABLE, file=shown(file)) from None
-    return file
+        raise ConfigError(error.strerror or UNREADABLE, file=named) from None

@@ -45,7 +45,7 @@ def mapped(
     jobs = min(jobs, len(pieces))
     if jobs <= 1:
         start(*given)
-        with _tidied():
+        with tidied():
             yield from map(work, pieces)
         return
     rest, chunk = pieces, max(1, min(CHUNK, len(pieces) // (4 * jobs)))
@@ -93,7 +93,7 @@ def _begin(start: Start, given: tuple[Any, ...]) -> None:
 
 
 @contextmanager
-def _tidied() -> Iterator[None]:
+def tidied() -> Iterator[None]:
     """Cycles of objects are looked for, but seldom: the command turns that off, and here it would take all memory in time."""
     was_on, before = gc.isenabled(), gc.get_threshold()
     gc.set_threshold(*SELDOM)

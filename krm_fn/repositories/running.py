@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
     from krm_fn.findings.finding import Finding
     from krm_fn.repositories.cache import Cache
+    from krm_fn.repositories.distributing import Workers
     from krm_fn.repositories.judging import Options, Unit
+    from krm_fn.repositories.sharing import Offer
     from krm_fn.sources.reading import Watch
 
     Numbered = tuple[int, Unit]
@@ -37,14 +39,22 @@ _offered: Mapping[str, Offered] = {}
 
 
 def judge_all(
-    units: Sequence[Unit], options: Options, *, jobs: int, watch: Watch, cache: Cache | None = None
+    units: Sequence[Unit],
+    options: Options,
+    *,
+    jobs: int,
+    watch: Watch,
+    cache: Cache | None = None,
+    workers: Workers | None = None,
 ) -> list[UnitResult]:
     """What comes of each unit, in order; what the cache has is not done again, and it gets the rest.
+
+    `workers` are other machines that judge, None where there are none.
 
     Raises: what `judge` raises for the first unit that it raises for; InputError for a unit whose process dies.
     """
     with programs.scratch() as scratch, closing(cache) if cache else nullcontext():
-        run = _Run(units, options.but(spool=scratch), jobs, cache)
+        run = _Run(units, options.but(spool=scratch), jobs, cache, workers)
         found = list(watch("Judging", run.first(), len(units)))
         offered = _offers(units, found)
         again = [number for number, unit in enumerate(units) if _is_offered(found[number], offered.get(unit.settings.cluster))]
@@ -59,8 +69,11 @@ def judge_all(
 class _Run:
     """The units of a run, what judges them, and what the cache has of them."""
 
-    def __init__(self, units: Sequence[Unit], options: Options, jobs: int, cache: Cache | None) -> None:
+    def __init__(
+        self, units: Sequence[Unit], options: Options, jobs: int, cache: Cache | None, workers: Workers | None
+    ) -> None:
         self._units, self._jobs, self._cache, self._is_listed = units, jobs, cache, options.listed
+        self._workers = workers
         if cache and cache.is_on:  # a later run may want another format
             options = options.but(listed=True, quoted=True, kept=True)
         self._options = options
@@ -87,12 +100,11 @@ class _Run:
         known: Mapping[int, UnitResult],
         work: Callable[..., UnitResult],
         keep: Callable[[int, UnitResult], None],
-        offered: Mapping[str, Offered] = {},
+        offered: Mapping[str, Offered] | None = None,
     ) -> Iterator[UnitResult]:
         """What is known of units, and what the work gives for the others, in order."""
         new = [(number, self._units[number]) for number in numbers if number not in known]
-        doing = partial(work, options=self._options)
-        done = mapped(doing, new, self._jobs, named=_name, start=_take, given=(offered,))
+        done = self._done(partial(work, options=self._options), new, offered)
         for number in numbers:
             if number in known:
                 yield known[number]
@@ -101,6 +113,16 @@ class _Run:
             keep(number, result)
             yield result.but(reach=None) if self._is_listed else result.but(reach=None, subjects=())
         next(done, None)  # its processes end
+
+    def _done(
+        self, work: Callable[[Numbered], UnitResult], new: Sequence[Numbered], offered: Mapping[str, Offered] | None
+    ) -> Iterator[UnitResult]:
+        """What the work gives for units, in order: here, or on other machines."""
+        if not self._workers:
+            return mapped(work, new, self._jobs, named=_name, start=_take, given=(offered or {},))
+        return self._workers.mapped(
+            work, new, options=self._options, jobs=self._jobs, named=_name, start=_take, offered=offered
+        )
 
     def _result(self, key: bytes | None) -> UnitResult | None:
         """A unit as it is kept, with its objects where they are wanted."""
@@ -146,8 +168,12 @@ def _name(numbered: Numbered) -> str:
 
 
 def _small(result: UnitResult) -> UnitResult:
-    """The same with the names of files that other units have, too: each process brings its own."""
-    return result.but(files=tuple(map(sys.intern, result.files)))
+    """The same with the texts that other units have, too: each process brings its own."""
+    return result.but(files=tuple(map(sys.intern, result.files)), offers=tuple(map(_small_offer, result.offers)))
+
+
+def _small_offer(offer: Offer) -> Offer:
+    return offer.but(**{name: sys.intern(value) for name, value in vars(offer).items() if isinstance(value, str)})
 
 
 def _used_by_others(units: Sequence[Unit], found: Sequence[UnitResult]) -> dict[str, frozenset[str]]:

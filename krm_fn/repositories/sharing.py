@@ -6,6 +6,8 @@ name. An object that several targets have counts where all of these are equal; o
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from typing import TYPE_CHECKING
 
@@ -18,7 +20,7 @@ from krm_fn.kubevirt.resolve.lookup import API_VERSIONS
 from krm_fn.rules.facts import Ambiguous, Surroundings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from krm_fn.base.external import External
@@ -35,16 +37,22 @@ WORD = re.compile(rb"[A-Za-z0-9][A-Za-z0-9._-]*")
 NOWHERE = ("", 0)
 # The labels of an object that say something of VMs that use it.
 LABELS = "instancetype.kubevirt.io/"
+DIGEST = 16  # bytes
 
 
 class Offer(Value):
-    """An object that a target offers. `namespace` is "" for cluster-wide kinds; `file` and `index` say where it comes from."""
+    """An object that a target offers. `namespace` is "" for cluster-wide kinds; `file` and `index` say where it comes from.
+
+    `text` is the object as JSON, which takes little memory while it waits for all targets to be judged. `digest` stands for
+    what makes it another object of the same name.
+    """
 
     kind: str
     group: str
     namespace: str
     name: str
-    obj: Object
+    text: str
+    digest: str
     target: str
     file: str = ""
     index: int = 0
@@ -55,11 +63,10 @@ class Offer(Value):
         return self.kind, self.group, self.namespace, self.name
 
     @property
-    def content(self) -> str:
-        """What makes it another object of the same name."""
-        bare = {key: value for key, value in self.obj.items() if key not in ("metadata", "status")}
-        labels = {key: value for key, value in labels_of(self.obj).items() if str(key).startswith(LABELS)}
-        return canonical([bare, labels])
+    def obj(self) -> Object:
+        """The object."""
+        found: Object = json.loads(self.text)
+        return found
 
     @property
     def where(self) -> str:
@@ -78,7 +85,19 @@ def offers(items: Sequence[Any], target: str, places: Sequence[tuple[str, int]] 
 
 def _offer(obj: Object, target: str, file: str, index: int) -> Offer:
     kind, group, namespace, name = _key(obj)
-    return Offer(kind=kind, group=group, namespace=namespace, name=name, obj=obj, target=target, file=file, index=index)
+    key = {"kind": kind, "group": group, "namespace": namespace, "name": name}
+    return Offer(**key, text=_text(obj), digest=_digest(obj), target=target, file=file, index=index)
+
+
+def _text(obj: Object) -> str:
+    return json.dumps({**obj}, separators=(",", ":"), skipkeys=True, default=repr)
+
+
+def _digest(obj: Object) -> str:
+    """A digest of what makes an object another one of the same name."""
+    bare = {key: value for key, value in obj.items() if key not in ("metadata", "status")}
+    labels = {key: value for key, value in labels_of(obj).items() if str(key).startswith(LABELS)}
+    return hashlib.blake2b(canonical([bare, labels]).encode(errors="surrogatepass"), digest_size=DIGEST).hexdigest()
 
 
 def words(text: bytes) -> frozenset[str]:
@@ -120,6 +139,11 @@ class Offered:
         """The objects of a name, of all kinds."""
         return self._keys.get((namespace, name), ())
 
+    @property
+    def offers(self) -> Mapping[Key, list[Offer]]:
+        """The offers of all objects."""
+        return self._offers
+
     def of(self, key: Key) -> list[Offer]:
         """The offers of one object, in the order of their targets."""
         return self._offers[key]
@@ -129,7 +153,7 @@ class Offered:
         if key not in self._variants:
             first: dict[str, Offer] = {}
             for offer in self._offers[key]:
-                first.setdefault(offer.content, offer)
+                first.setdefault(offer.digest, offer)
             self._variants[key] = list(first.values())
         return self._variants[key]
 
@@ -172,6 +196,23 @@ def taken_by(reach: Reach, offered: Offered) -> Taken:
                 reached.add(_texts(variants[0].obj))
     notes = tuple(_note(offer, offered.of(offer.key)) for offer in taken)
     return Taken(offers=tuple(taken), ambiguous=tuple(ambiguous), notes=notes)
+
+
+def reachable(words: Iterable[str], offered: Offered) -> set[Key]:
+    """The objects that a target may take whose text has these words.
+
+    These are more than it takes: which objects it has itself, and in which of the namespaces, its words do not say.
+    """
+    unnamed = {namespace for namespace in offered.namespaces if not WORD.fullmatch(namespace.encode())}
+    reached = _Reached(offered, namespaces={effective_namespace({}), *unnamed})
+    reached.add(words)
+    known: set[Key] = set()
+    while new := reached.keys() - known:
+        known |= new
+        for key in new:
+            for variant in offered.variants(key):
+                reached.add(_texts(variant.obj))
+    return known
 
 
 class _Reached:

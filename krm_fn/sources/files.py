@@ -24,6 +24,8 @@ SUFFIXES = (".yaml", ".yml", ".json")
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 # What makes a folder a Helm chart, and the folder of its templates.
 CHART, TEMPLATES = "Chart.yaml", "templates"
+# What the root of a git tree has.
+GIT = ".git"
 # What stands in a folder beside files and folders.
 SPECIAL = {
     stat.S_IFLNK: "a link",
@@ -153,7 +155,7 @@ def leads_out(file: str) -> bool:
 
 
 def _git_root(folder: Path) -> Path | None:
-    return next((above for above in (folder, *folder.parents) if (above / ".git").exists()), None)
+    return next((above for above in (folder, *folder.parents) if (above / GIT).exists()), None)
 
 
 def check_regular(mode: int) -> None:

@@ -42,7 +42,7 @@ JUDGED = UnitResult(
     off={"r": 2},
     subjects=(Subject(ref=REF, inside=("items", 3)),),
     lines={("f", 1): "text"},
-    offers=(Offer(kind="K", group="g", namespace="", name="n", obj={"kind": "K", "l": []}, target="a"),),
+    offers=(Offer(kind="K", group="g", namespace="", name="n", text="{}", digest="d", target="a"),),
     external=(REF,),
     wants=frozenset("ab"),
 )

@@ -5,7 +5,7 @@ import pickle
 import pytest
 
 from krm_fn import yamlio
-from krm_fn.repositories.sharing import Offered, context, offers, words
+from krm_fn.repositories.sharing import Offered, context, offers, reachable, words
 
 
 def obj(kind, name, namespace="", group="instancetype.kubevirt.io/v1beta1", **rest):
@@ -126,6 +126,29 @@ def test_offers_travel_to_other_processes():
 
 def test_a_claim_of_the_same_name_in_a_foreign_namespace_is_not_taken():
     assert named(taken([VM], offered(a=[claim("root", "other")]), b"root")) == []
+
+
+def test_what_words_reach_is_enough_to_take_the_same():
+    chain = image("fedora", "images", {"name": "golden", "namespace": "images"})
+    found = offered(
+        types=[size(), size("large")],
+        disks=[claim("golden", "images"), claim("golden", "other"), claim("unused"), claim("twice", size="1")],
+        others=[
+            claim("twice", size="2"),
+            claim("own", size="3"),
+            obj("NetworkAttachmentDefinition", "n", "", "k8s.cni.cncf.io/v1"),
+        ],
+        images=[chain, image("debian", "images", {"name": "unused", "namespace": "shop"})],
+    )
+    source = {"sourceRef": {"kind": "DataSource", "name": "fedora", "namespace": "images"}}
+    vm = obj(
+        "VirtualMachine", "web", "shop", "kubevirt.io/v1", spec={"instancetype": {"name": "small"}, "uses": ["twice", "n"]}
+    )
+    items = [vm, claim("own"), obj("DataVolume", "root", "shop", "cdi.kubevirt.io/v1beta1", spec=source), {"kind": "Pod"}]
+    text = yamlio.dump(items).encode()
+    keys = reachable(words(text), found)
+    assert sorted(name for *_, name in keys) == ["fedora", "golden", "n", "own", "small", "twice"]
+    assert context(items, text, Offered(offer for key in keys for offer in found.of(key))) == context(items, text, found)
 
 
 def test_words_are_what_may_be_a_name():

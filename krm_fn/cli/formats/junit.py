@@ -10,35 +10,63 @@ from krm_fn.cli.formats import cases
 from krm_fn.findings import results
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from krm_fn.cli.formats import Case, Report
+
+INDENT = "  "
+
+
+class Suite:
+    """The cases of one file, as text: those of a large repository take much less memory so."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.failures = self.skipped = 0
+
+    def add(self, case: Case, file: str) -> None:
+        self.texts.append(_text(_element(case, file), 2))
+        self.failures += case.fails
+        self.skipped += case.suppressed is not None
 
 
 def write(report: Report) -> str:
     """Findings that make the command fail are failures; others pass with their text as output; suppressed ones are skipped."""
-    suites: dict[str, list[Case]] = {}
+    suites: dict[str, Suite] = {}
     for case in cases(report):
-        suites.setdefault(case.file or "stdin", []).append(case)
-    root = ET.Element("testsuites", {"name": NAME, **_counts([case for of_file in suites.values() for case in of_file])})
-    for file, of_file in suites.items():
-        suite = ET.SubElement(root, "testsuite", {"name": file, **_counts(of_file), "skipped": _skipped(of_file)})
-        for case in of_file:
-            _add(suite, case, file)
-    ET.indent(root)
-    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+        file = case.file or "stdin"
+        suites.setdefault(file, Suite()).add(case, file)
+    texts = (
+        _around("testsuite", {"name": file, **_counts([suite]), "skipped": str(suite.skipped)}, suite.texts, 1)
+        for file, suite in suites.items()
+    )
+    root = _around("testsuites", {"name": NAME, **_counts(suites.values())}, list(texts), 0)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + root + "\n"
 
 
-def _counts(of: list[Case]) -> dict[str, str]:
-    return {"tests": str(len(of)), "failures": str(sum(case.fails for case in of)), "errors": "0"}
+def _counts(of: Collection[Suite]) -> dict[str, str]:
+    tests, failures = sum(len(suite.texts) for suite in of), sum(suite.failures for suite in of)
+    return {"tests": str(tests), "failures": str(failures), "errors": "0"}
 
 
-def _skipped(of: list[Case]) -> str:
-    return str(sum(case.suppressed is not None for case in of))
+def _around(tag: str, attributes: dict[str, str], texts: list[str], level: int) -> str:
+    """An element around those whose texts are given."""
+    alone = _text(ET.Element(tag, attributes), level)
+    if not texts:
+        return alone
+    return "\n".join((alone.removesuffix(" />") + ">", *texts, f"{INDENT * level}</{tag}>"))
 
 
-def _add(suite: ET.Element, case: Case, file: str) -> None:
-    element = ET.SubElement(suite, "testcase", {"name": case.name, "classname": file})
+def _text(element: ET.Element, level: int) -> str:
+    """An element as indented text."""
+    ET.indent(element, INDENT, level)
+    return INDENT * level + ET.tostring(element, encoding="unicode")
+
+
+def _element(case: Case, file: str) -> ET.Element:
+    element = ET.Element("testcase", {"name": case.name, "classname": file})
     if case.finding is None:
-        return
+        return element
     line = results.line(case.finding)
     if case.suppressed:
         ET.SubElement(element, "skipped", {"message": printable(case.suppressed.reason or f"known: {case.suppressed.by}")})
@@ -47,3 +75,4 @@ def _add(suite: ET.Element, case: Case, file: str) -> None:
         failure.text = line
     else:
         ET.SubElement(element, "system-out").text = line
+    return element

@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 
 def write(report: Report) -> str:
     """Findings that make the command fail are `not ok`; others are `ok` with their diagnosis; suppressed ones are skipped."""
-    points = list(cases(report))
-    lines = ["TAP version 14", f"1..{len(points)}"]
-    for number, case in enumerate(points, 1):
+    lines = ["TAP version 14", ""]
+    number = 0
+    for number, case in enumerate(cases(report), 1):
         lines += _point(number, case)
+    lines[1] = f"1..{number}"
     if report.summary:
         lines.append(f"# {report.figures}")
     return "\n".join(lines) + "\n"
