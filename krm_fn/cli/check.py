@@ -13,8 +13,10 @@ import click
 from krm_fn.base.console import file_name, write_out
 from krm_fn.base.errors import UsageError
 from krm_fn.base.suggestions import meant
-from krm_fn.cli import baseline, completion, options, progress, replacing
+from krm_fn.cli import baseline, completion, options, progress, replacing, tally
+from krm_fn.cli.build_flags import build_flags_option
 from krm_fn.cli.formats import FORMATS, Report, strictest, written
+from krm_fn.cli.quiet import quiet_option
 from krm_fn.cli.schemas import read_schemas, schemas_option
 from krm_fn.cli.units import Request, results_of
 from krm_fn.findings import fingerprints, results
@@ -77,6 +79,8 @@ LISTING = ("junit", "tap")
     "--today", metavar="YYYY-MM-DD", hidden=True, help="The day for which the expiry dates of the baseline are checked."
 )
 @options.repository_options
+@build_flags_option
+@quiet_option
 @schemas_option
 @options.ignores_option
 @options.config_options
@@ -123,6 +127,7 @@ def check(
         known = _written(known, report.findings) if update_baseline else known
         report = _without_known(report, known, found[0].severity, day)
     _write(targets, report, color)
+    tally.show(report, found)
     return _exit_code(report)
 
 

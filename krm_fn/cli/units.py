@@ -58,6 +58,7 @@ def results_of(request: Request, how: Options, bar: Progress) -> list[UnitResult
         isolated=request.flags["isolated"],
         flags=partial(options.with_flags, flags=request.flags),
         exclude=request.flags["exclude"],
+        build_flags=request.flags["build_flags"],
     )
     with bar.at("Searching"):
         found = discover(request.folders, excludes=configs.excludes, follow=how.follow) if request.folders else Discovery()
@@ -76,6 +77,7 @@ def _of_one_bundle(
         kustomizations,
         verbose=request.flags["verbose"],
         timeout=how.timeout,
+        build_flags=request.flags["build_flags"],
         follow_links=how.follow,
         unbuilt=False,
         repair=repairing(lost, frozenset(Path(path).as_posix() for path in paths)),
@@ -104,7 +106,8 @@ def _of_units(request: Request, how: Options, bar: Progress, configs: Configs, f
     for group, files in _files_by_settings(found, configs):
         own = group.but(config=request.checking(group.config))
         units.append(Unit(settings=own, files=files, kustomized=kustomized))
-    done = judge_all(units, how.but(using=using), jobs=request.flags["jobs"], watch=bar.watch, cache=_cache(request))
+    watch = partial(bar.watch, failed=_is_unbuilt)
+    done = judge_all(units, how.but(using=using), jobs=request.flags["jobs"], watch=watch, cache=_cache(request))
     done += [judge_problem(Unit(settings=own), problem) for own, problem in problems]
     done += _of_repository(found, configs, settings)
     rest = tuple(path for path in request.paths if path not in request.folders)
@@ -142,6 +145,10 @@ def _note(found: Discovery, done: Iterable[UnitResult]) -> None:
             options.note(f"{each.name}: {text}" if each.name else text)
         if each.objects:
             options.note(f"{each.name or 'other files'}: the target release is KubeVirt {each.release}")
+
+
+def _is_unbuilt(result: UnitResult) -> bool:
+    return not result.built
 
 
 def _cache(request: Request) -> Cache | None:

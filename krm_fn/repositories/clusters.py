@@ -78,8 +78,8 @@ class Configs:
     """The configs of one run; each file is read once.
 
     `paths` are the paths that the run was given. `file` is the config that a flag names, which is then the only one. `flags`
-    lays the values of flags over a config, `exclude` are globs of a flag, relative to this folder. `isolated`: the
-    repository's own files do not count.
+    lays the values of flags over a config, `exclude` are globs of a flag, relative to this folder, `build_flags` flags for
+    kustomize beside those of the configs. `isolated`: the repository's own files do not count.
     """
 
     def __init__(
@@ -90,10 +90,12 @@ class Configs:
         isolated: bool = False,
         flags: Callable[[Config], Config] = _as_it_is,
         exclude: Sequence[str] = (),
+        build_flags: Sequence[str] = (),
     ) -> None:
         self._tops = tuple(os.path.abspath("." if path == "-" else path) for path in paths)  # noqa: PTH100
         self._named, self._isolated, self._flags = file, isolated, flags
         self._exclude, self._here = tuple(exclude), str(Path.cwd())
+        self._build_flags = tuple(build_flags)
         self._read: dict[Path, ConfigFile] = {}
         self._files: dict[str, tuple[ConfigFile, ...]] = {}
         self._settings: dict[Key, TargetSettings] = {}
@@ -193,11 +195,12 @@ class Configs:
         stated: dict[str, object] = {}
         for section in sections:
             stated = config.laid_over(stated, section.stated)
+        of_configs = next((each.build_flags for each in reversed(sections) if each.build_flags is not None), ())
         return TargetSettings(
             config=self._flags(Config(**stated)),  # type: ignore[arg-type]  # the checks made the values
             cluster=cluster.name if cluster else "",
             external=tuple(dict.fromkeys(each for section in sections for each in section.external)),
-            build_flags=next((each.build_flags for each in reversed(sections) if each.build_flags is not None), ()),
+            build_flags=tuple(dict.fromkeys((*of_configs, *self._build_flags))),
             file=own.file if own else "",
         )
 

@@ -160,6 +160,7 @@ def read(
     kustomized: frozenset[str] = frozenset(),
     kustomizations: Sequence[str] = (),
     timeout: float = TIMEOUT,
+    build_flags: Sequence[str] = (),
     follow: bool = False,
     within: Sequence[str] = (),
     unbuilt: bool = True,
@@ -170,16 +171,19 @@ def read(
     """What stands at the paths: files, folders (all YAML and JSON files below them, sorted) or `-` for stdin.
 
     `found` are further files, which somebody found in folders; `kustomized` those of the folders that have kustomizations.
-    `kustomizations` are folders that are built first, each in at most `timeout` seconds. With `follow`, links in folders are
-    followed wherever they lead, else within the paths and the folders of `within`. Without `unbuilt`, templates of Helm charts
-    in folders are left alone, and files of different folders may be for different clusters. `note` is told what
-    is left alone. `repair` gets the text and the name of a file that can't be read, and gives what is to be read in its place.
-    `watch` gets what is done, file after file, with its name and after how many nearly all is done, and gives it on.
+    `kustomizations` are folders that are built first, with `build_flags`, each in at most `timeout` seconds. With `follow`,
+    links in folders are followed wherever they lead, else within the paths and the folders of `within`. Without `unbuilt`,
+    templates of Helm charts in folders are left alone, and files of different folders may be for different clusters. `note` is
+    told what is left alone. `repair` gets the text and the name of a file that can't be read, and gives what is to be read in
+    its place. `watch` gets what is done, file after file, with its name and after how many nearly all is done, and gives it on.
     Several processes read what is large.
     Raises: InputError where something can't be read, and where all could be read and there is no object.
     """
     named = Paths(paths, follow=follow, within=within, templates=unbuilt)
-    texts = [*_texts(paths, named, found), *(Given(data=built(folder, timeout), folder=folder) for folder in kustomizations)]
+    texts = [
+        *_texts(paths, named, found),
+        *(Given(data=built(folder, timeout, build_flags), folder=folder) for folder in kustomizations),
+    ]
     repaired: list[str] = []
     sources, configs = [], []
     for source, config in _all_parsed(texts, repair, repaired, watch):
