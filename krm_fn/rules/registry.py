@@ -92,7 +92,8 @@ class Hit(Value):
 class Rule(Value):
     """A rule as it was declared: `check` yields Hits from the facts of its family, `documentation` has its parts.
 
-    `worst` is the highest severity of its Hits. `on_demand`: the rule is off unless the config gives it a severity.
+    `worst` is the highest severity of its Hits. `on_demand`: the rule is off unless the config gives it a severity. `unless`
+    names a rule of that kind; while that one is on, this one is off.
     """
 
     id: str
@@ -105,10 +106,13 @@ class Rule(Value):
     documentation: str
     check: Callable[[Any], Iterable[Hit]]
     on_demand: bool = False
+    unless: str = ""
 
     def applies(self, release: Release, severity: Mapping[str, str]) -> bool:
         """True where it applies to the release and is not off. `severity` maps rule ids to severities, or "off"."""
         level = severity.get(self.id, "off" if self.on_demand else self.severity)
+        if self.unless and severity.get(self.unless, "off") != "off":
+            return False
         return level != "off" and release.within(since=self.since, until=self.until)
 
 
@@ -120,6 +124,7 @@ def rule(
     since: Version = (),
     until: Version = (),
     on_demand: bool = False,
+    unless: str = "",
 ) -> Callable[[Callable[[Any], Iterable[Hit]]], Rule]:
     """Declare the decorated generator a rule; `upstream` is the function in KubeVirt's source that refuses the same.
 
@@ -139,6 +144,7 @@ def rule(
             documentation=check.__globals__["__doc__"] or "",
             check=check,
             on_demand=on_demand,
+            unless=unless,
         )
 
     return declare
