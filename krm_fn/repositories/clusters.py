@@ -22,6 +22,8 @@ from krm_fn.kubevirt.settings import Config
 from krm_fn.repositories import config_files
 from krm_fn.rules import registry
 from krm_fn.rules.facts import RepositoryFacts, UnmatchedGlob
+from krm_fn.sources.files import is_within
+from krm_fn.sources.files import repository as repository_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -161,9 +163,15 @@ class Configs:
                 read = repository.read(value)
             except ConfigError as error:
                 raise located(error, name, lambda path: text.place(0, path, key=True)) from None
-            folder = os.path.dirname(os.path.abspath(file))  # noqa: PTH100, PTH120
-            self._read[file] = ConfigFile(file=name, folder=folder, text=text, config=read)
+            self._read[file] = ConfigFile(file=name, folder=self._folder(file), text=text, config=read)
         return self._read[file]
+
+    def _folder(self, file: Path) -> str:
+        """The folder that the globs of a config start from: its own; this one for a file out of the repository."""
+        folder = os.path.dirname(os.path.abspath(file))  # noqa: PTH100, PTH120
+        root = repository_of(self._here)
+        inside = is_within(folder, [root]) or not os.path.lexists(os.path.join(root, ".git"))  # noqa: PTH118
+        return folder if inside else self._here
 
     def _root(self, target: str, files: tuple[ConfigFile, ...]) -> ConfigFile | None:
         """The config at the root of the target's repository, where it names clusters."""
