@@ -18,7 +18,7 @@ from krm_fn.cli.build_flags import build_flags_option
 from krm_fn.cli.formats import FORMATS, Report, strictest, written
 from krm_fn.cli.quiet import quiet_option
 from krm_fn.cli.schemas import read_schemas, schemas_option
-from krm_fn.cli.units import Request
+from krm_fn.cli.units import Request, severity_at
 from krm_fn.findings import fingerprints, results
 from krm_fn.repositories import merging
 from krm_fn.repositories.judging import Options, UnitResult
@@ -127,7 +127,7 @@ def check(
     report = _combined(found).but(summary=summary, off=_off(found, levels))
     if known is not None:
         known = _written(known, report.findings) if update_baseline else known
-        report = _without_known(report, known, found[0].severity, day)
+        report = _without_known(report, known, severity_at(request, known.file, found), day)
     _write(targets, report, color)
     tally.show(report, found)
     return _exit_code(report)

@@ -21,7 +21,7 @@ from krm_fn.sources.salvage import passed_over
 from krm_fn.sources.skipping import about_templates
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from krm_fn.cli.progress import Progress
@@ -52,7 +52,26 @@ def results_of(request: Request, how: Options, bar: Progress) -> list[UnitResult
     Raises: ConfigError, InputError, UsageError.
     """
     options.check_kustomizations(request.kustomizations)
-    configs = Configs(
+    configs = _configs(request)
+    with bar.at("Searching"):
+        found = discover(request.folders, excludes=configs.excludes, follow=how.follow) if request.folders else Discovery()
+    if not (found.targets or found.problems or found.excluded):
+        return [_of_one_bundle(request, how, bar, request.paths, request.kustomizations)]
+    return _of_units(request, how, bar, configs, found)
+
+
+def severity_at(request: Request, file: str, found: Sequence[UnitResult]) -> Mapping[str, str]:
+    """The severities for findings about a file that is no manifest: those of the only unit, else of the config next to it.
+
+    Raises: ConfigError.
+    """
+    if len(found) == 1:
+        return found[0].severity
+    return _configs(request).settings_for(os.path.dirname(file) or os.curdir).config.severity  # noqa: PTH120
+
+
+def _configs(request: Request) -> Configs:
+    return Configs(
         request.paths,
         file=request.config_file,
         isolated=request.flags["isolated"],
@@ -60,11 +79,6 @@ def results_of(request: Request, how: Options, bar: Progress) -> list[UnitResult
         exclude=request.flags["exclude"],
         build_flags=request.flags["build_flags"],
     )
-    with bar.at("Searching"):
-        found = discover(request.folders, excludes=configs.excludes, follow=how.follow) if request.folders else Discovery()
-    if not (found.targets or found.problems or found.excluded):
-        return [_of_one_bundle(request, how, bar, request.paths, request.kustomizations)]
-    return _of_units(request, how, bar, configs, found)
 
 
 def _of_one_bundle(
