@@ -12,13 +12,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from krm_fn.cli.rules import documentation
-from krm_fn.rules.registry import all_rules
+from krm_fn.rules.registry import ALWAYS, CASE, all_rules
 
 if TYPE_CHECKING:
     from krm_fn.kubevirt.releases import Version
     from krm_fn.rules.registry import Rule
 
 PARTS = ("What it finds", "Why it matters", "Fix", "Example")
+# What `check --fix` does with what a rule proposes, by `Rule.certain`.
+FIXES = {
+    ALWAYS: "writes the proposed value",
+    CASE: "writes the proposed value if only upper and lower case differ",
+}
 MADE = "<!-- Made by scripts/make_rule_docs.py from the rule's docstring; change it there. -->\n"
 
 
@@ -61,6 +66,7 @@ def page(rule: Rule) -> str:
     """The rule's page."""
     facts = [f"Severity: **{rule.severity}**", f"KubeVirt releases: {releases(rule)}"]
     facts += [f"Upstream: `{rule.upstream}`"] if rule.upstream else []
+    facts += [f"[`check --fix`](../check.md#fixing): {FIXES[rule.certain]}"] if rule.certain else []
     head = "\n".join(f"- {fact}" for fact in facts)
     return f"{MADE}# {rule.id}\n\n{title(rule)}.\n\n{head}\n\n{body(rule)}"
 

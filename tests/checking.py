@@ -88,11 +88,12 @@ def replaced_environment(variables):
         os.environ.update(before)
 
 
-def run(*arguments, cwd, stdin="", tty=False, **environment):
+def run(*arguments, cwd, stdin="", tty=False, err_tty=False, **environment):
     """(exit code, stdout, stderr) of `kubevirt-render ARGUMENTS` in a folder."""
     out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="")
     out.isatty = lambda: tty
     err = io.StringIO()
+    err.isatty = lambda: err_tty
     kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "TERM", "SOURCE_DATE_EPOCH")}
     with (
         contextlib.chdir(cwd),

@@ -124,9 +124,10 @@ def test_gitlabs_job_writes_both_of_its_reports(vms: Path, environment: Environm
 
 @pytest.fixture
 def kept(vms: Path, zipapp: Path) -> Path:
-    """The folder with the VMs, and the program as one file where the recipes look for it."""
+    """The folder with the VMs, and the programs where the recipes look for them."""
     (vms / "tools").mkdir()
     shutil.copy(zipapp, vms / "tools" / "kubevirt-render")
+    shutil.copy(NEWEST_KUSTOMIZE / "kustomize", vms / "tools")
     return vms
 
 
@@ -139,7 +140,7 @@ def test_gitlabs_job_runs_the_file_that_is_kept_in_the_repository(kept: Path, tm
     job = yamlio.read_value((RECIPES / "gitlab-ci.yml").read_text())["kubevirt"]
     script = "\n".join([*job["before_script"], "command -v kubevirt-render", *job["script"]])
     ran = run("bash", "-e", "-c", script, cwd=kept, environment=bare(tmp_path))
-    assert ran.stdout.splitlines()[0] == str(kept / "tools" / "kubevirt-render")
+    assert ran.stdout.splitlines()[:2] == [str(kept / "tools" / name) for name in ("kustomize", "kubevirt-render")]
     assert (ran.returncode, "u1.smalll" in ran.stdout) == (1, True)
 
 

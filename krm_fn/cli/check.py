@@ -13,11 +13,13 @@ import click
 from krm_fn.base.console import file_name, write_out
 from krm_fn.base.errors import UsageError
 from krm_fn.base.suggestions import meant
-from krm_fn.cli import baseline, completion, options, progress, replacing
+from krm_fn.cli import baseline, completion, fixing, options, progress, replacing, tally
+from krm_fn.cli.build_flags import build_flags_option
 from krm_fn.cli.executors import executor_options
 from krm_fn.cli.formats import FORMATS, Report, strictest, written
+from krm_fn.cli.quiet import quiet_option
 from krm_fn.cli.schemas import read_schemas, schemas_option
-from krm_fn.cli.units import Request, results_of
+from krm_fn.cli.units import Request, severity_at
 from krm_fn.findings import fingerprints, results
 from krm_fn.repositories import merging
 from krm_fn.repositories.judging import Options, UnitResult
@@ -77,8 +79,11 @@ LISTING = ("junit", "tap")
 @click.option(
     "--today", metavar="YYYY-MM-DD", hidden=True, help="The day for which the expiry dates of the baseline are checked."
 )
+@fixing.fix_option
 @options.repository_options
 @executor_options
+@build_flags_option
+@quiet_option
 @schemas_option
 @options.ignores_option
 @options.config_options
@@ -119,12 +124,14 @@ def check(
         flags=flags,
         checking=partial(_checking, levels=levels, expanded=expanded),
     )
-    found = results_of(request, how, progress.shown(quiet=flags["verbose"]))
+    prints = {entry.fingerprint for entry in known.entries} if known else frozenset()
+    found = fixing.results_of(request, how, progress.shown(quiet=flags["verbose"]), prints)
     report = _combined(found).but(summary=summary, off=_off(found, levels))
     if known is not None:
         known = _written(known, report.findings) if update_baseline else known
-        report = _without_known(report, known, found[0].severity, day)
+        report = _without_known(report, known, severity_at(request, known.file, found), day)
     _write(targets, report, color)
+    tally.show(report, found)
     return _exit_code(report)
 
 
@@ -137,6 +144,7 @@ def _options(flags: Mapping[str, Any], *, quoted: bool, listed: bool) -> Options
         schemas=read_schemas(flags["schemas"]),
         quoted=quoted,
         listed=listed,
+        fixing=flags["fix"],
     )
 
 

@@ -47,8 +47,10 @@ def init(path: str, source: str | None, *, stdout: bool, force: bool) -> None:
     if not (stdout or force) and os.path.lexists(file):
         raise UsageError(f"{file.as_posix()} exists; --force overwrites it, --stdout only prints the new one")
     at_root = len(config_files.ConfigFiles().folders(folder)) == 1
-    clusters = first_config.clusters_in(_files(folder)) if at_root else {}
-    text = first_config.text(_settings(source), clusters, at_root=at_root)
+    files = list(_files(folder))
+    clusters = first_config.clusters_in(files) if at_root else {}
+    testdata = first_config.has_testdata(files)
+    text = first_config.text(_settings(source), clusters, at_root=at_root, testdata=testdata)
     if stdout:
         click.echo(text, nl=False)
         return

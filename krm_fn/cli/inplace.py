@@ -16,11 +16,12 @@ from krm_fn.yamlio import ListText
 from krm_fn.yamlio.documents import ended_as
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from typing import Any
 
     from krm_fn.cli.progress import Progress
     from krm_fn.pipeline.stages import Outcome
+    from krm_fn.sources.files import Stamp
     from krm_fn.sources.reading import Source, Sources, Watch
 
 
@@ -32,19 +33,24 @@ def write(found: Sources, outcome: Outcome, watch: Watch = unwatched) -> list[st
     no right for the new ones; OSError.
     """
     texts = _texts(found, outcome, watch)
-    with replacing() as put:
-        for source, data in texts:
-            try:
-                put(source.file, data, source.stamp)
-            except OSError as error:
-                raise InputError(f"no new file can be created in its folder: {error.strerror}", file=source.file) from None
+    replace_all([(source.file, data, source.stamp) for source, data in texts])
     return [source.file for source, _ in texts]
 
 
-def need_files(paths: Sequence[str], kustomizations: Sequence[str]) -> None:
+def replace_all(texts: Iterable[tuple[str, bytes, Stamp | None]]) -> None:
+    """Replace files that were read by new texts, each by one rename, once all texts are on the disk. Raises: as `write`."""
+    with replacing() as put:
+        for file, data, stamp in texts:
+            try:
+                put(file, data, stamp)
+            except OSError as error:
+                raise InputError(f"no new file can be created in its folder: {error.strerror}", file=file) from None
+
+
+def need_files(paths: Sequence[str], kustomizations: Sequence[str], *, flag: str = "--in-place") -> None:
     """Raises: UsageError where something is to be read that can't be written back."""
     if "-" in paths or kustomizations:
-        raise UsageError("--in-place needs files, but stdin and builds have no file to write to; remove --in-place")
+        raise UsageError(f"{flag} needs files, but stdin and builds have no file to write to; remove {flag}")
 
 
 def write_back(found: Sources, outcome: Outcome, bar: Progress, *, verbose: bool) -> None:
@@ -77,10 +83,14 @@ def _differ(source: Source, items: Sequence[Any]) -> bool:
 
 def _text(source: Source, items: Sequence[Any], more: dict[int, list[Any]], last: Sequence[Any]) -> bytes:
     everything, before = all_items(source, items, more, source.text.items)
-    everything += last
+    return text_with(source, [*everything, *last], before)
+
+
+def text_with(source: Source, items: Sequence[Any], before: Sequence[int] = ()) -> bytes:
+    """The text of a source with other items; further ones come last, or where `before` says."""
     mark = BOM_UTF8 if source.data.startswith(BOM_UTF8) else b""  # reading leaves it out
     if isinstance(source.text, ListText):
-        text = yamlio.write_resource_list(source.text, everything, source.text.head.get("results") or [], before)
+        text = yamlio.write_resource_list(source.text, items, source.text.head.get("results") or [], before)
     else:
-        text = yamlio.write_stream(source.text, everything, before)
+        text = yamlio.write_stream(source.text, items, before)
     return mark + ended_as(source.data, text)

@@ -12,6 +12,7 @@ from krm_fn import migrate as migration
 from krm_fn.base.bundle import Bundle
 from krm_fn.base.console import write_out
 from krm_fn.cli import inplace, options, outputs, progress
+from krm_fn.cli.quiet import quiet_option
 from krm_fn.config.keys import NAMES
 from krm_fn.findings import results
 from krm_fn.findings.results import report
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @options.source_options
+@quiet_option
 @click.option("--in-place", is_flag=True, help="Write the result to the files instead of stdout.")
 @click.option("--kubevirt-version", **options.VERSION, help=options.help_of(NAMES["kubevirtVersion"]))
 @click.option("--fail-on", type=options.Words(NAMES["failOn"].words), help=options.help_of(NAMES["failOn"]))

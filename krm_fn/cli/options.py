@@ -11,6 +11,7 @@ from krm_fn import config, yamlio
 from krm_fn.base.console import NAME, file_name, one_line, printable
 from krm_fn.base.errors import ConfigError, InputError, UsageError
 from krm_fn.cli import completion
+from krm_fn.cli.quiet import is_quiet
 from krm_fn.config.checks import CHECKS
 from krm_fn.config.keys import KEYS, NAMES
 from krm_fn.config.places import located, located_in_list
@@ -181,6 +182,7 @@ def read_sources(
     *,
     verbose: bool,
     timeout: float = builds.TIMEOUT,
+    build_flags: Sequence[str] = (),
     follow_links: bool = False,
     unbuilt: bool = True,
     repair: Repair | None = None,
@@ -188,8 +190,8 @@ def read_sources(
 ) -> Sources:
     """The input that the arguments name. Raises: UsageError if there is none, or a flag in place of a folder; InputError.
 
-    A kustomization is built in at most `timeout` seconds. Without `unbuilt`, files that become objects only by a build are
-    skipped. `repair` gives what is to be read in place of a file that can't be read, `watch` gets the progress of reading.
+    A kustomization is built with `build_flags` in at most `timeout` seconds. Without `unbuilt`, what becomes objects only by a
+    build is skipped. `repair` gives what is to be read in place of an unreadable file, `watch` gets the progress of reading.
     """
     if not paths and not kustomizations:
         raise UsageError("nothing to read; name files or folders, -k DIR, or - for stdin")
@@ -199,6 +201,7 @@ def read_sources(
         paths,
         kustomizations=places,
         timeout=timeout,
+        build_flags=build_flags,
         follow=follow_links,
         unbuilt=unbuilt,
         note=notify,
@@ -221,7 +224,9 @@ def _kustomization(place: str) -> str:
 
 
 def note(text: str) -> None:
-    """Print a note on stderr. Notes are not findings."""
+    """Print a note on stderr, unless the command is quiet. Notes are not findings."""
+    if is_quiet():
+        return
     click.echo(f"{NAME}: note: {printable(one_line(text))}", err=True)
 
 

@@ -14,45 +14,59 @@ from typing import TYPE_CHECKING
 
 import click
 
+from krm_fn.cli.quiet import is_quiet
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any, TextIO
 
 FIRST, NEXT = 1.0, 0.1  # seconds until it is drawn first, and between drawings
 WIDEST = 30  # columns of the bar itself; what stands beside it needs fewer
+COUNTS = 40  # columns for the numbers of what is done, failed and left
 ERASED = "\r\x1b[K\x1b[?25h"  # an empty line, and the cursor, which click hides
 
 
 class Progress:
-    """What the command is at: `label` names it, "" where nothing is to be drawn; `done` of `length` is done."""
+    """What the command is at: `label` names it, "" where nothing is to be drawn; `done` of `length` is done.
+
+    `failed` of these failed; None where nothing is known of failures.
+    """
 
     def __init__(self) -> None:
         self.label, self.length, self.done = "", 0, 0
+        self.failed: int | None = None
         self.terminal: TextIO | None = None
         self.bar: Any = None
         self.drawing = False
 
-    def watch(self, label: str, work: Iterable[Any], length: int) -> Iterator[Any]:
-        """What the work gives, one after the other; once it gave so many as `length`, nearly all is done."""
+    def watch(
+        self, label: str, work: Iterable[Any], length: int, *, failed: Callable[[Any], bool] | None = None
+    ) -> Iterator[Any]:
+        """What the work gives, one after the other; once it gave so many as `length`, nearly all is done.
+
+        With `failed`, which knows a failure, the numbers of what is done, failed and left are shown.
+        """
         with self.at(label, length):
+            self.failed = 0 if failed else None
             for each in work:
                 yield each
+                self.failed = self.failed + failed(each) if failed and self.failed is not None else None
                 self.done += 1
 
     @contextmanager
     def at(self, label: str, length: int = 0) -> Iterator[None]:
         """Names the work that is done inside; without a length, the bar only shows that work continues."""
-        before = self.length, self.done, self.label
+        before = self.length, self.done, self.label, self.failed
         self.begin(length, 0, label)
         try:
             yield
         finally:
             self.begin(*before)
 
-    def begin(self, length: int, done: int, label: str) -> None:
+    def begin(self, length: int, done: int, label: str, failed: int | None = None) -> None:
         self.label = ""  # a signal may come in between
         self.erase()
-        self.length, self.done, self.label = length, done, label
+        self.length, self.done, self.label, self.failed = length, done, label, failed
 
     def draw(self, *_: object) -> None:
         """Draw the bar as it stands; the handler of a signal, so no error may leave it."""
@@ -70,14 +84,21 @@ class Progress:
 
     def new_bar(self, terminal: TextIO) -> Any:
         columns = os.get_terminal_size(terminal.fileno()).columns or 2 * WIDEST
+        counted = self.failed is not None and columns > WIDEST + COUNTS
         return click.progressbar(
             None if self.length else repeat(None),
             length=self.length or None,
             label=f"{self.label:<10}",
             show_eta=False,
-            width=max(1, min(WIDEST, columns - WIDEST)),
+            show_percent=None if not counted else False,
+            item_show_func=self.counts if counted else None,
+            width=max(1, min(WIDEST, columns - WIDEST - (COUNTS if counted else 0))),
             file=terminal,
         )
+
+    def counts(self, _: object) -> str:
+        """What is done, failed and left, in words."""
+        return f"{self.done} done, {self.failed} failed, {self.length - self.done} left"
 
     def erase(self) -> None:
         """Leave the line as it was before."""
@@ -89,8 +110,8 @@ class Progress:
 
 
 def shown(*, quiet: bool = False) -> Progress:
-    """The progress of the current command, drawn until that ends; with `quiet`, never."""
-    return click.get_current_context().with_resource(_drawn(quiet=quiet))
+    """The progress of the current command, drawn until that ends; with `quiet`, or where the command is, never."""
+    return click.get_current_context().with_resource(_drawn(quiet=quiet or is_quiet()))
 
 
 @contextmanager

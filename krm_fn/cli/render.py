@@ -11,6 +11,7 @@ from click.core import ParameterSource
 from krm_fn.base.console import write_out
 from krm_fn.base.errors import UsageError
 from krm_fn.cli import inplace, options, outputs, progress
+from krm_fn.cli.quiet import quiet_option
 from krm_fn.findings import results
 from krm_fn.findings.results import report
 from krm_fn.pipeline import stages
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     "results. patch: a JSON patch for each changed object, for the patches: of a kustomization.",
 )
 @click.option("--in-place", is_flag=True, help="Write the result to the files instead of stdout.")
+@quiet_option
 @options.ignores_option
 @options.config_options
 def render(

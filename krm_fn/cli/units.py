@@ -53,18 +53,33 @@ def results_of(request: Request, how: Options, bar: Progress) -> list[UnitResult
     """
     options.check_kustomizations(request.kustomizations)
     executors.check_executor(request.flags)
-    configs = Configs(
-        request.paths,
-        file=request.config_file,
-        isolated=request.flags["isolated"],
-        flags=partial(options.with_flags, flags=request.flags),
-        exclude=request.flags["exclude"],
-    )
+    configs = _configs(request)
     with bar.at("Searching"):
         found = discover(request.folders, excludes=configs.excludes, follow=how.follow) if request.folders else Discovery()
     if not (found.targets or found.problems or found.excluded):
         return [_of_one_bundle(request, how, bar, request.paths, request.kustomizations)]
     return _of_units(request, how, bar, configs, found)
+
+
+def severity_at(request: Request, file: str, found: Sequence[UnitResult]) -> Mapping[str, str]:
+    """The severities for findings about a file that is no manifest: those of the only unit, else of the config next to it.
+
+    Raises: ConfigError.
+    """
+    if len(found) == 1:
+        return found[0].severity
+    return _configs(request).settings_for(os.path.dirname(file) or os.curdir).config.severity  # noqa: PTH120
+
+
+def _configs(request: Request) -> Configs:
+    return Configs(
+        request.paths,
+        file=request.config_file,
+        isolated=request.flags["isolated"],
+        flags=partial(options.with_flags, flags=request.flags),
+        exclude=request.flags["exclude"],
+        build_flags=request.flags["build_flags"],
+    )
 
 
 def _of_one_bundle(
@@ -77,6 +92,7 @@ def _of_one_bundle(
         kustomizations,
         verbose=request.flags["verbose"],
         timeout=how.timeout,
+        build_flags=request.flags["build_flags"],
         follow_links=how.follow,
         unbuilt=False,
         repair=repairing(lost, frozenset(Path(path).as_posix() for path in paths)),
@@ -122,8 +138,9 @@ def _of_units(request: Request, how: Options, bar: Progress, configs: Configs, f
 
 def _judged(request: Request, how: Options, bar: Progress, units: Sequence[Unit]) -> list[UnitResult]:
     """What comes of units, judged by processes of this machine or by workers."""
+    watch = partial(bar.watch, failed=_is_unbuilt)
     with executors.workers(request.flags) as workers:
-        done = judge_all(units, how, jobs=request.flags["jobs"], watch=bar.watch, cache=_cache(request), workers=workers)
+        done = judge_all(units, how, jobs=request.flags["jobs"], watch=watch, cache=_cache(request), workers=workers)
         if request.flags["verbose"] and workers and workers.missed:
             options.note(f"what workers did not check was checked on this machine: {workers.missed} times")
     return done
@@ -152,6 +169,10 @@ def _note(found: Discovery, done: Iterable[UnitResult]) -> None:
             options.note(f"{each.name}: {text}" if each.name else text)
         if each.objects:
             options.note(f"{each.name or 'other files'}: the target release is KubeVirt {each.release}")
+
+
+def _is_unbuilt(result: UnitResult) -> bool:
+    return not result.built
 
 
 def _cache(request: Request) -> Cache | None:

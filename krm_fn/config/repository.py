@@ -105,9 +105,14 @@ def _build_flags(value: object, path: str) -> tuple[str, ...]:
     return tuple(build_flag(item, at) for item, at in _items(value, expected, path))
 
 
+def allowed_build_flags() -> list[str]:
+    """The flags of `kustomize build` that may be set, with their values."""
+    return [f"{flag}={value}" if value else flag for flag, values in BUILD_FLAGS.items() for value in values or ("",)]
+
+
 def build_flag(item: object, path: str) -> str:
     """The value where it is a flag of `kustomize build` that may be set. Raises: ConfigError."""
-    known = [f"{flag}={value}" if value else flag for flag, values in BUILD_FLAGS.items() for value in values or ("",)]
+    known = allowed_build_flags()
     if isinstance(item, str) and item in known:
         return item
     raise unlike(item, f"one of {', '.join(known)}{hint(item, known)}", path)

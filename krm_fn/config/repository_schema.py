@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from krm_fn.base.bundle import CLUSTER_KINDS
 from krm_fn.config.keys import API_VERSION, KIND
-from krm_fn.config.repository import BUILD_FLAGS, KINDS, NAME
+from krm_fn.config.repository import KINDS, NAME, allowed_build_flags
 from krm_fn.config.schema import config_map, form, map_of, nested_values, typed_keys
 
 if TYPE_CHECKING:
@@ -44,7 +44,6 @@ def schema() -> Schema:
 
 def _own_keys() -> Schema:
     """The keys that only the command's file has, the file as a whole and each cluster in it."""
-    flags = [f"{flag}={value}" if value else flag for flag, values in BUILD_FLAGS.items() for value in values or ("",)]
     return {
         "exclude": {
             "description": "globs of files and folders that are not read, relative to this file",
@@ -56,7 +55,7 @@ def _own_keys() -> Schema:
         },
         "kustomizeBuildFlags": {
             "description": "flags of `kustomize build`",
-            "anyOf": [{"type": "array", "items": {"enum": flags}}, *UNSET],
+            "anyOf": [{"type": "array", "items": {"enum": allowed_build_flags()}}, *UNSET],
         },
     }
 

@@ -22,6 +22,8 @@ from krm_fn.kubevirt.settings import Config
 from krm_fn.repositories import config_files
 from krm_fn.rules import registry
 from krm_fn.rules.facts import RepositoryFacts, UnmatchedGlob
+from krm_fn.sources.files import is_within
+from krm_fn.sources.files import repository as repository_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -78,8 +80,8 @@ class Configs:
     """The configs of one run; each file is read once.
 
     `paths` are the paths that the run was given. `file` is the config that a flag names, which is then the only one. `flags`
-    lays the values of flags over a config, `exclude` are globs of a flag, relative to this folder. `isolated`: the
-    repository's own files do not count.
+    lays the values of flags over a config, `exclude` are globs of a flag, relative to this folder, `build_flags` flags for
+    kustomize beside those of the configs. `isolated`: the repository's own files do not count.
     """
 
     def __init__(
@@ -90,11 +92,13 @@ class Configs:
         isolated: bool = False,
         flags: Callable[[Config], Config] = _as_it_is,
         exclude: Sequence[str] = (),
+        build_flags: Sequence[str] = (),
     ) -> None:
         self._tops = tuple(os.path.abspath("." if path == "-" else path) for path in paths)  # noqa: PTH100
         self._found = config_files.ConfigFiles(self._tops)
         self._named, self._isolated, self._flags = file, isolated, flags
         self._exclude, self._here = tuple(exclude), str(Path.cwd())
+        self._build_flags = tuple(build_flags)
         self._read: dict[Path, ConfigFile] = {}
         self._files: dict[str, tuple[ConfigFile, ...]] = {}
         self._settings: dict[Key, TargetSettings] = {}
@@ -160,9 +164,15 @@ class Configs:
                 read = repository.read(value)
             except ConfigError as error:
                 raise located(error, name, lambda path: text.place(0, path, key=True)) from None
-            folder = os.path.dirname(os.path.abspath(file))  # noqa: PTH100, PTH120
-            self._read[file] = ConfigFile(file=name, folder=folder, text=text, config=read)
+            self._read[file] = ConfigFile(file=name, folder=self._folder(file), text=text, config=read)
         return self._read[file]
+
+    def _folder(self, file: Path) -> str:
+        """The folder that the globs of a config start from: its own; this one for a file out of the repository."""
+        folder = os.path.dirname(os.path.abspath(file))  # noqa: PTH100, PTH120
+        root = repository_of(self._here)
+        inside = is_within(folder, [root]) or not os.path.lexists(os.path.join(root, ".git"))  # noqa: PTH118
+        return folder if inside else self._here
 
     def _root(self, target: str, files: tuple[ConfigFile, ...]) -> ConfigFile | None:
         """The config at the root of the target's repository, where it names clusters."""
@@ -194,11 +204,12 @@ class Configs:
         stated: dict[str, object] = {}
         for section in sections:
             stated = config.laid_over(stated, section.stated)
+        of_configs = next((each.build_flags for each in reversed(sections) if each.build_flags is not None), ())
         return TargetSettings(
             config=self._flags(Config(**stated)),  # type: ignore[arg-type]  # the checks made the values
             cluster=cluster.name if cluster else "",
             external=tuple(dict.fromkeys(each for section in sections for each in section.external)),
-            build_flags=next((each.build_flags for each in reversed(sections) if each.build_flags is not None), ()),
+            build_flags=tuple(dict.fromkeys((*of_configs, *self._build_flags))),
             file=own.file if own else "",
         )
 

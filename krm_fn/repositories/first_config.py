@@ -58,6 +58,10 @@ EXCLUDE = """\
   # Files and folders that are not read:
   # exclude: ["**/testdata/**"]
 """
+TESTDATA = """\
+  # Files and folders that are not read. Nobody applies test data:
+  exclude: ["**/testdata/**"]
+"""
 EXTERNAL = """\
   # Objects that are in the cluster and not in this repository; namespace and name may be globs or absent:
   # external:
@@ -141,14 +145,19 @@ def _globs(cluster: str, name: str, at: set[tuple[str, ...]]) -> list[str]:
     return ["/".join((*next(iter(parents)), cluster))] if len(parents) == 1 else [f"**/{name}/{cluster}"]
 
 
-def text(found: ClusterSettings, clusters: dict[str, list[str]], *, at_root: bool = True) -> str:
-    """The text of the config. Only at the root of a repository may it name clusters."""
+def has_testdata(files: Iterable[str]) -> bool:
+    """True where a folder is called `testdata`, as Go's tools know it."""
+    return any("testdata" in steps_of(file)[:-1] for file in files)
+
+
+def text(found: ClusterSettings, clusters: dict[str, list[str]], *, at_root: bool = True, testdata: bool = False) -> str:
+    """The text of the config. Only at the root of a repository may it name clusters. `testdata`: leave that out."""
     parts = [HEAD]
     if found.release:
         parts += [RELEASE, _yaml({"kubevirtVersion": found.release})]
     if found.configuration is not None:
         parts += [CONFIGURATION, _yaml({"configuration": found.configuration})]
-    parts += [EXCLUDE, EXTERNAL]
+    parts += [TESTDATA if testdata else EXCLUDE, EXTERNAL]
     if clusters:
         listed = [{"name": name, "targets": targets} for name, targets in clusters.items()]
         parts += [CLUSTERS, _yaml({"clusters": listed})]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from krm_fn.base.paths import get
 from krm_fn.repositories.kustomization import FILES
-from krm_fn.repositories.origins import Made, Origins, located
+from krm_fn.repositories.origins import Made, Origin, Origins, located
 from krm_fn.sources.places import MATCHERS
 from krm_fn.yamlio import ListText
 
@@ -38,13 +38,19 @@ class Homes:
 
     def _home(self, of: Finding | Related) -> dict[str, Any]:
         """File, index, line and column of what a finding is about; nothing where its home is not known."""
-        if of.item < 0 or not of.file:
+        origin = self.origin(of)
+        if origin is None:
             return {}
-        path = (*of.path, "name") if of.path[-2:] in MATCHERS else (*of.path, *of.deeper)
-        made = Made(of.file, is_generated=of.file.rpartition("/")[2] in FILES)
-        origin = self._origins.of(get(self._items[of.item], of.inside), path, made)
         line, column = located(origin, self._text(origin.file))
         return {"file": origin.file, "index": max(origin.item, 0), "line": line, "column": column} if line else {}
+
+    def origin(self, of: Finding | Related) -> Origin | None:
+        """Where the value that a finding is about is written; None where that is not known."""
+        if of.item < 0 or not of.file:
+            return None
+        path = (*of.path, "name") if of.path[-2:] in MATCHERS else (*of.path, *of.deeper)
+        made = Made(of.file, is_generated=of.file.rpartition("/")[2] in FILES)
+        return self._origins.of(get(self._items[of.item], of.inside), path, made)
 
     def _text(self, file: str) -> StreamText | None:
         """The text of a file that the target is made of."""

@@ -16,10 +16,12 @@ from krm_fn.findings import fingerprints, results
 from krm_fn.kubevirt import configuration
 from krm_fn.pipeline import stages
 from krm_fn.pipeline.stages import Judging
-from krm_fn.repositories import building, problems, sharing
+from krm_fn.repositories import building, fixes, problems, sharing
+from krm_fn.repositories.fixes import Fixing
 from krm_fn.repositories.homes import Homes
 from krm_fn.repositories.traces import read_built
 from krm_fn.repositories.types import Problem
+from krm_fn.repositories.writers import Origin
 from krm_fn.rules.facts import NO_SURROUNDINGS
 from krm_fn.sources import reading, unbuilt
 from krm_fn.sources.builds import TIMEOUT
@@ -79,7 +81,7 @@ class Options(Value):
 
     `using` is the program that builds, None where there is none. `quoted`: the lines of findings are wanted. `spool` is a file
     in which a target that is built waits to be judged again, "" where there is none. `listed`: every object that was judged
-    is wanted. `kept`: what a unit may take of others is wanted, for a cache.
+    is wanted. `kept`: what a unit may take of others is wanted, for a cache. `fixing`: so is what can be fixed.
     """
 
     using: Builder | None = None
@@ -92,6 +94,7 @@ class Options(Value):
     listed: bool = True
     kept: bool = False
     spool: str = ""
+    fixing: bool = False
 
 
 class UnitResult(Value):
@@ -103,6 +106,7 @@ class UnitResult(Value):
     names of objects that this one lacks. `external` are objects outside of git that it uses, `notes` what was left alone.
     `severity` is that of the config, `items` is the number of items, `vms` that of VMs among them.
     `built` is False where a target can't be built. `reach` is there where it was judged with what others offer, for a cache.
+    `fixing` is what can be fixed, where that is wanted.
     """
 
     release: Release
@@ -124,6 +128,7 @@ class UnitResult(Value):
     wants: frozenset[str] = frozenset()
     built: bool = True
     reach: Reach | None = None
+    fixing: Fixing | None = None
 
     def renumbered(self, before: int) -> Self:
         """The same behind so many items of other units; its findings name the target."""
@@ -148,7 +153,8 @@ def judge(unit: Unit, options: Options, offered: Offered | None = None) -> UnitR
     except NothingFoundError:
         return of_no_object((), unit.settings).but(name=unit.name, notes=tuple(notes))
     if isinstance(found, Problem):
-        return judge_problem(unit, found)
+        unbuilt = judge_problem(unit, found)
+        return unbuilt.but(fixing=Fixing(reads=unit.target.inputs)) if options.fixing and unit.target else unbuilt
     reach = sharing.reach(found.items, b"\n".join(source.data for source in found.sources)) if offered else None
     taken = sharing.taken_by(reach, offered) if offered and reach else None
     surroundings = taken.surroundings(unit.settings.external) if taken else sharing.Taken().surroundings(unit.settings.external)
@@ -245,8 +251,10 @@ def judge_sources(
     result = _with_findings(found, outcome, config, lost, places)
     if options.listed:
         result = result.but(subjects=tuple(_subjects(found)))
-    if target:
-        homes = Homes(target, found, places)
+    homes = Homes(target, found, places) if target else None
+    if options.fixing:
+        result = result.but(fixing=_fixing(result.findings, found, places, target, homes))
+    if homes:
         silenced = homes.of(each.finding for each in result.suppressed)
         suppressed = tuple(each.but(finding=at) for each, at in zip(result.suppressed, silenced, strict=True))
         result = result.but(findings=results.ordered(homes.of(result.findings)), suppressed=suppressed)
@@ -254,6 +262,17 @@ def judge_sources(
         named = [(finding.file, finding.line) for finding in result.findings if finding.line]
         result = result.but(lines={(file, line): places.line(file, line) for file, line in named})
     return result
+
+
+def _fixing(findings: Iterable[Finding], found: Sources, places: Places, target: Target | None, homes: Homes | None) -> Fixing:
+    """What can be fixed of findings that were not led home yet."""
+
+    def origin(finding: Finding) -> Origin | None:
+        written = places.written(finding)
+        return Origin(*written) if written else None
+
+    reads = target.inputs if target else tuple(source.file for source in found.sources if source.file)
+    return Fixing(reads=reads, fixes=tuple(fixes.proposed(findings, homes.origin if homes else origin)))
 
 
 def _with_findings(found: Sources, outcome: Outcome, config: Config, lost: list[Lost], places: Places) -> UnitResult:

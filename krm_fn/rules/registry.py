@@ -71,6 +71,9 @@ FAMILIES = ("admission", "baseline", "bundle", "ignore", "input", "lint", "migra
 # Families that no annotation silences: they check what silences other rules, or a migration that runs once.
 UNSILENCED = ("ignore", "baseline", "input", "migration", "repository")
 
+# `Rule.certain`.
+NEVER, CASE, ALWAYS = "", "case", "always"
+
 
 class Hit(Value):
     """What a rule yields: a Finding without what the runner adds. `path` starts at the VM's root (family `vm`) or at the
@@ -92,7 +95,10 @@ class Hit(Value):
 class Rule(Value):
     """A rule as it was declared: `check` yields Hits from the facts of its family, `documentation` has its parts.
 
-    `worst` is the highest severity of its Hits. `on_demand`: the rule is off unless the config gives it a severity.
+    `worst` is the highest severity of its Hits. `on_demand`: the rule is off unless the config gives it a severity. `unless`
+    names a rule of that kind; while that one is on, this one is off. `certain` says when the proposed value of a finding is
+    surely the one that is meant, so that it may be written without a question: ALWAYS, CASE (only where it differs from the
+    wrong one in upper and lower case alone), or NEVER.
     """
 
     id: str
@@ -105,10 +111,14 @@ class Rule(Value):
     documentation: str
     check: Callable[[Any], Iterable[Hit]]
     on_demand: bool = False
+    unless: str = ""
+    certain: str = NEVER
 
     def applies(self, release: Release, severity: Mapping[str, str]) -> bool:
         """True where it applies to the release and is not off. `severity` maps rule ids to severities, or "off"."""
         level = severity.get(self.id, "off" if self.on_demand else self.severity)
+        if self.unless and severity.get(self.unless, "off") != "off":
+            return False
         return level != "off" and release.within(since=self.since, until=self.until)
 
 
@@ -120,6 +130,8 @@ def rule(
     since: Version = (),
     until: Version = (),
     on_demand: bool = False,
+    unless: str = "",
+    certain: str = NEVER,
 ) -> Callable[[Callable[[Any], Iterable[Hit]]], Rule]:
     """Declare the decorated generator a rule; `upstream` is the function in KubeVirt's source that refuses the same.
 
@@ -139,6 +151,8 @@ def rule(
             documentation=check.__globals__["__doc__"] or "",
             check=check,
             on_demand=on_demand,
+            unless=unless,
+            certain=certain,
         )
 
     return declare
@@ -157,6 +171,11 @@ def load(family: str) -> tuple[Rule, ...]:
 def ids() -> dict[str, str]:
     """The id of every rule with its family; loads none of them."""
     return {module.replace("_", "-"): family for family in FAMILIES for module in modules(family)}
+
+
+def declared(rule: str) -> Rule:
+    """A rule by its id; loads the rules of its family only. Raises: KeyError for an id that no rule has."""
+    return next(each for each in load(ids()[rule]) if each.id == rule)
 
 
 def all_rules() -> dict[str, Rule]:

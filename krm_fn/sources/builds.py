@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from krm_fn.base import programs
 from krm_fn.base.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 # Seconds that a kustomization may take to build; as long as Argo CD gives it.
 TIMEOUT: float = 90
 
 
-def built(folder: str, timeout: float) -> bytes:
-    """What `kustomize build` prints; its stderr goes straight to ours."""
+def built(folder: str, timeout: float, flags: Sequence[str] = ()) -> bytes:
+    """What `kustomize build` prints with these flags; its stderr goes straight to ours."""
     program, words = _kustomize(folder)
+    words += flags
     with programs.scratch() as scratch:
         return programs.printed(
             program,

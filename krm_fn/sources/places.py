@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from krm_fn.base.bundle import Entry
     from krm_fn.base.objects import Object
+    from krm_fn.base.paths import Path
     from krm_fn.base.redaction import Place
     from krm_fn.findings.finding import Related
     from krm_fn.sources.reading import Sources
@@ -71,6 +72,13 @@ class Places:
         at = {number: self._place(spoken_of[number]) for number in order}
         lines = iter([at[number] for number in range(len(spoken_of))])
         return [_with_lines(finding, lines) for finding in found]
+
+    def written(self, of: Finding) -> tuple[str, int, Path] | None:
+        """File, item and path of what a finding is about; None where it is in no file that was read."""
+        source, number = self._items[of.item] if of.item >= 0 else (None, 0)
+        if source is None or source.folder or not source.file or source.file != of.file:
+            return None
+        return source.file, number, (*of.inside, *of.path)
 
     def line(self, file: str, number: int) -> str:
         """A line of a text that was read; "" where there is none, and where it may hold a secret."""

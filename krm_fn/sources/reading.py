@@ -160,6 +160,7 @@ def read(
     kustomized: frozenset[str] = frozenset(),
     kustomizations: Sequence[str] = (),
     timeout: float = TIMEOUT,
+    build_flags: Sequence[str] = (),
     follow: bool = False,
     within: Sequence[str] = (),
     unbuilt: bool = True,
@@ -170,16 +171,15 @@ def read(
     """What stands at the paths: files, folders (all YAML and JSON files below them, sorted) or `-` for stdin.
 
     `found` are further files, which somebody found in folders; `kustomized` those of the folders that have kustomizations.
-    `kustomizations` are folders that are built first, each in at most `timeout` seconds. With `follow`, links in folders are
-    followed wherever they lead, else within the paths and the folders of `within`. Without `unbuilt`, templates of Helm charts
-    in folders are left alone, and files of different folders may be for different clusters. `note` is told what
-    is left alone. `repair` gets the text and the name of a file that can't be read, and gives what is to be read in its place.
-    `watch` gets what is done, file after file, with its name and after how many nearly all is done, and gives it on.
-    Several processes read what is large.
+    `kustomizations` are folders that are built first, with `build_flags`, each in at most `timeout` seconds. With `follow`,
+    links in folders are followed wherever they lead, else within the paths and the folders of `within`. Without `unbuilt`,
+    templates of Helm charts in folders are left alone, and files of different folders may be for different clusters. `note` is
+    told what is left alone. `repair` gets text and name of an unreadable file, and gives what is to be read in its place.
+    `watch` gets what is done with its name and after how many nearly all is done, and gives it on. Processes share large files.
     Raises: InputError where something can't be read, and where all could be read and there is no object.
     """
     named = Paths(paths, follow=follow, within=within, templates=unbuilt)
-    texts = [*_texts(paths, named, found), *(Given(data=built(folder, timeout), folder=folder) for folder in kustomizations)]
+    texts = [*_texts(paths, named, found), *_builds(kustomizations, timeout, build_flags)]
     repaired: list[str] = []
     sources, configs = [], []
     for source, config in _all_parsed(texts, repair, repaired, watch):
@@ -257,6 +257,11 @@ def of_build(data: bytes, folder: str, origins: Sequence[str]) -> Sources:
     """What was built of a folder, with the file that each document comes from. Raises: InputError."""
     found, _ = _parsed(Given(data=data, folder=folder))
     return Sources(sources=(found.but(origins=tuple(origins)),))
+
+
+def _builds(folders: Sequence[str], timeout: float, flags: Sequence[str]) -> Iterator[Given]:
+    for folder in folders:
+        yield Given(data=built(folder, timeout, flags), folder=folder)
 
 
 def _where(places: Sequence[str]) -> str:

@@ -121,6 +121,22 @@ class Text:
         before = looked_at.breaks_before(start)
         return piece.line + before, at - start + 1 + (0 if before else piece.column)
 
+    def stands_alone(self, item: int, path: Path) -> bool:
+        """True where the value at a path is written there for itself: no anchor, alias, merge or tag is on the way to it."""
+        from krm_fn.yamlio.nodes import ALIAS
+
+        if not 0 <= item < len(self.pieces):
+            return False
+        looked_at = self._looked_at(item)
+        node = looked_at.root
+        for step in (*path, None):
+            if node is None or node.kind == ALIAS or looked_at.text[node.start : node.start + 1] in ("&", "!"):
+                return False
+            if step is not None:
+                below = node.entries.get(step)
+                node = below[2] if below else node.nth(step) if isinstance(step, int) else None
+        return True
+
     def _looked_at(self, item: int) -> LookedAt:
         """The item as places are looked for in it. A finding and the place it points to beside mostly take turns."""
         found = next((known for number, known in self._kept if number == item), None)

@@ -266,3 +266,26 @@ def test_a_wrong_epoch_is_told(folder):
         "",
         "kubevirt-render: error: SOURCE_DATE_EPOCH: found 'now'; expected seconds since 1970\n",
     )
+
+
+# ---- several configs
+
+
+OWN = "kind: RenderVirtualMachines\nspec: {severity: {unused-baseline-entry: %s}}\n"
+
+
+@pytest.mark.parametrize(("of_root", "level"), [("error", "error"), ("info", "info")])
+def test_of_several_configs_the_one_next_to_the_baseline_says_how_severe_its_findings_are(tmp_path, of_root, level):
+    (tmp_path / ".git").mkdir()
+    for name, config in (("", of_root), ("a", '"off"'), ("b", "warning")):
+        folder = tmp_path / name
+        folder.mkdir(exist_ok=True)
+        (folder / ".kubevirt-render.yaml").write_text(OWN % config)
+        write(folder, size=SIZE.replace("small", f"small{name}"))
+    (tmp_path / "c").mkdir()
+    write(tmp_path / "c", kustomization="resources: []\n")
+    write(tmp_path, known='version: 1\nfindings: [{fingerprint: "0", rule: null-item}]\n')
+    out = check("--baseline", "known.yaml", ".", cwd=tmp_path)[1]
+    assert [line for line in out.splitlines() if "unused-baseline-entry" in line] == [
+        f"{level}: known.yaml:2:12: findings[0]: null-item is no longer found; delete the entry (unused-baseline-entry)"
+    ]

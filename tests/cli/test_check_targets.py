@@ -227,3 +227,31 @@ def test_where_no_object_is_found_the_run_says_so(tmp_path, kustomize):
     code, out, err = check("a", cwd=tmp_path)
     assert (code, out) == (1, "")
     assert "no Kubernetes object found in a" in err
+
+
+OUTSIDE = {"shared/vm.yaml": VM.replace("u1.medium", "gone"), "app/kustomization.yaml": "resources: [../shared/vm.yaml]\n"}
+UNRESTRICTED = "--kustomize-build-flag=--load-restrictor=LoadRestrictionsNone"
+
+
+def test_a_build_flag_of_the_command_line_counts_beside_those_of_the_config(here):
+    tree(here, OUTSIDE)
+    assert [rule for rule, *_ in found(here, "app")] == ["kustomization-not-built"]
+    assert found(here, UNRESTRICTED, "app") == [("unresolved-instancetype", "shared/vm.yaml", 8, 11, None)]
+    config = {"kind": "RenderVirtualMachines", "spec": {"kustomizeBuildFlags": ["--load-restrictor=LoadRestrictionsNone"]}}
+    tree(here, {".kubevirt-render.yaml": json.dumps(config)})
+    assert [rule for rule, *_ in found(here, "--kustomize-build-flag", "--enable-helm", "app")] == ["unresolved-instancetype"]
+
+
+def test_a_build_flag_counts_for_a_build_that_is_named(here):
+    tree(here, OUTSIDE)
+    code, _, err = check("-k", "app", cwd=here)
+    assert (code, "`kustomize build app` failed with exit code 1" in err) == (1, True), err
+    code, out, _ = check("-k", "app", UNRESTRICTED, cwd=here)
+    assert (code, "(unresolved-instancetype)" in out) == (1, True)
+
+
+@pytest.mark.parametrize("flag", ["--enable-exec", "--helm-command=./evil", "--load-restrictor=x", "", "-o"])
+def test_a_build_flag_that_a_config_may_not_name_is_refused(here, flag):
+    code, out, err = check(f"--kustomize-build-flag={flag}", ".", cwd=here)
+    assert (code, out) == (2, "")
+    assert f"--kustomize-build-flag: found {flag!r}; expected one of --enable-helm, --load-restrictor=Load" in err

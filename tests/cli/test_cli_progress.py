@@ -156,7 +156,8 @@ def test_the_bar_tells_what_is_done_and_leaves_nothing_behind(terminal, folder, 
     shown = terminal(*arguments, program=AT_ONCE.format(more=more)).ended()
     hidden = elsewhere(folder, *arguments)
     assert (shown.code, shown.out) == (hidden.returncode, hidden.stdout)
-    assert shown.seen == hidden.stderr
+    summary = "21 files, 20 VMs, 1 error\n" if arguments[0] == "check" else ""
+    assert shown.seen == hidden.stderr + summary
     assert shown.has_cursor
     for label in labels:
         assert f"{label:<10}  [".encode() in shown.written
@@ -202,6 +203,49 @@ def test_it_is_shown_without_colour(terminal, environment):
 def test_notes_take_its_place(terminal):
     written = terminal("render", "-v", ".").ended().written
     assert b"[" not in written.replace(b"instancetypes[", b"").partition(b"kubevirt-render: error")[0]
+
+
+@pytest.mark.parametrize("arguments", [["render", ".", "--fail-on", "never"], ["check", "."], ["migrate", "."]], ids=" ".join)
+def test_a_quiet_command_shows_findings_alone(terminal, folder, arguments):
+    shown = terminal(*arguments, "-q").ended()
+    hidden = elsewhere(folder, *arguments)
+    assert (shown.code, shown.out, shown.seen) == (hidden.returncode, hidden.stdout, hidden.stderr)
+    assert b"[#" not in shown.written
+
+
+def test_a_quiet_command_prints_no_notes(folder):
+    (folder / "list.yaml").write_text("kind: ResourceList\nitems: []\nfunctionConfig: {kind: ConfigMap, data: {}}\n")
+    assert "note: list.yaml" in elsewhere(folder, "check", ".").stderr
+    assert elsewhere(folder, "check", "-q", ".").stderr == ""
+
+
+def test_the_last_line_on_a_terminal_says_what_was_read(terminal, folder):
+    (folder / "07.yaml").unlink()
+    assert terminal("check", ".").ended().seen == "20 files, 19 VMs, 0 errors\n"
+    assert terminal("check", "size.yaml", "00.yaml").ended().seen == "2 files, 1 VM, 0 errors\n"
+    assert elsewhere(folder, "check", ".").stderr == ""
+
+
+def test_what_is_done_failed_and_left_of_targets_is_shown(screen):
+    ours, progress = screen
+    fcntl.ioctl(progress.terminal.fileno(), termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
+    for _ in progress.watch("Judging", [True, False, True], 3, failed=lambda built: not built):
+        progress.draw()
+    progress.draw()
+    shown = os.read(ours, 1 << 16).decode()
+    counts = re.findall(r"\d+ done, \d+ failed, \d+ left", shown)
+    assert counts == ["0 done, 0 failed, 3 left", "1 done, 0 failed, 2 left", "2 done, 1 failed, 1 left"]
+    assert max(len(line.rstrip()) for line in re.findall(r"Judging[^\r\x1b]*", shown)) < 100
+
+
+def test_the_numbers_are_left_out_of_a_narrow_terminal(screen):
+    ours, progress = screen
+    fcntl.ioctl(progress.terminal.fileno(), termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
+    for _ in progress.watch("Judging", [True, False, True], 3, failed=lambda built: not built):
+        progress.draw()
+    shown = os.read(ours, 1 << 16).decode()
+    assert re.findall(r"\d+%", shown) == ["0%", "33%", "66%"]
+    assert "done" not in shown
 
 
 def test_no_line_is_wider_than_the_terminal(terminal):

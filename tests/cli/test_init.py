@@ -39,6 +39,15 @@ def test_it_overwrites_only_if_told(repository):
     assert "north" in (repository / NAME).read_text()
 
 
+def test_it_excludes_test_data_where_there_is_some(repository):
+    run("init", cwd=repository)
+    assert '# exclude: ["**/testdata/**"]' in (repository / NAME).read_text()
+    (repository / "pkg" / "testdata").mkdir(parents=True)
+    write(repository / "pkg" / "testdata", vm="kind: VirtualMachine\n")
+    run("init", "--force", cwd=repository)
+    assert '\n  exclude: ["**/testdata/**"]\n' in (repository / NAME).read_text()
+
+
 @pytest.mark.parametrize("arguments", [["-"], ["--stdout"], [".", "--stdout"]])
 def test_it_prints_what_it_would_write(repository, arguments):
     code, out, err = run("init", *arguments, cwd=repository)

@@ -43,6 +43,24 @@ def write(folder, text, head=HEAD):
     (folder / ".kubevirt-render.yaml").write_text(head + text)
 
 
+def test_the_globs_of_a_named_config_outside_of_the_repository_start_here(repository, tmp_path_factory):
+    outside = tmp_path_factory.mktemp("runner")
+    for folder in (outside, repository.parent):
+        write(folder, CLUSTERS)
+        found = Configs(["."], file=str(folder / ".kubevirt-render.yaml")).settings_for("clusters/north/apps")
+        assert (found.cluster, found.config.severity["duplicate-object"]) == ("north", "info")
+    (repository.parent / ".kubevirt-render.yaml").unlink()
+
+
+def test_the_globs_of_a_named_config_in_the_repository_start_in_its_folder(repository):
+    write(repository / "other", CLUSTERS)
+    named = Configs(["."], file="other/.kubevirt-render.yaml")
+    assert (named.settings_for("clusters/south/apps").cluster, named.settings_for("other/clusters/south/x").cluster) == (
+        "",
+        "south",
+    )
+
+
 def test_without_a_config_the_defaults_count(repository):
     found = Configs(["."]).settings_for("other")
     assert (found.config, found.cluster, found.external, found.build_flags, found.file) == (Config(), "", (), (), "")

@@ -32,6 +32,16 @@ def test_a_pool_a_label_and_a_revision_use_it():
     assert unused(*items, pool(vm(instancetype="a"))) == []
 
 
+def test_nothing_is_unused_where_vms_are_expected_to_be_rendered():
+    revision = {"apiVersion": "apps/v1", "kind": "ControllerRevision", "metadata": {"name": "r"}, "data": instancetype("c")}
+    items = (instancetype("small"), revision, vm())
+    for level in ("error", "info"):
+        assert unused(*items, severity={"unexpanded-vm": level}) == []
+        assert about("unused-revision", *items, severity={"unexpanded-vm": level}) == []
+    assert unused(*items, severity={"unexpanded-vm": "off"}) == [("info", "small")]
+    assert about("unused-revision", *items) == [("info", "r")]
+
+
 def test_a_vm_that_can_not_be_rendered_uses_what_it_names():
     conflicting = vm(instancetype="small")
     conflicting["spec"]["template"]["spec"]["domain"]["cpu"] = {"cores": 2}

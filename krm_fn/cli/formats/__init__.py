@@ -83,16 +83,17 @@ class Report(Value):
     @property
     def figures(self) -> str:
         """`1 error, 0 warnings, 2 info in 3 objects of 2 files, KubeVirt 1.9.0, 1 suppressed (1 by an ignore)`."""
-        counts = ", ".join(_counted(number, severity) for severity, number in results.count(self.findings).items())
-        where = f" of {_counted(len(self.files), 'file')}" if any(self.files) else ""
+        counts = ", ".join(counted(number, severity) for severity, number in results.count(self.findings).items())
+        where = f" of {counted(len(self.files), 'file')}" if any(self.files) else ""
         causes = ", ".join(f"{number} by {CAUSES[cause]}" for cause, number in self.silenced.items() if number)
         silent = f", {sum(self.silenced.values())} suppressed ({causes})" if causes else ""
-        targets = f" and {_counted(self.targets, 'target')}" if self.targets else ""
+        targets = f" and {counted(self.targets, 'target')}" if self.targets else ""
         releases = ", ".join(map(str, self.releases or (self.release,)))
-        return f"{counts} in {_counted(self.objects, 'object')}{where}{targets}, KubeVirt {releases}{silent}"
+        return f"{counts} in {counted(self.objects, 'object')}{where}{targets}, KubeVirt {releases}{silent}"
 
 
-def _counted(number: int, word: str) -> str:
+def counted(number: int, word: str) -> str:
+    """`1 error`, `2 errors`; `info` has no plural."""
     return f"{number} {word}{'' if number == 1 or word == 'info' else 's'}"
 
 

@@ -27,7 +27,7 @@ from krm_fn.base.value import Value
 from krm_fn.base.wording import show
 from krm_fn.findings.finding import UNSET
 from krm_fn.kubevirt.holders import RENDERED
-from krm_fn.rules.registry import Hit, rule
+from krm_fn.rules.registry import ALWAYS, Hit, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ ROWS = (
 )
 
 
-@rule(severity="info", worst="warning")
+@rule(severity="info", worst="warning", certain=ALWAYS)
 def deprecated_field(facts: BundleFacts) -> Iterator[Hit]:
     for row in ROWS:
         if facts.release.within(since=row.since, until=row.until):

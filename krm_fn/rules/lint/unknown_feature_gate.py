@@ -24,7 +24,7 @@ from krm_fn.base.wording import show
 from krm_fn.findings.finding import UNSET
 from krm_fn.findings.limits import counted, first
 from krm_fn.kubevirt.admission.gates import GATES, state
-from krm_fn.rules.registry import Hit, rule
+from krm_fn.rules.registry import CASE, Hit, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ LISTS = ("featureGates", "disabledFeatureGates")
 RETIRED = {"DataVolumes": "0.32", "NonRootExperimental": "1.2", "SRIOV": "0.20", "SRIOVGate": "0.32"}
 
 
-@rule(severity="warning")
+@rule(severity="warning", certain=CASE)
 def unknown_feature_gate(facts: BundleFacts) -> Iterator[Hit]:
     known = tuple(name for name in GATES if state(name, facts.release))
     for entry in facts.bundle.of_kind("KubeVirt", "kubevirt.io"):

@@ -3,7 +3,7 @@
 What it finds: an instancetype or preference in the bundle that no VM, no pool, no stored revision and no default label of a
 claim or image refers to, although VMs in the bundle could use it: for a namespaced one those in its namespace. Objects that
 are marked `config.kubernetes.io/local-config` or have a vendor's label are skipped. So is a bundle without VMs, which is a
-library for others.
+library for others. The rule is off with `kubevirt-render check --expanded`, because rendered VMs refer to nothing.
 
 Why it matters: nobody knows whether it may be changed or deleted, and while it is applied it can be chosen by mistake. Often
 it remains from a rename, and a VM uses another one by accident.
@@ -47,7 +47,7 @@ GROUP = "instancetype.kubevirt.io"
 VENDOR = f"{GROUP}/vendor"
 
 
-@rule(severity="info")
+@rule(severity="info", unless="unexpanded-vm")
 def unused_instancetype(facts: BundleFacts) -> Iterator[Hit]:
     peopled = {effective_namespace(vm.entry.obj) for vm in facts.vms}
     used = _used(facts) if peopled else set()

@@ -2,7 +2,8 @@
 
 What it finds: a ControllerRevision in the bundle that contains an instancetype or preference and that no VM in its namespace
 refers to. Revisions of other origin, such as `revision-start-vm-*`, are skipped. So is a namespace in which a VM refers to a
-revision that does not exist: it may mean one of these.
+revision that does not exist: it may mean one of these. The rule is off with `kubevirt-render check --expanded`, because
+rendered VMs refer to nothing.
 
 Why it matters: it remains from a VM that is gone or now uses another one, and it misleads readers of the folder.
 
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 STARTED = "revision-start-vm-"
 
 
-@rule(severity="info")
+@rule(severity="info", unless="unexpanded-vm")
 def unused_revision(facts: BundleFacts) -> Iterator[Hit]:
     used = {(effective_namespace(vm.entry.obj), name) for vm in facts.vms for name in _named(vm.vm)}
     missed = set(_missed(facts))

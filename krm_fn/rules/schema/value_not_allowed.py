@@ -26,7 +26,7 @@ from krm_fn.base.wording import listed
 from krm_fn.findings.finding import UNSET
 from krm_fn.findings.limits import counted
 from krm_fn.kubevirt.schema.flaws import DUPLICATE, VALUE
-from krm_fn.rules.registry import Hit, rule
+from krm_fn.rules.registry import CASE, Hit, rule
 from krm_fn.rules.shared.schemas import field_of, place_of, shown
 
 TYPE_CHECKING = False
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.schema.flaws import Flaw
 
 
-@rule(severity="error", upstream="pkg/util/openapi/openapi.go:Validate")
+@rule(severity="error", upstream="pkg/util/openapi/openapi.go:Validate", certain=CASE)
 def value_not_allowed(facts: ObjectFacts) -> Iterator[Hit]:
     for flaw in facts.flaws:
         if flaw.kind in (VALUE, DUPLICATE):

@@ -27,7 +27,7 @@ from __future__ import annotations
 from krm_fn.findings.finding import UNSET
 from krm_fn.findings.limits import counted
 from krm_fn.kubevirt.schema.flaws import NULL, NUMBER, TYPE, UNQUOTED
-from krm_fn.rules.registry import Hit, rule
+from krm_fn.rules.registry import ALWAYS, Hit, rule
 from krm_fn.rules.shared.schemas import place_of, shown
 
 TYPE_CHECKING = False
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 MATCHERS = (("spec", "instancetype"), ("spec", "preference"))
 
 
-@rule(severity="error", upstream="pkg/util/openapi/openapi.go:Validate")
+@rule(severity="error", upstream="pkg/util/openapi/openapi.go:Validate", certain=ALWAYS)
 def wrong_type(facts: ObjectFacts) -> Iterator[Hit]:
     for flaw in facts.flaws:
         if flaw.kind == NULL:

@@ -1,0 +1,114 @@
+"""The values that findings propose with certainty, at their places in files; and those on which all units agree."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from krm_fn.base.value import Value
+from krm_fn.findings.finding import UNSET
+from krm_fn.rules.registry import ALWAYS, CASE, declared
+from krm_fn.yamlio.compare import same
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import Any
+
+    from krm_fn.base.paths import Path
+    from krm_fn.findings.finding import Finding
+    from krm_fn.repositories.writers import Origin
+
+    Place = tuple[str, int, Path, tuple[int, Path] | None]
+
+# By these others refer to an object: patches and references would miss it under another name.
+IDENTITY = (("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace"))
+
+
+class Fix(Value):
+    """A value that is to be another one: that at `path` in document `item` of `file`.
+
+    `inside` leads on in a text that is written there in place, by document and path. `fingerprint` is that of the finding.
+    """
+
+    file: str
+    item: int
+    path: Path
+    inside: tuple[int, Path] | None = None
+    current: Any
+    proposed: Any
+    fingerprint: str = ""
+
+    @property
+    def place(self) -> Place:
+        """What two fixes of one value have in common."""
+        return os.path.realpath(self.file), self.item, self.path, self.inside
+
+    def agrees(self, other: Fix) -> bool:
+        """True where both want the same."""
+        return same(self.current, other.current) and same(self.proposed, other.proposed)
+
+
+class Fixing(Value):
+    """The files that one unit reads, and the fixes that its findings propose."""
+
+    reads: tuple[str, ...]
+    fixes: tuple[Fix, ...] = ()
+
+
+def is_certain(finding: Finding) -> bool:
+    """True where a finding proposes the only value that can be meant."""
+    if UNSET in (finding.current, finding.proposed) or finding.current is None:
+        return False  # a key without a value may be meant to go
+    if finding.deeper or finding.path in IDENTITY:
+        return False
+    certain = declared(finding.rule).certain
+    return certain == ALWAYS or (certain == CASE and _differ_in_case(finding.current, finding.proposed))
+
+
+def _differ_in_case(one: object, other: object) -> bool:
+    return isinstance(one, str) and isinstance(other, str) and one.lower() == other.lower()
+
+
+def proposed(findings: Iterable[Finding], origin: Callable[[Finding], Origin | None]) -> Iterator[Fix]:
+    """The fixes that findings propose; `origin` says where the value of each is written, None where that is not known."""
+    for finding in filter(is_certain, findings):
+        at = origin(finding)
+        if at and at.file and at.item >= 0:
+            yield Fix(
+                file=at.file,
+                item=at.item,
+                path=at.path,
+                inside=at.inside,
+                current=finding.current,
+                proposed=finding.proposed,
+                fingerprint=finding.fingerprint,
+            )
+
+
+def agreed(found: Iterable[Fixing]) -> list[Fix]:
+    """The fixes on which all units agree that read the file."""
+    fixings = list(found)
+    wanted: dict[Place, list[Fix | None]] = {}
+    for fixing in fixings:
+        for place, fix in _of_unit(fixing).items():
+            wanted.setdefault(place, []).append(fix)
+    files = {place[0] for place in wanted}
+    readers = dict.fromkeys(files, 0)
+    for fixing in fixings if files else ():
+        for file in files.intersection(map(os.path.realpath, fixing.reads)):
+            readers[file] += 1
+    return [fix for place, each in wanted.items() if len(each) == readers[place[0]] and (fix := _unanimous(each))]
+
+
+def _of_unit(fixing: Fixing) -> dict[Place, Fix | None]:
+    """The fixes of a unit by their places, None where it has different ones."""
+    by_place: dict[Place, list[Fix | None]] = {}
+    for fix in fixing.fixes:
+        by_place.setdefault(fix.place, []).append(fix)
+    return {place: _unanimous(fixes) for place, fixes in by_place.items()}
+
+
+def _unanimous(fixes: list[Fix | None]) -> Fix | None:
+    """The fix that all are, None where they differ."""
+    first = fixes[0]
+    return first if first and all(each and each.agrees(first) for each in fixes) else None
