@@ -87,6 +87,8 @@ def _of_one_bundle(
     with bar.at("Checking"):
         result = judge_sources(found, lost, request.checking(config), how)
     if request.flags["verbose"]:
+        for text in result.notes:
+            options.note(text)
         options.note(f"the target release is KubeVirt {result.release}")
     return result
 

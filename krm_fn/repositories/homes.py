@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from krm_fn.base.paths import get
 from krm_fn.repositories.kustomization import FILES
 from krm_fn.repositories.origins import Made, Origins, located
 from krm_fn.sources.places import MATCHERS
@@ -42,7 +41,7 @@ class Homes:
             return {}
         path = (*of.path, "name") if of.path[-2:] in MATCHERS else (*of.path, *of.deeper)
         made = Made(of.file, is_generated=of.file.rpartition("/")[2] in FILES)
-        origin = self._origins.of(get(self._items[of.item], of.inside), path, made)
+        origin = self._origins.of(self._items[of.item], (*of.inside, *path), made)
         line, column = located(origin, self._text(origin.file))
         return {"file": origin.file, "index": max(origin.item, 0), "line": line, "column": column} if line else {}
 

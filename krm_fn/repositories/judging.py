@@ -16,8 +16,9 @@ from krm_fn.findings import fingerprints, results
 from krm_fn.kubevirt import configuration
 from krm_fn.pipeline import stages
 from krm_fn.pipeline.stages import Judging
-from krm_fn.repositories import building, problems, sharing
+from krm_fn.repositories import building, embedded, problems, sharing
 from krm_fn.repositories.homes import Homes
+from krm_fn.repositories.templated import templated
 from krm_fn.repositories.traces import read_built
 from krm_fn.repositories.types import Problem
 from krm_fn.rules.facts import NO_SURROUNDINGS
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any, Self
 
+    from krm_fn.base.bundle import Entry
     from krm_fn.base.objects import Object, Ref
     from krm_fn.findings.finding import Finding, Suppressed
     from krm_fn.kubevirt.releases import Release
@@ -157,7 +159,7 @@ def judge(unit: Unit, options: Options, offered: Offered | None = None) -> UnitR
         _spooled(found, options.spool)
     offers = sharing.offers(found.items, unit.name, found.places)
     notes += taken.notes if taken else ()
-    return result.but(name=unit.name, offers=offers, notes=tuple(notes), reach=reach if options.kept else None)
+    return result.but(name=unit.name, offers=offers, notes=(*notes, *result.notes), reach=reach if options.kept else None)
 
 
 def _read(unit: Unit, options: Options, lost: list[Lost], notes: list[str]) -> Sources | Problem:
@@ -241,10 +243,12 @@ def judge_sources(
         ignores=options.ignores, definitions=options.definitions, off=True, units=found.units, surroundings=surroundings
     )
     outcome = stages.render(found.items, config, places=found.places, schemas=options.schemas, judging=judging)
+    in_templates = templated(found, config, surroundings, judging, options.schemas)
     places = Places(found, lost)
-    result = _with_findings(found, outcome, config, lost, places)
+    result = _with_findings(found, in_templates.added_to(outcome), config, lost, places, in_templates.entries)
+    result = result.but(notes=(*in_templates.notes, *embedded.notes(found)))
     if options.listed:
-        result = result.but(subjects=tuple(_subjects(found)))
+        result = result.but(subjects=tuple(_subjects(found, in_templates.entries)))
     if target:
         homes = Homes(target, found, places)
         silenced = homes.of(each.finding for each in result.suppressed)
@@ -256,7 +260,9 @@ def judge_sources(
     return result
 
 
-def _with_findings(found: Sources, outcome: Outcome, config: Config, lost: list[Lost], places: Places) -> UnitResult:
+def _with_findings(
+    found: Sources, outcome: Outcome, config: Config, lost: list[Lost], places: Places, in_templates: Sequence[Entry]
+) -> UnitResult:
     of_input = list(findings(lost, config.severity, outcome.release))
     wrong = [each for each in lost if not each.is_template]
     if wrong and all(finding.rule == TEMPLATES for finding in of_input):
@@ -267,7 +273,7 @@ def _with_findings(found: Sources, outcome: Outcome, config: Config, lost: list[
     certain = [finding for finding in unbuilt.certain(outcome.findings, found) if not doubts.concern(finding)]
     marked = fingerprints.printed((*of_input, *places.located((*certain, *silent))))
     counted = len(of_input) + len(certain)
-    entries = list(bundle.entries(found.items))
+    entries = [*bundle.entries(found.items), *in_templates]
     return UnitResult(
         findings=results.ordered(marked[:counted]) if of_input else tuple(marked[:counted]),
         suppressed=tuple(each.but(finding=finding) for finding, each in zip(marked[counted:], outcome.ignored, strict=True)),
@@ -280,16 +286,15 @@ def _with_findings(found: Sources, outcome: Outcome, config: Config, lost: list[
         files=tuple(dict.fromkeys(file for file, _ in found.places)),
         external=outcome.external,
         vms=sum(kind_of(entry.obj) == VM for entry in entries),
-        wants=frozenset(_wanted(outcome.findings, found.items)),
+        wants=frozenset(_wanted(outcome.findings, [entry.obj for entry in entries])),
     )
 
 
-def _wanted(findings: Iterable[Finding], items: Sequence[Any]) -> Iterator[str]:
+def _wanted(findings: Iterable[Finding], objects: Sequence[Object]) -> Iterator[str]:
     """The names of what the findings miss, and of the instancetypes and preferences of VMs that stand elsewhere."""
     for finding in findings:
         if finding.rule in ABOUT_ABSENT and isinstance(finding.current, str):
             yield finding.current.rpartition("/")[2]
-    objects = [entry.obj for entry in bundle.entries(items)]
     own = {name_of(obj) for obj in objects if kind_of(obj) in sharing.KINDS}
     for obj in objects:
         for matcher in MATCHERS:
@@ -298,7 +303,7 @@ def _wanted(findings: Iterable[Finding], items: Sequence[Any]) -> Iterator[str]:
                 yield name
 
 
-def _subjects(found: Sources) -> Iterator[Subject]:
+def _subjects(found: Sources, in_templates: Iterable[Entry]) -> Iterator[Subject]:
     places = found.places
-    for entry in bundle.entries(found.items):
+    for entry in (*bundle.entries(found.items), *in_templates):
         yield Subject(ref=ref_of(entry.obj), file=places[entry.item][0], item=entry.item, inside=entry.path)

@@ -1,0 +1,165 @@
+"""The objects in templates, judged: each template as a bundle of its own, since nobody applies two of them together.
+
+The objects get the names and namespaces of whoever uses the template. So an object that is not in the template is no mistake,
+unless its kind has no namespace.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from krm_fn.base import bundle
+from krm_fn.base.bundle import is_cluster_kind
+from krm_fn.base.console import file_name
+from krm_fn.base.external import External
+from krm_fn.base.objects import kind_of, name_of
+from krm_fn.base.paths import leaves
+from krm_fn.base.value import Value
+from krm_fn.config.repository import KINDS as REFERRED
+from krm_fn.pipeline import stages
+from krm_fn.pipeline.stages import Judging
+from krm_fn.repositories import sharing
+from krm_fn.repositories.templates import is_template, template_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any
+
+    from krm_fn.base.bundle import Entry
+    from krm_fn.base.objects import Object
+    from krm_fn.base.paths import Path
+    from krm_fn.findings.finding import Finding, Related, Suppressed
+    from krm_fn.kubevirt.settings import Config
+    from krm_fn.pipeline.stages import Outcome
+    from krm_fn.repositories.templates import Template
+    from krm_fn.rules.facts import Surroundings
+    from krm_fn.sources.reading import Sources
+
+# What stays open in a template is counted, and is no mistake.
+PLACEHOLDER = "unfilled-placeholder"
+# Objects of these kinds say how all others are judged.
+DECIDING = ("KubeVirt", "HyperConverged")
+ABSENT = tuple(External(kind=kind) for kind in REFERRED if not is_cluster_kind(kind))
+
+
+class Templated(Value):
+    """The objects in templates, as entries of the items that hold them, and what there is to say of them."""
+
+    entries: tuple[Entry, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    ignored: tuple[Suppressed, ...] = ()
+    off: tuple[Finding, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def added_to(self, outcome: Outcome) -> Outcome:
+        """The outcome of the items around them, with these findings."""
+        if not self.entries:
+            return outcome
+        return outcome.but(
+            findings=(*outcome.findings, *self.findings),
+            ignored=(*outcome.ignored, *self.ignored),
+            off=(*outcome.off, *self.off),
+        )
+
+
+def templated(
+    found: Sources, config: Config, surroundings: Surroundings, judging: Judging, schemas: Sequence[Object] = ()
+) -> Templated:
+    """What there is to say of the objects in the templates among what was read."""
+    entries = list(bundle.entries(found.items))
+    templates = [template_of(entry) for entry in entries if is_template(entry.obj)]
+    if not templates:
+        return Templated()
+    places = found.places
+    beside = _Beside(entries, places, surroundings)
+    result = Templated(notes=tuple(_notes(templates, places)))
+    parts = [_judged(each, places[each.entry.item], config, beside, judging, schemas) for each in templates if each.objects]
+    for field in ("entries", "findings", "ignored", "off"):
+        result = result.but(**{field: tuple(one for part in parts for one in getattr(part, field))})
+    return result
+
+
+def _judged(
+    template: Template, place: tuple[str, int], config: Config, beside: _Beside, judging: Judging, schemas: Sequence[Object]
+) -> Templated:
+    items = [obj for _, obj in template.objects]
+    judging = judging.but(units=(), surroundings=beside.of(items))
+    outcome = stages.render(items, config, places=[place] * len(items), schemas=schemas, judging=judging)
+    home = _Home(template)
+    return Templated(
+        entries=tuple(
+            bundle.Entry(each.obj, template.entry.item, (*template.objects[each.item][0], *each.path))
+            for each in bundle.entries(items)
+        ),
+        findings=home.all(outcome.findings),
+        ignored=tuple(each.but(finding=home.of(each.finding)) for each in outcome.ignored),
+        off=home.all(outcome.off),
+    )
+
+
+class _Home:
+    """Where what was found in the objects of a template stands."""
+
+    def __init__(self, template: Template) -> None:
+        self._item = template.entry.item
+        self._paths = [path for path, _ in template.objects]
+
+    def all(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
+        """The findings that count in a template, in the item that holds it."""
+        return tuple(self.of(each) for each in findings if each.rule != PLACEHOLDER)
+
+    def of(self, finding: Finding) -> Finding:
+        return finding.but(**self._place(finding), related=tuple(each.but(**self._place(each)) for each in finding.related))
+
+    def _place(self, of: Finding | Related) -> dict[str, Any]:
+        if of.item < 0:
+            return {}
+        inside: Path = (*self._paths[of.item], *of.inside)
+        return {"item": self._item, "inside": inside}
+
+
+class _Beside:
+    """What stands beside templates: objects that they may name, and those that decide how all are judged."""
+
+    def __init__(self, entries: Iterable[Entry], places: Sequence[tuple[str, int]], surroundings: Surroundings) -> None:
+        self._given = surroundings.but(external=(*surroundings.external, *ABSENT))
+        self._always: list[tuple[Object, tuple[str, int]]] = []
+        self._named: dict[str, list[tuple[Object, tuple[str, int]]]] = {}
+        for entry in entries:
+            if kind_of(entry.obj) in DECIDING:
+                self._always.append((entry.obj, places[entry.item]))
+            elif kind_of(entry.obj) in sharing.KINDS:
+                self._named.setdefault(name_of(entry.obj), []).append((entry.obj, places[entry.item]))
+
+    def of(self, items: Sequence[Object]) -> Surroundings:
+        """What counts for the objects of one template."""
+        names = dict.fromkeys(_names(items)) if self._named else ()
+        found = [*self._always, *(each for name in names for each in self._named.get(name, ()))]
+        if not found:
+            return self._given
+        given = self._given
+        places = (*given.places, *[("", 0)] * len(given.context))[: len(given.context)]
+        return given.but(
+            context=(*given.context, *(obj for obj, _ in found)), places=(*places, *(place for _, place in found))
+        )
+
+
+def _names(items: Sequence[Object]) -> Iterator[str]:
+    """The texts in objects that may be names; that of a network may have its namespace before it."""
+    for item in items:
+        for _, value in leaves(item):
+            if isinstance(value, str):
+                yield value.rpartition("/")[2]
+
+
+def _notes(templates: Iterable[Template], places: Sequence[tuple[str, int]]) -> Iterator[str]:
+    """How much in the templates of each file is not judged."""
+    counts: dict[str, list[int]] = {}
+    for each in templates:
+        if each.open:
+            counts.setdefault(places[each.entry.item][0], []).append(each.open)
+    for file, found in counts.items():
+        values, number = sum(found), len(found)
+        where = f"{number} template{'s' * (number > 1)}" + (f" of {file_name(file)}" if file else "")
+        have = "values depend" if values > 1 else "value depends"
+        yield f"{values} {have} on parameters without a default in {where}, and {'are' if values > 1 else 'is'} not judged"
