@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from krm_fn.base import bundle
 from krm_fn.base.objects import group_of, kind_of
 from krm_fn.kubevirt.holders import RENDERED, holder_of
-from krm_fn.repositories.templates import is_template
+from krm_fn.kubevirt.templates import is_template
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

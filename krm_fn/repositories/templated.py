@@ -19,7 +19,7 @@ from krm_fn.config.repository import KINDS as REFERRED
 from krm_fn.pipeline import stages
 from krm_fn.pipeline.stages import Judging
 from krm_fn.repositories import sharing
-from krm_fn.repositories.templates import is_template, template_of
+from krm_fn.kubevirt.templates import is_template, template_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from krm_fn.findings.finding import Finding, Related, Suppressed
     from krm_fn.kubevirt.settings import Config
     from krm_fn.pipeline.stages import Outcome
-    from krm_fn.repositories.templates import Template
+    from krm_fn.kubevirt.templates import Template
     from krm_fn.rules.facts import Surroundings
     from krm_fn.sources.reading import Sources
 

@@ -29,6 +29,7 @@ from krm_fn.base.objects import group_of, kind_of
 from krm_fn.base.paths import get
 from krm_fn.base.placeholders import is_in_capitals, placeholders
 from krm_fn.base.wording import show
+from krm_fn.kubevirt.templates import is_template
 from krm_fn.rules.registry import Hit, rule
 
 TYPE_CHECKING = False
@@ -66,6 +67,8 @@ def unfilled_placeholder(facts: BundleFacts) -> Iterator[Hit]:
 def _values(obj: Any) -> Iterator[tuple[Path, str]]:
     """The strings of an object that are searched, with their paths: of claims, Secrets and ConfigMaps names in capitals."""
     group = group_of(obj)
+    if is_template(obj):
+        return  # its parameters
     if group == "kubevirt.io" or group.endswith(".kubevirt.io"):
         yield from _texts(obj)
     elif not group and kind_of(obj) in CORE_KINDS:
