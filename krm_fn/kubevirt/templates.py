@@ -66,7 +66,8 @@ def template_of(entry: Entry) -> Template:
     kind = KINDS[group_of(entry.obj), kind_of(entry.obj)]
     parameters = _Parameters(as_list(get(entry.obj, kind.parameters)))
     found = [
-        ((*entry.path, *path), {**parameters.filled_in(_homeless(obj)), **dict(kind.made)}) for path, obj in _objects(entry, kind)
+        ((*entry.path, *path), {**parameters.filled_in(_homeless(obj)), **dict(kind.made)})
+        for path, obj in _objects(entry, kind)
     ]
     return Template(entry, tuple(found), parameters.open)
 

@@ -1,4 +1,4 @@
-"""VMs inside objects of other kinds, such as ConfigMaps, pipelines and the patches of Flux: they are counted, and not judged."""
+"""VMs inside objects of other kinds, such as ConfigMaps, pipelines and patches of Flux: they are counted, and not judged."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from krm_fn.findings import fingerprints, results
 from krm_fn.kubevirt import configuration
 from krm_fn.pipeline import stages
 from krm_fn.pipeline.stages import Judging
-from krm_fn.repositories import building, embedded, problems, sharing
+from krm_fn.repositories import building, charts, embedded, problems, sharing
 from krm_fn.repositories.homes import Homes
 from krm_fn.repositories.templated import templated
 from krm_fn.repositories.traces import read_built
@@ -30,7 +30,7 @@ from krm_fn.sources.salvage import Doubts, findings, passed_over, salvage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import Any, Self
+    from typing import Self
 
     from krm_fn.base.bundle import Entry
     from krm_fn.base.objects import Object, Ref
@@ -79,12 +79,14 @@ class Unit(Value):
 class Options(Value):
     """How all units of a run are read and judged.
 
-    `using` is the program that builds, None where there is none. `quoted`: the lines of findings are wanted. `spool` is a file
-    in which a target that is built waits to be judged again, "" where there is none. `listed`: every object that was judged
-    is wanted. `kept`: what a unit may take of others is wanted, for a cache.
+    `using` is the program that builds kustomizations, None where there is none; `helm` the one that builds charts, or "".
+    `quoted`: the lines of findings are wanted. `spool` is a file in which a target that is built waits to be judged again, ""
+    where there is none. `listed`: every object that was judged is wanted. `kept`: what a unit may take of others is wanted, for
+    a cache.
     """
 
     using: Builder | None = None
+    helm: str = ""
     timeout: float = TIMEOUT
     follow: bool = False
     ignores: bool = True
@@ -155,7 +157,7 @@ def judge(unit: Unit, options: Options, offered: Offered | None = None) -> UnitR
     taken = sharing.taken_by(reach, offered) if offered and reach else None
     surroundings = taken.surroundings(unit.settings.external) if taken else sharing.Taken().surroundings(unit.settings.external)
     result = judge_sources(found, lost, config, options, surroundings, target=unit.target)
-    if unit.target and result.wants and options.spool and offered is None:
+    if unit.target and result.wants and options.spool and offered is None and not lost:
         _spooled(found, options.spool)
     offers = sharing.offers(found.items, unit.name, found.places)
     notes += taken.notes if taken else ()
@@ -174,12 +176,23 @@ def _read(unit: Unit, options: Options, lost: list[Lost], notes: list[str]) -> S
             note=notes.append,
             repair=repairing(lost, frozenset()),
         )
+    if unit.target.is_chart:
+        return _read_chart(unit.target, options, lost)
     if options.using is None:
         return Problem(file=unit.target.file, reason="program")
     if options.spool and os.path.exists(options.spool):  # noqa: PTH110
         return _unspooled(unit.target, options.spool)
     built = building.build(unit.target, options.using, flags=unit.settings.build_flags, timeout=options.timeout)
     return built if isinstance(built, Problem) else read_built(unit.target, built)
+
+
+def _read_chart(chart: Target, options: Options, lost: list[Lost]) -> Sources | Problem:
+    if options.spool and os.path.exists(options.spool):  # noqa: PTH110
+        return _unspooled(chart, options.spool)
+    if not options.helm:
+        return Problem(file=chart.file, reason="program", is_chart=True)
+    built = charts.build(chart, options.helm, options.timeout)
+    return built if isinstance(built, Problem) else charts.read_built(chart, built, lost)
 
 
 def _spooled(found: Sources, spool: str) -> None:
@@ -213,6 +226,10 @@ def repairing(lost: list[Lost], named: frozenset[str]) -> Callable[[bytes, str],
 def judge_problem(unit: Unit, problem: Problem) -> UnitResult:
     """What there is to say of a target that can't be built."""
     config = unit.settings.config
+    if problem.is_chart and not (unit.target and charts.makes_vms(unit.target)):
+        return of_no_object((), unit.settings).but(
+            name=unit.name, notes=("this chart is not built, and makes no VMs",), built=False
+        )
     found = problems.findings((problem,), config.severity, release_of(config))
     return of_no_object(found, unit.settings).but(name=unit.name, built=False)
 
@@ -245,7 +262,8 @@ def judge_sources(
     outcome = stages.render(found.items, config, places=found.places, schemas=options.schemas, judging=judging)
     in_templates = templated(found, config, surroundings, judging, options.schemas)
     places = Places(found, lost)
-    result = _with_findings(found, in_templates.added_to(outcome), config, lost, places, in_templates.entries)
+    result = _with_findings(found, in_templates.added_to(outcome), config, lost, places)
+    result = _with_entries(result, [*bundle.entries(found.items), *in_templates.entries], outcome)
     result = result.but(notes=(*in_templates.notes, *embedded.notes(found)))
     if options.listed:
         result = result.but(subjects=tuple(_subjects(found, in_templates.entries)))
@@ -260,9 +278,7 @@ def judge_sources(
     return result
 
 
-def _with_findings(
-    found: Sources, outcome: Outcome, config: Config, lost: list[Lost], places: Places, in_templates: Sequence[Entry]
-) -> UnitResult:
+def _with_findings(found: Sources, outcome: Outcome, config: Config, lost: list[Lost], places: Places) -> UnitResult:
     of_input = list(findings(lost, config.severity, outcome.release))
     wrong = [each for each in lost if not each.is_template]
     if wrong and all(finding.rule == TEMPLATES for finding in of_input):
@@ -273,7 +289,6 @@ def _with_findings(
     certain = [finding for finding in unbuilt.certain(outcome.findings, found) if not doubts.concern(finding)]
     marked = fingerprints.printed((*of_input, *places.located((*certain, *silent))))
     counted = len(of_input) + len(certain)
-    entries = [*bundle.entries(found.items), *in_templates]
     return UnitResult(
         findings=results.ordered(marked[:counted]) if of_input else tuple(marked[:counted]),
         suppressed=tuple(each.but(finding=finding) for finding, each in zip(marked[counted:], outcome.ignored, strict=True)),
@@ -282,9 +297,15 @@ def _with_findings(
         severity=dict(config.severity),
         release=outcome.release,
         items=len(found.items),
-        objects=len(entries),
         files=tuple(dict.fromkeys(file for file, _ in found.places)),
         external=outcome.external,
+    )
+
+
+def _with_entries(result: UnitResult, entries: Sequence[Entry], outcome: Outcome) -> UnitResult:
+    """The result with what is counted of all objects that were judged, and the names that they use."""
+    return result.but(
+        objects=len(entries),
         vms=sum(kind_of(entry.obj) == VM for entry in entries),
         wants=frozenset(_wanted(outcome.findings, [entry.obj for entry in entries])),
     )

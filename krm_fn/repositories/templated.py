@@ -16,10 +16,10 @@ from krm_fn.base.objects import kind_of, name_of
 from krm_fn.base.paths import leaves
 from krm_fn.base.value import Value
 from krm_fn.config.repository import KINDS as REFERRED
+from krm_fn.kubevirt.templates import is_template, template_of
 from krm_fn.pipeline import stages
 from krm_fn.pipeline.stages import Judging
 from krm_fn.repositories import sharing
-from krm_fn.kubevirt.templates import is_template, template_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from krm_fn.base.paths import Path
     from krm_fn.findings.finding import Finding, Related, Suppressed
     from krm_fn.kubevirt.settings import Config
-    from krm_fn.pipeline.stages import Outcome
     from krm_fn.kubevirt.templates import Template
+    from krm_fn.pipeline.stages import Outcome
     from krm_fn.rules.facts import Surroundings
     from krm_fn.sources.reading import Sources
 
@@ -73,18 +73,22 @@ def templated(
     places = found.places
     beside = _Beside(entries, places, surroundings)
     result = Templated(notes=tuple(_notes(templates, places)))
-    parts = [_judged(each, places[each.entry.item], config, beside, judging, schemas) for each in templates if each.objects]
+
+    def judged(each: Template) -> Templated:
+        items = [obj for _, obj in each.objects]
+        alone = judging.but(units=(), surroundings=beside.of(items))
+        of_items = [places[each.entry.item]] * len(items)
+        return _of(each, stages.render(items, config, places=of_items, schemas=schemas, judging=alone))
+
+    parts = [judged(each) for each in templates if each.objects]
     for field in ("entries", "findings", "ignored", "off"):
         result = result.but(**{field: tuple(one for part in parts for one in getattr(part, field))})
     return result
 
 
-def _judged(
-    template: Template, place: tuple[str, int], config: Config, beside: _Beside, judging: Judging, schemas: Sequence[Object]
-) -> Templated:
+def _of(template: Template, outcome: Outcome) -> Templated:
+    """What came of the objects of one template."""
     items = [obj for _, obj in template.objects]
-    judging = judging.but(units=(), surroundings=beside.of(items))
-    outcome = stages.render(items, config, places=[place] * len(items), schemas=schemas, judging=judging)
     home = _Home(template)
     return Templated(
         entries=tuple(
@@ -139,9 +143,7 @@ class _Beside:
             return self._given
         given = self._given
         places = (*given.places, *[("", 0)] * len(given.context))[: len(given.context)]
-        return given.but(
-            context=(*given.context, *(obj for obj, _ in found)), places=(*places, *(place for _, place in found))
-        )
+        return given.but(context=(*given.context, *(obj for obj, _ in found)), places=(*places, *(place for _, place in found)))
 
 
 def _names(items: Sequence[Object]) -> Iterator[str]:

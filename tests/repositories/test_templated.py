@@ -1,4 +1,4 @@
-"""`check` of templates: the objects in them are judged, each template by itself, and findings stand at the value in the template."""
+"""`check` of templates: the objects in each are judged by themselves, and findings stand at the value in the template."""
 
 import json
 
@@ -129,7 +129,8 @@ def test_a_template_in_a_list_and_in_one_of_many_documents(tmp_path):
 
 
 def test_objects_of_templates_clash_neither_with_one_another_nor_with_others(tmp_path):
-    vm = "apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {name: web}\nspec: {runStrategy: Halted, template: {spec: {domain: {devices: {}}}}}\n"
+    vm = "apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {name: web}\nspec: {runStrategy: Halted, "
+    vm += "template: {spec: {domain: {devices: {}}}}}\n"
     named = template().replace("${NAME}", "web")
     other = named.replace("name: web\nobjects", "name: b\nobjects").replace("u1.small", "u1.large")
     (tmp_path / "all.yaml").write_text(f"{named}---\n{other}---\n{vm}")
@@ -137,7 +138,9 @@ def test_objects_of_templates_clash_neither_with_one_another_nor_with_others(tmp
 
 
 def test_two_objects_of_one_template_clash(tmp_path):
-    twice = template().replace("parameters:", "- {apiVersion: v1, kind: Secret, metadata: {name: '${SIZE}'}, type: a}\n" * 2 + "parameters:")
+    twice = template().replace(
+        "parameters:", "- {apiVersion: v1, kind: Secret, metadata: {name: '${SIZE}'}, type: a}\n" * 2 + "parameters:"
+    )
     tree(tmp_path, {"web.yaml": twice.replace("type: a", "type: b", 1)})
     assert [rule for rule, *_ in found(tmp_path)] == ["duplicate-object"]
 
@@ -149,8 +152,14 @@ def test_a_template_uses_the_instancetypes_beside_it_and_what_only_it_uses_is_no
 
 def test_what_has_a_namespace_may_be_where_the_template_is_used(tmp_path):
     kind = "instancetype:\n      kind: VirtualMachineInstancetype"
-    volumes = "networks:\n        - name: default\n          pod: {}\n        volumes:\n        - {name: a, dataVolume: {name: gone}}"
-    text = template(size="own").replace("instancetype:", kind).replace("networks:\n        - name: default\n          pod: {}", volumes)
+    volumes = (
+        "networks:\n        - name: default\n          pod: {}\n        volumes:\n        - {name: a, dataVolume: {name: gone}}"
+    )
+    text = (
+        template(size="own")
+        .replace("instancetype:", kind)
+        .replace("networks:\n        - name: default\n          pod: {}", volumes)
+    )
     tree(tmp_path, {"web.yaml": text.replace("disks: []", "disks: [{name: a, disk: {}}]")})
     assert check(".", cwd=tmp_path)[:2] == (0, "")
 
@@ -178,18 +187,28 @@ def test_a_template_in_a_target_leads_home(tmp_path, monkeypatch, kustomize):
 
 
 def test_vms_inside_other_objects_are_counted(tmp_path):
-    vm = json.loads(json.dumps({"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "metadata": {"name": "a"}, "spec": {}}))
+    vm = json.loads(
+        json.dumps({"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "metadata": {"name": "a"}, "spec": {}})
+    )
     as_yaml = "apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {name: a}\nspec: {}\n"
     pool = {"apiVersion": "pool.kubevirt.io/v1beta1", "kind": "VirtualMachinePool", "metadata": {"name": "a"}, "spec": {}}
     objects = [
         ("ManifestWork", "work.open-cluster-management.io/v1", {"workload": {"manifests": [vm, pool, vm]}}),
         ("Task", "tekton.dev/v1", {"steps": [{"script": f"cat <<EOF | kubectl apply -f -\n{as_yaml}EOF\n"}]}),
-        ("Kustomization", "kustomize.toolkit.fluxcd.io/v1", {"patches": [{"patch": as_yaml, "target": {"kind": "VirtualMachine"}}]}),
+        (
+            "Kustomization",
+            "kustomize.toolkit.fluxcd.io/v1",
+            {"patches": [{"patch": as_yaml, "target": {"kind": "VirtualMachine"}}]},
+        ),
         ("Policy", "kyverno.io/v1", {"rules": [{"match": {"kinds": ["VirtualMachine"]}}]}),
         ("Instance", "x.org/v1", {"owner": {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "name": "a"}}),
     ]
     texts = [json.dumps({"apiVersion": v, "kind": k, "metadata": {"name": "a"}, "spec": spec}) for k, v, spec in objects]
-    data = {"a": f"{as_yaml}---\n{as_yaml}", "b": json.dumps(vm), "c": as_yaml.replace("VirtualMachine", "VirtualMachineInstance")}
+    data = {
+        "a": f"{as_yaml}---\n{as_yaml}",
+        "b": json.dumps(vm),
+        "c": as_yaml.replace("VirtualMachine", "VirtualMachineInstance"),
+    }
     texts.append(json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": data}))
     tree(tmp_path, {f"{number}.yaml": text for number, text in enumerate(texts)})
     assert check(".", cwd=tmp_path) == (0, "", "")
