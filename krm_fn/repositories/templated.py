@@ -12,14 +12,16 @@ from krm_fn.base import bundle
 from krm_fn.base.bundle import is_cluster_kind
 from krm_fn.base.console import file_name
 from krm_fn.base.external import External
-from krm_fn.base.objects import kind_of, name_of
-from krm_fn.base.paths import leaves
+from krm_fn.base.objects import kind_of, name_of, text
+from krm_fn.base.paths import get, leaves
 from krm_fn.base.value import Value
 from krm_fn.config.repository import KINDS as REFERRED
 from krm_fn.kubevirt.templates import is_template, template_of
 from krm_fn.pipeline import stages
 from krm_fn.pipeline.stages import Judging
 from krm_fn.repositories import sharing
+from krm_fn.repositories.sharing import UNUSED
+from krm_fn.sources.places import MATCHERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -52,11 +54,13 @@ class Templated(Value):
     notes: tuple[str, ...] = ()
 
     def added_to(self, outcome: Outcome) -> Outcome:
-        """The outcome of the items around them, with these findings."""
+        """The outcome of the items around them, with these findings; what only a template uses is not unused."""
         if not self.entries:
             return outcome
+        used = {text(get(entry.obj, (*matcher, "name"))) for entry in self.entries for matcher in MATCHERS}
+        kept = (each for each in outcome.findings if not (each.rule in UNUSED and each.ref and each.ref.name in used))
         return outcome.but(
-            findings=(*outcome.findings, *self.findings),
+            findings=(*kept, *self.findings),
             ignored=(*outcome.ignored, *self.ignored),
             off=(*outcome.off, *self.off),
         )

@@ -146,8 +146,13 @@ def test_two_objects_of_one_template_clash(tmp_path):
 
 
 def test_a_template_uses_the_instancetypes_beside_it_and_what_only_it_uses_is_not_unused(tmp_path):
-    (tmp_path / "all.yaml").write_text(f"{template(size='tiny')}---\n{SIZE}")
-    assert check("--severity", "unused-instancetype=warning", "all.yaml", cwd=tmp_path)[:2] == (0, "")
+    vm = "apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {name: db}\n"
+    vm += "spec: {runStrategy: Halted, instancetype: {name: u1.small}, template: {spec: {domain: {devices: {}}}}}\n"
+    other = SIZE.replace("name: tiny", "name: other")
+    (tmp_path / "all.yaml").write_text(f"{template(size='tiny')}---\n{SIZE}---\n{vm}---\n{other}")
+    _, out, _ = check("all.yaml", cwd=tmp_path)
+    assert [line.partition("(")[2] for line in out.splitlines()] == ["unused-instancetype)"]
+    assert "VirtualMachineClusterInstancetype other" in out
 
 
 def test_what_has_a_namespace_may_be_where_the_template_is_used(tmp_path):
