@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 # What stays open in a template is counted, and is no mistake.
 PLACEHOLDER = "unfilled-placeholder"
+# The rule about what is not known of the cluster, which is the same for all templates.
+OF_CLUSTER = "unknown-configuration"
 # Objects of these kinds say how all others are judged.
 DECIDING = ("KubeVirt", "HyperConverged")
 ABSENT = tuple(External(kind=kind) for kind in REFERRED if not is_cluster_kind(kind))
@@ -87,7 +89,17 @@ def templated(
     parts = [judged(each) for each in templates if each.objects]
     for field in ("entries", "findings", "ignored", "off"):
         result = result.but(**{field: tuple(one for part in parts for one in getattr(part, field))})
-    return result
+    return result.but(findings=tuple(_once(result.findings)))
+
+
+def _once(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """The findings, of those about the cluster each once: the first template stands for all."""
+    seen: set[str] = set()
+    for each in findings:
+        if each.rule != OF_CLUSTER or each.message not in seen:
+            yield each
+        if each.rule == OF_CLUSTER:
+            seen.add(each.message)
 
 
 def _of(template: Template, outcome: Outcome) -> Templated:

@@ -191,6 +191,13 @@ def test_a_template_in_a_target_leads_home(tmp_path, monkeypatch, kustomize):
     assert found(tmp_path) == [("unresolved-instancetype", "base/web.yaml", 17, 13)]
 
 
+def test_what_is_not_known_of_the_cluster_is_reported_once(tmp_path):
+    gated = "volumes: [{name: a, hostDisk: {path: /a, type: Disk}}]\n        networks:"
+    one = template().replace("networks:", gated).replace("disks: []", "disks: [{name: a, disk: {}}]")
+    tree(tmp_path, {"web.yaml": f"{one}---\n{one.replace('name: web', 'name: other', 1)}"})
+    assert [rule for rule, *_ in found(tmp_path)].count("unknown-configuration") == 1
+
+
 def test_vms_inside_other_objects_are_counted(tmp_path):
     vm = json.loads(
         json.dumps({"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "metadata": {"name": "a"}, "spec": {}})
