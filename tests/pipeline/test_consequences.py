@@ -243,3 +243,8 @@ def test_a_mistake_beside_placeholders_is_reported() -> None:
     item = vm("${NAME}", spec={"domain": {"cpu": {"cores": "${CORES}", "sockets": -1}, "devices": {}}})
     found = [each for each in stages.render([item], SETTINGS).findings if each.rule != "unfilled-placeholder"]
     assert [each.current for each in found] == [-1]
+
+
+def test_the_only_finding_may_follow_from_a_placeholder() -> None:
+    item = {**vm("web"), "apiVersion": "${API_VERSION}"}
+    assert list(stages.render([item], SETTINGS).findings) == []
