@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from krm_fn.base import programs
 from krm_fn.base.value import Value
 from krm_fn.cli import options
 from krm_fn.repositories import building, charts, clusters
@@ -110,8 +109,7 @@ def _of_units(request: Request, how: Options, bar: Progress, configs: Configs, f
         units.append(Unit(settings=own, files=files, kustomized=kustomized))
     built, unbuilt = _charts(found.charts, settings, wanted=request.flags["helm"])
     units += built
-    how = how.but(using=using, helm=programs.find(charts.PROGRAM) or "")
-    done = judge_all(units, how, jobs=request.flags["jobs"], watch=bar.watch, cache=_cache(request))
+    done = judge_all(units, how.but(using=using), jobs=request.flags["jobs"], watch=bar.watch, cache=_cache(request))
     done += [judge_problem(Unit(settings=own), problem) for own, problem in problems]
     done += [
         judge_problem(each, Problem(file=each.target.file, reason="flag", is_chart=True)) for each in unbuilt if each.target

@@ -100,9 +100,12 @@ class _Parameters:
     def filled_in(self, value: Any) -> Any:
         """The value with its parameters filled in, as far as they have a default value; keys are texts, too."""
         if isinstance(value, dict):
-            return {self._key(key): self.filled_in(below) for key, below in value.items()}
+            made = {}
+            for key, below in value.items():  # a comprehension would take twice the stack
+                made[self._key(key)] = self.filled_in(below)
+            return made
         if isinstance(value, list):
-            return [self.filled_in(below) for below in value]
+            return list(map(self.filled_in, value))
         if not isinstance(value, str) or MARK not in value:
             return value
         whole = WHOLE.fullmatch(value)

@@ -84,8 +84,11 @@ def words(folder: str) -> list[str]:
     return ["template", RELEASE, folder, "--include-crds", "--skip-tests", *served]
 
 
-def build(chart: Target, program: str, timeout: float) -> bytes | Problem:
-    """What helm makes of a chart with its default values, or why it makes nothing."""
+def build(chart: Target, timeout: float) -> bytes | Problem:
+    """What the helm on the PATH makes of a chart with its default values, or why it makes nothing."""
+    program = programs.find(PROGRAM)
+    if program is None:
+        return Problem(file=chart.file, reason="program", is_chart=True)
     if outside := _outside(chart):
         return Problem(file=chart.file, reason="outside", detail=outside, is_chart=True)
     with programs.scratch() as made:

@@ -79,14 +79,13 @@ class Unit(Value):
 class Options(Value):
     """How all units of a run are read and judged.
 
-    `using` is the program that builds kustomizations, None where there is none; `helm` the one that builds charts, or "".
+    `using` is the program that builds kustomizations, None where there is none.
     `quoted`: the lines of findings are wanted. `spool` is a file in which a target that is built waits to be judged again, ""
     where there is none. `listed`: every object that was judged is wanted. `kept`: what a unit may take of others is wanted, for
     a cache.
     """
 
     using: Builder | None = None
-    helm: str = ""
     timeout: float = TIMEOUT
     follow: bool = False
     ignores: bool = True
@@ -189,9 +188,7 @@ def _read(unit: Unit, options: Options, lost: list[Lost], notes: list[str]) -> S
 def _read_chart(chart: Target, options: Options, lost: list[Lost]) -> Sources | Problem:
     if options.spool and os.path.exists(options.spool):  # noqa: PTH110
         return _unspooled(chart, options.spool)
-    if not options.helm:
-        return Problem(file=chart.file, reason="program", is_chart=True)
-    built = charts.build(chart, options.helm, options.timeout)
+    built = charts.build(chart, options.timeout)
     return built if isinstance(built, Problem) else charts.read_built(chart, built, lost)
 
 

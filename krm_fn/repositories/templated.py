@@ -16,7 +16,8 @@ from krm_fn.base.objects import kind_of, name_of, text
 from krm_fn.base.paths import get, leaves
 from krm_fn.base.value import Value
 from krm_fn.config.repository import KINDS as REFERRED
-from krm_fn.kubevirt.templates import is_template, template_of
+from krm_fn.findings.finding import UNSET
+from krm_fn.kubevirt.templates import MARK, is_template, template_of
 from krm_fn.pipeline import stages
 from krm_fn.pipeline.stages import Judging
 from krm_fn.repositories import sharing
@@ -121,7 +122,7 @@ class _Home:
     """Where what was found in the objects of a template stands."""
 
     def __init__(self, template: Template) -> None:
-        self._item = template.entry.item
+        self._entry = template.entry
         self._paths = [path for path, _ in template.objects]
 
     def all(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -129,13 +130,21 @@ class _Home:
         return tuple(self.of(each) for each in findings if each.rule != PLACEHOLDER)
 
     def of(self, finding: Finding) -> Finding:
+        """The finding at its place. A value is not proposed where a parameter is written: that would replace the parameter."""
+        if finding.proposed is not UNSET and self._is_open(finding):
+            finding = finding.but(proposed=UNSET)
         return finding.but(**self._place(finding), related=tuple(each.but(**self._place(each)) for each in finding.related))
+
+    def _is_open(self, finding: Finding) -> bool:
+        inside = self._paths[finding.item][len(self._entry.path) :]
+        written = get(self._entry.obj, (*inside, *finding.inside, *finding.path))
+        return isinstance(written, str) and MARK in written
 
     def _place(self, of: Finding | Related) -> dict[str, Any]:
         if of.item < 0:
             return {}
         inside: Path = (*self._paths[of.item], *of.inside)
-        return {"item": self._item, "inside": inside}
+        return {"item": self._entry.item, "inside": inside}
 
 
 class _Beside:

@@ -191,6 +191,16 @@ def test_a_template_in_a_target_leads_home(tmp_path, monkeypatch, kustomize):
     assert found(tmp_path) == [("unresolved-instancetype", "base/web.yaml", 17, 13)]
 
 
+def test_nothing_is_proposed_in_place_of_a_parameter(tmp_path):
+    def proposed(text):
+        tree(tmp_path, {"web.yaml": text})
+        _, out, _ = check("-o", "json", ".", cwd=tmp_path)
+        return [each["field"].get("proposedValue") for each in json.loads(out)["results"]]
+
+    assert proposed(template(size="u1.smal")) == [None]
+    assert proposed(template().replace("${SIZE}", "u1.smal")) == ["u1.small"]
+
+
 def test_what_is_not_known_of_the_cluster_is_reported_once(tmp_path):
     gated = "volumes: [{name: a, hostDisk: {path: /a, type: Disk}}]\n        networks:"
     one = template().replace("networks:", gated).replace("disks: []", "disks: [{name: a, disk: {}}]")
