@@ -208,6 +208,15 @@ def test_what_is_not_known_of_the_cluster_is_reported_once(tmp_path):
     assert [rule for rule, *_ in found(tmp_path)].count("unknown-configuration") == 1
 
 
+@pytest.mark.parametrize("kustomize", ["5.8.1"], indirect=True)
+def test_a_template_is_judged_with_the_instancetype_of_another_target(tmp_path, monkeypatch, kustomize):
+    monkeypatch.setenv("PATH", kustomize.rpartition("/")[0], prepend=":")
+    text = OF_KUBEVIRT.format(size="tiny").replace("devices: {}", "devices: {}\n            cpu: {cores: 4}")
+    tree(tmp_path, {"a/kustomization.yaml": "resources: [t.yaml]\n", "a/t.yaml": text})
+    tree(tmp_path, {"b/kustomization.yaml": "resources: [size.yaml]\n", "b/size.yaml": SIZE})
+    assert found(tmp_path) == [("instancetype-conflict", "a/t.yaml", 22, 26)]
+
+
 def test_vms_inside_other_objects_are_counted(tmp_path):
     vm = json.loads(
         json.dumps({"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "metadata": {"name": "a"}, "spec": {}})
