@@ -14,8 +14,9 @@ from krm_fn.findings import fingerprints
 from krm_fn.migrate import migrate
 from krm_fn.pipeline import stages
 from krm_fn.repositories import clusters, problems, sharing
+from krm_fn.repositories.charts import makes_vms
 from krm_fn.repositories.discovery import discover
-from krm_fn.repositories.types import Discovery
+from krm_fn.repositories.types import Discovery, Problem
 from krm_fn.rules import registry
 from krm_fn.rules.facts import UnmatchedGlob
 from krm_fn.rules.registry import all_rules
@@ -75,6 +76,7 @@ def unbuilt(text):
     with tempfile.TemporaryDirectory() as name:
         found = discover([str(tree(Path(name), files))]) if files else Discovery()
         known = [*found.problems, *(target.problem for target in found.targets if target.problem)]
+        known += [Problem(file=chart.file, reason="flag", is_chart=True) for chart in found.charts if makes_vms(chart)]
         return [each.but(detail=each.detail.replace(name, "")) for each in known]
 
 

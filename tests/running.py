@@ -79,6 +79,11 @@ def fetched(release: str) -> str:
     return shutil.which("kustomize", path=HOSTS / release) or absent(f"kustomize {release}")
 
 
+def helm() -> str:
+    """The helm that .ci/hosts has fetched, else the one on the PATH; the test skips where both are absent."""
+    return on_path("helm", f"{HOSTS / 'helm'}:{os.environ['PATH']}")
+
+
 def tool(name: str) -> str:
     """A program of the group `release`; the test skips where it is absent."""
     return on_path(name, f"{HOSTS / 'tools' / 'bin'}:{os.environ['PATH']}")

@@ -80,6 +80,7 @@ LISTING = ("junit", "tap")
     "--today", metavar="YYYY-MM-DD", hidden=True, help="The day for which the expiry dates of the baseline are checked."
 )
 @fixing.fix_option
+@click.option("--helm", is_flag=True, help="Build the Helm charts in folders with `helm template`, and check what they make.")
 @options.repository_options
 @executor_options
 @build_flags_option
@@ -104,7 +105,8 @@ def check(
     """Check files, folders, kustomizations (-k DIR) or stdin (-), and print findings.
 
     The kustomizations in a folder are built, offline, and the result of each is checked. The files that they use are
-    not checked by themselves.
+    not checked by themselves. Helm charts are built with --helm. In OpenShift Templates and VirtualMachineTemplates,
+    the objects are checked with the default values of their parameters.
 
     check reports what the API server and KubeVirt's webhooks would refuse, and mistakes that otherwise become visible
     only in the cluster: missing objects, shared disks, equal MAC addresses. render reports only what prevents rendering.

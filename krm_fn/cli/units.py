@@ -9,25 +9,26 @@ from typing import TYPE_CHECKING
 
 from krm_fn.base.value import Value
 from krm_fn.cli import executors, options
-from krm_fn.repositories import building, clusters
+from krm_fn.repositories import building, charts, clusters
 from krm_fn.repositories.cache import Cache
 from krm_fn.repositories.clusters import Configs
 from krm_fn.repositories.discovery import discover
 from krm_fn.repositories.judging import Unit, UnitResult, judge_problem, judge_sources, of_no_object, release_of, repairing
 from krm_fn.repositories.running import judge_all
-from krm_fn.repositories.types import Discovery
+from krm_fn.repositories.types import Discovery, Problem
 from krm_fn.sources.reading import STDIN, NothingFoundError
 from krm_fn.sources.salvage import passed_over
 from krm_fn.sources.skipping import about_templates
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from krm_fn.cli.progress import Progress
     from krm_fn.kubevirt.settings import Config
     from krm_fn.repositories.clusters import TargetSettings
     from krm_fn.repositories.judging import Options
+    from krm_fn.repositories.types import Target
     from krm_fn.sources.salvage import Lost
 
 
@@ -56,7 +57,7 @@ def results_of(request: Request, how: Options, bar: Progress) -> list[UnitResult
     configs = _configs(request)
     with bar.at("Searching"):
         found = discover(request.folders, excludes=configs.excludes, follow=how.follow) if request.folders else Discovery()
-    if not (found.targets or found.problems or found.excluded):
+    if not (found.targets or found.problems or found.excluded or found.charts):
         return [_of_one_bundle(request, how, bar, request.paths, request.kustomizations)]
     return _of_units(request, how, bar, configs, found)
 
@@ -104,6 +105,8 @@ def _of_one_bundle(
     with bar.at("Checking"):
         result = judge_sources(found, lost, request.checking(config), how)
     if request.flags["verbose"]:
+        for text in result.notes:
+            options.note(text)
         options.note(f"the target release is KubeVirt {result.release}")
     return result
 
@@ -121,8 +124,13 @@ def _of_units(request: Request, how: Options, bar: Progress, configs: Configs, f
     for group, files in _files_by_settings(found, configs):
         own = group.but(config=request.checking(group.config))
         units.append(Unit(settings=own, files=files, kustomized=kustomized))
+    built, unbuilt = _charts(found.charts, settings, wanted=request.flags["helm"])
+    units += built
     done = _judged(request, how.but(using=using), bar, units)
     done += [judge_problem(Unit(settings=own), problem) for own, problem in problems]
+    done += [
+        judge_problem(each, Problem(file=each.target.file, reason="flag", is_chart=True)) for each in unbuilt if each.target
+    ]
     done += _of_repository(found, configs, settings)
     rest = tuple(path for path in request.paths if path not in request.folders)
     if rest or request.kustomizations:
@@ -132,8 +140,20 @@ def _of_units(request: Request, how: Options, bar: Progress, configs: Configs, f
             f"no Kubernetes object found in {', '.join(request.paths)}; expected YAML or JSON with apiVersion and kind"
         )
     if request.flags["verbose"]:
-        _note(found, done)
+        _note(found, done, {each.target.folder for each in built if each.target})
     return done
+
+
+def _charts(found: Iterable[Target], settings: _Settings, *, wanted: bool) -> tuple[list[Unit], list[Unit]]:
+    """The charts that are to be built, and others that would make VMs. What only other charts use makes nothing by itself."""
+    built, unbuilt = [], []
+    for each in found:
+        own = settings(each.folder)
+        if wanted or own.helm:
+            built += [] if charts.is_library(each) else [Unit(settings=own, name=each.name, target=each)]
+        elif charts.makes_vms(each) and not charts.is_library(each):
+            unbuilt.append(Unit(settings=own, target=each))
+    return built, unbuilt
 
 
 def _judged(request: Request, how: Options, bar: Progress, units: Sequence[Unit]) -> list[UnitResult]:
@@ -160,10 +180,11 @@ def _of_repository(found: Discovery, configs: Configs, settings: _Settings) -> l
     return done
 
 
-def _note(found: Discovery, done: Iterable[UnitResult]) -> None:
-    """Say what was left alone, and for which release each unit was checked."""
+def _note(found: Discovery, done: Iterable[UnitResult], built: Container[str]) -> None:
+    """Say what was left alone, and for which release each unit was checked. `built` are the folders of charts."""
     for folder in found.templates:
-        options.note(about_templates(folder))
+        if (os.path.dirname(folder) or os.curdir) not in built:  # noqa: PTH120
+            options.note(about_templates(folder))
     for each in done:
         for text in (*each.notes, *[f"{ref} is external: it is not in git" for ref in each.external]):
             options.note(f"{each.name}: {text}" if each.name else text)

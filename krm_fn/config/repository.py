@@ -1,7 +1,7 @@
 """The config of a repository: the keys of the function config, and those that only the command's file has.
 
-`exclude`, `external` and `kustomizeBuildFlags` stand beside the function config's keys below `spec`; so do `clusters`, each of
-which may have all of these keys again.
+`exclude`, `external`, `helm` and `kustomizeBuildFlags` stand beside the function config's keys below `spec`; so do `clusters`,
+each of which may have all of these keys again.
 """
 
 from __future__ import annotations
@@ -39,13 +39,14 @@ class Section(Value):
     """What a repository's config states, or one of the clusters in it.
 
     `stated` has the fields of Config that it states. `exclude` are globs, relative to the file. `build_flags` is None where
-    it states none.
+    it states none, and so is `helm`: Helm charts are built.
     """
 
     stated: dict[str, Any] = {}  # noqa: RUF012  nobody writes into a Value
     exclude: tuple[str, ...] = ()
     external: tuple[External, ...] = ()
     build_flags: tuple[str, ...] | None = None
+    helm: bool | None = None
 
 
 class ClusterSection(Section):
@@ -118,6 +119,12 @@ def build_flag(item: object, path: str) -> str:
     raise unlike(item, f"one of {', '.join(known)}{hint(item, known)}", path)
 
 
+def _switch(value: object, path: str) -> bool:
+    if isinstance(value, bool):
+        return value
+    raise unlike(value, "true or false", path)
+
+
 def _externals(value: object, path: str) -> tuple[External, ...]:
     expected = "a list of maps with kind, and optionally namespace and name"
     return tuple(_external(map_at(item, at), at) for item, at in _items(value, expected, path))
@@ -167,6 +174,7 @@ def _known_keys(given: dict[Any, Any], known: tuple[str, ...], of: str, path: st
 # Key to the field of the section and the check of its value.
 OF_SECTION: dict[str, tuple[str, Check]] = {
     "exclude": ("exclude", _globs),
+    "helm": ("helm", _switch),
     "external": ("external", _externals),
     "kustomizeBuildFlags": ("build_flags", _build_flags),
 }

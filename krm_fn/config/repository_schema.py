@@ -53,6 +53,10 @@ def _own_keys() -> Schema:
             "description": "objects that are known to be in the cluster and are not in git",
             "anyOf": [{"type": "array", "items": {"$ref": "#/$defs/external"}}, *UNSET],
         },
+        "helm": {
+            "description": "true: build Helm charts with `helm template`, and check what they make",
+            "anyOf": [{"type": "boolean"}, *UNSET],
+        },
         "kustomizeBuildFlags": {
             "description": "flags of `kustomize build`",
             "anyOf": [{"type": "array", "items": {"enum": allowed_build_flags()}}, *UNSET],

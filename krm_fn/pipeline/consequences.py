@@ -36,6 +36,8 @@ MISPLACED = "unknown-field"
 # Fields of older releases, and the parts around them that are refused because the new field is missing.
 OUTDATED: dict[str, tuple[Path, ...]] = {"volumeName": (("name",),), "registryDisk": ((),)}
 PLACEHOLDER = "unfilled-placeholder"
+# Parts of a VM that others refer to. If a placeholder stands for one of them, nobody knows what it has.
+STRUCTURES = frozenset(("spec", "template", "domain", "devices", "disks", "interfaces", "networks", "volumes", "filesystems"))
 # Rules of the schema about the form of a value. The check of a webhook about the same value is more specific.
 FORMS = ("value-not-allowed", "value-out-of-range")
 # Both report a missing field of an owner reference; the second one has the fix.
@@ -50,7 +52,7 @@ CLAIMS, TEMPLATE = ("pvc", "storage"), "refused-data-volume-template"
 def roots(findings: list[Finding], vms: Iterable[VmFacts], objects: Mapping[Key, Object] = NO_OBJECTS) -> list[Finding]:
     """The findings without the consequences of other findings.
 
-    `vms` are at least those with a MEASURED finding, `objects` those in which PLACEHOLDER was looked for.
+    `vms` are at least those with a MEASURED finding, `objects` those in which a placeholder is no mistake.
     """
     errors: dict[Key, list[Finding]] = {}
     for finding in findings:
@@ -60,15 +62,21 @@ def roots(findings: list[Finding], vms: Iterable[VmFacts], objects: Mapping[Key,
     lost = {key: _lost(found) for key, found in errors.items()}
     parts = {key: _parts(found) for key, found in errors.items()}
     reported = {key: {(error.rule, error.path) for error in found} for key, found in errors.items()}
-    if not any(finding.rule == PLACEHOLDER for finding in findings):
-        objects = NO_OBJECTS  # placeholders are not reported
     kept = []
     nameless: set[tuple[Key, Path]] = set()
+    open_objects = {
+        (finding.item, finding.inside)
+        for finding in findings
+        if finding.path[-1:]
+        and finding.path[-1] in STRUCTURES
+        and _of_placeholder(finding, objects.get((finding.item, finding.inside)))
+    }
     for finding in findings:
         key = finding.item, finding.inside
         vm = by_place.get(key)
         follows = (
             _of_placeholder(finding, objects.get(key))
+            or (key in open_objects and finding.rule.startswith("refused-"))
             or _repeats(finding, (key, finding.path), nameless)
             or _lacks_counterpart(finding, lost.get(key, ()))
             or _lacks_successor(finding, reported.get(key, ()))
@@ -91,8 +99,13 @@ def _lacks_counterpart(finding: Finding, lost: Iterable[str]) -> bool:
 
 
 def _of_placeholder(finding: Finding, obj: Object | None) -> bool:
-    """True for a finding of another rule about a value with a placeholder, because the value is not known yet."""
-    return finding.rule != PLACEHOLDER and obj is not None and bool(placeholders(get(obj, finding.path), finding.path))
+    """True for a finding of another rule about a value with a placeholder, because the value is not known yet.
+
+    The value that a VM gets from its instancetype or preference is only in the finding.
+    """
+    if finding.rule == PLACEHOLDER or obj is None:
+        return False
+    return bool(placeholders(get(obj, finding.path), finding.path)) or bool(placeholders(finding.current))
 
 
 def _repeats(finding: Finding, place: tuple[Key, Path], nameless: set[tuple[Key, Path]]) -> bool:

@@ -160,11 +160,11 @@ def _is_off(finding: Finding, settings: Config) -> bool:
 
 def _roots(found: list[Finding], facts: BundleFacts, *, following: bool) -> list[Finding]:
     """The findings without those that follow from others; where these are wanted, all."""
-    if following or len(found) < 2:
+    validating = facts.config.mode == "validate"
+    if following or len(found) < (1 if validating else 2):  # one may follow from a placeholder
         return found
     from krm_fn.pipeline import consequences  # most runs find nothing
 
-    validating = facts.config.mode == "validate"
     objects = {(entry.item, entry.path): entry.obj for entry in facts.bundle.entries} if validating else {}
     return consequences.roots(found, facts.vms, objects)
 

@@ -83,7 +83,7 @@ def version(of: Builder, timeout: float = TIMEOUT) -> str:
     """What a program says of its version, for a cache; "" where it does not say."""
     words = ["version"] if of.words == ("build",) else ["version", "--client"]
     try:
-        ran = programs.finished(of.program, words, environment=_environment(""), timeout=timeout, quiet=True)
+        ran = programs.finished(of.program, words, environment=environment(""), timeout=timeout, quiet=True)
     except subprocess.TimeoutExpired:
         return ""
     return "" if ran.code else ran.out.decode(errors="replace").strip()
@@ -113,9 +113,9 @@ def build(target: Target, using: Builder, *, flags: Sequence[str] = (), timeout:
 
 def _built(target: Target, using: Builder, flags: Sequence[str], built: Built, timeout: float) -> Built | Problem:
     words = [*using.words, built.wrapper, *flags]
-    environment = _environment(str(Path(built.wrapper).parent))
+    variables = environment(str(Path(built.wrapper).parent))
     try:
-        ran = programs.finished(using.program, words, environment=environment, timeout=timeout, quiet=True)
+        ran = programs.finished(using.program, words, environment=variables, timeout=timeout, quiet=True)
     except subprocess.TimeoutExpired:
         return Problem(file=target.file, reason="slow", detail=f"{timeout:g} s")
     if ran.code:
@@ -151,6 +151,7 @@ def _wrapper(folder: Path, target: str, of: Kustomization) -> Path:
     return folder
 
 
-def _environment(scratch: str) -> dict[str, str]:
+def environment(scratch: str) -> dict[str, str]:
+    """The variables that a program which builds gets; what it writes goes into a scratch folder."""
     kept = {name: os.environ[name] for name in KEPT if name in os.environ}
     return {**kept, **OFFLINE, **dict.fromkeys(("HOME", "TMPDIR", "XDG_CONFIG_HOME"), scratch)}

@@ -41,6 +41,7 @@ class TargetSettings(Value):
     """How one target is built and judged. `cluster` is the name of its cluster, "" where it belongs to none.
 
     `file` is the config nearest to the target, as messages name it; "" where there is none.
+    `helm`: Helm charts are built.
     """
 
     config: Config
@@ -48,6 +49,7 @@ class TargetSettings(Value):
     external: tuple[External, ...] = ()
     build_flags: tuple[str, ...] = ()
     file: str = ""
+    helm: bool = False
 
 
 class ConfigFile(Value):
@@ -211,6 +213,7 @@ class Configs:
             external=tuple(dict.fromkeys(each for section in sections for each in section.external)),
             build_flags=tuple(dict.fromkeys((*of_configs, *self._build_flags))),
             file=own.file if own else "",
+            helm=next((each.helm for each in reversed(sections) if each.helm is not None), False),
         )
 
 

@@ -10,6 +10,7 @@ import re
 from bisect import bisect_left
 from typing import TYPE_CHECKING
 
+from krm_fn.repositories.charts import charts
 from krm_fn.repositories.graph import Graph, all_below
 from krm_fn.repositories.kustomization import FILES, joined
 from krm_fn.repositories.types import Discovery, Problem, Target
@@ -61,7 +62,8 @@ class _Sorted:
         included = {below for node in self._reached.values() for below in node.includes if below != node.folder}
         roots = [node for node in self._live if not (node.is_component or node.folder in included)]
         targets = [self._target(node) for node in roots]
-        used = self._used(self._reached.values()) | self._of_charts()
+        named = self._used(self._reached.values())
+        used = named | self._of_charts()
         left_out = self._excluded | (self._used(node for node in self._nodes.values() if node.folder not in self._reached))
         rest = [file for file in self._files if file not in used]
         return Discovery(
@@ -70,6 +72,7 @@ class _Sorted:
             used=frozenset(used),
             excluded=tuple(file for file in rest if file in left_out),
             problems=tuple(self._circles(targets)),
+            charts=tuple(charts((file for file in self._files if file not in self._excluded), named)),
         )
 
     def _target(self, root: Node) -> Target:

@@ -16,9 +16,10 @@ from krm_fn.findings import fingerprints, results
 from krm_fn.kubevirt import configuration
 from krm_fn.pipeline import stages
 from krm_fn.pipeline.stages import Judging
-from krm_fn.repositories import building, fixes, problems, sharing
+from krm_fn.repositories import building, charts, embedded, fixes, problems, sharing
 from krm_fn.repositories.fixes import Fixing
 from krm_fn.repositories.homes import Homes
+from krm_fn.repositories.templated import templated
 from krm_fn.repositories.traces import read_built
 from krm_fn.repositories.types import Problem
 from krm_fn.repositories.writers import Origin
@@ -31,8 +32,9 @@ from krm_fn.sources.salvage import Doubts, findings, passed_over, salvage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import Any, Self
+    from typing import Self
 
+    from krm_fn.base.bundle import Entry
     from krm_fn.base.objects import Object, Ref
     from krm_fn.findings.finding import Finding, Suppressed
     from krm_fn.kubevirt.releases import Release
@@ -79,9 +81,9 @@ class Unit(Value):
 class Options(Value):
     """How all units of a run are read and judged.
 
-    `using` is the program that builds, None where there is none. `quoted`: the lines of findings are wanted. `spool` is a file
-    in which a target that is built waits to be judged again, "" where there is none. `listed`: every object that was judged
-    is wanted. `kept`: what a unit may take of others is wanted, for a cache. `fixing`: so is what can be fixed.
+    `using` is the program that builds kustomizations, None where there is none. `quoted`: the lines of findings are wanted.
+    `spool` is a file in which a target that is built waits to be judged again, "" where there is none. `listed`: every object
+    that was judged is wanted. `kept`: what a unit may take of others is wanted, for a cache. `fixing`: so is what can be fixed.
     """
 
     using: Builder | None = None
@@ -159,11 +161,11 @@ def judge(unit: Unit, options: Options, offered: Offered | None = None) -> UnitR
     taken = sharing.taken_by(reach, offered) if offered and reach else None
     surroundings = taken.surroundings(unit.settings.external) if taken else sharing.Taken().surroundings(unit.settings.external)
     result = judge_sources(found, lost, config, options, surroundings, target=unit.target)
-    if unit.target and result.wants and options.spool and offered is None:
+    if unit.target and result.wants and options.spool and offered is None and not lost:
         _spooled(found, options.spool)
     offers = sharing.offers(found.items, unit.name, found.places)
     notes += taken.notes if taken else ()
-    return result.but(name=unit.name, offers=offers, notes=tuple(notes), reach=reach if options.kept else None)
+    return result.but(name=unit.name, offers=offers, notes=(*notes, *result.notes), reach=reach if options.kept else None)
 
 
 def _read(unit: Unit, options: Options, lost: list[Lost], notes: list[str]) -> Sources | Problem:
@@ -178,12 +180,21 @@ def _read(unit: Unit, options: Options, lost: list[Lost], notes: list[str]) -> S
             note=notes.append,
             repair=repairing(lost, frozenset()),
         )
+    if unit.target.is_chart:
+        return _read_chart(unit.target, options, lost)
     if options.using is None:
         return Problem(file=unit.target.file, reason="program")
     if options.spool and os.path.exists(options.spool):  # noqa: PTH110
         return _unspooled(unit.target, options.spool)
     built = building.build(unit.target, options.using, flags=unit.settings.build_flags, timeout=options.timeout)
     return built if isinstance(built, Problem) else read_built(unit.target, built)
+
+
+def _read_chart(chart: Target, options: Options, lost: list[Lost]) -> Sources | Problem:
+    if options.spool and os.path.exists(options.spool):  # noqa: PTH110
+        return _unspooled(chart, options.spool)
+    built = charts.build(chart, options.timeout)
+    return built if isinstance(built, Problem) else charts.read_built(chart, built, lost)
 
 
 def _spooled(found: Sources, spool: str) -> None:
@@ -217,6 +228,10 @@ def repairing(lost: list[Lost], named: frozenset[str]) -> Callable[[bytes, str],
 def judge_problem(unit: Unit, problem: Problem) -> UnitResult:
     """What there is to say of a target that can't be built."""
     config = unit.settings.config
+    if problem.is_chart and not (unit.target and charts.makes_vms(unit.target)):
+        return of_no_object((), unit.settings).but(
+            name=unit.name, notes=("this chart is not built, and makes no VMs",), built=False
+        )
     found = problems.findings((problem,), config.severity, release_of(config))
     return of_no_object(found, unit.settings).but(name=unit.name, built=False)
 
@@ -247,10 +262,13 @@ def judge_sources(
         ignores=options.ignores, definitions=options.definitions, off=True, units=found.units, surroundings=surroundings
     )
     outcome = stages.render(found.items, config, places=found.places, schemas=options.schemas, judging=judging)
+    in_templates = templated(found, config, surroundings, judging, options.schemas)
     places = Places(found, lost)
-    result = _with_findings(found, outcome, config, lost, places)
+    result = _with_findings(found, in_templates.added_to(outcome), config, lost, places)
+    result = _with_entries(result, [*bundle.entries(found.items), *in_templates.entries], outcome)
+    result = result.but(notes=(*in_templates.notes, *embedded.notes(found)))
     if options.listed:
-        result = result.but(subjects=tuple(_subjects(found)))
+        result = result.but(subjects=tuple(_subjects(found, in_templates.entries)))
     homes = Homes(target, found, places) if target else None
     if options.fixing:
         result = result.but(fixing=_fixing(result.findings, found, places, target, homes))
@@ -286,7 +304,6 @@ def _with_findings(found: Sources, outcome: Outcome, config: Config, lost: list[
     certain = [finding for finding in unbuilt.certain(outcome.findings, found) if not doubts.concern(finding)]
     marked = fingerprints.printed((*of_input, *places.located((*certain, *silent))))
     counted = len(of_input) + len(certain)
-    entries = list(bundle.entries(found.items))
     return UnitResult(
         findings=results.ordered(marked[:counted]) if of_input else tuple(marked[:counted]),
         suppressed=tuple(each.but(finding=finding) for finding, each in zip(marked[counted:], outcome.ignored, strict=True)),
@@ -295,20 +312,25 @@ def _with_findings(found: Sources, outcome: Outcome, config: Config, lost: list[
         severity=dict(config.severity),
         release=outcome.release,
         items=len(found.items),
-        objects=len(entries),
         files=tuple(dict.fromkeys(file for file, _ in found.places)),
         external=outcome.external,
-        vms=sum(kind_of(entry.obj) == VM for entry in entries),
-        wants=frozenset(_wanted(outcome.findings, found.items)),
     )
 
 
-def _wanted(findings: Iterable[Finding], items: Sequence[Any]) -> Iterator[str]:
+def _with_entries(result: UnitResult, entries: Sequence[Entry], outcome: Outcome) -> UnitResult:
+    """The result with what is counted of all objects that were judged, and the names that they use."""
+    return result.but(
+        objects=len(entries),
+        vms=sum(kind_of(entry.obj) == VM for entry in entries),
+        wants=frozenset(_wanted(outcome.findings, [entry.obj for entry in entries])),
+    )
+
+
+def _wanted(findings: Iterable[Finding], objects: Sequence[Object]) -> Iterator[str]:
     """The names of what the findings miss, and of the instancetypes and preferences of VMs that stand elsewhere."""
     for finding in findings:
         if finding.rule in ABOUT_ABSENT and isinstance(finding.current, str):
             yield finding.current.rpartition("/")[2]
-    objects = [entry.obj for entry in bundle.entries(items)]
     own = {name_of(obj) for obj in objects if kind_of(obj) in sharing.KINDS}
     for obj in objects:
         for matcher in MATCHERS:
@@ -317,7 +339,7 @@ def _wanted(findings: Iterable[Finding], items: Sequence[Any]) -> Iterator[str]:
                 yield name
 
 
-def _subjects(found: Sources) -> Iterator[Subject]:
+def _subjects(found: Sources, in_templates: Iterable[Entry]) -> Iterator[Subject]:
     places = found.places
-    for entry in bundle.entries(found.items):
+    for entry in (*bundle.entries(found.items), *in_templates):
         yield Subject(ref=ref_of(entry.obj), file=places[entry.item][0], item=entry.item, inside=entry.path)

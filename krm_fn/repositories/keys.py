@@ -108,7 +108,7 @@ def _digest(*parts: str | bytes) -> bytes:
 def _of_run(options: Options) -> str:
     """What is the same for all units of a run."""
     using = options.using
-    built_by = (using.words, building.version(using), _program("helm")) if using else ()
+    built_by = (using.words if using else (), building.version(using) if using else "", _program("helm"))
     environment = tuple((name, os.environ.get(name)) for name in building.KEPT)
     root = os.path.relpath(repository(os.curdir))
     return stored.dumps((_this_program(), built_by, environment, root, options.but(using=None, spool="", timeout=0)))

@@ -1,4 +1,4 @@
-"""What there is to say of kustomizations that are not built."""
+"""What there is to say of kustomizations and charts that are not built."""
 
 from __future__ import annotations
 
@@ -18,5 +18,6 @@ if TYPE_CHECKING:
 def findings(problems: Iterable[Problem], severity: Mapping[str, str], release: Release) -> Iterator[Finding]:
     """The findings, each at its place; one for the problem that several targets share."""
     for each in dict.fromkeys(problems):
-        for finding in registry.judge_bundle(InputFacts(unbuilt=(each,), release=release), severity, "input"):
+        facts = InputFacts(charts=(each,), release=release) if each.is_chart else InputFacts(unbuilt=(each,), release=release)
+        for finding in registry.judge_bundle(facts, severity, "input"):
             yield finding.but(file=each.file, line=each.line, column=each.column)

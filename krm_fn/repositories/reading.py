@@ -32,8 +32,8 @@ def read(folder: str, file: str) -> Read | None:
     except OSError as error:
         return _unread(folder, Problem(file=file, reason="unreadable", detail=error.strerror or UNREADABLE))
     except InputError as error:
-        at = {"line": error.line, "column": error.column}
-        return _unread(folder, Problem(file=file, reason="unreadable", detail=error.message, **at))
+        problem = Problem(file=file, reason="unreadable", detail=error.message, line=error.line, column=error.column)
+        return _unread(folder, problem)
     objects = [item for item in text.items if item is not None]
     if not objects:
         return Read(kustomization({}, folder, file), text)  # kustomize says what is wrong with it

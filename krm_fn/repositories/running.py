@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     Numbered = tuple[int, Unit]
 
 FILES = "the files that no kustomization uses"
-UNUSED = frozenset(("unused-instancetype", "unused-revision"))
 # What the units of each cluster offer, in a process that judges again; it does not change.
 _offered: Mapping[str, Offered] = {}
 
@@ -188,7 +187,7 @@ def _without_used(result: UnitResult, used: frozenset[str]) -> UnitResult:
     """The unit without findings about an unused object that another unit uses."""
 
     def is_used(finding: Finding) -> bool:
-        return finding.rule in UNUSED and finding.ref is not None and finding.ref.name in used
+        return finding.rule in sharing.UNUSED and finding.ref is not None and finding.ref.name in used
 
     return result.but(findings=tuple(finding for finding in result.findings if not is_used(finding)))
 

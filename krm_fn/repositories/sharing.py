@@ -33,6 +33,8 @@ KINDS = {
     **{kind: version.rpartition("/")[0] for kind, version in API_VERSIONS.items()},
     "NetworkAttachmentDefinition": "k8s.cni.cncf.io",
 }
+# Rules about objects that nothing in a target uses: others may.
+UNUSED = frozenset(("unused-instancetype", "unused-revision"))
 WORD = re.compile(rb"[A-Za-z0-9][A-Za-z0-9._-]*")
 NOWHERE = ("", 0)
 # The labels of an object that say something of VMs that use it.

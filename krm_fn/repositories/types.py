@@ -54,11 +54,12 @@ class Kustomization(NamedTuple):
 
 
 class Target(NamedTuple):
-    """A kustomization that no other one in the run uses: what is built and judged as one bundle.
+    """A kustomization that no other one in the run uses, or a Helm chart: what is built and judged as one bundle.
 
     `name` and `folder` are the folder; `file` is the kustomization in it. `kustomizations` are the folders of all that it is
     made of, itself first, in the order in which they are included. `inputs` are the files that it is made of, sorted, also
-    those that are not there. `problem` says why it can't be built, as far as that is known without a build.
+    those that are not there. `problem` says why it can't be built, as far as that is known without a build. `is_chart`: it is a
+    Helm chart, with its Chart.yaml as `file`.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Target(NamedTuple):
     kustomizations: tuple[str, ...]
     inputs: tuple[str, ...]
     problem: Problem | None = None
+    is_chart: bool = False
 
 
 class Discovery(NamedTuple):
@@ -75,7 +77,7 @@ class Discovery(NamedTuple):
     `targets` are sorted by folder. `files` are the YAML and JSON files that no kustomization uses, in the order in which they
     were found. `used` are the files and folders that kustomizations name, `excluded` the files that are left out. `problems`
     are those that belong to no target. `skipped` are the files that were passed over, `templates` the folders of the templates
-    of Helm charts.
+    of Helm charts. `charts` are the charts that are part of no other chart, and that no kustomization uses.
     """
 
     targets: tuple[Target, ...] = ()
@@ -85,3 +87,4 @@ class Discovery(NamedTuple):
     problems: tuple[Problem, ...] = ()
     skipped: tuple[SkippedFile, ...] = ()
     templates: tuple[str, ...] = ()
+    charts: tuple[Target, ...] = ()

@@ -272,13 +272,17 @@ class SkippedFile(Value):
 
 
 class Unbuilt(Value):
-    """A kustomization that can't be built: the file that is at fault, "" for none, and the place in it as far as it is known.
+    """A kustomization or a Helm chart that can't be built: the file that is at fault, "" for none, and the place in it as far
+    as it is known.
 
     `reason` is "refused" (`detail` is what the program says that builds), "unreadable" (`detail` says why), "cycle" (`detail`
     names the folders), "remote" (`detail` is what the file refers to), "outside" (the same, beyond the repository),
     "restricted" (the same, not below the kustomization), "absent" (`detail` names a file that is not there, and says why),
     "helm", "plugin" (`detail` names it, or ""), "slow" (`detail` is the time that it had) or "program" (none is there that
     builds; `count` kustomizations need it).
+
+    With `is_chart`, it is a Helm chart: the reason is "refused", "outside", "slow" or "dependencies" (`detail` names charts
+    that it needs), "flag" (nobody wants it to be built) or "program".
     """
 
     file: str
@@ -287,11 +291,12 @@ class Unbuilt(Value):
     line: int = 0
     column: int = 0
     count: int = 1
+    is_chart: bool = False
 
 
 class InputFacts(Value):
     """What couldn't be read: of documents an error each, of found templates too, the files that were passed over, and what
-    couldn't be built.
+    couldn't be built: kustomizations and Helm charts.
     """
 
     release: Release
@@ -299,6 +304,7 @@ class InputFacts(Value):
     templates: tuple[InputError, ...] = ()
     skipped: tuple[SkippedFile, ...] = ()
     unbuilt: tuple[Unbuilt, ...] = ()
+    charts: tuple[Unbuilt, ...] = ()
 
 
 class Leftover(Value):

@@ -34,6 +34,7 @@ def test_every_key_is_read():
         file(
             exclude=["**/testdata/**"],
             kustomizeBuildFlags=["--enable-helm"],
+            helm=True,
             external=[{"kind": "PersistentVolumeClaim", "name": "golden"}],
             failOn="warning",
             clusters=[north],
@@ -44,6 +45,7 @@ def test_every_key_is_read():
         exclude=("**/testdata/**",),
         external=(External(kind="PersistentVolumeClaim", name="golden"),),
         build_flags=("--enable-helm",),
+        helm=True,
         clusters=(
             ClusterSection(
                 name="north",
@@ -65,7 +67,7 @@ def test_every_key_is_read():
         None,
         {},
         {"kind": "RenderVirtualMachines"},
-        file(exclude=None, external="", clusters=None, kustomizeBuildFlags=None, mode=""),
+        file(exclude=None, external="", clusters=None, kustomizeBuildFlags=None, helm=None, mode=""),
         {"apiVersion": "v1", "kind": "ConfigMap", "data": {}},
     ],
 )
@@ -78,7 +80,7 @@ def test_a_config_map_states_the_function_configs_keys():
     assert read(value) == RepositoryConfig(stated={"fail_on": "never", "severity": {"null-item": "off"}})
 
 
-@pytest.mark.parametrize("key", ["exclude", "external", "clusters", "kustomizeBuildFlags"])
+@pytest.mark.parametrize("key", ["exclude", "external", "clusters", "kustomizeBuildFlags", "helm"])
 def test_the_function_config_has_none_of_these_keys(key):
     with pytest.raises(ConfigError, match="unknown key; expected one of mode, ") as caught:
         read_function_config({"apiVersion": "kubevirt-render.dev/v1alpha1", **file(**{key: []})})
@@ -95,6 +97,7 @@ def test_the_function_config_has_none_of_these_keys(key):
         (file(exclude=["a/../b"]), r"spec.exclude\[0\]: found 'a/../b'; .* without \"\.\.\""),
         (file(kustomizeBuildFlags=["--enable-hlm"]), r"spec.kustomizeBuildFlags\[0\]: .*; did you mean --enable-helm"),
         (file(kustomizeBuildFlags=["--enable-exec"]), r"spec.kustomizeBuildFlags\[0\]: found '--enable-exec'; expected one .*"),
+        (file(helm="yes"), "spec.helm: found 'yes'; expected true or false"),
         (file(external=[{"kind": "DataSorce"}]), r"spec.external\[0\].kind: found 'DataSorce'; .*; did you mean DataSource"),
         (file(external=[{"name": "a"}]), r"spec.external\[0\].kind: found nothing; expected a kind .*"),
         (file(external=[{"kind": "Secret", "nam": "a"}]), r"spec.external\[0\].nam: is no key .*; did you mean name"),
@@ -157,6 +160,7 @@ COMMON = {
     "exclude": GLOBS,
     "external": EXTERNAL,
     "kustomizeBuildFlags": FLAGS,
+    "helm": st.sampled_from([True, False, None, "", "true", 1]),
     "kubevirtVersion": st.sampled_from(["1.9", 1.9, None]),
     "severity": st.sampled_from([{"null-item": "off"}, {"nul": "off"}]),
     "configuration": st.sampled_from([{"cpuModel": "a"}, {"cpumodel": "a"}]),

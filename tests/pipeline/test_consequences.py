@@ -218,4 +218,33 @@ def test_a_placeholder_is_told_in_place_of_the_errors_that_its_value_is() -> Non
     item = vm("${NAME}", spec=spec, instancetype={"name": "<size>"})
     found = list(stages.render([item], SETTINGS).findings)
     assert {each.rule for each in found} == {"unfilled-placeholder"}
-    assert {each.current: each.severity for each in found} == {"${NAME}": "info", "<size>": "warning", "${CORES}": "info"}
+    assert {each.current: each.severity for each in found} == {"${NAME}": "info", "<size>": "warning"}
+
+
+def test_no_error_follows_from_placeholders_even_where_nobody_wants_to_know_of_them() -> None:
+    off = SETTINGS.but(severity={"unfilled-placeholder": "off"})
+    whole = vm("whole")
+    whole["spec"]["template"] = "${TEMPLATE}"
+    own = {"apiVersion": "instancetype.kubevirt.io/v1beta1", "metadata": {"name": "own"}}
+    size = {**own, "kind": "VirtualMachineClusterInstancetype", "spec": {"cpu": {"guest": "${N}"}, "memory": {"guest": "${M}"}}}
+    wants = {"requirements": {"cpu": {"guest": 4}}, "devices": {"preferredDiskBus": "${BUS}"}}
+    preference = {**own, "kind": "VirtualMachineClusterPreference", "spec": wants}
+    disks = {"domain": {"devices": {"disks": [{"name": "${D}", "disk": {}}]}}, "volumes": [{"name": "${D}", "emptyDisk": {}}]}
+    disks["volumes"][0]["emptyDisk"] = {"capacity": "${SIZE:=10GB}"}
+    sized = vm("sized", spec=disks, instancetype={"name": "own"}, preference={"name": "own"})
+    devices = vm("devices", spec={"domain": {"devices": "${DEVICES}"}, "networks": [{"name": "default", "pod": {}}]})
+    named = vm("${NAME}", spec=disks, instancetype={"name": "${TYPE:=u1.gone}", "kind": "${KIND}"})
+    for settings in (SETTINGS, off):
+        found = stages.render([whole, size, preference, sized, devices, named, vm("${NAME}")], settings).findings
+        assert not [each.message for each in found if each.rule != "unfilled-placeholder"]
+
+
+def test_a_mistake_beside_placeholders_is_reported() -> None:
+    item = vm("${NAME}", spec={"domain": {"cpu": {"cores": "${CORES}", "sockets": -1}, "devices": {}}})
+    found = [each for each in stages.render([item], SETTINGS).findings if each.rule != "unfilled-placeholder"]
+    assert [each.current for each in found] == [-1]
+
+
+def test_the_only_finding_may_follow_from_a_placeholder() -> None:
+    item = {**vm("web"), "apiVersion": "${API_VERSION}"}
+    assert list(stages.render([item], SETTINGS).findings) == []

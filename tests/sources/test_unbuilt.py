@@ -134,7 +134,7 @@ def test_what_a_kustomization_leaves_out_may_be_a_patch(tmp_path):
     assert told(tmp_path)[0] == ("missing-field", "other/p.yaml")
 
 
-def test_templates_of_a_helm_chart_are_left_alone(tmp_path):
+def test_the_files_of_a_helm_chart_are_left_alone(tmp_path):
     chart = {
         "chart/Chart.yaml": "apiVersion: v2\nname: vm\nversion: 0.1.0\n",
         "chart/templates/vm.yaml": VM.replace("web", "{{ .Release.Name }}"),
@@ -143,7 +143,7 @@ def test_templates_of_a_helm_chart_are_left_alone(tmp_path):
     write(tmp_path, chart)
     said = "chart/templates is skipped: it contains templates of a Helm chart; to render them, use `helm template`\n"
     assert said in check("-v", ".", cwd=tmp_path)[2]
-    assert told(tmp_path) == [("refused-run-strategy", "chart/crds/vm.yaml")]
+    assert told(tmp_path) == [("chart-not-built", "chart/Chart.yaml")]
     assert told(tmp_path, "chart/templates") == [("unrendered-template", "chart/templates/vm.yaml")]
 
 

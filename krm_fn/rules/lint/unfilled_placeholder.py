@@ -1,14 +1,15 @@
 """A value of a KubeVirt object is a placeholder.
 
-What it finds: `${NAME}`, `$(NAME)`, `{{ name }}` and `__NAME__` in a value, and `<name>` or `$NAME` as the whole value, each
-once per file. `NAME`, and words in capitals with an underscore, such as `CLAIM_NAME`, are placeholders where the name of an
-object or of a namespace is expected, because no such name may have capitals. The names of claims, Secrets and ConfigMaps are
-also searched. Multi-line strings, cloud-init data, annotations and commands are skipped, because such marks have other
-meanings there.
+What it finds: `${NAME}`, `${NAME:=default}`, `$(NAME)`, `{{ name }}` and `__NAME__` in a value, and `$NAME` as the whole value:
+one finding for all of them, with their number. `<name>` as the whole value is reported once per file. So are `NAME`, and words
+in capitals with an underscore, such as `CLAIM_NAME`, where the name of an object or of a namespace is expected, because no such
+name may have capitals. The names of claims, Secrets and ConfigMaps are also searched. Multi-line strings, cloud-init data,
+annotations and commands are skipped, because such marks have other meanings there. So are OpenShift Templates and
+VirtualMachineTemplates, which have parameters.
 
 Why it matters: the file is a template. Other defects of such a value are not reported, because the value is not known before
-the placeholder is replaced. `<name>` and `CLAIM_NAME` are a warning, because guides write them for readers to replace. The
-other forms are an info, because a tool may replace them.
+the placeholder is replaced, as Flux does with `${NAME}`. `<name>` and `CLAIM_NAME` are a warning, because guides write them
+for readers to replace. The other forms are an info, because a tool may replace them.
 
 Fix: replace it, or check the output of the step that replaces it: `flux envsubst < vm.yaml | kubevirt-render check -`. Set
 the severity to `off` for files that are meant to be templates.
@@ -29,6 +30,7 @@ from krm_fn.base.objects import group_of, kind_of
 from krm_fn.base.paths import get
 from krm_fn.base.placeholders import is_in_capitals, placeholders
 from krm_fn.base.wording import show
+from krm_fn.kubevirt.templates import is_template
 from krm_fn.rules.registry import Hit, rule
 
 TYPE_CHECKING = False
@@ -36,9 +38,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from krm_fn.base.bundle import Entry
+    from krm_fn.base.bundle import Bundle, Entry
     from krm_fn.base.paths import Path
     from krm_fn.rules.facts import BundleFacts
+
+    Place = tuple[Entry, Path, str, str]
 
 CORE_KINDS = frozenset(("PersistentVolumeClaim", "Secret", "ConfigMap"))
 PASSED_OVER = frozenset(("annotations", "status", "cloudInitNoCloud", "cloudInitConfigDrive", "command", "args", "data"))
@@ -46,26 +50,41 @@ PASSED_OVER = frozenset(("annotations", "status", "cloudInitNoCloud", "cloudInit
 
 @rule(severity="warning")
 def unfilled_placeholder(facts: BundleFacts) -> Iterator[Hit]:
-    places: dict[tuple[str, str], list[tuple[Entry, Path, str]]] = {}
+    by_hand: dict[tuple[str, str], list[Place]] = {}
+    by_tools: list[Place] = []
     for entry in facts.bundle.entries:
         file, _ = facts.bundle.place(entry.item)
         for path, value in _values(entry.obj):
             for found in placeholders(value, path):
-                places.setdefault((file, found), []).append((entry, path, value))
-    for (_, found), where in places.items():
-        first = facts.bundle.ordered({id(entry): entry for entry, _, _ in where}.values())[0]
-        entry, path, value = next(place for place in where if place[0] is first)
+                place = entry, path, value, found
+                if found.startswith("<") or is_in_capitals(found):
+                    by_hand.setdefault((file, found), []).append(place)
+                else:
+                    by_tools.append(place)
+    for where in by_hand.values():
         others = len(where) - 1
         more = f", here and in {others} more place{'s' * (others > 1)} of the file" if others else ""
-        mark = show(found, path).strip("'")
-        message = f"{mark} is a placeholder{more}; replace it, or check the output of the step that replaces it"
-        level = "" if found.startswith("<") or is_in_capitals(found) else "info"  # tools replace the other forms
-        yield Hit(message=message, path=path, current=value, about=entry, severity=level)
+        yield _hit(where, more, "", facts.bundle)
+    if by_tools:
+        others = len({(id(entry), path) for entry, path, *_ in by_tools}) - 1
+        more = f", and {others} more value{'s have' if others > 1 else ' has'} placeholders" if others else ""
+        yield _hit(by_tools, more, "info", facts.bundle)
+
+
+def _hit(places: list[Place], more: str, severity: str, bundle: Bundle) -> Hit:
+    """What there is to say of placeholders, at the first of their places."""
+    first = bundle.ordered({id(entry): entry for entry, *_ in places}.values())[0]
+    entry, path, value, found = next(place for place in places if place[0] is first)
+    mark = show(found, path).strip("'")
+    message = f"{mark} is a placeholder{more}; replace it, or check the output of the step that replaces it"
+    return Hit(message=message, path=path, current=value, about=entry, severity=severity)
 
 
 def _values(obj: Any) -> Iterator[tuple[Path, str]]:
     """The strings of an object that are searched, with their paths: of claims, Secrets and ConfigMaps names in capitals."""
     group = group_of(obj)
+    if is_template(obj):
+        return  # its parameters
     if group == "kubevirt.io" or group.endswith(".kubevirt.io"):
         yield from _texts(obj)
     elif not group and kind_of(obj) in CORE_KINDS:

@@ -1,0 +1,147 @@
+"""Templates that a repository holds: the objects in them, with the default values of their parameters filled in.
+
+Two kinds are known: OpenShift's Template and KubeVirt's VirtualMachineTemplate. A cluster makes objects of them where somebody
+asks for it, with values of its own; a template itself creates nothing.
+
+upstream: kubevirt/virt-template staging/src/kubevirt.io/virt-template-engine/template/template.go:substituteParameters
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from krm_fn.base.objects import group_of, kind_of, text
+from krm_fn.base.paths import as_list, as_map, get
+from krm_fn.kubevirt.api_versions import CORE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from krm_fn.base.bundle import Entry
+    from krm_fn.base.objects import Object
+    from krm_fn.base.paths import Path
+
+# A parameter in a text, and as the whole of a value that need not be a text.
+IN_TEXT = re.compile(r"\$\{([A-Za-z0-9_]+)\}")
+WHOLE = re.compile(r"\$\{\{([A-Za-z0-9_]+)\}\}")
+MARK = "${"
+
+
+class Kind(NamedTuple):
+    """A kind of template: where its parameters stand, and its objects, or the only one; `made` is what that has to be."""
+
+    parameters: Path
+    objects: Path
+    made: tuple[tuple[str, str], ...] = ()
+
+
+KINDS = {
+    **dict.fromkeys([("template.openshift.io", "Template"), ("", "Template")], Kind(("parameters",), ("objects",))),
+    ("template.kubevirt.io", "VirtualMachineTemplate"): Kind(
+        ("spec", "parameters"),
+        ("spec", "virtualMachine"),
+        (("apiVersion", f"{CORE}/v1"), ("kind", "VirtualMachine")),
+    ),
+}
+
+
+class Template(NamedTuple):
+    """A template: its objects, each with its place in the item, and how many values depend on parameters without a default."""
+
+    entry: Entry
+    objects: tuple[tuple[Path, Object], ...]
+    open: int
+
+
+def is_template(obj: Object) -> bool:
+    """True for a template of a kind that is known."""
+    return (group_of(obj), kind_of(obj)) in KINDS
+
+
+def template_of(entry: Entry) -> Template:
+    """The template that an entry of a bundle is."""
+    kind = KINDS[group_of(entry.obj), kind_of(entry.obj)]
+    parameters = _Parameters(as_list(get(entry.obj, kind.parameters)))
+    found = [
+        ((*entry.path, *path), {**parameters.filled_in(_homeless(obj)), **dict(kind.made)})
+        for path, obj in _objects(entry, kind)
+    ]
+    return Template(entry, tuple(found), parameters.open)
+
+
+def _objects(entry: Entry, kind: Kind) -> Iterator[tuple[Path, Object]]:
+    """The objects as they are written, with their paths."""
+    written = get(entry.obj, kind.objects)
+    if isinstance(written, dict):
+        yield kind.objects, written
+    for number, obj in enumerate(as_list(written)):
+        if isinstance(obj, dict):
+            yield (*kind.objects, number), obj
+
+
+def _homeless(obj: Object) -> Object:
+    """The object without a namespace that no parameter decides: processing removes that."""
+    metadata = as_map(obj.get("metadata"))
+    if "namespace" not in metadata or IN_TEXT.search(text(metadata["namespace"])):
+        return obj
+    return {**obj, "metadata": {key: value for key, value in metadata.items() if key != "namespace"}}
+
+
+class _Parameters:
+    """The parameters that have a default value; `open` counts the values in which others stand."""
+
+    def __init__(self, declared: list[Any]) -> None:
+        self._values = {name: value for each in map(as_map, declared) for name, value in _default(each)}
+        self.open = 0
+
+    def filled_in(self, value: Any) -> Any:
+        """The value with its parameters filled in, as far as they have a default value; keys are texts, too."""
+        if isinstance(value, dict):
+            made = {}
+            for key, below in value.items():  # a comprehension would take twice the stack
+                made[self._key(key)] = self.filled_in(below)
+            return made
+        if isinstance(value, list):
+            return list(map(self.filled_in, value))
+        if not isinstance(value, str) or MARK not in value:
+            return value
+        whole = WHOLE.fullmatch(value)
+        if whole:
+            return self._parsed(value, whole[1])
+        filled = self._text(value)
+        self.open += IN_TEXT.search(filled) is not None
+        return filled
+
+    def _key(self, key: Any) -> Any:
+        return self._text(key) if isinstance(key, str) and MARK in key else key
+
+    def _text(self, value: str) -> str:
+        return IN_TEXT.sub(lambda found: self._values.get(found[1], found[0]), value)
+
+    def _parsed(self, value: str, name: str) -> Any:
+        """What JSON reads in the value of a parameter, else its text."""
+        if name not in self._values:
+            self.open += 1
+            return value
+        try:
+            return json.loads(self._values[name], parse_constant=_refused)
+        except (ValueError, RecursionError):
+            return self._values[name]
+
+
+def _refused(constant: str) -> None:
+    """Raises: ValueError for what Python reads as a number, and JSON has not."""
+    raise ValueError(constant)
+
+
+def _default(parameter: Object) -> Iterator[tuple[str, str]]:
+    """Name and default value of a parameter, nothing where the value is generated or has to be given."""
+    name, value = text(parameter.get("name")), parameter.get("value")
+    if not name or value is None or isinstance(value, dict | list):
+        return
+    if value == "" and (parameter.get("generate") or parameter.get("required")):
+        return
+    yield name, value if isinstance(value, str) else json.dumps(value)

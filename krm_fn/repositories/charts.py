@@ -1,0 +1,163 @@
+"""Helm charts in folders, and what helm makes of them. Nothing is fetched, no plugin is run, and no cluster is asked."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from typing import TYPE_CHECKING
+
+from krm_fn import yamlio
+from krm_fn.base import programs
+from krm_fn.base.errors import InputError
+from krm_fn.base.paths import as_map
+from krm_fn.base.redaction import hides_text, holds_secret
+from krm_fn.repositories.building import environment
+from krm_fn.repositories.graph import all_below
+from krm_fn.repositories.kustomization import joined
+from krm_fn.repositories.types import Problem, Target
+from krm_fn.sources import reading
+from krm_fn.sources.files import CHART, is_within, read_found, repository
+from krm_fn.sources.salvage import salvage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from krm_fn.sources.reading import Sources
+    from krm_fn.sources.salvage import Lost
+
+PROGRAM = "helm"
+# The name that helm itself gives a release which has none.
+RELEASE = "release-name"
+# What charts ask the cluster for. These versions are served by all releases that are known here.
+API_VERSIONS = (
+    *("kubevirt.io/v1", "kubevirt.io/v1/VirtualMachine", "pool.kubevirt.io/v1beta1", "cdi.kubevirt.io/v1beta1"),
+    *("instancetype.kubevirt.io/v1beta1", "k8s.cni.cncf.io/v1", "snapshot.kubevirt.io/v1beta1"),
+)
+LIBRARY = "library"  # the type of a chart that others use, and that makes nothing by itself
+SUBCHARTS = "charts/"
+# A template that makes an object of KubeVirt.
+OF_KUBEVIRT = re.compile(rb"""\bkubevirt\.io/v\d|kind:\s*["']?VirtualMachine""")
+OF_TEMPLATES = (".yaml", ".yml", ".tpl", ".json", ".txt")
+SOURCE = re.compile(rb"^# Source: (.*)$", re.MULTILINE)
+ABSENT = re.compile(r"found in Chart\.yaml, but missing in charts/ directory: ([^\n]*)")
+HIDDEN = "its message is not shown, since it may hold a secret"
+
+
+def charts(files: Iterable[str], used: frozenset[str] | set[str]) -> Iterator[Target]:
+    """The charts among files that are part of no other chart, and that no kustomization uses."""
+    found = sorted(file.removesuffix(CHART) for file in files if file.rpartition("/")[2] == CHART and file not in used)
+    outer: list[str] = []
+    for chart in found:
+        if not any(chart.startswith(above + SUBCHARTS) for above in outer):
+            outer.append(chart)
+            folder = chart.rstrip("/") or os.curdir
+            inputs = tuple(sorted(joined(os.curdir, file) for file in all_below((folder,))))
+            yield Target(folder, folder, chart + CHART, (), inputs, is_chart=True)
+
+
+def makes_vms(chart: Target) -> bool:
+    """True where a template of the chart, or of a chart in it, mentions a kind of KubeVirt."""
+    below = len(chart.file) - len(CHART)
+    return any("templates/" in file[below:] and file.endswith(OF_TEMPLATES) and _mentions(file) for file in chart.inputs)
+
+
+def _mentions(file: str) -> bool:
+    try:
+        return bool(OF_KUBEVIRT.search(read_found(file)[0]))
+    except OSError:
+        return False
+
+
+def is_library(chart: Target) -> bool:
+    """True for a chart that only others use."""
+    try:
+        text = yamlio.read_stream(read_found(chart.file)[0], file=chart.file)
+    except (OSError, InputError):
+        return False  # helm says what is wrong with it
+    return bool(text.items) and as_map(text.items[0]).get("type") == LIBRARY
+
+
+def words(folder: str) -> list[str]:
+    """What helm is called with to print what it makes of the chart in a folder."""
+    served = [word for version in API_VERSIONS for word in ("--api-versions", version)]
+    return ["template", RELEASE, folder, "--include-crds", "--skip-tests", *served]
+
+
+def build(chart: Target, timeout: float) -> bytes | Problem:
+    """What the helm on the PATH makes of a chart with its default values, or why it makes nothing."""
+    program = programs.find(PROGRAM)
+    if program is None:
+        return Problem(file=chart.file, reason="program", is_chart=True)
+    if outside := _outside(chart):
+        return Problem(file=chart.file, reason="outside", detail=outside, is_chart=True)
+    with programs.scratch() as made:
+        scratch = os.path.realpath(made)
+        own = {name: os.path.join(scratch, name) for name in ("HELM_CACHE_HOME", "HELM_CONFIG_HOME", "HELM_DATA_HOME")}  # noqa: PTH118
+        variables = {**environment(scratch), **own, "HELM_PLUGINS": os.path.join(scratch, "none"), "KUBECONFIG": os.devnull}  # noqa: PTH118
+        try:
+            called = words(os.path.realpath(chart.folder))
+            ran = programs.finished(program, called, environment=variables, timeout=timeout, quiet=True)
+        except subprocess.TimeoutExpired:
+            return Problem(file=chart.file, reason="slow", detail=f"{timeout:g} s", is_chart=True)
+    return _complaint(ran.complaints.decode(errors="replace"), chart) if ran.code else ran.out
+
+
+def read_built(chart: Target, data: bytes, lost: list[Lost]) -> Sources:
+    """What helm made of a chart, each object with the template that it comes from; what can't be read goes into `lost`."""
+    try:
+        found = reading.of_build(data, chart.folder, ())
+    except InputError:
+        whole = data
+        data, unread = salvage(data, chart.file)
+        for each in unread:
+            error = each.error
+            source = _template(chart, SOURCE.findall(_until(whole, error.line))[-1:])
+            lost.append(each.but(error=InputError(error.message, file=source)))
+        found = reading.of_build(data, chart.folder, ())
+    (source_text,) = found.sources
+    ends = [piece.end for piece in source_text.text.pieces]
+    return reading.of_build(data, chart.folder, _origins(chart, source_text.data, ends))
+
+
+def _until(data: bytes, line: int) -> bytes:
+    return b"".join(data.splitlines(keepends=True)[:line])
+
+
+def _origins(chart: Target, data: bytes, ends: Sequence[int]) -> list[str]:
+    """The template that each document comes from: the last that helm names before the end of the document."""
+    marks = [(found.start(), found[1]) for found in SOURCE.finditer(data)]
+    origins, at = [], -1
+    for end in ends:
+        while at + 1 < len(marks) and marks[at + 1][0] < end:
+            at += 1
+        origins.append(_template(chart, [marks[at][1]] if at >= 0 else []))
+    return origins
+
+
+def _template(chart: Target, named: list[bytes]) -> str:
+    """The file that helm names; the chart itself where that is in an archive, or in a folder of another name."""
+    for name in named:
+        file = joined(chart.folder, name.decode(errors="replace").partition("/")[2])
+        if file in chart.inputs:
+            return file
+    return chart.file
+
+
+def _outside(chart: Target) -> str:
+    """A link in a chart that leads out of its repository, "" where there is none: helm follows links."""
+    roots = [repository(chart.folder)]
+    links = (os.path.join(above, name) for above, folders, names in os.walk(chart.folder) for name in (*folders, *names))  # noqa: PTH118
+    return next((joined(".", link) for link in links if os.path.islink(link) and not is_within(link, roots)), "")  # noqa: PTH114
+
+
+def _complaint(text: str, chart: Target) -> Problem:
+    """What there is to say of a chart that helm does not build: the first line of what helm says, unless it may be secret."""
+    if found := ABSENT.search(text):
+        return Problem(file=chart.file, reason="dependencies", detail=found[1], is_chart=True)
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith(("WARNING", "coalesce.go", "walk.go"))]
+    said = next((line for line in lines if line.startswith("Error: ")), next(iter(lines), "")).removeprefix("Error: ")
+    said = said.replace(os.path.realpath(chart.folder) + os.sep, "")
+    if holds_secret(said) or hides_text(said.encode()):
+        said = HIDDEN
+    return Problem(file=chart.file, reason="refused", detail=said, is_chart=True)

@@ -1,0 +1,55 @@
+"""A Helm chart that makes objects of KubeVirt is not built.
+
+What it finds: a chart whose templates mention a kind of KubeVirt and that is not built, because nobody asked for it or because
+helm is not on the PATH. As a warning, a chart that helm does not build with its default values, with the first line of what
+helm says; one that lacks charts that it depends on; one with a link out of the repository; one that takes too long.
+
+Why it matters: the VMs that the chart makes are not checked.
+
+Fix: have charts built with `--helm`, or with `helm: true` in `.kubevirt-render.yaml`. `helm dependency build` fetches the
+charts that a chart depends on. If a chart needs values, check what it makes of them: `helm template -f values.yaml CHART |
+kubevirt-render check -`.
+
+Example:
+
+    # a folder, by its files
+    files:
+      Chart.yaml: |
+        apiVersion: v2
+        name: web
+        version: 1.0.0
+      templates/vm.yaml: |
+        apiVersion: kubevirt.io/v1
+        kind: VirtualMachine
+        metadata:
+          name: {{ .Release.Name }}
+"""
+
+from __future__ import annotations
+
+from krm_fn.rules.registry import Hit, rule
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.rules.facts import InputFacts
+
+# Charts that nobody tried to build.
+UNTRIED = ("flag", "program")
+MESSAGES = {
+    "flag": "this Helm chart makes objects of KubeVirt and is not built; to have it checked, use --helm",
+    "program": "this Helm chart makes objects of KubeVirt and is not built: helm is not on the PATH; install it",
+    "refused": "helm does not build this with its default values: {detail}",
+    "dependencies": "not built: it depends on charts that are not there: {detail}; fetch them with `helm dependency build`",
+    "outside": "not built: {detail} is a link out of the repository; replace it by what it leads to",
+    "slow": "not built: it was stopped after {detail}; give it less to build, or raise the timeout",
+}
+
+
+@rule(severity="info", worst="warning")
+def chart_not_built(facts: InputFacts) -> Iterator[Hit]:
+    for each in facts.charts:
+        yield Hit(
+            message=MESSAGES[each.reason].format(detail=each.detail), severity="" if each.reason in UNTRIED else "warning"
+        )
