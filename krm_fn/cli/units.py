@@ -52,18 +52,23 @@ def results_of(request: Request, how: Options, bar: Progress) -> list[UnitResult
     Raises: ConfigError, InputError, UsageError.
     """
     options.check_kustomizations(request.kustomizations)
-    configs = Configs(
+    configs = configs_of(request)
+    with bar.at("Searching"):
+        found = discover(request.folders, excludes=configs.excludes, follow=how.follow) if request.folders else Discovery()
+    if not (found.targets or found.problems or found.excluded):
+        return [_of_one_bundle(request, how, bar, request.paths, request.kustomizations)]
+    return _of_units(request, how, bar, configs, found)
+
+
+def configs_of(request: Request) -> Configs:
+    """The configs of a run, with the flags laid over them."""
+    return Configs(
         request.paths,
         file=request.config_file,
         isolated=request.flags["isolated"],
         flags=partial(options.with_flags, flags=request.flags),
         exclude=request.flags["exclude"],
     )
-    with bar.at("Searching"):
-        found = discover(request.folders, excludes=configs.excludes, follow=how.follow) if request.folders else Discovery()
-    if not (found.targets or found.problems or found.excluded):
-        return [_of_one_bundle(request, how, bar, request.paths, request.kustomizations)]
-    return _of_units(request, how, bar, configs, found)
 
 
 def _of_one_bundle(
@@ -94,7 +99,7 @@ def _of_one_bundle(
 def _of_units(request: Request, how: Options, bar: Progress, configs: Configs, found: Discovery) -> list[UnitResult]:
     """What comes of the targets in folders, of the files there, and of what else was named."""
     using = building.builder()
-    settings = _Settings(configs, request.checking)
+    settings = Settings(configs, request.checking)
     units = [Unit(settings=settings(target.folder), name=target.name, target=target) for target in found.targets]
     problems = [(settings(os.path.dirname(problem.file)), problem) for problem in found.problems]  # noqa: PTH120
     if using is None and (missing := building.missing(found.targets)):
@@ -106,7 +111,7 @@ def _of_units(request: Request, how: Options, bar: Progress, configs: Configs, f
         units.append(Unit(settings=own, files=files, kustomized=kustomized))
     done = judge_all(units, how.but(using=using), jobs=request.flags["jobs"], watch=bar.watch, cache=_cache(request))
     done += [judge_problem(Unit(settings=own), problem) for own, problem in problems]
-    done += _of_repository(found, configs, settings)
+    done += of_repository(found, configs, settings)
     rest = tuple(path for path in request.paths if path not in request.folders)
     if rest or request.kustomizations:
         done.append(_of_one_bundle(request, how, bar, rest, request.kustomizations))
@@ -119,7 +124,7 @@ def _of_units(request: Request, how: Options, bar: Progress, configs: Configs, f
     return done
 
 
-def _of_repository(found: Discovery, configs: Configs, settings: _Settings) -> list[UnitResult]:
+def of_repository(found: Discovery, configs: Configs, settings: Settings) -> list[UnitResult]:
     """What there is to say of the files that are not read, and of the config at the root."""
     done = []
     for skipped in found.skipped:
@@ -150,7 +155,7 @@ def _cache(request: Request) -> Cache | None:
     return Cache(request.flags["cache"], note=options.note if request.flags["verbose"] else lambda _: None)
 
 
-class _Settings:
+class Settings:
     """The settings to judge targets with; targets that have the same settings share one value."""
 
     def __init__(self, configs: Configs, checking: Callable[[Config], Config]) -> None:
