@@ -124,7 +124,8 @@ def _of_rest(request: Request, paths: tuple[str, ...], how: Options, write: Writ
 
 def combined_findings(done: Sequence[RenderedUnit]) -> list[Finding]:
     """The findings of all units, in order; one that several targets share is there once, with all of them."""
-    before, found = 0, list[Finding]()
+    before = 0
+    found: list[Finding] = []
     for each in done:
         found += each.result.renumbered(before).findings
         before += each.result.items

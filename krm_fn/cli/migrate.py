@@ -102,7 +102,7 @@ def _read(paths: tuple[str, ...], kustomizations: tuple[str, ...], flags: Mappin
     verbose, follow = flags["verbose"], flags["follow_links"]
     folders = [path for path in paths if path != STDIN and os.path.isdir(path)]  # noqa: PTH112
     with bar.at("Searching"):
-        excludes = Configs(paths, isolated=True, exclude=flags["exclude"]).excludes
+        excludes = Configs(paths, exclude=flags["exclude"]).excludes
         found = discover(folders, excludes=excludes, follow=follow) if folders else Discovery()
     if not (found.targets or found.problems or found.excluded):
         return options.read_sources(
@@ -110,7 +110,7 @@ def _read(paths: tuple[str, ...], kustomizations: tuple[str, ...], flags: Mappin
         )
     files = own_files(found, folders, follow=follow)
     inplace_folders.note_parts(files.parts, verbose=verbose)
-    return reading.read(
+    read = reading.read(
         [path for path in paths if path not in folders],
         found=files.own,
         kustomizations=options.check_kustomizations(kustomizations),
@@ -119,6 +119,7 @@ def _read(paths: tuple[str, ...], kustomizations: tuple[str, ...], flags: Mappin
         note=options.note if verbose else lambda _: None,
         watch=bar.watch,
     )
+    return read.but(skipped=(*read.skipped, *found.skipped))
 
 
 def _migrated(found: Sources, settings: Config) -> Outcome:
