@@ -45,7 +45,8 @@ class Search:
         self.request, self.configs = request, configs_of(request)
         with bar.at("Searching"):
             excludes = _without(self.configs, without)
-            self.found = discover(request.folders, excludes=excludes, follow=follow) if request.folders else Discovery()
+            found = discover(request.folders, excludes=excludes, follow=follow) if request.folders else Discovery()
+        self.found = found._replace(skipped=tuple(each for each in found.skipped if not excludes(each.file)))
 
     @property
     def is_repository(self) -> bool:
@@ -57,7 +58,9 @@ def _without(configs: Configs, folder: str) -> Callable[[str], bool]:
     top = os.path.join(os.path.realpath(folder), "") if folder else ""  # noqa: PTH118
 
     def excludes(path: str) -> bool:
-        return (bool(top) and os.path.realpath(path).startswith(top)) or configs.excludes(path)
+        folder, name = os.path.split(path)
+        place = os.path.join(os.path.realpath(folder), name)  # noqa: PTH118  the file itself may be a link
+        return (bool(top) and place.startswith(top)) or configs.excludes(path)
 
     return excludes
 

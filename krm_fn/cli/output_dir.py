@@ -40,7 +40,7 @@ def check_apart(folder: str, paths: Iterable[str]) -> None:
             raise UsageError(
                 f"--output-dir: {file_name(folder)} contains {file_name(path)}, which is read; name another folder"
             )
-    if leads_out(folder):
+    if leads_out(os.path.join(folder, LIST)):  # noqa: PTH118
         raise UsageError(f"--output-dir: {file_name(folder)} is a symbolic link out of the repository; name its target instead")
     if os.path.lexists(folder) and not os.path.isdir(folder):  # noqa: PTH112
         raise UsageError(f"--output-dir: {file_name(folder)} is not a folder; name a folder")
