@@ -15,7 +15,7 @@ from krm_fn import yamlio
 from krm_fn.base.console import file_name
 from krm_fn.base.errors import InputError, UsageError
 from krm_fn.cli.replacing import replacing
-from krm_fn.sources.files import SUFFIXES, leads_out, read_found
+from krm_fn.sources.files import SUFFIXES, is_outside, read_found
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -40,7 +40,7 @@ def check_apart(folder: str, paths: Iterable[str]) -> None:
             raise UsageError(
                 f"--output-dir: {file_name(folder)} contains {file_name(path)}, which is read; name another folder"
             )
-    if leads_out(os.path.join(folder, LIST)):  # noqa: PTH118
+    if is_outside(folder):
         raise UsageError(f"--output-dir: {file_name(folder)} is a symbolic link out of the repository; name its target instead")
     if os.path.lexists(folder) and not os.path.isdir(folder):  # noqa: PTH112
         raise UsageError(f"--output-dir: {file_name(folder)} is not a folder; name a folder")

@@ -67,7 +67,9 @@ def test_rendering_the_folder_again_changes_nothing(here):
 def test_the_layout_does_not_depend_on_the_working_directory(here):
     write(here)
     (here.parent / "elsewhere").mkdir()
-    assert run("render", str(here), "--exclude", f"../{here.name}/out", "--output-dir", "o", cwd=here.parent / "elsewhere")[0] == 0
+    assert (
+        run("render", str(here), "--exclude", f"../{here.name}/out", "--output-dir", "o", cwd=here.parent / "elsewhere")[0] == 0
+    )
     assert found(here.parent / "elsewhere" / "o") == found(here / "out")
 
 
@@ -80,7 +82,9 @@ def test_what_is_no_longer_made_is_removed_and_named_with_its_empty_folders(here
     assert write(here) == (
         0,
         "",
-        notes("out/overlays/south/own.yaml: written", "out/loose/map.yaml: removed", "out/overlays/south/base/vm.yaml: removed"),
+        notes(
+            "out/overlays/south/own.yaml: written", "out/loose/map.yaml: removed", "out/overlays/south/base/vm.yaml: removed"
+        ),
     )
     assert list(found(here / "out")) == ["overlays/north/base/vm.yaml", "overlays/south/own.yaml"]
     assert not (here / "out" / "loose").exists()
