@@ -78,7 +78,8 @@ def test_a_diff_is_what_patch_takes(here):
 
 
 def test_a_diff_of_the_last_line_says_that_no_newline_ends_it(tmp_path):
-    text = "apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {name: w}\nspec:\n  template: {spec: {domain: {}}}\n  running: true"
+    text = "apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {name: w}\nspec:\n"
+    text += "  template: {spec: {domain: {}}}\n  running: true"
     tree(tmp_path, {"vm.yaml": text})
     _, out, _ = migrate(tmp_path, ".", "--diff")
     assert out.endswith(

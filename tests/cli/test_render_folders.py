@@ -1,4 +1,4 @@
-"""`render` of folders with kustomizations: targets are built and rendered, each with its own settings; stdout has all of them."""
+"""`render` of folders with kustomizations: targets are built and rendered, each with its settings; stdout has all of them."""
 
 import json
 import os
