@@ -107,8 +107,8 @@ def note_parts(parts: Sequence[str], *, verbose: bool) -> None:
                 f"{file_name(file)}: left alone: a kustomization uses it as a patch or another part, not as a resource"
             )
     elif parts:
-        files = "1 file is" if len(parts) == 1 else f"{len(parts)} files are"
-        options.note(f"{files} left alone: kustomizations use them as patches or other parts; --verbose names them")
+        files, them = ("1 file is", "it") if len(parts) == 1 else (f"{len(parts)} files are", "them")
+        options.note(f"{files} left alone: kustomizations use {them} as a patch or another part; --verbose names {them}")
 
 
 def changed_objects(done: Iterable[Rendered]) -> Iterator[tuple[str, Object]]:
@@ -117,7 +117,8 @@ def changed_objects(done: Iterable[Rendered]) -> Iterator[tuple[str, Object]]:
         for source, items in rendered(each.found, each.outcome):
             for old, new in zip(source.items, items, strict=True):
                 if old is not new:
-                    yield from ((source.file, entry.obj) for entry in bundle.entries([old]))
+                    pairs = zip(bundle.entries([old]), bundle.entries([new]), strict=False)  # those of a List
+                    yield from ((source.file, before.obj) for before, after in pairs if before.obj is not after.obj)
 
 
 def patched(

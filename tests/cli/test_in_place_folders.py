@@ -46,7 +46,7 @@ def test_from_another_folder_the_overlay_is_found_too(here):
 
 def test_force_writes_the_base_and_no_patch(here):
     before = texts(here)
-    left = "2 files are left alone: kustomizations use them as patches or other parts; --verbose names them"
+    left = "2 files are left alone: kustomizations use them as a patch or another part; --verbose names them"
     notes = [f"kubevirt-render: note: {text}" for text in (left, "base/vm.yaml: written")]
     assert in_place(here, ".", "--force") == (0, "", "\n".join(notes) + "\n")
     after = texts(here)

@@ -18,7 +18,7 @@ REPOSITORY = {
     "loose.yaml": OLD.replace("web", "loose"),
     "values.yaml": "a: 1\n",
 }
-LEFT = "kubevirt-render: note: 1 file is left alone: kustomizations use them as patches or other parts; --verbose names them\n"
+LEFT = "kubevirt-render: note: 1 file is left alone: kustomizations use it as a patch or another part; --verbose names it\n"
 PATCHED = (
     "kubevirt-render: note: base/vm.yaml: VirtualMachine web: north/run.yaml changes this object and is not migrated; "
     "check it for old forms\n"
