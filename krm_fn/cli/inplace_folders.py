@@ -87,7 +87,7 @@ def _all(units: Sequence[Unit], how: Options, bar: Progress) -> list[tuple[Rende
 
 def _read(unit: Unit, how: Options) -> Sources | None:
     try:
-        return reading.read((), found=unit.files, follow=how.follow)
+        return reading.read((), found=unit.files, follow=how.follow, unbuilt=False)
     except reading.NothingFoundError:
         return None
 

@@ -38,7 +38,9 @@ if TYPE_CHECKING:
     Numbered = tuple[int, Unit]
     Write = Callable[[Sources, Outcome], Any]
 
-NOT_BUILT = "kustomization-not-built"
+NOT_BUILT, DUPLICATE = "kustomization-not-built", "duplicate-object"
+# The kinds of objects that decide how VMs are rendered.
+DECIDING = (*sharing.KINDS, "VirtualMachineInstancePreset", "KubeVirt", "HyperConverged")
 # What the units of each cluster offer, in a process that renders again; it does not change.
 _offered: Mapping[str, Offered] = {}
 
@@ -107,8 +109,19 @@ def render_unit(unit: Unit, options: Options, write: Write, offered: Offered | N
 
 def rendered(found: Sources, unit: Unit, taken: sharing.Taken, *, ignores: bool) -> Outcome:
     """What comes of the objects of a unit, which takes some of others."""
-    how = Judging(ignores=ignores, surroundings=taken.surroundings(unit.settings.external))
-    return stages.render(found.items, unit.settings.config, places=found.places, judging=how)
+    how = Judging(ignores=ignores, units=found.units, surroundings=taken.surroundings(unit.settings.external))
+    outcome = stages.render(found.items, unit.settings.config, places=found.places, judging=how)
+    return outcome.but(findings=results.ordered(_deciding(each, unit) for each in outcome.findings))
+
+
+def _deciding(finding: Finding, unit: Unit) -> Finding:
+    """The finding, as an error where two objects differ of which one decides how VMs are rendered.
+
+    Other objects that differ may be variants in files of one folder; all of them are printed.
+    """
+    if finding.rule != DUPLICATE or DUPLICATE in unit.settings.config.severity:
+        return finding
+    return finding.but(severity="error") if finding.ref and finding.ref.kind in DECIDING else finding
 
 
 def _text(found: Sources) -> bytes:

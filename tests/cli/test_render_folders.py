@@ -195,6 +195,18 @@ def test_files_of_different_folders_that_no_kustomization_uses_are_told_apart(he
     assert cpus == [2, 4]
 
 
+def test_two_variants_in_one_folder_are_printed_unless_they_decide_how_vms_are_rendered(here):
+    tree(here, {f"loose/{name}.yaml": CONFIG_MAP.replace("other}", f"variant, labels: {{a: {name}}}}}") for name in ("a", "b")})
+    code, out, err = render(here)
+    assert code == 0
+    assert out.count("name: variant") == 2
+    assert err.startswith("kubevirt-render: warning: loose/b.yaml")
+    tree(here, {f"loose/size{cpus}.yaml": SIZE.format(cpus) for cpus in (2, 4)})
+    code, out, err = render(here)
+    assert (code, out) == (1, "")
+    assert "error: loose/size4.yaml" in err
+
+
 @pytest.mark.parametrize("output", ["json", "resourcelist"])
 def test_other_outputs_have_the_objects_of_all_targets(here, output):
     code, out, err = render(here, ".", "-o", output)
