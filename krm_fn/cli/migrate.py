@@ -29,7 +29,7 @@ from krm_fn.repositories.types import Discovery
 from krm_fn.sources import reading
 from krm_fn.sources.places import Places
 from krm_fn.sources.reading import STDIN
-from krm_fn.sources.salvage import passed_over
+from krm_fn.sources.salvage import passed_over, without_text_of_others
 from krm_fn.yamlio import ListText
 from krm_fn.yamlio.documents import ended_as
 
@@ -117,6 +117,7 @@ def _read(paths: tuple[str, ...], kustomizations: tuple[str, ...], flags: Mappin
         timeout=flags["timeout"],
         follow=follow,
         note=options.note if verbose else lambda _: None,
+        repair=without_text_of_others,
         watch=bar.watch,
     )
     return read.but(skipped=(*read.skipped, *found.skipped))

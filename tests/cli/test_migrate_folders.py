@@ -120,3 +120,16 @@ def test_folders_can_be_left_out(here):
     tree(here, {"testdata/old.yaml": OLD})
     assert "testdata/old.yaml: would change" in migrate(here, ".", "--check")[2]
     assert "testdata" not in migrate(here, ".", "--check", "--exclude", "testdata")[2]
+
+
+def test_a_text_of_another_program_stops_nothing_and_an_unreadable_object_does(here):
+    tree(here, {"settings.json": '{"a": {b: : }} // mine'})
+    assert "settings.json" not in migrate(here, ".", "--check")[2]
+    assert run("render", "--in-place", "--force", ".", cwd=here)[2].startswith("kubevirt-render: note: ")
+    tree(here, {"broken.yaml": "apiVersion: v1\nkind: ConfigMap\ndata: [\n"})
+    for words in (("migrate", "--in-place"), ("render", "--in-place", "--force")):
+        before = texts(here)
+        code, out, err = run(*words, ".", cwd=here)
+        assert (code, out) == (1, "")
+        assert "kubevirt-render: error: broken.yaml:" in err
+        assert texts(here) == before
