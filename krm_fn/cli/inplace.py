@@ -25,43 +25,49 @@ if TYPE_CHECKING:
     from krm_fn.sources.reading import Source, Sources, Watch
 
 
-def write(found: Sources, outcome: Outcome, watch: Watch = unwatched) -> list[str]:
+def write_all(done: Iterable[tuple[Sources, Outcome]], watch: Watch = unwatched) -> list[str]:
     """Write the files whose objects changed, each by one rename, and give their names.
 
     What rendering added comes last in the last file that changed, or in the last file. All new texts are on the disk before the
     first file is replaced. Raises: InputError where a file must not be replaced (see `replacing`), or where there is no room or
     no right for the new ones; OSError.
     """
-    texts = _texts(found, outcome, watch)
-    replace_all([(source.file, data, source.stamp) for source, data in texts])
-    return [source.file for source, _ in texts]
+    changed = [pair for found, outcome in done for pair in texts(found, outcome, watch)]
+    replace_all([(source.file, data, source.stamp) for source, data in changed])
+    return [source.file for source, _ in changed]
 
 
-def replace_all(texts: Iterable[tuple[str, bytes, Stamp | None]]) -> None:
-    """Replace files that were read by new texts, each by one rename, once all texts are on the disk. Raises: as `write`."""
+def replace_all(new: Iterable[tuple[str, bytes, Stamp | None]]) -> None:
+    """Replace files that were read by new texts, each by one rename, once all texts are on the disk. Raises: as `write_all`."""
     with replacing() as put:
-        for file, data, stamp in texts:
+        for file, data, stamp in new:
             try:
                 put(file, data, stamp)
             except OSError as error:
                 raise InputError(f"no new file can be created in its folder: {error.strerror}", file=file) from None
 
 
-def need_files(paths: Sequence[str], kustomizations: Sequence[str], *, flag: str = "--in-place") -> None:
+def note_written(files: Iterable[str]) -> None:
+    """Name the files that were written."""
+    for file in files:
+        note(f"{file_name(file)}: written")
+
+
+def need_files(paths: Sequence[str], kustomizations: Sequence[str], flag: str = "--in-place") -> None:
     """Raises: UsageError where something is to be read that can't be written back."""
     if "-" in paths or kustomizations:
         raise UsageError(f"{flag} needs files, but stdin and builds have no file to write to; remove {flag}")
 
 
-def write_back(found: Sources, outcome: Outcome, bar: Progress, *, verbose: bool) -> None:
-    """Write the files whose objects changed, while the bar shows it; with `verbose`, name them."""
+def write_back(found: Sources, outcome: Outcome, bar: Progress) -> None:
+    """Write the files whose objects changed, while the bar shows it, and name them."""
     with bar.at("Writing"):
-        files = write(found, outcome, bar.watch)
-    for file in files if verbose else ():
-        note(f"{file_name(file)}: written")
+        files = write_all([(found, outcome)], bar.watch)
+    note_written(files)
 
 
-def _texts(found: Sources, outcome: Outcome, watch: Watch) -> list[tuple[Source, bytes]]:
+def texts(found: Sources, outcome: Outcome, watch: Watch = unwatched) -> list[tuple[Source, bytes]]:
+    """The sources whose objects changed, with their new texts."""
     pairs = list(rendered(found, outcome))
     changed = [number for number, (source, items) in enumerate(pairs) if _differ(source, items)]
     last = (changed or [len(pairs) - 1])[-1]

@@ -11,6 +11,7 @@ from krm_fn import config, yamlio
 from krm_fn.base.console import NAME, file_name, one_line, printable
 from krm_fn.base.errors import ConfigError, InputError, UsageError
 from krm_fn.cli import completion
+from krm_fn.cli.folder_options import folder_options
 from krm_fn.cli.quiet import is_quiet
 from krm_fn.config.checks import CHECKS
 from krm_fn.config.keys import KEYS, NAMES
@@ -19,7 +20,6 @@ from krm_fn.kubevirt.releases import MINORS
 from krm_fn.kubevirt.settings import Config
 from krm_fn.repositories import cache, config_files
 from krm_fn.repositories.clusters import Configs
-from krm_fn.repositories.pools import cores
 from krm_fn.sources import builds, reading
 from krm_fn.yamlio import ListText
 
@@ -138,21 +138,7 @@ def repository_options(command: Any) -> Any:
         help="Where to keep what came of kustomizations in folders; those that did not change are not built again. "
         "Default: kubevirt-render in the user's cache folder.",
     )(command)
-    command = click.option(
-        "-j",
-        "--jobs",
-        type=click.IntRange(1, 1024),
-        default=None,
-        callback=lambda _, __, value: value or cores(),
-        metavar="N",
-        help="How many processes build and check the kustomizations in folders. Default: one for each processor.",
-    )(command)
-    return click.option(
-        "--exclude",
-        multiple=True,
-        metavar="GLOB",
-        help="Skip these files and folders, such as '**/testdata/**'. Repeatable.",
-    )(command)
+    return folder_options(command)
 
 
 def source_options(command: Any) -> Any:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
+    from krm_fn.findings.finding import Finding
     from krm_fn.pipeline.stages import Outcome
     from krm_fn.sources.reading import Sources, Watch
 
@@ -53,7 +54,7 @@ def to_yaml(found: Sources, outcome: Outcome, watch: Watch = unwatched) -> bytes
     """All objects as one stream; a document that nothing touched as it was written."""
     pairs = list(rendered(found, outcome))
     more, last = inserted(found, outcome)
-    chunks = [chunk for some in written(pairs, lambda number: _chunks(*pairs[number], more[number]), watch) for chunk in some]
+    chunks = [chunk for some in written(pairs, lambda number: chunks_of(*pairs[number], more[number]), watch) for chunk in some]
     chunks += [yamlio.dump(item).encode() for item in last]
     return joining.joined(chunks)
 
@@ -84,7 +85,8 @@ def all_items(
     return [*everything, *(item for added in more.values() for item in added)], before
 
 
-def _chunks(source: Source, items: Sequence[Any], more: dict[int, list[Any]]) -> list[bytes]:
+def chunks_of(source: Source, items: Sequence[Any], more: dict[int, list[Any]]) -> list[bytes]:
+    """The texts of these objects of a source, `more` before the numbers of those that they precede."""
     if not items:
         return []
     if isinstance(source.text, ListText):
@@ -97,23 +99,36 @@ def _chunks(source: Source, items: Sequence[Any], more: dict[int, list[Any]]) ->
 
 def to_json(_: Sources, outcome: Outcome, __: Watch = unwatched) -> bytes:
     """A `v1 List`, as `kubectl get -o json` prints several objects."""
-    listing = {"apiVersion": "v1", "kind": "List", "items": outcome.in_order}
+    return json_list(outcome.in_order)
+
+
+def json_list(items: Sequence[Any]) -> bytes:
+    """Objects as a `v1 List` of JSON."""
+    listing = {"apiVersion": "v1", "kind": "List", "items": items}
     return (json.dumps(listing, indent=4, ensure_ascii=False) + "\n").encode()
 
 
 def to_resource_list(found: Sources, outcome: Outcome, _: Watch = unwatched) -> bytes:
     """A ResourceList with the items and the findings as results; a list that was read keeps its text."""
-    krm_results = [results.to_krm(finding) for finding in outcome.findings]
     match found.sources:
         case [Source(text=ListText() as text, objects=objects)] if len(objects) == len(text.items):
-            return yamlio.write_resource_list(text, outcome.items, krm_results, outcome.before)
+            return yamlio.write_resource_list(text, outcome.items, _krm_results(outcome.findings), outcome.before)
+    return resource_list(outcome.in_order, outcome.findings)
+
+
+def resource_list(items: Sequence[Any], findings: Iterable[Finding]) -> bytes:
+    """Objects as a ResourceList, with findings as results."""
     listing = {
         "apiVersion": "config.kubernetes.io/v1",
         "kind": "ResourceList",
-        "items": outcome.in_order,
-        "results": krm_results,
+        "items": items,
+        "results": _krm_results(findings),
     }
     return yamlio.dump(listing).encode()
+
+
+def _krm_results(findings: Iterable[Finding]) -> list[Any]:
+    return [results.to_krm(finding) for finding in findings]
 
 
 def to_patches(found: Sources, outcome: Outcome, _: Watch = unwatched) -> bytes:

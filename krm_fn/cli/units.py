@@ -54,7 +54,7 @@ def results_of(request: Request, how: Options, bar: Progress) -> list[UnitResult
     """
     options.check_kustomizations(request.kustomizations)
     executors.check_executor(request.flags)
-    configs = _configs(request)
+    configs = configs_of(request)
     with bar.at("Searching"):
         found = discover(request.folders, excludes=configs.excludes, follow=how.follow) if request.folders else Discovery()
     if not (found.targets or found.problems or found.excluded or found.charts):
@@ -69,10 +69,11 @@ def severity_at(request: Request, file: str, found: Sequence[UnitResult]) -> Map
     """
     if len(found) == 1:
         return found[0].severity
-    return _configs(request).settings_for(os.path.dirname(file) or os.curdir).config.severity  # noqa: PTH120
+    return configs_of(request).settings_for(os.path.dirname(file) or os.curdir).config.severity  # noqa: PTH120
 
 
-def _configs(request: Request) -> Configs:
+def configs_of(request: Request) -> Configs:
+    """The configs of a run, with the flags laid over them."""
     return Configs(
         request.paths,
         file=request.config_file,
@@ -114,7 +115,7 @@ def _of_one_bundle(
 def _of_units(request: Request, how: Options, bar: Progress, configs: Configs, found: Discovery) -> list[UnitResult]:
     """What comes of the targets in folders, of the files there, and of what else was named."""
     using = building.builder()
-    settings = _Settings(configs, request.checking)
+    settings = Settings(configs, request.checking)
     units = [Unit(settings=settings(target.folder), name=target.name, target=target) for target in found.targets]
     problems = [(settings(os.path.dirname(problem.file)), problem) for problem in found.problems]  # noqa: PTH120
     if using is None and (missing := building.missing(found.targets)):
@@ -131,7 +132,7 @@ def _of_units(request: Request, how: Options, bar: Progress, configs: Configs, f
     done += [
         judge_problem(each, Problem(file=each.target.file, reason="flag", is_chart=True)) for each in unbuilt if each.target
     ]
-    done += _of_repository(found, configs, settings)
+    done += of_repository(found, configs, settings)
     rest = tuple(path for path in request.paths if path not in request.folders)
     if rest or request.kustomizations:
         done.append(_of_one_bundle(request, how, bar, rest, request.kustomizations))
@@ -144,7 +145,7 @@ def _of_units(request: Request, how: Options, bar: Progress, configs: Configs, f
     return done
 
 
-def _charts(found: Iterable[Target], settings: _Settings, *, wanted: bool) -> tuple[list[Unit], list[Unit]]:
+def _charts(found: Iterable[Target], settings: Settings, *, wanted: bool) -> tuple[list[Unit], list[Unit]]:
     """The charts that are to be built, and others that would make VMs. What only other charts use makes nothing by itself."""
     built, unbuilt = [], []
     for each in found:
@@ -166,7 +167,7 @@ def _judged(request: Request, how: Options, bar: Progress, units: Sequence[Unit]
     return done
 
 
-def _of_repository(found: Discovery, configs: Configs, settings: _Settings) -> list[UnitResult]:
+def of_repository(found: Discovery, configs: Configs, settings: Settings) -> list[UnitResult]:
     """What there is to say of the files that are not read, and of the config at the root."""
     done = []
     for skipped in found.skipped:
@@ -202,7 +203,7 @@ def _cache(request: Request) -> Cache | None:
     return Cache(request.flags["cache"], note=options.note if request.flags["verbose"] else lambda _: None)
 
 
-class _Settings:
+class Settings:
     """The settings to judge targets with; targets that have the same settings share one value."""
 
     def __init__(self, configs: Configs, checking: Callable[[Config], Config]) -> None:

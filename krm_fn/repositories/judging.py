@@ -151,7 +151,7 @@ def judge(unit: Unit, options: Options, offered: Offered | None = None) -> UnitR
     notes: list[str] = []
     config = unit.settings.config
     try:
-        found = _read(unit, options, lost, notes)
+        found = read_unit(unit, options, lost, notes)
     except NothingFoundError:
         return of_no_object((), unit.settings).but(name=unit.name, notes=tuple(notes))
     if isinstance(found, Problem):
@@ -162,13 +162,13 @@ def judge(unit: Unit, options: Options, offered: Offered | None = None) -> UnitR
     surroundings = taken.surroundings(unit.settings.external) if taken else sharing.Taken().surroundings(unit.settings.external)
     result = judge_sources(found, lost, config, options, surroundings, target=unit.target)
     if unit.target and result.wants and options.spool and offered is None and not lost:
-        _spooled(found, options.spool)
+        spooled(found, options.spool)
     offers = sharing.offers(found.items, unit.name, found.places)
     notes += taken.notes if taken else ()
     return result.but(name=unit.name, offers=offers, notes=(*notes, *result.notes), reach=reach if options.kept else None)
 
 
-def _read(unit: Unit, options: Options, lost: list[Lost], notes: list[str]) -> Sources | Problem:
+def read_unit(unit: Unit, options: Options, lost: list[Lost], notes: list[str]) -> Sources | Problem:
     """What a unit consists of; documents that can't be read go into `lost`."""
     if unit.target is None:
         return reading.read(
@@ -197,7 +197,7 @@ def _read_chart(chart: Target, options: Options, lost: list[Lost]) -> Sources | 
     return built if isinstance(built, Problem) else charts.read_built(chart, built, lost)
 
 
-def _spooled(found: Sources, spool: str) -> None:
+def spooled(found: Sources, spool: str) -> None:
     """Keep what was built of a target for the second time that it is judged. A process that dies leaves no half of it."""
     source = found.sources[0]
     with open(spool + ".new", "wb") as out:  # noqa: PTH123
@@ -322,11 +322,11 @@ def _with_entries(result: UnitResult, entries: Sequence[Entry], outcome: Outcome
     return result.but(
         objects=len(entries),
         vms=sum(kind_of(entry.obj) == VM for entry in entries),
-        wants=frozenset(_wanted(outcome.findings, [entry.obj for entry in entries])),
+        wants=frozenset(wanted(outcome.findings, [entry.obj for entry in entries])),
     )
 
 
-def _wanted(findings: Iterable[Finding], objects: Sequence[Object]) -> Iterator[str]:
+def wanted(findings: Iterable[Finding], objects: Sequence[Object]) -> Iterator[str]:
     """The names of what the findings miss, and of the instancetypes and preferences of VMs that stand elsewhere."""
     for finding in findings:
         if finding.rule in ABOUT_ABSENT and isinstance(finding.current, str):

@@ -95,7 +95,7 @@ class Origins:
         if value is not UNSET:
             names = self._names(obj, entry, way)
             for layer in way:
-                if found := writer(*layer, self._patches(layer), Wanted(obj, names, path, value)):
+                if found := writer(*layer, self.patches(layer), Wanted(obj, names, path, value)):
                     return found
         return Origin(made.file, entry.item, (*entry.path, *path)) if entry else Origin(made.file)
 
@@ -134,7 +134,18 @@ class Origins:
         seen: set[str] = set()
         return [inner for layer in way for inner in self._with_components(layer, seen)]
 
-    def _patches(self, layer: Layer) -> list[Patch]:
+    def ways(self, file: str) -> Iterator[list[Layer]]:
+        """The kustomizations on each way from the target to a file, outermost first, each with its components behind it."""
+        for way in islice(self._ways(self._target.folder, file, (), self._reaching(file)), MOST_WAYS):
+            seen: set[str] = set()
+            yield [inner for layer in way for inner in self._with_components(layer, seen)]
+
+    def names(self, obj: Object, way: list[Layer]) -> frozenset[str]:
+        """The names that an object of a file gets on a way."""
+        return frozenset(_named(name_of(obj), way[number:]) for number in range(len(way) + 1))
+
+    def patches(self, layer: Layer) -> list[Patch]:
+        """The patches of a kustomization."""
         folder = layer.kustomization.folder
         if folder not in self._found:
             self._found[folder] = list(patches_of(*layer, self._texts))
@@ -195,10 +206,7 @@ class Origins:
 
     def _names(self, obj: Object, entry: Entry | None, way: list[Layer]) -> frozenset[str]:
         """The names that an object has on its way."""
-        names = {name_of(obj)}
-        if entry:
-            names |= {_named(name_of(entry.obj), way[number:]) for number in range(len(way) + 1)}
-        return frozenset(names)
+        return self.names(entry.obj, way) | {name_of(obj)} if entry else frozenset((name_of(obj),))
 
 
 def _named(name: str, way: list[Layer]) -> str:

@@ -55,8 +55,8 @@ def judge_all(
     with programs.scratch() as scratch, closing(cache) if cache else nullcontext():
         run = _Run(units, options.but(spool=scratch), jobs, cache, workers)
         found = list(watch("Judging", run.first(), len(units)))
-        offered = _offers(units, found)
-        again = [number for number, unit in enumerate(units) if _is_offered(found[number], offered.get(unit.settings.cluster))]
+        offered = offers_of(units, found)
+        again = [number for number, unit in enumerate(units) if is_offered(found[number], offered.get(unit.settings.cluster))]
         for number, result in zip(again, watch("Judging", run.second(again, offered), len(again)), strict=True):
             found[number] = result
     used = _used_by_others(units, found)
@@ -118,10 +118,8 @@ class _Run:
     ) -> Iterator[UnitResult]:
         """What the work gives for units, in order: here, or on other machines."""
         if not self._workers:
-            return mapped(work, new, self._jobs, named=_name, start=_take, given=(offered or {},))
-        return self._workers.mapped(
-            work, new, options=self._options, jobs=self._jobs, named=_name, start=_take, offered=offered
-        )
+            return mapped(work, new, self._jobs, named=name, start=_take, given=(offered or {},))
+        return self._workers.mapped(work, new, options=self._options, jobs=self._jobs, named=name, start=_take, offered=offered)
 
     def _result(self, key: bytes | None) -> UnitResult | None:
         """A unit as it is kept, with its objects where they are wanted."""
@@ -162,7 +160,8 @@ class _Run:
         return keys.second(key, sharing.taken_by(reach, offered[cluster])) if key else None
 
 
-def _name(numbered: Numbered) -> str:
+def name(numbered: Numbered) -> str:
+    """What messages call a unit."""
     return numbered[1].name or FILES
 
 
@@ -203,14 +202,21 @@ def _second_result(numbered: Numbered, options: Options) -> UnitResult:
     return judge(unit, options, _offered[unit.settings.cluster])
 
 
-def _offers(units: Sequence[Unit], found: Sequence[UnitResult]) -> dict[str, Offered]:
-    by_cluster: dict[str, list[Any]] = {}
-    for unit, result in zip(units, found, strict=True):
-        by_cluster.setdefault(unit.settings.cluster, []).extend(result.offers)
-    return {cluster: Offered(offers) for cluster, offers in by_cluster.items() if offers}
+def offers_of(units: Sequence[Unit], found: Sequence[UnitResult]) -> dict[str, Offered]:
+    """What the units of each cluster offer."""
+    return offers_of_all((unit.settings.cluster, result.offers) for unit, result in zip(units, found, strict=True))
 
 
-def _is_offered(result: UnitResult, offered: Offered | None) -> bool:
+def offers_of_all(offers: Iterable[tuple[str, Iterable[Offer]]]) -> dict[str, Offered]:
+    """What is offered in each cluster, by the name of the cluster."""
+    by_cluster: dict[str, list[Offer]] = {}
+    for cluster, found in offers:
+        by_cluster.setdefault(cluster, []).extend(found)
+    return {cluster: Offered(found) for cluster, found in by_cluster.items() if found}
+
+
+def is_offered(result: UnitResult, offered: Offered | None) -> bool:
+    """True for a unit that lacks something of what is offered."""
     return offered is not None and not offered.names.isdisjoint(result.wants)
 
 

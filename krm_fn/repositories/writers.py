@@ -105,7 +105,7 @@ def _in_file(file: str, each: object, texts: Texts) -> Iterator[Patch]:
 
 def _in_patch(patch: Any, target: Object, wanted: Wanted) -> Path | None:
     """Where a patch has the value, None where it has not."""
-    if target and not _is_meant(target.get("kind"), target.get("name"), wanted):
+    if target and not is_meant(target.get("kind"), target.get("name"), wanted):
         return None
     if isinstance(patch, list):
         return _in_operations(patch, wanted)
@@ -116,7 +116,8 @@ def _in_patch(patch: Any, target: Object, wanted: Wanted) -> Path | None:
     return same_place(patch, wanted.obj, wanted.path, wanted.value)
 
 
-def _is_meant(kind: object, name: object, wanted: Wanted) -> bool:
+def is_meant(kind: object, name: object, wanted: Wanted) -> bool:
+    """False where kind and name of a target surely do not fit."""
     return may_match(kind, kind_of(wanted.obj)) and any(may_match(name, each) for each in wanted.names)
 
 

@@ -149,9 +149,14 @@ def repository(folder: str) -> str:
 
 def leads_out(file: str) -> bool:
     """True where a file in a git tree is, by a link, a file outside of it. Devices and pipes are no such files."""
-    root = _git_root(Path(os.path.abspath(file)).parent)  # noqa: PTH100  links stay what they are
     special = os.path.exists(file) and not os.path.isfile(file)  # noqa: PTH110, PTH113
-    return root is not None and not special and not is_within(file, [os.path.realpath(root)])
+    return not special and is_outside(file)
+
+
+def is_outside(path: str) -> bool:
+    """True where a path in a git tree leads, by a link, out of it."""
+    root = _git_root(Path(os.path.abspath(path)).parent)  # noqa: PTH100  links stay what they are
+    return root is not None and not is_within(path, [os.path.realpath(root)])
 
 
 def _git_root(folder: Path) -> Path | None:

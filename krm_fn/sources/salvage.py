@@ -80,6 +80,16 @@ def salvage(data: bytes, file: str) -> tuple[bytes, tuple[Lost, ...]]:
     return _readable(b"".join(lines), file, lost)
 
 
+def without_text_of_others(data: bytes, file: str) -> bytes:
+    """An empty text in place of one that can't be read and has no object, such as the settings of an editor.
+
+    Raises: InputError for a text that may have objects: whoever writes files back must not lose them.
+    """
+    if OF_OBJECTS.search(data):
+        read_text(data, file)
+    return b""
+
+
 def findings(lost: Iterable[Lost], severity: Mapping[str, str], release: Release) -> Iterator[Finding]:
     """The findings about unreadable documents, at their places; the first template stands for all templates."""
     lost = list(lost)

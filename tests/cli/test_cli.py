@@ -84,7 +84,6 @@ def folder(tmp_path):
     (tmp_path / "sizes").mkdir()
     (tmp_path / "sizes" / "small.yml").write_text(SIZE)
     (tmp_path / "values.yaml").write_text("replicas: 3\n")
-    (tmp_path / "kustomization.yaml").write_text("resources: [vm.yaml, sizes/small.yml]\n")
     (tmp_path / "README.md").write_text("kind: nothing\n")
     (tmp_path / ".hidden.yaml").write_text("{{ broken")
     return tmp_path
@@ -105,7 +104,8 @@ def test_files_come_in_the_order_given_and_once(folder):
 
 
 def test_verbose_says_what_is_left_alone(folder):
-    done = render("--verbose", ".", cwd=folder)
+    (folder / "kustomization.yaml").write_text("resources: [vm.yaml, sizes/small.yml]\n")
+    done = render("--verbose", "kustomization.yaml", "values.yaml", "vm.yaml", "sizes", cwd=folder)
     assert done.stderr == (
         "kubevirt-render: note: kustomization.yaml: document 1 is skipped: it is a kustomization; to build it, use `-k` "
         "with its folder\n"
@@ -244,14 +244,13 @@ def test_in_place_writes_only_what_changed_and_keeps_its_mode(folder):
     (folder / "vm.yaml").chmod(0o640)
     before = (folder / "sizes" / "small.yml").stat().st_ino
     done = render("--in-place", ".", cwd=folder)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "kubevirt-render: note: vm.yaml: written\n")
     assert (folder / "vm.yaml").read_text() == RENDERED
     assert stat.S_IMODE((folder / "vm.yaml").stat().st_mode) == 0o640
     assert (folder / "sizes" / "small.yml").stat().st_ino == before
     assert sorted(path.name for path in folder.iterdir()) == [
         ".hidden.yaml",
         "README.md",
-        "kustomization.yaml",
         "sizes",
         "values.yaml",
         "vm.yaml",
@@ -485,6 +484,7 @@ def test_all_keys_of_the_config_are_flags(tmp_path):
 
 
 def test_check_prints_findings_with_their_rules_and_nothing_else(folder):
+    (folder / "kustomization.yaml").write_text("resources: [vm.yaml, sizes/small.yml]\n")
     (folder / "api.yaml").write_text(MISSING)
     done = run("check", "--summary", ".", cwd=folder)
     assert (done.returncode, done.stderr) == (1, "")

@@ -57,7 +57,6 @@ FOLDER = {
     "crlf.yaml": vm("crlf").replace("\n", "\r\n"),
     "empty.yaml": "",
     "flavor.yaml": FLAVOR + "spec: {cpu: {guest: 1}}\n",
-    "kustomization.yaml": "resources: [a/one.yaml]\n",
     "list.yaml": "apiVersion: v1\nkind: List\nitems:\n- "
     + vm("listed").partition("\n")[2].replace("\n", "\n  ").rstrip()
     + "\n",

@@ -99,5 +99,5 @@ def test_a_rendered_object_keeps_its_comments_where_a_directive_goes(tmp_path):
 
 def test_in_place_a_directive_stays(tmp_path):
     (tmp_path / "vm.yaml").write_text(f"%YAML 1.1\n---\n{VM}")
-    assert run("render", "--in-place", "vm.yaml", cwd=tmp_path) == (0, "", "")
+    assert run("render", "--in-place", "vm.yaml", cwd=tmp_path) == (0, "", "kubevirt-render: note: vm.yaml: written\n")
     assert (tmp_path / "vm.yaml").read_text().startswith("%YAML 1.1\n---\napiVersion: kubevirt.io/v1\n")

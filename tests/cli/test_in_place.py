@@ -16,6 +16,7 @@ from krm_fn.cli.replacing import replacing
 from krm_fn.sources.files import read_named
 
 VM = CONFLICT.replace("cpu: {cores: 4}", "machine: {type: q35}")
+WRITTEN = "kubevirt-render: note: web.yaml: written\n"
 ACL = "system.posix_acl_access"
 
 
@@ -54,14 +55,14 @@ LISTED = acl((1, 6, ANYONE), (2, 6, 1234), (4, 4, ANYONE), (16, 6, ANYONE), (32,
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o444, 0o755, 0o4711])
 def test_the_mode_stays(folder, mode):
     (folder / "web.yaml").chmod(mode)
-    assert in_place(folder) == (0, "", "")
+    assert in_place(folder) == (0, "", WRITTEN)
     assert stat.S_IMODE((folder / "web.yaml").stat().st_mode) == mode
     assert "sockets" in (folder / "web.yaml").read_text()
 
 
 def test_a_missing_final_newline_stays_missing(folder):
     (folder / "web.yaml").write_text(VM.rstrip("\n"))
-    assert in_place(folder) == (0, "", "")
+    assert in_place(folder) == (0, "", WRITTEN)
     rendered = (folder / "web.yaml").read_text()
     assert "sockets" in rendered
     assert not rendered.endswith("\n")
@@ -71,7 +72,7 @@ def test_a_missing_final_newline_stays_missing(folder):
 def test_the_owner_stays(folder):
     os.chown(folder / "web.yaml", 1234, 4321)
     (folder / "web.yaml").chmod(0o6750)
-    assert in_place(folder) == (0, "", "")
+    assert in_place(folder) == (0, "", WRITTEN)
     found = (folder / "web.yaml").stat()
     assert (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)) == (1234, 4321, 0o6750)
 
@@ -90,14 +91,14 @@ def test_an_owner_that_cannot_be_kept_stops_it(folder):
 
 def test_extended_attributes_stay(folder):
     needs(folder, "user.origin", b"git\x00ops")
-    assert in_place(folder) == (0, "", "")
+    assert in_place(folder) == (0, "", WRITTEN)
     assert os.getxattr(folder / "web.yaml", "user.origin") == b"git\x00ops"
 
 
 def test_the_access_control_list_stays(folder):
     needs(folder, ACL, LISTED)
     before = (folder / "web.yaml").stat().st_mode
-    assert in_place(folder) == (0, "", "")
+    assert in_place(folder) == (0, "", WRITTEN)
     assert os.getxattr(folder / "web.yaml", ACL) == LISTED
     assert (folder / "web.yaml").stat().st_mode == before
 
@@ -107,7 +108,7 @@ def test_a_folders_default_list_changes_no_file_that_has_none(folder):
     os.removexattr(folder / "web.yaml", ACL)
     (folder / "web.yaml").chmod(0o640)
     os.setxattr(folder, "system.posix_acl_default", LISTED)
-    assert in_place(folder) == (0, "", "")
+    assert in_place(folder) == (0, "", WRITTEN)
     assert ACL not in os.listxattr(folder / "web.yaml")
     assert stat.S_IMODE((folder / "web.yaml").stat().st_mode) == 0o640
 
@@ -132,7 +133,7 @@ def test_nothing_is_written_where_one_file_cannot_be(folder):
 def test_a_file_with_a_name_of_any_length_is_written(folder):
     name = "x" * 250 + ".yaml"
     (folder / "web.yaml").rename(folder / name)
-    assert in_place(folder) == (0, "", "")
+    assert in_place(folder) == (0, "", f"kubevirt-render: note: {name}: written\n")
     assert "sockets" in (folder / name).read_text()
 
 

@@ -1,0 +1,34 @@
+"""The flags of commands that look for kustomizations in folders."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from krm_fn.repositories.pools import cores
+
+
+def folder_options(command: Any) -> Any:
+    """Gives a command `--exclude` and `--jobs`."""
+    return exclude_option(
+        click.option(
+            "-j",
+            "--jobs",
+            type=click.IntRange(1, 1024),
+            default=None,
+            callback=lambda _, __, value: value or cores(),
+            metavar="N",
+            help="How many processes work on the kustomizations in folders. Default: one for each processor.",
+        )(command)
+    )
+
+
+def exclude_option(command: Any) -> Any:
+    """Gives a command `--exclude`."""
+    return click.option(
+        "--exclude",
+        multiple=True,
+        metavar="GLOB",
+        help="Skip these files and folders, such as '**/testdata/**'. Repeatable.",
+    )(command)

@@ -1,0 +1,151 @@
+"""`--in-place` in folders with kustomizations: which files are rewritten, and which of them must not be.
+
+The files with objects are rendered as they are, before any patch. So a VM that an overlay patches is refused: the patch would
+come after the instancetype's values, and change nothing or the wrong thing.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, NamedTuple
+
+from krm_fn.base import bundle
+from krm_fn.base.console import file_name
+from krm_fn.base.errors import InputError
+from krm_fn.base.objects import ref_of
+from krm_fn.cli import inplace, options
+from krm_fn.cli.outputs import rendered
+from krm_fn.cli.units import Settings
+from krm_fn.findings import results
+from krm_fn.findings.results import report
+from krm_fn.repositories import sharing
+from krm_fn.repositories.bases import Bases, own_files
+from krm_fn.repositories.discovery import discover
+from krm_fn.repositories.judging import Unit
+from krm_fn.repositories.rendering import rendered as rendered_unit
+from krm_fn.repositories.running import offers_of_all
+from krm_fn.sources import reading
+from krm_fn.sources.files import repository
+from krm_fn.sources.places import Places
+from krm_fn.sources.salvage import passed_over, without_text_of_others
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from krm_fn.base.objects import Object
+    from krm_fn.cli.folders import Search
+    from krm_fn.cli.progress import Progress
+    from krm_fn.pipeline.stages import Outcome
+    from krm_fn.repositories.bases import Change
+    from krm_fn.repositories.judging import Options
+    from krm_fn.sources.reading import Sources
+
+# What a user can do about a base of patched VMs.
+FIX = "render the kustomizations instead, for example with --output-dir, or use --force"
+
+
+class Rendered(NamedTuple):
+    """Files that were rendered as one bundle, and what came of them."""
+
+    found: Sources
+    outcome: Outcome
+
+
+def render_in_place(search: Search, how: Options, bar: Progress, *, force: bool) -> int:
+    """Render the files with objects in folders, each with those of its folder and what other folders offer. The exit code."""
+    request = search.request
+    files = own_files(search.found, request.folders, follow=how.follow)
+    note_parts(files.parts, verbose=request.flags["verbose"])
+    done = _all(_units(search, files.own), how, bar)
+    findings = [finding for each, unit in done for finding in Places(each.found).located(each.outcome.findings)]
+    skipped = passed_over(search.found.skipped, done[0][1].settings.config.severity, done[0][0].outcome.release) if done else ()
+    report(results.ordered([*skipped, *findings]), sys.stderr)
+    if not force:
+        refuse_patched(changed_objects(each for each, _ in done), (*request.paths,), follow=how.follow)
+    with bar.at("Writing"):
+        inplace.note_written(inplace.write_all([(each.found, each.outcome) for each, _ in done], bar.watch))
+    return max((results.exit_code(each.outcome.findings, unit.settings.config.fail_on) for each, unit in done), default=0)
+
+
+def _units(search: Search, files: Iterable[str]) -> list[Unit]:
+    """The files of each folder, and the files that were named, as units."""
+    settings = Settings(search.configs, search.request.checking)
+    named = [path for path in search.request.paths if path not in search.request.folders]
+    groups: dict[str, list[str]] = {}
+    for file in dict.fromkeys((*files, *named)):
+        groups.setdefault(os.path.dirname(file) or os.curdir, []).append(file)  # noqa: PTH120
+    return [Unit(settings=settings(folder), files=tuple(group)) for folder, group in groups.items()]
+
+
+def _all(units: Sequence[Unit], how: Options, bar: Progress) -> list[tuple[Rendered, Unit]]:
+    read = [(unit, found) for unit in units if (found := _read(unit, how))]
+    offered = offers_of_all((unit.settings.cluster, sharing.offers(found.items, "", found.places)) for unit, found in read)
+    with bar.at("Rendering"):
+        return [(Rendered(found, _outcome(unit, found, offered, how)), unit) for unit, found in read]
+
+
+def _read(unit: Unit, how: Options) -> Sources | None:
+    try:
+        return reading.read((), found=unit.files, follow=how.follow, unbuilt=False, repair=without_text_of_others)
+    except reading.NothingFoundError:
+        return None
+
+
+def _outcome(unit: Unit, found: Sources, offered: dict[str, sharing.Offered], how: Options) -> Outcome:
+    others = offered.get(unit.settings.cluster)
+    text = b"\n".join(source.data for source in found.sources)
+    taken = sharing.context(found.items, text, others) if others else sharing.Taken()
+    return rendered_unit(found, unit, taken, ignores=how.ignores)
+
+
+def note_parts(parts: Sequence[str], *, verbose: bool) -> None:
+    """Say which files are left alone, since they are parts of kustomizations and no objects of their own."""
+    if verbose:
+        for file in parts:
+            options.note(
+                f"{file_name(file)}: left alone: a kustomization uses it as a patch or another part, not as a resource"
+            )
+    elif parts:
+        files, them = ("1 file is", "it") if len(parts) == 1 else (f"{len(parts)} files are", "them")
+        options.note(f"{files} left alone: kustomizations use {them} as a patch or another part; --verbose names {them}")
+
+
+def changed_objects(done: Iterable[Rendered]) -> Iterator[tuple[str, Object]]:
+    """Each object that rendering changes, as it was, with its file."""
+    for each in done:
+        for source, items in rendered(each.found, each.outcome):
+            for old, new in zip(source.items, items, strict=True):
+                if old is not new:
+                    pairs = zip(bundle.entries([old]), bundle.entries([new]), strict=False)  # those of a List
+                    yield from ((source.file, before.obj) for before, after in pairs if before.obj is not after.obj)
+
+
+def patched(
+    changed: Iterable[tuple[str, Object]], paths: Sequence[str], *, follow: bool
+) -> Iterator[tuple[str, Object, Change]]:
+    """Those of the objects that kustomizations of their repository change, with what changes them."""
+    objects = list(changed)
+    if not objects:
+        return
+    roots = list(dict.fromkeys(repository(path if os.path.isdir(path) else os.path.dirname(path) or ".") for path in paths))  # noqa: PTH112, PTH120
+    bases = Bases(discover(roots, follow=follow).targets)
+    for file, obj in objects:
+        if change := bases.change(file, obj):
+            yield file, obj, change
+
+
+def refuse_patched(changed: Iterable[tuple[str, Object]], paths: Sequence[str], *, follow: bool) -> None:
+    """Raises: InputError for a VM that a kustomization patches, or whose instancetype or preference it does."""
+    found = list(patched(changed, paths, follow=follow))
+    if not found:
+        return
+    file, obj, change = found[0]
+    about = "it" if change.name == ref_of(obj).name and change.kind == ref_of(obj).kind else f"its {change.kind} {change.name}"
+    others = len({other for other, _, _ in found} - {file})
+    more = f" (and so in {others} other file{'s' * (others > 1)})" if others else ""
+    raise InputError(
+        f"{ref_of(obj)} is a base, and {file_name(change.file)} changes {about}{more}; "
+        f"rendered here, it would keep the values from before that change; {FIX}",
+        file=file,
+    )

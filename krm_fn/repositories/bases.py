@@ -1,0 +1,153 @@
+"""The files of folders that hold objects of their own, and the kustomizations that change these objects.
+
+Patches, generators, values and the like look as objects do, and are none. A file that a kustomization includes holds objects;
+what overlays change there must not be written as if it were final.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from krm_fn import yamlio
+from krm_fn.base.errors import InputError
+from krm_fn.base.objects import kind_of, name_of, text
+from krm_fn.base.paths import get
+from krm_fn.kubevirt.holders import vm_path
+from krm_fn.repositories.changers import changer
+from krm_fn.repositories.kustomization import FILES, PLUGINS, RESOURCES, joined
+from krm_fn.repositories.origins import Origins
+from krm_fn.repositories.reading import read
+from krm_fn.repositories.writers import Wanted
+from krm_fn.sources.files import is_within, read_found
+from krm_fn.sources.places import MATCHERS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from krm_fn.base.objects import Object
+    from krm_fn.repositories.origins import Layer
+    from krm_fn.repositories.types import Discovery, Kustomization, Target
+    from krm_fn.yamlio import StreamText
+
+
+class Files(NamedTuple):
+    """The files below folders, sorted: those with objects of their own, and those that are other parts of kustomizations."""
+
+    own: tuple[str, ...]
+    parts: tuple[str, ...]
+
+
+class Change(NamedTuple):
+    """What changes an object on its way to a target: a file, and the object in question, such as the instancetype of a VM."""
+
+    file: str
+    kind: str
+    name: str
+
+
+def own_files(found: Discovery, folders: Sequence[str], *, follow: bool = False) -> Files:
+    """The files below these folders, in which `found` was found. Without `follow`, links may not lead out of them."""
+    tops = [joined(".", folder) for folder in folders]
+    reals = [os.path.realpath(folder) for folder in folders]
+    used = [file for file in found.used if _is_below(file, tops) and (follow or is_within(file, reals))]
+    resources = _resources(found.used)
+    own = {*found.files, *(file for file in used if os.path.realpath(file) in resources)}
+    parts = [file for file in used if file not in own and file.rpartition("/")[2] not in FILES]
+    return Files(tuple(sorted(own, key=_steps)), tuple(sorted(parts, key=_steps)))
+
+
+def _is_below(file: str, tops: Iterable[str]) -> bool:
+    below = tuple(os.path.join(top, "") for top in tops)  # noqa: PTH118
+    return file.startswith(below) or ("." in tops and not file.startswith(("/", "../")))
+
+
+def _steps(file: str) -> list[str]:
+    """What a file is sorted by, so that it comes as a walk through the folders finds it."""
+    return file.split("/")
+
+
+def _resources(used: Iterable[str]) -> set[str]:
+    """The files that kustomizations name as resources, and in no other role; links are followed."""
+    kustomizations = [each for file in sorted(used) if file.rpartition("/")[2] in FILES for each in _kustomization(file)]
+    by_folder = {each.folder: each for each in kustomizations}
+    plugins = set(_of_plugins(by_folder))
+    resources, others = set[str](), set[str]()
+    for each in kustomizations:
+        for one in each.includes:
+            holds = one.role in RESOURCES and each.folder not in plugins
+            (resources if holds else others).add(os.path.realpath(one.path))
+        others.update(os.path.realpath(path) for path in each.uses)
+    return resources - others
+
+
+def _kustomization(file: str) -> Iterator[Kustomization]:
+    found = read(os.path.dirname(file) or ".", file)  # noqa: PTH120
+    if found:
+        yield found.kustomization
+
+
+def _of_plugins(by_folder: dict[str, Kustomization]) -> Iterator[str]:
+    """The folders of the kustomizations that make generators and transformers."""
+    waiting = [one.path for each in by_folder.values() for one in each.includes if one.role in PLUGINS]
+    seen: set[str] = set()
+    for folder in waiting:
+        if folder in by_folder and folder not in seen:
+            seen.add(folder)
+            waiting += [one.path for one in by_folder[folder].includes]
+            yield folder
+
+
+class Bases:
+    """The objects of files that targets include, and what changes them there."""
+
+    def __init__(self, targets: Iterable[Target]) -> None:
+        self._texts = cache(_text)  # each run reads files of its own
+        self._targets = [(Origins(target, self._texts), _by_real_path(target)) for target in targets]
+
+    def change(self, file: str, obj: Object) -> Change | None:
+        """What changes an object of a file, or an object that it refers to, in one of the targets; None where nothing does."""
+        real = os.path.realpath(file)
+        for origins, inputs in self._targets:
+            for way in origins.ways(inputs[real]) if real in inputs else ():
+                if found := self._change(obj, way, origins):
+                    return found
+        return None
+
+    def _change(self, obj: Object, way: list[Layer], origins: Origins) -> Change | None:
+        others = ((other, frozenset((name_of(other),))) for other in _referred(obj))
+        for each, names in ((obj, origins.names(obj, way)), *others):
+            for layer in way:
+                wanted = Wanted(each, names, (), None)
+                if file := changer(layer.kustomization, origins.patches(layer), wanted, self._texts):
+                    return Change(file, kind_of(each), name_of(each))
+        return None
+
+
+def _referred(obj: Object) -> Iterator[Object]:
+    """The instancetype and the preference that an object refers to, as far as that names them."""
+    at = vm_path(obj)
+    for matcher in MATCHERS if at is not None else ():
+        found = get(obj, (*(at or ()), *matcher))
+        name = text(found.get("name")) if isinstance(found, dict) else ""
+        kind = f"VirtualMachine{'Cluster' if _is_cluster_wide(found) else ''}{matcher[-1].capitalize()}" if name else ""
+        if name:
+            yield {"kind": kind, "metadata": {"name": name}}
+
+
+def _is_cluster_wide(matcher: Object) -> bool:
+    kind = text(matcher.get("kind")).lower()
+    return not kind or "cluster" in kind
+
+
+def _by_real_path(target: Target) -> dict[str, str]:
+    return {os.path.realpath(file): file for file in target.inputs}
+
+
+def _text(file: str) -> StreamText | None:
+    """The text of a file, None where it can't be read."""
+    try:
+        return yamlio.read_stream(read_found(file)[0], file=file)
+    except (OSError, InputError):
+        return None
