@@ -100,7 +100,8 @@ def test_each_of_the_readmes_two_commands_is_one_command() -> None:
 
 
 def test_the_readmes_first_command_ends_in_what_the_examples_test_runs() -> None:
-    assert command("quickstart").endswith(" .venv/bin/kubevirt-render render kustomization-examples/quickstart/bundle")
+    files = "kustomization-examples/quickstart/bundle/*/ kustomization-examples/quickstart/bundle/sizes.yaml"
+    assert command("quickstart").endswith(f" .venv/bin/kubevirt-render render {files}")
 
 
 def test_the_readmes_table_has_all_commands() -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from krm_fn.base import programs
 from krm_fn.repositories.complaints import complaint
-from krm_fn.repositories.copying import copied, own_functions
+from krm_fn.repositories.copying import as_before, copied, own_functions
 from krm_fn.repositories.kustomization import FILES, joined
 from krm_fn.repositories.reading import read
 from krm_fn.repositories.types import Problem
@@ -120,7 +120,7 @@ def _built(target: Target, using: Builder, flags: Sequence[str], built: Built, t
         return Problem(file=target.file, reason="slow", detail=f"{timeout:g} s")
     if ran.code:
         return complaint(ran.complaints.decode(errors="replace"), target, built.file)
-    return built._replace(data=ran.out)
+    return built._replace(data=as_before(ran.out) if built.copy else ran.out)
 
 
 def _read(target: Target) -> list[Kustomization]:

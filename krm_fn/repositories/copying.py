@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from krm_fn import yamlio
@@ -16,13 +16,15 @@ from krm_fn.sources.files import read_found
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-    from pathlib import Path
     from typing import Any
 
     from krm_fn.base.objects import Object
     from krm_fn.repositories.types import Kustomization, Target
 
 GROUP = "kubevirt-render.dev"
+# kustomize gives functions the objects with this annotation, and leaves them out of what it prints. Without the function they
+# are needed in the result, so the copy has another annotation in its place.
+LOCAL, KEPT = b"config.kubernetes.io/local-config", b"kubevirt-render.dev/local-config"
 
 
 def own_functions(kustomizations: Iterable[Kustomization]) -> dict[str, str]:
@@ -42,11 +44,14 @@ def copied(target: Target, kustomizations: Iterable[Kustomization], texts: Mappi
     for file in whole:
         copy = folder / os.path.relpath(_real(file), original)
         copy.parent.mkdir(parents=True, exist_ok=True)
-        if file in texts:
-            copy.write_text(texts[file])
-        else:
-            shutil.copyfile(file, copy)
+        data = texts[file].encode() if file in texts else Path(file).read_bytes()
+        copy.write_bytes(data.replace(LOCAL, KEPT))
     return folder, original
+
+
+def as_before(built: bytes) -> bytes:
+    """What was built of a copy, with the annotations of the original."""
+    return built.replace(KEPT, LOCAL)
 
 
 def _real(file: str) -> str:

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
-from checking import check
+from checking import check, run
 from trees import tree
 
 VM = """\
@@ -51,6 +51,16 @@ REPOSITORY = {
     "overlays/south/kustomization.yaml": OVERLAY.format("south"),
     "overlays/south/size.yaml": SIZE_PATCH.format("u1.large"),
 }
+
+
+LISTED = """\
+apiVersion: kubevirt-render.dev/v1alpha1
+kind: RenderVirtualMachines
+metadata:
+  name: render
+  annotations:
+    config.kubernetes.io/function: "exec: {path: kubevirt-render}"
+"""
 
 
 @pytest.fixture
@@ -255,3 +265,13 @@ def test_a_build_flag_that_a_config_may_not_name_is_refused(here, flag):
     code, out, err = check(f"--kustomize-build-flag={flag}", ".", cwd=here)
     assert (code, out) == (2, "")
     assert f"--kustomize-build-flag: found {flag!r}; expected one of --enable-helm, --load-restrictor=Load" in err
+
+
+@pytest.mark.parametrize("command", ["check", "render"])
+def test_a_listed_function_uses_objects_that_are_only_local(here, command):
+    local = SIZE.format(2).replace("metadata:\n", 'metadata:\n  annotations:\n    config.kubernetes.io/local-config: "true"\n')
+    files = {"vm.yaml": VM.replace("u1.medium", "small"), "sizes.yaml": local, "render.yaml": LISTED}
+    listed = "resources: [vm.yaml, sizes.yaml]\ntransformers: [render.yaml]\n"
+    tree(here, {f"only/{name}": text for name, text in {**files, "kustomization.yaml": listed}.items()})
+    code, out, err = run(command, "only", cwd=here)
+    assert (code, err, "kubevirt-render.dev" in out) == (0, "", False)

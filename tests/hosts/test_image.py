@@ -224,7 +224,7 @@ def test_built_again_elsewhere_it_is_the_same(inspected: dict[str, Any], podman:
 
 
 def test_it_runs_the_quickstart_as_the_installed_command_does(container: Container, environment: dict[str, str]) -> None:
-    command = ("render", "kustomization-examples/quickstart/bundle")
+    command = ("render", *(f"kustomization-examples/quickstart/bundle/{name}" for name in ("lab", "shop", "sizes.yaml")))
     expected = passed(run("kubevirt-render", *command, cwd=ROOT, environment=environment))
     mounted = ("-v", f"{ROOT / 'kustomization-examples'}:/src/kustomization-examples:ro", "--workdir", "/src")
     assert container(*mounted, arguments=command).stdout == expected

@@ -23,7 +23,8 @@ FORBIDDEN = "FieldValueForbidden"
 class Cause(Value):
     """One refusal. `path` is the real place from the object's root; `upstream_path` the dotted path KubeVirt names
     where it names another; `upstream` the place in its source. `current` is the scalar at `path`, UNSET where there is none.
-    `more` is how many of its check were left out after it. `gate` is the feature gate with which the same would pass.
+    `more` is how many of its check were left out after it. `gate` is the feature gate with which the same would pass. `known`
+    are the words that are allowed there, where only some are.
     """
 
     path: Path
@@ -34,3 +35,4 @@ class Cause(Value):
     current: Any = UNSET
     more: int = 0
     gate: str = ""
+    known: tuple[str, ...] = ()

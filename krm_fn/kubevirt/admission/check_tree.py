@@ -137,4 +137,4 @@ def _word(check: Check, at: Path, value: Any, scope: Scope) -> Cause:
         absolute=check.absolute.format(*indexes) if check.absolute else "",
         gate=check.gate,
     )
-    return cause.but(upstream=check.upstream)
+    return cause.but(upstream=check.upstream, known=check.known)

@@ -36,11 +36,11 @@ def new_since(release: Version, message: str) -> str:
 class Check(Value):
     """One row. `at` is the field below the group's place; `refuses` the test; `message` may hold `{value}`.
 
-    `lazy` rows are skipped where the field is absent or null. `named` is upstream's path below the group's spec where it isn't
-    the real one, with `{0}`, `{1}` for the indexes on the way; `absolute` the same without the spec's path before it. Where
-    several keys `among` these are set, the cause is at the last of them, and upstream's path is that of the map. `gate` is the
-    feature gate with which the same would pass. `is_new` rows refuse what the release before `since` took; their message says
-    so.
+    `lazy` rows are skipped where the field is absent or null. `named` is upstream's path below the group's spec where it
+    isn't the real one, with `{0}`, `{1}` for the indexes on the way; `absolute` the same without the spec's path before it.
+    Where several keys `among` these are set, the cause is at the last of them, and upstream's path is that of the map. `gate`
+    is the feature gate with which the same would pass, `known` the words that are allowed where only some are. `is_new` rows
+    refuse what the release before `since` took; their message says so.
     """
 
     at: Path
@@ -53,6 +53,7 @@ class Check(Value):
     named: str = ""
     absolute: str = ""
     gate: str = ""
+    known: tuple[str, ...] = ()
     is_new: bool = False
     since: Version = ()
     until: Version = ()
@@ -99,6 +100,7 @@ def one_of(at: Path, values: Sequence[str], *, upstream: str, pointer: bool = Fa
         refuses=lambda value, _item, _scope: not isinstance(value, str) or value not in known,
         message=f"{at[-1]} {{value}} is not supported; {use(values)}",
         upstream=upstream,
+        known=tuple(values),
         **more,
     )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from krm_fn.rules.registry import Rule
+from krm_fn.rules.registry import CASE, Rule
 from krm_fn.rules.shared.refusals import hits
 
 
@@ -25,5 +25,6 @@ def declared(name: str) -> Rule:
         since=(),
         until=(),
         documentation=documentation,
+        certain=CASE,
         check=partial(hits, part=name.removeprefix("refused_").replace("_", "-")),
     )

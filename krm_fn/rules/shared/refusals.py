@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from krm_fn.base.suggestions import meant
+from krm_fn.findings.finding import UNSET
 from krm_fn.findings.limits import COUNTED, MOST, counted
 from krm_fn.rules.registry import Hit, also, path_text
 
@@ -10,6 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from krm_fn.base.paths import Path
+    from krm_fn.findings.finding import Unset
+    from krm_fn.kubevirt.admission.causes import Cause
     from krm_fn.rules.facts import AdmissionFacts, Origin
 
 
@@ -26,10 +30,18 @@ def hits(facts: AdmissionFacts, part: str) -> Iterator[Hit]:
             message=counted(message, more if last else 0, at_least=at_least),
             path=cause.path,
             current=cause.current,
+            proposed=_proposed(cause, origin),
             upstream="admission",
             upstream_path=cause.upstream_path,
             related=also(origin.source.entry, _place(origin)) if origin else (),
         )
+
+
+def _proposed(cause: Cause, origin: Origin | None) -> str | Unset:
+    """The allowed word that is meant by a misspelt one of the object itself."""
+    if origin or not (cause.known and isinstance(cause.current, str)):
+        return UNSET
+    return meant(cause.current, cause.known) or UNSET
 
 
 def _source(origin: Origin) -> str:

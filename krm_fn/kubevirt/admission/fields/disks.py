@@ -55,6 +55,7 @@ def _target(key: str) -> tuple[Check, ...]:
             at=(key, "bus"),
             refuses=lambda value, disk, _scope: target_of(disk) == key and value not in (*BUSES, ""),
             message=f"{key}.bus {{value}} is not supported; use virtio, scsi, sata or usb",
+            known=BUSES,
             upstream=DISKS + "validateBusSupport",
         ),
     )

@@ -88,7 +88,7 @@ def eviction_strategy(scope: Scope) -> Iterator[Cause]:
     strategy = own if own is not None else scope.cluster.pointer("evictionStrategy")
     if strategy is not None and strategy not in EVICTIONS:
         at: Path = ("evictionStrategy",)
-        yield scope.cause(at, f"evictionStrategy {show(strategy)} is not supported; {use(EVICTIONS)}")
+        yield scope.cause(at, f"evictionStrategy {show(strategy)} is not supported; {use(EVICTIONS)}").but(known=EVICTIONS)
 
 
 EXAMINATIONS = (eviction_strategy,)

@@ -34,7 +34,8 @@ def run_strategy(spec: Object, at: Path, scope: Scope) -> Iterator[Cause]:
     if strategy is None or strategy in RUN_STRATEGIES:
         return
     if strategy != WAIT_AS_RECEIVER or not scope.release.within(since=RECEIVER_SINCE):
-        yield _cause(place, f"runStrategy {show(strategy)} is not supported; {use(RUN_STRATEGIES)}", strategy)
+        message = f"runStrategy {show(strategy)} is not supported; {use(RUN_STRATEGIES)}"
+        yield _cause(place, message, strategy).but(known=RUN_STRATEGIES)
     elif not scope.gate(RECEIVER_GATE):
         message = f"runStrategy {WAIT_AS_RECEIVER} needs the feature gate {RECEIVER_GATE}, which is not enabled; use another"
         yield _cause(place, message, strategy).but(gate=RECEIVER_GATE)
