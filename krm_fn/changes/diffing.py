@@ -1,0 +1,98 @@
+"""`diff`: what a change of a bundle does to its VMs."""
+
+from __future__ import annotations
+
+from krm_fn import config
+from krm_fn.base.bundle import Bundle, effective_namespace
+from krm_fn.base.errors import InputError
+from krm_fn.base.objects import name_of
+from krm_fn.base.paths import as_list, get, with_integers
+from krm_fn.base.value import Value
+from krm_fn.changes.records import is_worth_telling, record_of
+from krm_fn.kubevirt.configuration import kubevirt_of
+from krm_fn.kubevirt.presets.index import NONE
+from krm_fn.kubevirt.updates.machine import World
+from krm_fn.kubevirt.updates.transition import is_complete, transition
+from krm_fn.pipeline.analysis import Analysis, analysis_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.base.bundle import Entry
+    from krm_fn.base.objects import Object
+
+METHODS = ("spec", "workloadUpdateStrategy", "workloadUpdateMethods")
+VM = "VirtualMachine"
+
+Key = tuple[str, str]
+
+
+def diff(base: Object, head: Object, *, apply: bool = True, migratable: bool = True) -> Object:
+    """What the change from one ResourceList to another does to each VM: `{"vms": [record, …]}`.
+
+    VMs that nothing changes are left out. The arguments are left as they were.
+    Raises: ConfigError where a functionConfig is wrong, InputError where `items` is no list.
+    """
+    sides = Sides(base=_side(base), head=_side(head), apply=apply, migratable=migratable)
+    return {"vms": [record for record in sides.records() if is_worth_telling(record)]}
+
+
+class Side(Value):
+    """One side of the change: its objects and settings, and its VMs by namespace and name."""
+
+    analysis: Analysis
+    vms: dict[Key, Entry]
+
+    def world(self, namespace: str, api_version: str) -> World:
+        """The cluster of this side as a VM of a namespace sees it; settings that nobody states are KubeVirt's defaults."""
+        analysis = self.analysis
+        found = kubevirt_of(analysis.bundle)
+        return World(
+            bundle=analysis.bundle,
+            cluster=analysis.cluster.but(known=True),
+            release=analysis.release,
+            resolver=analysis.resolver(),
+            presets=analysis.presets.seen_by(api_version, namespace) if analysis.presets else NONE,
+            update_methods=tuple(map(str, as_list(get(found.obj, METHODS)))) if found else (),
+        )
+
+
+def _side(resource_list: Object) -> Side:
+    settings = config.read(resource_list.get("functionConfig"))
+    items = resource_list.get("items")
+    if items is not None and not isinstance(items, list | tuple):
+        raise InputError("items is no list")
+    bundle = Bundle([with_integers(item) for item in items or []])
+    found = bundle.ordered(bundle.of_kind(VM, "kubevirt.io"))
+    vms: dict[Key, Entry] = {}
+    for entry in found:
+        vms.setdefault((effective_namespace(entry.obj), name_of(entry.obj)), entry)
+    return Side(analysis=analysis_of(bundle, settings), vms=vms)
+
+
+class Sides(Value):
+    """Both sides of a change, and how it reaches the cluster."""
+
+    base: Side
+    head: Side
+    apply: bool
+    migratable: bool
+
+    def records(self) -> Iterator[Object]:
+        for key in sorted({*self.base.vms, *self.head.vms}):
+            old, new = self.base.vms.get(key), self.head.vms.get(key)
+            if old is None or new is None:
+                yield _one_sided(old or new, "added" if old is None else "removed")
+            elif is_complete(old.obj) and is_complete(new.obj):
+                yield self._changed(old.obj, new.obj, key)
+
+    def _changed(self, old: Object, new: Object, key: Key) -> Object:
+        worlds = [side.world(key[0], str(new.get("apiVersion"))) for side in (self.base, self.head)]
+        found = transition(old, new, worlds[0], worlds[1], apply=self.apply, migratable=self.migratable)
+        return {"kind": VM, "namespace": key[0], "name": key[1], "change": "changed", **record_of(found)}
+
+
+def _one_sided(entry: Entry | None, change: str) -> Object:
+    obj = entry.obj if entry else {}
+    return {"kind": VM, "namespace": effective_namespace(obj), "name": name_of(obj), "change": change, "effect": [change]}

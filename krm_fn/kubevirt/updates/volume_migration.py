@@ -1,0 +1,122 @@
+"""Claims of a running instance that are exchanged by a migration of its volumes.
+
+upstream: pkg/virt-controller/watch/vm/vm.go:handleVolumeUpdateRequest, pkg/virt-controller/watch/volume-migration
+"""
+
+from __future__ import annotations
+
+from krm_fn.base.objects import text
+from krm_fn.base.paths import as_list, as_map, copy, get
+from krm_fn.base.value import Value
+from krm_fn.kubevirt.updates.machine import by_name, disks_of, entries, volumes_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from krm_fn.base.objects import Object
+    from krm_fn.kubevirt.releases import Version
+    from krm_fn.kubevirt.updates.machine import Machine, Running, World
+
+MIGRATION = "Migration"
+# From when on a claim that is missing stops the migration before it starts.
+CLAIM_CHECKED_SINCE: Version = (1, 9)
+MISSING = "One of the destination volumes doesn't exist"
+NO_POPULATOR = " DV storage class isn't a CSI or not using volume populators: "
+# Where a claim's name stands in a volume.
+CLAIM_AT = (("dataVolume", "name"), ("persistentVolumeClaim", "claimName"), ("memoryDump", "claimName"))
+
+
+class Moved(Value):
+    """The running instance, the message of RestartRequired, and why the migration cannot start; "" where it can."""
+
+    running: Running
+    restart: str = ""
+    waiting: str = ""
+
+
+def claim_of(volume: Object) -> str:
+    """The claim behind a volume, "" where there is none."""
+    return next((text(get(volume, at)) for at in CLAIM_AT if volume.get(at[0]) is not None), "")
+
+
+def migrate(machine: Machine, running: Running, world: World) -> Moved:
+    """The instance with the claims of the VM, if these can be migrated."""
+    if machine.vm["spec"].get("updateVolumesStrategy") != MIGRATION:
+        return Moved(running=running)
+    changed = _changed(machine.spec, running.spec)
+    if not changed:
+        return Moved(running=running)
+    invalid = _invalid(machine, running, changed)
+    missing = "" if invalid else _missing(machine, running, changed, world)
+    if invalid or missing:
+        return Moved(running=running, restart=invalid, waiting=missing)
+    left = _left_behind(machine, running, changed, world)
+    if left:
+        return Moved(running=running, restart=left)
+    moving = running.moving or frozenset(changed)
+    wanted = by_name(volumes_of(machine.spec))
+    volumes = [copy(wanted[name]) if (name := each.get("name", "")) in moving else each for each in volumes_of(running.spec)]
+    return Moved(running=running.but(spec={**running.spec, "volumes": volumes}, moving=moving))
+
+
+def _changed(template: Object, spec: Object) -> dict[str, str]:
+    """The volumes that have another claim in the template, each with that claim."""
+    wanted = {name: claim for name, volume in by_name(volumes_of(template)).items() if (claim := claim_of(volume))}
+    here = {name: claim for name, volume in by_name(volumes_of(spec)).items() if (claim := claim_of(volume))}
+    return {name: claim for name, claim in wanted.items() if name in here and here[name] != claim}
+
+
+def _invalid(machine: Machine, running: Running, changed: dict[str, str]) -> str:
+    """Why volumes cannot be migrated, whatever the claims are; "" where they can."""
+    filesystems = by_name(entries(running.spec, "domain", "devices", "filesystems"))
+    disks = by_name(disks_of(running.spec))
+    names = [name for volume in volumes_of(machine.spec) if (name := volume.get("name", "")) in changed]
+    found: dict[str, list[str]] = {"filesystems": [], "shareable": [], "luns": []}
+    for name in names:
+        disk = disks.get(name)
+        if name in filesystems:
+            found["filesystems"].append(name)
+        elif disk is not None and disk.get("shareable") is True:
+            found["shareable"].append(name)
+        elif disk is not None and disk.get("lun") is not None:
+            found["luns"].append(name)
+    listed = "".join(f" {kind}: [{' '.join(each)}]" for kind, each in found.items() if each)
+    return f"invalid volumes to update with migration:{listed}" if listed else ""
+
+
+def _missing(machine: Machine, running: Running, changed: dict[str, str], world: World) -> str:
+    """Which claim or DataVolume of the template is not there, as a message; "" where all are."""
+    disks = by_name(disks_of(running.spec))
+    for volume in volumes_of(machine.spec):
+        name = volume.get("name", "")
+        if name not in changed or name not in disks:
+            continue
+        if volume.get("persistentVolumeClaim") is not None:
+            checked = world.release.within(since=CLAIM_CHECKED_SINCE)
+            if checked and not _claim(changed[name], machine, world):
+                return f"{MISSING}: persistentvolumeclaim {changed[name]} not found"
+        elif volume.get("dataVolume") is not None and not _has_data_volume(changed[name], machine, world):
+            return f"{MISSING}: datavolume {changed[name]} not found"
+    return ""
+
+
+def _claim(name: str, machine: Machine, world: World) -> Object | None:
+    """The claim of a name; that of a DataVolume bears its name."""
+    entry = world.bundle.find("PersistentVolumeClaim", machine.namespace, name)
+    return entry.obj if entry else None
+
+
+def _has_data_volume(name: str, machine: Machine, world: World) -> bool:
+    made = by_name([as_map(each.get("metadata")) for each in entries(machine.vm["spec"], "dataVolumeTemplates")])
+    return name in made or world.bundle.find("DataVolume", machine.namespace, name) is not None
+
+
+def _left_behind(machine: Machine, running: Running, changed: dict[str, str], world: World) -> str:
+    """A volume that only one node can use, and that the migration leaves where it is."""
+    for volume in volumes_of(running.spec):
+        name, claim = volume.get("name", ""), claim_of(volume)
+        if not claim or name in changed:
+            continue
+        modes = as_list(get(_claim(claim, machine, world), ("spec", "accessModes")))
+        if modes == ["ReadWriteOnce"] or (modes and "ReadWriteMany" not in modes and modes[0] == "ReadWriteOnce"):
+            return f"cannot migrate the VM. The volume {name} is RWO and not included in the migration volumes"
+    return ""
