@@ -5,6 +5,7 @@ from __future__ import annotations
 from krm_fn.base.paths import dotted
 from krm_fn.kubevirt.resolve import MATCHERS
 
+from krm_fn.kubevirt.updates.data_volumes import new_data_volumes
 from krm_fn.kubevirt.updates.migration import migration
 from krm_fn.kubevirt.updates.paths_of_change import differences
 
@@ -49,22 +50,27 @@ def _update(found: Transition) -> Object:
 
 def live(found: Transition) -> tuple[str, ...]:
     """The paths of the running instance that change at once."""
-    if found.base.running is None or found.head.running is None or found.head.stopped:
+    if not found.base.running or not found.head.running:
         return ()
     return differences(found.base.running.seen, found.head.running.seen)
 
 
 def at_restart(found: Transition) -> tuple[str, ...]:
     """The paths in which the instance differs from what it starts as next."""
-    now: Running | None = found.after.running if found.base.running is not None else found.first.running
+    now: Running | None = found.after.running if stays(found) else found.base.running or found.first.running
     if now is None or found.last.running is None:
         return ()
     return differences(now.seen, found.last.running.seen)
 
 
+def stays(found: Transition) -> bool:
+    """True where an instance runs before and after."""
+    return found.base.running is not None and found.head.running is not None
+
+
 def power_of(found: Transition) -> str:
     """Whether the VM runs: running, halted, or stopped or started by the update."""
-    ran, runs = found.base.running is not None, found.head.running is not None and not found.head.stopped
+    ran, runs = found.base.running is not None, found.head.running is not None
     if ran:
         return "running" if runs else "stopped"
     return "started" if runs else "halted"
@@ -84,7 +90,7 @@ def revisions(machine: Machine) -> Object:
 
 def creates(found: Transition) -> list[str]:
     """The DataVolumes that the controller creates at once: those of new templates."""
-    return []
+    return [f"DataVolume/{name}" for name in new_data_volumes(found.base, found.head, found.world)]
 
 
 def effect(record: Object) -> list[str]:

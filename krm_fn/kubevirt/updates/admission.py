@@ -13,6 +13,7 @@ from krm_fn.kubevirt.admission.expansion import expand_for_admission
 from krm_fn.kubevirt.expand.admitted import admit
 from krm_fn.kubevirt.expand.pinned import pin
 from krm_fn.kubevirt.resolve import MATCHERS
+from krm_fn.kubevirt.resolve.matcher import faults
 from krm_fn.kubevirt.updates.references import find
 from krm_fn.kubevirt.updates.stored_form import stored
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from krm_fn.base.objects import Object
     from krm_fn.kubevirt.facts import Expansion, Resolution, ResolutionError
     from krm_fn.kubevirt.releases import Version
+    from krm_fn.kubevirt.resolve import Matcher
     from krm_fn.kubevirt.updates.machine import Machine, World
 
 MUTATING, VALIDATING = "mutating", "validating"
@@ -57,7 +59,9 @@ def admitted(machine: Machine, world: World, *, before: Object | None = None) ->
     if changed:
         return Verdict(vm=machine.vm, stage=MUTATING, causes=changed)
     found = find(machine, world)
-    refused = tuple(_of_matcher(error) for error in found.errors if _is_refused(error, world))
+    wrong = [fault for matcher in MATCHERS for fault in _faults(machine.vm, matcher)]
+    others = [error for error in found.errors if error not in wrong and _is_refused(error, world)]
+    refused = tuple(_of_matcher(error) for error in (*wrong, *others))
     if refused:
         return Verdict(vm=machine.vm, stage=MUTATING, causes=refused)
     vm = _mutated(machine, world, found, creating=before is None)
@@ -115,6 +119,12 @@ def _unmet(expansion: Expansion) -> Iterator[Cause]:
     for unmet in expansion.unmet:
         message = f"the preference requires {unmet.required}, but there is {unmet.actual}; change one of them"
         yield Cause(path=unmet.path, message=message, upstream_path=unmet.upstream_path)
+
+
+def _faults(vm: Object, matcher: Matcher) -> Iterator[ResolutionError]:
+    """What is wrong with a matcher as it is written."""
+    written = get(vm, ("spec", matcher.field))
+    return faults(matcher, written) if written is not None else iter(())
 
 
 def _is_refused(error: ResolutionError, world: World) -> bool:

@@ -48,7 +48,7 @@ class Pass(Value):
 def settled(machine: Machine, world: World) -> Machine:
     """The machine once the controller has nothing more to do, or does not get through."""
     for _ in range(PASSES):
-        after = one_pass(machine.but(error="", volumes_change=""), world)
+        after = one_pass(machine.but(error="", unresolved=False, volumes_change=""), world)
         if after == machine:
             break
         machine = after
@@ -56,29 +56,33 @@ def settled(machine: Machine, world: World) -> Machine:
 
 
 def one_pass(machine: Machine, world: World) -> Machine:
+    """The machine after one pass of the controller."""
     synced = sync(machine, world)
     if synced.ends:
-        return synced.machine
-    machine = _powered(synced.machine, world)
-    if machine.stopped:
-        return machine
+        return synced.machine.but(unresolved=bool(synced.machine.error))
+    if synced.machine.running is not None and power.strategy_of(synced.machine.vm) == power.HALTED:
+        return _stopped(synced.machine, world)
+    machine = _started(synced.machine, world)
     found = restart_required(machine, world)
     now = Pass(machine=machine, written=machine.vm, message=machine.restart if found is None else found)
     blocked = bool(now.message)
     for step in STEPS:
-        if not now.ends and machine.running is not None:
+        if not now.ends:
             now = step(now, world)
-    if not now.ends and machine.running is not None and world.rolls_out_live and not blocked:
+    if not now.ends and world.rolls_out_live and not blocked:
         now = _live(now, world)
     return _finished(now, world)
 
 
-def _powered(machine: Machine, world: World) -> Machine:
-    """The machine with its instance started or stopped as the run strategy says."""
+def _stopped(machine: Machine, world: World) -> Machine:
+    """The machine without its instance; the condition RestartRequired is looked at once more, as upstream does."""
+    return machine.but(running=None, restart=restart_required(machine, world) or "", strategy=power.HALTED)
+
+
+def _started(machine: Machine, world: World) -> Machine:
+    """The machine with an instance, if its run strategy starts one."""
     strategy = power.strategy_of(machine.vm)
-    if machine.running is not None and strategy == power.HALTED:
-        return machine.but(stopped=True, restart="")
-    if machine.running is None and not machine.stopped and power.starts(machine.vm, machine.strategy):
+    if machine.running is None and power.starts(machine.vm, machine.strategy):
         start = instance_of(machine, world)
         if start.running is None:
             return machine.but(error=start.error)
@@ -97,9 +101,8 @@ def _changed(now: Pass, world: World, spec: Object) -> Pass:
 
 def _networks(now: Pass, world: World) -> Pass:
     running, template = now.machine.running, now.machine.spec
-    if running is None:
-        return now
-    now = _changed(now, world, networks.plugged(template, running, world))
+    if running is not None:
+        now = _changed(now, world, networks.plugged(template, running, world))
     if now.ends:
         return now
     return now.but(written=_with_template(now.written, networks.cleared(template, now.machine.running)))
@@ -146,13 +149,13 @@ def _live(now: Pass, world: World) -> Pass:
         return now
     machine = now.machine.but(vm=now.written)
     grown = resources.follow(machine, running, world)
-    now = now.but(message=grown.restart or now.message)
+    now = now.but(message=now.message or grown.restart)
     now = _changed(now, world, grown.running.spec)
     if now.ends or now.machine.running is None:
         return now
     moved = volume_migration.migrate(machine, now.machine.running, world)
     machine = now.machine.but(running=moved.running, volumes_change=moved.waiting)
-    return now.but(machine=machine, message=moved.restart or now.message)
+    return now.but(machine=machine, message=now.message or moved.restart)
 
 
 def _finished(now: Pass, world: World) -> Machine:

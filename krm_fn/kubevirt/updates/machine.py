@@ -90,8 +90,8 @@ class Machine(Value):
 
     `pins` are by matcher. `stored` are the revisions that the controller made for it, by name. `started` is the spec with which
     the instance was started, its matchers naming the revisions of that time. `restart` is the message of the condition
-    RestartRequired. `error` is why the controller does not get through. `writes_refused`: admission refuses what the controller
-    writes. `volumes_change` is why a volume migration cannot start. `strategy` is the run strategy that was last seen.
+    RestartRequired. `error` is why the controller does not get through; `unresolved`: already the references
+    stop it. `volumes_change` is why a volume migration cannot start. `strategy` is the run strategy that was last seen.
     """
 
     vm: Object
@@ -101,9 +101,9 @@ class Machine(Value):
     started: Object | None = None
     restart: str = ""
     error: str = ""
+    unresolved: bool = False
     volumes_change: str = ""
     migratable: bool = True
-    stopped: bool = False
     strategy: str = ""
 
     @property

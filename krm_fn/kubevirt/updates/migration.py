@@ -20,7 +20,7 @@ HOT_CPU, HOT_MEMORY, VOLUMES, REQUIRED = "HotVCPUChange", "HotMemoryChange", "Vo
 
 def migration(before: Machine, after: Machine, world: World) -> Object | None:
     """Why the instance needs a migration, and who starts it: `because`, `by`, `network`; None where it needs none."""
-    if before.running is None or after.running is None or after.stopped:
+    if before.running is None or after.running is None:
         return None
     was, now = before.running, after.running
     network = networks.migration(now, world)

@@ -39,7 +39,7 @@ def _differences(before: Any, after: Any, path: str) -> Iterator[str]:
 
 def _entries(before: dict[str, Object], after: dict[str, Object], path: str) -> Iterator[str]:
     """The differences of two lists by the names of their entries."""
-    if list(before) != list(after) and set(before) == set(after):
+    if before == after:  # dicts are equal in any order
         yield path
     for name in {**before, **after}:
         below = f"{path}[{name}]"

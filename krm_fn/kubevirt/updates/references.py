@@ -24,7 +24,10 @@ def find(machine: Machine, world: World) -> Resolution:
     found = world.resolver.resolve(_with_status(machine, own), namespace=machine.namespace)
     errors = tuple(each for each in found.errors if each.matcher not in own)
     given: dict[str, Found] = {field: stored.found for field, stored in own.items()}
-    return found.but(vm={key: value for key, value in found.vm.items() if key != "status"}, errors=errors, **given)
+    vm = {key: value for key, value in found.vm.items() if key != "status"}
+    if own:
+        vm["spec"] = {**vm["spec"], **{field: machine.vm["spec"][field] for field in own}}
+    return found.but(vm=vm, errors=errors, **given)
 
 
 def _own(machine: Machine, field: str) -> Stored | None:

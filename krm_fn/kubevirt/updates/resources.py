@@ -78,7 +78,7 @@ def follow(machine: Machine, running: Running, world: World) -> Grown:
     wanted, restart = Wanted(spec=spec, machine=machine, world=world), ""
     for step in STEPS:
         grown = step(wanted, running)
-        running, restart = grown.running, grown.restart or restart
+        running, restart = grown.running, restart or grown.restart
     return Grown(running=running, restart=restart)
 
 

@@ -66,12 +66,24 @@ def _pins(vm: Object) -> dict[str, Pin]:
 
 def started(machine: Machine, world: World) -> tuple[Machine, Start]:
     """The machine with its instance, if its run strategy lets it run, and what it starts as in any case."""
-    start = instance_of(machine, world)
+    start = next_start(machine, world)
     strategy = power.strategy_of(machine.vm)
     machine = machine.but(strategy=strategy)
     if strategy == power.HALTED or start.running is None:
         return machine, start
     return settled(machine.but(running=start.running, started=started_spec(machine)), world), start
+
+
+def next_start(machine: Machine, world: World) -> Start:
+    """What a machine starts as next, or why it does not start; the controller cares for its references before."""
+    for _ in range(PASSES):
+        synced = sync(machine.but(error=""), world)
+        machine = synced.machine
+        if machine.error:
+            return Start(running=None, error=machine.error)
+        if not synced.ends:
+            break
+    return instance_of(machine, world)
 
 
 def transition(old: Object, new: Object, base: World, head: World, *, apply: bool, migratable: bool) -> Transition:
@@ -84,13 +96,13 @@ def transition(old: Object, new: Object, base: World, head: World, *, apply: boo
         if verdict.allowed:
             machine = first.but(vm=verdict.vm)
     settled_at = settled(machine, head)
-    after = settled(followed(settled_at), head) if settled_at.running is not None and not settled_at.stopped else settled_at
+    after = settled(followed(settled_at), head) if settled_at.running is not None else settled_at
     return Transition(
         base=first,
         head=settled_at,
         after=after,
         first=start,
-        last=instance_of(after, head),
+        last=next_start(after, head),
         verdict=verdict,
         sent=vm is not None,
         world=head,
