@@ -5,7 +5,7 @@ from __future__ import annotations
 from krm_fn import config
 from krm_fn.base.bundle import Bundle, effective_namespace
 from krm_fn.base.errors import InputError
-from krm_fn.base.objects import name_of
+from krm_fn.base.objects import group_of, kind_of, name_of
 from krm_fn.base.paths import as_list, get, with_integers
 from krm_fn.base.value import Value
 from krm_fn.changes.records import is_worth_telling, record_of
@@ -18,6 +18,7 @@ from krm_fn.pipeline.analysis import Analysis, analysis_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
     from krm_fn.base.bundle import Entry
     from krm_fn.base.objects import Object
@@ -63,12 +64,25 @@ def _side(resource_list: Object) -> Side:
     items = resource_list.get("items")
     if items is not None and not isinstance(items, list | tuple):
         raise InputError("items is no list")
-    bundle = Bundle([with_integers(item) for item in items or []])
+    bundle = Bundle(_last_of_each([with_integers(item) for item in items or []]))
     found = bundle.ordered(bundle.of_kind(VM, "kubevirt.io"))
     vms: dict[Key, Entry] = {}
     for entry in found:
         vms.setdefault((effective_namespace(entry.obj), name_of(entry.obj)), entry)
     return Side(analysis=analysis_of(bundle, settings), vms=vms)
+
+
+def _last_of_each(items: list[Any]) -> list[Any]:
+    """The items without those that a later one of the same name replaces, as they do in a cluster."""
+    last = {_identity(item): number for number, item in enumerate(items)}
+    return [item for number, item in enumerate(items) if last[_identity(item)] == number]
+
+
+def _identity(item: Any) -> tuple[Any, ...]:
+    """What tells an object from others; lists and what is no object are never the same."""
+    if not isinstance(item, dict) or not name_of(item):
+        return (id(item),)
+    return group_of(item), kind_of(item), effective_namespace(item), name_of(item)
 
 
 class Sides(Value):
