@@ -25,7 +25,7 @@ def process(resource_list: Object) -> Object:
 def diff(base: Object, head: Object, *, apply: bool = True, migratable: bool = True) -> Object:
     """What the change from one ResourceList to another does to each VM, running ones included: `{"vms": [record, …]}`.
 
-    `apply`: the new manifest is applied, else it replaces the old one. `migratable`: running VMs are taken to be live-migratable.
+    `apply`: the new manifest is applied; else it replaces the old one. `migratable`: running VMs can be live-migrated.
     The arguments are left as they were. Raises: as `process`.
     """
     from krm_fn.changes.diffing import diff as run  # `import krm_fn` alone must stay cheap

@@ -44,9 +44,17 @@ class Side(Value):
 
     analysis: Analysis
     vms: dict[Key, Entry]
+    worlds: dict[Key, World]
 
     def world(self, namespace: str, api_version: str) -> World:
-        """The cluster of this side as a VM of a namespace sees it; settings that nobody states are KubeVirt's defaults."""
+        """The cluster of this side as a VM of a namespace sees it."""
+        key = namespace, api_version
+        if key not in self.worlds:
+            self.worlds[key] = self._world(*key)
+        return self.worlds[key]
+
+    def _world(self, namespace: str, api_version: str) -> World:
+        """Settings that nobody states are KubeVirt's defaults."""
         analysis = self.analysis
         found = kubevirt_of(analysis.bundle)
         return World(
@@ -69,7 +77,7 @@ def _side(resource_list: Object) -> Side:
     vms: dict[Key, Entry] = {}
     for entry in found:
         vms.setdefault((effective_namespace(entry.obj), name_of(entry.obj)), entry)
-    return Side(analysis=analysis_of(bundle, settings), vms=vms)
+    return Side(analysis=analysis_of(bundle, settings), vms=vms, worlds={})
 
 
 def _last_of_each(items: list[Any]) -> list[Any]:

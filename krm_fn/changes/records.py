@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from krm_fn.base.paths import dotted
 from krm_fn.kubevirt.resolve import MATCHERS
-
 from krm_fn.kubevirt.updates.data_volumes import new_data_volumes
 from krm_fn.kubevirt.updates.migration import migration
 from krm_fn.kubevirt.updates.paths_of_change import differences

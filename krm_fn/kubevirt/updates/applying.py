@@ -51,9 +51,9 @@ def applied(old: Object, new: Object, live: Object) -> Object | None:
     return patched(live, patch) if patch else None
 
 
-def replaced(new: Object, live: Object) -> Object:
+def replaced(new: Object) -> Object:
     """The VM after the new manifest is put in its place: what only the cluster has written is gone, but for the status."""
-    result: Object = {**copy(new), "apiVersion": live.get("apiVersion"), "kind": live.get("kind")}
+    result: Object = copy(new)
     result.pop("status", None)
     return result
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from krm_fn.base.paths import copy, put
 from krm_fn.base.value import Value
-from krm_fn.kubevirt.holders import INSTANCE_SPEC
 from krm_fn.kubevirt.instance import stable_uuid
 from krm_fn.kubevirt.updates import metadata, networks, power, resources, volume_migration, volumes
 from krm_fn.kubevirt.updates.instance_admission import refusal
@@ -64,7 +63,7 @@ def one_pass(machine: Machine, world: World) -> Machine:
         return _stopped(synced.machine, world)
     machine = _started(synced.machine, world)
     found = restart_required(machine, world)
-    now = Pass(machine=machine, written=machine.vm, message=machine.restart if found is None else found)
+    now = Pass(machine=machine, written=machine.vm, message=_message(machine.restart, found))
     blocked = bool(now.message)
     for step in STEPS:
         if not now.ends:
@@ -72,6 +71,14 @@ def one_pass(machine: Machine, world: World) -> Machine:
     if not now.ends and world.rolls_out_live and not blocked:
         now = _live(now, world)
     return _finished(now, world)
+
+
+def _message(before: str, found: str | None) -> str:
+    """The message of the condition RestartRequired; one that stands is kept, whatever else comes to need a restart.
+
+    upstream: pkg/controller/conditions.go:UpdateCondition
+    """
+    return before if found is None or (before and found) else found
 
 
 def _stopped(machine: Machine, world: World) -> Machine:

@@ -65,8 +65,8 @@ class Running(Value):
     """An instance: `spec`, `labels` and `annotations` as the API server has them, and what its status says.
 
     `boot` and `guest` are the guest's memory at start and now. `plugged` are the names of volumes that were added while it ran,
-    `volumes` of all that have a status. `interfaces` are those that the guest has, each with its network's name. `moving` are the
-    volumes that are being migrated.
+    `volumes` of all that have a status. `interfaces` are those that the guest has, each with its network's name. `moving` are
+    the volumes that are being migrated.
     """
 
     spec: Object
@@ -89,9 +89,9 @@ class Machine(Value):
     """A VM as the API server has it, what its status says, and its instance, None where none runs.
 
     `pins` are by matcher. `stored` are the revisions that the controller made for it, by name. `started` is the spec with which
-    the instance was started, its matchers naming the revisions of that time. `restart` is the message of the condition
-    RestartRequired. `error` is why the controller does not get through; `unresolved`: already the references
-    stop it. `volumes_change` is why a volume migration cannot start. `strategy` is the run strategy that was last seen.
+    the instance was started; its matchers name the revisions of that time. `restart` is the message of the condition
+    RestartRequired. `error` is why the controller does not get through; `unresolved`: already the references stop it.
+    `volumes_change` is why a volume migration cannot start. `strategy` is the run strategy that was last seen.
     """
 
     vm: Object

@@ -23,7 +23,7 @@ def migration(before: Machine, after: Machine, world: World) -> Object | None:
     if before.running is None or after.running is None:
         return None
     was, now = before.running, after.running
-    network = networks.migration(now, world)
+    network = networks.migration(now, world, after.namespace)
     needs = {
         HOT_CPU: get(was.spec, SOCKETS) != get(now.spec, SOCKETS),
         HOT_MEMORY: get(was.spec, GUEST) != get(now.spec, GUEST),

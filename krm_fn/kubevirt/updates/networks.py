@@ -160,8 +160,11 @@ def cleared(template: Object, running: Running | None) -> Object:
     return with_lists(template, Lists(interfaces=kept, networks=networks))
 
 
-def migration(running: Running, world: World) -> str:
-    """How the instance's networks need a migration: at once, after a time of grace (pending), or "" not at all."""
+def migration(running: Running, world: World, namespace: str) -> str:
+    """How the instance's networks need a migration: at once, after a time of grace (pending), or "" not at all.
+
+    `namespace` is the one in which a network's name without one is looked for.
+    """
     lists = lists_of(running.spec)
     attached = {
         name: get(network, ("multus", "networkName"))
@@ -174,6 +177,10 @@ def migration(running: Running, world: World) -> str:
             continue
         if name not in running.interfaces:
             return IMMEDIATE if interface.get("sriov") is not None else PENDING
-        if moves(world) and running.interfaces[name] != attached[name]:
+        if moves(world) and _absolute(running.interfaces[name], namespace) != _absolute(attached[name], namespace):
             return IMMEDIATE
     return ""
+
+
+def _absolute(name: object, namespace: str) -> str:
+    return str(name) if "/" in str(name) else f"{namespace}/{name}"

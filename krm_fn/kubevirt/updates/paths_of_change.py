@@ -6,6 +6,8 @@ or that the entries have no names.
 
 from __future__ import annotations
 
+from krm_fn.base.objects import text
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +22,7 @@ def differences(before: Any, after: Any) -> tuple[str, ...]:
 
 
 def _differences(before: Any, after: Any, path: str) -> Iterator[str]:
-    if before == after and type(before) is type(after):
+    if before == after:
         return
     if isinstance(before, dict) and isinstance(after, dict):
         for key in {**before, **after}:
@@ -53,8 +55,8 @@ def named(value: Any) -> dict[str, Object] | None:
     """The entries of a list by name; None where it is no list, or the names do not tell the entries apart."""
     if not isinstance(value, list) or not value:
         return None
-    names = [each.get("name") if isinstance(each, dict) else None for each in value]
-    if not all(isinstance(name, str) and name for name in names) or len(set(names)) < len(names):
+    names = [text(each.get("name")) if isinstance(each, dict) else "" for each in value]
+    if "" in names or len(set(names)) < len(names):
         return None
     return dict(zip(names, value, strict=True))
 

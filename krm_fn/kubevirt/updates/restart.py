@@ -5,7 +5,7 @@ upstream: pkg/virt-controller/watch/vm/vm.go:syncRestartRequired
 
 from __future__ import annotations
 
-from krm_fn.base.paths import as_map, copy, get, put
+from krm_fn.base.paths import as_map, copy, drop, get, put
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.updates import networks
 from krm_fn.kubevirt.updates.machine import by_name, disks_of, is_hotpluggable, volumes_of
@@ -67,7 +67,7 @@ def _take_over(spec: Object, now: Object, at: Path) -> None:
     if value is not None:
         put(spec, at, value)
     else:
-        as_map(get(spec, at[:-1])).pop(at[-1], None)
+        drop(spec, at)
 
 
 def _volumes(found: Comparison) -> bool:

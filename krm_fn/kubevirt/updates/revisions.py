@@ -49,10 +49,11 @@ def sync(machine: Machine, world: World) -> Synced:
     policy = world.cluster.expanding_policy(world.release)
     if policy:
         return _expanded(machine, world, found, policy)
-    return _pinned(machine, world, found)
+    return _pinned(machine, world)
 
 
-def _pinned(machine: Machine, world: World, found: Resolution) -> Synced:
+def _pinned(machine: Machine, world: World) -> Synced:
+    """The machine with a revision for each of its matchers. upstream: pkg/instancetype/revision/store.go:Store"""
     for matcher in MATCHERS:
         if not as_map(get(machine.vm, ("spec", matcher.field))):
             continue

@@ -39,9 +39,7 @@ PLAIN = frozenset(
 PLAIN_BELOW = frozenset(
     (("disk", "readonly"), ("lun", "readonly"), ("multus", "default"), ("persistentVolumeClaim", "readOnly"))
 )
-QUANTITIES = frozenset(
-    (("memory", "guest"), ("memory", "maxGuest"), ("emptyDisk", "capacity"), ("hostDisk", "capacity"))
-)
+QUANTITIES = frozenset((("memory", "guest"), ("memory", "maxGuest"), ("emptyDisk", "capacity"), ("hostDisk", "capacity")))
 AMOUNTS = ("requests", "limits")
 # Maps of any keys, of which an empty one is none.
 MAPS = ("nodeSelector", "labels", "annotations", *AMOUNTS)

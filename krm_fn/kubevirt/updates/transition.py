@@ -59,7 +59,10 @@ def _pins(vm: Object) -> dict[str, Pin]:
         revision = text(get(ref, ("controllerRevisionRef", "name")))
         if revision and metadata(vm).get("uid"):
             pins[matcher.field] = Pin(
-                name=text(ref.get("name")), kind=text(ref.get("kind")), volume=text(ref.get("inferFromVolume")), revision=revision
+                name=text(ref.get("name")),
+                kind=text(ref.get("kind")),
+                volume=text(ref.get("inferFromVolume")),
+                revision=revision,
             )
     return pins
 
@@ -89,7 +92,7 @@ def next_start(machine: Machine, world: World) -> Start:
 def transition(old: Object, new: Object, base: World, head: World, *, apply: bool, migratable: bool) -> Transition:
     """What the update of a VM from one manifest to another does, in the cluster of the head."""
     first, start = started(created(old, base, migratable=migratable), base)
-    vm = applied(stored(old), stored(new), first.vm) if apply else replaced(stored(new), first.vm)
+    vm = applied(stored(old), stored(new), first.vm) if apply else replaced(stored(new))
     machine, verdict = first, Verdict(vm=first.vm)
     if vm is not None:
         verdict = admitted(first.but(vm=stored(vm)), head, before=first.vm)

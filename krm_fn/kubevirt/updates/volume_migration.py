@@ -20,7 +20,9 @@ MIGRATION = "Migration"
 # From when on a claim that is missing stops the migration before it starts.
 CLAIM_CHECKED_SINCE: Version = (1, 9)
 MISSING = "One of the destination volumes doesn't exist"
-NO_POPULATOR = " DV storage class isn't a CSI or not using volume populators: "
+FAULTS = ("filesystems", "shareable", "luns")
+# Access modes with which several nodes can use a claim.
+SHARED = ("ReadOnlyMany", "ReadWriteMany")
 # Where a claim's name stands in a volume.
 CLAIM_AT = (("dataVolume", "name"), ("persistentVolumeClaim", "claimName"), ("memoryDump", "claimName"))
 
@@ -45,9 +47,9 @@ def migrate(machine: Machine, running: Running, world: World) -> Moved:
     changed = _changed(machine.spec, running.spec)
     if not changed:
         return Moved(running=running)
-    invalid = _invalid(machine, running, changed)
-    missing = "" if invalid else _missing(machine, running, changed, world)
-    if invalid or missing:
+    missing = _missing(machine, running, changed, world)
+    invalid = "" if missing else _invalid(machine, running, changed)
+    if missing or invalid:
         return Moved(running=running, restart=invalid, waiting=missing)
     left = _left_behind(machine, running, changed, world)
     if left:
@@ -67,20 +69,23 @@ def _changed(template: Object, spec: Object) -> dict[str, str]:
 
 def _invalid(machine: Machine, running: Running, changed: dict[str, str]) -> str:
     """Why volumes cannot be migrated, whatever the claims are; "" where they can."""
-    filesystems = by_name(entries(running.spec, "domain", "devices", "filesystems"))
-    disks = by_name(disks_of(running.spec))
-    names = [name for volume in volumes_of(machine.spec) if (name := volume.get("name", "")) in changed]
-    found: dict[str, list[str]] = {"filesystems": [], "shareable": [], "luns": []}
-    for name in names:
-        disk = disks.get(name)
-        if name in filesystems:
-            found["filesystems"].append(name)
-        elif disk is not None and disk.get("shareable") is True:
-            found["shareable"].append(name)
-        elif disk is not None and disk.get("lun") is not None:
-            found["luns"].append(name)
+    found: dict[str, list[str]] = {kind: [] for kind in FAULTS}
+    for volume in volumes_of(machine.spec):
+        kind = _fault(volume.get("name", ""), running) if volume.get("name") in changed else ""
+        if kind:
+            found[kind].append(volume["name"])
     listed = "".join(f" {kind}: [{' '.join(each)}]" for kind, each in found.items() if each)
     return f"invalid volumes to update with migration:{listed}" if listed else ""
+
+
+def _fault(name: str, running: Running) -> str:
+    """The kind of what forbids the migration of a volume, "" where nothing does."""
+    if name in by_name(entries(running.spec, "domain", "devices", "filesystems")):
+        return "filesystems"
+    disk = by_name(disks_of(running.spec)).get(name, {})
+    if disk.get("shareable") is True:
+        return "shareable"
+    return "luns" if disk.get("lun") is not None else ""
 
 
 def _missing(machine: Machine, running: Running, changed: dict[str, str], world: World) -> str:
@@ -88,7 +93,7 @@ def _missing(machine: Machine, running: Running, changed: dict[str, str], world:
     disks = by_name(disks_of(running.spec))
     for volume in volumes_of(machine.spec):
         name = volume.get("name", "")
-        if name not in changed or name not in disks:
+        if name not in changed or name not in disks or _fault(name, running):
             continue
         if volume.get("persistentVolumeClaim") is not None:
             checked = world.release.within(since=CLAIM_CHECKED_SINCE)
@@ -117,6 +122,6 @@ def _left_behind(machine: Machine, running: Running, changed: dict[str, str], wo
         if not claim or name in changed:
             continue
         modes = as_list(get(_claim(claim, machine, world), ("spec", "accessModes")))
-        if modes == ["ReadWriteOnce"] or (modes and "ReadWriteMany" not in modes and modes[0] == "ReadWriteOnce"):
+        if modes and not any(mode in modes for mode in SHARED):
             return f"cannot migrate the VM. The volume {name} is RWO and not included in the migration volumes"
     return ""
