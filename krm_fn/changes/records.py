@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from krm_fn.base.paths import dotted
+from krm_fn.changes.effects import changes, guest
 from krm_fn.kubevirt.resolve import MATCHERS
 from krm_fn.kubevirt.updates.data_volumes import new_data_volumes
 from krm_fn.kubevirt.updates.migration import migration
@@ -30,6 +31,8 @@ def record_of(found: Transition) -> Object:
         "revisionsChanged": list(differences(revisions(found.base), revisions(found.head))),
         "creates": creates(found),
         "error": found.head.error or None,
+        "guest": guest(found) or None,
+        "changes": changes(found) if found.verdict.allowed else None,
     }
     said = {key: value for key, value in record.items() if value not in (None, [])}
     return {"effect": effect(said), **said}

@@ -7,6 +7,7 @@ or that the entries have no names.
 from __future__ import annotations
 
 from krm_fn.base.objects import text
+from krm_fn.base.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,40 +16,66 @@ if TYPE_CHECKING:
 
     from krm_fn.base.objects import Object
 
+# Stands for an entry of a list in the steps of a difference: entries are told apart by their names, not by their places.
+ENTRY = 0
+
+
+class Difference(Value):
+    """One difference: its pointer, the keys that lead there (ENTRY for an entry of a list), and both values, None for none."""
+
+    pointer: str
+    steps: tuple[str | int, ...]
+    before: Any
+    after: Any
+
 
 def differences(before: Any, after: Any) -> tuple[str, ...]:
     """The paths at which two values differ, sorted; a part that only one of them has is one path."""
-    return tuple(sorted(_differences(before, after, "")))
+    return tuple(each.pointer for each in compared(before, after))
 
 
-def _differences(before: Any, after: Any, path: str) -> Iterator[str]:
+def compared(before: Any, after: Any) -> list[Difference]:
+    """The differences of two values, by their pointers."""
+    found = _compared(before, after, Difference(pointer="", steps=(), before=before, after=after))
+    return sorted(found, key=lambda each: each.pointer)
+
+
+def _compared(before: Any, after: Any, here: Difference) -> Iterator[Difference]:
     if before == after:
         return
     if isinstance(before, dict) and isinstance(after, dict):
         for key in {**before, **after}:
-            below = f"{path}/{escaped(key)}"
-            if key in before and key in after:
-                yield from _differences(before[key], after[key], below)
-            else:
-                yield below
+            below = Difference(
+                pointer=f"{here.pointer}/{escaped(key)}",
+                steps=(*here.steps, key),
+                before=before.get(key),
+                after=after.get(key),
+            )
+            yield from _deeper(below) if key in before and key in after else (below,)
         return
     ours, theirs = named(before), named(after)
     if ours is None or theirs is None:
-        yield path
+        yield here
         return
-    yield from _entries(ours, theirs, path)
+    yield from _entries(ours, theirs, here)
 
 
-def _entries(before: dict[str, Object], after: dict[str, Object], path: str) -> Iterator[str]:
+def _deeper(here: Difference) -> Iterator[Difference]:
+    yield from _compared(here.before, here.after, here)
+
+
+def _entries(before: dict[str, Object], after: dict[str, Object], here: Difference) -> Iterator[Difference]:
     """The differences of two lists by the names of their entries."""
     if before == after:  # dicts are equal in any order
-        yield path
+        yield here
     for name in {**before, **after}:
-        below = f"{path}[{name}]"
-        if name in before and name in after:
-            yield from _differences(before[name], after[name], below)
-        else:
-            yield below
+        below = Difference(
+            pointer=f"{here.pointer}[{name}]",
+            steps=(*here.steps, ENTRY),
+            before=before.get(name),
+            after=after.get(name),
+        )
+        yield from _deeper(below) if name in before and name in after else (below,)
 
 
 def named(value: Any) -> dict[str, Object] | None:

@@ -15,6 +15,7 @@ from krm_fn.kubevirt.updates.stored_form import stored_spec
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krm_fn.base.objects import Object
+    from krm_fn.kubevirt.facts import Resolution
     from krm_fn.kubevirt.updates.machine import Machine, World
 
 
@@ -30,6 +31,23 @@ def instance_of(machine: Machine, world: World) -> Start:
     found = find(machine, world)
     if found.errors:
         return Start(running=None, error=f"the {found.errors[0].matcher} is not found")
+    made = _made(found, machine, world)
+    if made is None:
+        return Start(running=None, error="the VM conflicts with its instancetype, or the cluster forbids its network")
+    causes = admit_object(made, completed=made, cluster=world.cluster, release=world.release)
+    of_spec = [cause for cause in causes if cause.path[:1] == ("spec",)]  # the controller may write any metadata
+    if of_spec:
+        return Start(running=None, error=of_spec[0].message)
+    return Start(running=_running(made))
+
+
+def made_of(found: Resolution, machine: Machine, world: World) -> Running | None:
+    """The instance that would be made of a VM and what it refers to, None where conflicts forbid it."""
+    made = _made(found, machine, world)
+    return _running(made) if made is not None else None
+
+
+def _made(found: Resolution, machine: Machine, world: World) -> Object | None:
     made = start(
         found,
         owner=machine.vm,
@@ -39,13 +57,7 @@ def instance_of(machine: Machine, world: World) -> Start:
         release=world.release,
         presets=world.presets,
     )
-    if made.instance is None:
-        return Start(running=None, error="the VM conflicts with its instancetype, or the cluster forbids its network")
-    causes = admit_object(made.instance, completed=made.instance, cluster=world.cluster, release=world.release)
-    of_spec = [cause for cause in causes if cause.path[:1] == ("spec",)]  # the controller may write any metadata
-    if of_spec:
-        return Start(running=None, error=of_spec[0].message)
-    return Start(running=_running(made.instance))
+    return made.instance
 
 
 def _running(instance: Object) -> Running:

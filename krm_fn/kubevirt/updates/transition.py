@@ -12,6 +12,7 @@ from krm_fn.kubevirt.updates.admission import Verdict, admitted
 from krm_fn.kubevirt.updates.applying import applied, replaced
 from krm_fn.kubevirt.updates.controller import followed, settled
 from krm_fn.kubevirt.updates.machine import Machine, Pin
+from krm_fn.kubevirt.updates.migration import migration
 from krm_fn.kubevirt.updates.revisions import sync
 from krm_fn.kubevirt.updates.starting import Start, instance_of, started_spec
 from krm_fn.kubevirt.updates.stored_form import stored
@@ -28,6 +29,7 @@ PASSES = 4
 class Transition(Value):
     """What became of a VM. `base` is it before the update, `head` once the controller has settled, `after` once the guest has
     followed. `first` and `last` are what it starts as before and after. `sent`: the update writes something.
+    `origin` and `world` are the clusters of both sides.
     """
 
     base: Machine
@@ -37,7 +39,13 @@ class Transition(Value):
     last: Start
     verdict: Verdict
     sent: bool
+    origin: World
     world: World
+
+    @property
+    def needs_migration(self) -> bool:
+        """True where the running instance has to move before all of its spec is real."""
+        return migration(self.base, self.head, self.world) is not None
 
 
 def created(vm: Object, world: World, *, migratable: bool = True) -> Machine:
@@ -108,6 +116,7 @@ def transition(old: Object, new: Object, base: World, head: World, *, apply: boo
         last=next_start(after, head),
         verdict=verdict,
         sent=vm is not None,
+        origin=base,
         world=head,
     )
 
