@@ -88,7 +88,7 @@ def _edits(base: Side, head: Side) -> Iterator[Edit]:
     before = base.instance({})
     if before is None:
         return
-    yield from _of_vm(base, head)
+    yield from _of_vm(base, head, before)
     for field in (INSTANCETYPE, PREFERENCE):
         yield from _of_reference(field, base, head, before)
     if base.parts[CLUSTER] != head.parts[CLUSTER]:
@@ -103,13 +103,16 @@ def _made(side: Side, changed: dict[str, Any], before: Object) -> frozenset[str]
     return frozenset(each.pointer for each in compared(before, after)) if after is not None else frozenset()
 
 
-def _of_vm(base: Side, head: Side) -> Iterator[Edit]:
-    """The edits of the VM's template: each shows at the same place in the instance."""
-    machine = head.machine
-    for each in compared(_template(base), _template(head)):
-        pointer = each.pointer.removeprefix("/metadata")
+def _of_vm(base: Side, head: Side, before: Object) -> Iterator[Edit]:
+    """The edits of the VM's template: each shows at the same place in the instance, and where defaults follow from it."""
+    machine, old, new = head.machine, _template(base), _template(head)
+    for each in compared(old, new):
+        makes = frozenset((each.pointer.removeprefix("/metadata"),))
+        if ENTRY not in each.steps:
+            vm = {**base.parts[VM], "spec": {**base.parts[VM]["spec"], "template": _with_field(old, new, each.steps)}}
+            makes |= _made(base, {VM: vm}, before)
         field = "spec.template" + _dotted(each.pointer)
-        yield Edit(cause=_object("VirtualMachine", machine.namespace, machine.name, field, VM), makes=frozenset((pointer,)))
+        yield Edit(cause=_object("VirtualMachine", machine.namespace, machine.name, field, VM), makes=makes)
 
 
 def _template(side: Side) -> Object:

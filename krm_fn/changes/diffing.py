@@ -12,7 +12,7 @@ from krm_fn.changes.records import is_worth_telling, record_of
 from krm_fn.kubevirt.configuration import kubevirt_of
 from krm_fn.kubevirt.presets.index import NONE
 from krm_fn.kubevirt.updates.machine import World
-from krm_fn.kubevirt.updates.transition import is_complete, transition
+from krm_fn.kubevirt.updates.transition import fresh, is_complete, transition
 from krm_fn.pipeline.analysis import Analysis, analysis_of
 
 TYPE_CHECKING = False
@@ -29,13 +29,14 @@ VM = "VirtualMachine"
 Key = tuple[str, str]
 
 
-def diff(base: Object, head: Object, *, apply: bool = True, migratable: bool = True) -> Object:
+def diff(base: Object, head: Object, *, apply: bool = True, migratable: bool = True, new: bool = False) -> Object:
     """What the change from one ResourceList to another does to each VM: `{"vms": [record, …]}`.
 
-    VMs that nothing changes are left out. The arguments are left as they were.
+    `new`: no VM exists yet; the records compare what new VMs start as. VMs that nothing changes are left out. The arguments
+    are left as they were.
     Raises: ConfigError where a functionConfig is wrong, InputError where `items` is no list.
     """
-    sides = Sides(base=_side(base), head=_side(head), apply=apply, migratable=migratable)
+    sides = Sides(base=_side(base), head=_side(head), apply=apply, migratable=migratable, new=new)
     return {"vms": [record for record in sides.records() if is_worth_telling(record)]}
 
 
@@ -100,6 +101,7 @@ class Sides(Value):
     head: Side
     apply: bool
     migratable: bool
+    new: bool
 
     def records(self) -> Iterator[Object]:
         for key in sorted({*self.base.vms, *self.head.vms}):
@@ -111,7 +113,10 @@ class Sides(Value):
 
     def _changed(self, old: Object, new: Object, key: Key) -> Object:
         worlds = [side.world(key[0], str(new.get("apiVersion"))) for side in (self.base, self.head)]
-        found = transition(old, new, worlds[0], worlds[1], apply=self.apply, migratable=self.migratable)
+        if self.new:
+            found = fresh(old, new, *worlds)
+        else:
+            found = transition(old, new, *worlds, apply=self.apply, migratable=self.migratable)
         return {"kind": VM, "namespace": key[0], "name": key[1], "change": "changed", **record_of(found)}
 
 

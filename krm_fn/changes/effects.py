@@ -71,8 +71,9 @@ def _is_below(pointer: str, place: str) -> bool:
 
 def changes(found: Transition) -> list[Object]:
     """The effective changes, by path: `path`, `part`, `old`, `new`, `when`, `causes`. Secrets are hidden."""
-    sources = Sources.of(found)
-    return [_described(difference, when, sources) for difference, when in _timed(found)]
+    timed = _timed(found)
+    sources = Sources.of(found) if timed else None
+    return [_described(difference, when, sources) for difference, when in timed if sources]
 
 
 def _timed(found: Transition) -> list[tuple[Difference, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from krm_fn.base.paths import dotted
 from krm_fn.changes.effects import changes, guest
+from krm_fn.changes.pins import keeps
 from krm_fn.kubevirt.resolve import MATCHERS
 from krm_fn.kubevirt.updates.data_volumes import new_data_volumes
 from krm_fn.kubevirt.updates.migration import migration
@@ -33,6 +34,7 @@ def record_of(found: Transition) -> Object:
         "error": found.head.error or None,
         "guest": guest(found) or None,
         "changes": changes(found) if found.verdict.allowed else None,
+        "keeps": keeps(found),
     }
     said = {key: value for key, value in record.items() if value not in (None, [])}
     return {"effect": effect(said), **said}
@@ -113,4 +115,4 @@ def effect(record: Object) -> list[str]:
 
 def is_worth_telling(record: Object) -> bool:
     """False for a VM that nothing changes."""
-    return record["effect"] != [NOTHING] or any(key in record for key in ("revisionsChanged", "creates"))
+    return record["effect"] != [NOTHING] or any(key in record for key in ("revisionsChanged", "creates", "keeps"))

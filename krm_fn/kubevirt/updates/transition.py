@@ -29,7 +29,7 @@ PASSES = 4
 class Transition(Value):
     """What became of a VM. `base` is it before the update, `head` once the controller has settled, `after` once the guest has
     followed. `first` and `last` are what it starts as before and after. `sent`: the update writes something.
-    `origin` and `world` are the clusters of both sides.
+    `origin` and `world` are the clusters of both sides, `old` and `new` the manifests.
     """
 
     base: Machine
@@ -41,6 +41,8 @@ class Transition(Value):
     sent: bool
     origin: World
     world: World
+    old: Object
+    new: Object
 
     @property
     def needs_migration(self) -> bool:
@@ -117,7 +119,27 @@ def transition(old: Object, new: Object, base: World, head: World, *, apply: boo
         verdict=verdict,
         sent=vm is not None,
         origin=base,
+        old=stored(old),
+        new=stored(new),
         world=head,
+    )
+
+
+def fresh(old: Object, new: Object, base: World, head: World) -> Transition:
+    """What VMs that are created from the two manifests start as, each in its cluster: nothing that exists is looked at."""
+    first, last = created(old, base), created(new, head)
+    return Transition(
+        base=first,
+        head=last,
+        after=last,
+        first=next_start(first, base),
+        last=next_start(last, head),
+        verdict=admitted(Machine(vm=stored(new)), head),
+        sent=True,
+        origin=base,
+        world=head,
+        old=stored(old),
+        new=stored(new),
     )
 
 
