@@ -9,6 +9,7 @@ from krm_fn.base.objects import group_of, kind_of, name_of
 from krm_fn.base.paths import as_list, get, with_integers
 from krm_fn.base.value import Value
 from krm_fn.changes.records import is_worth_telling, record_of
+from krm_fn.changes.summary import summary
 from krm_fn.kubevirt.configuration import kubevirt_of
 from krm_fn.kubevirt.presets.index import NONE
 from krm_fn.kubevirt.updates.machine import World
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from krm_fn.base.bundle import Entry
     from krm_fn.base.objects import Object
+    from krm_fn.kubevirt.settings import Config
 
 METHODS = ("spec", "workloadUpdateStrategy", "workloadUpdateMethods")
 VM = "VirtualMachine"
@@ -30,14 +32,29 @@ Key = tuple[str, str]
 
 
 def diff(base: Object, head: Object, *, apply: bool = True, migratable: bool = True, new: bool = False) -> Object:
-    """What the change from one ResourceList to another does to each VM: `{"vms": [record, …]}`.
+    """What the change from one ResourceList to another does to each VM: `{"vms": [record, …], "summary": …, "assumptions": …}`.
 
     `new`: no VM exists yet; the records compare what new VMs start as. VMs that nothing changes are left out. The arguments
     are left as they were.
     Raises: ConfigError where a functionConfig is wrong, InputError where `items` is no list.
     """
-    sides = Sides(base=_side(base), head=_side(head), apply=apply, migratable=migratable, new=new)
-    return {"vms": [record for record in sides.records() if is_worth_telling(record)]}
+    return compare(side_of(base), side_of(head), Assumptions(apply=apply, migratable=migratable, new=new))
+
+
+class Assumptions(Value):
+    """How the change reaches the cluster, and what is taken for granted; see `diff`."""
+
+    apply: bool = True
+    migratable: bool = True
+    new: bool = False
+
+
+def compare(base: Side, head: Side, assumptions: Assumptions) -> Object:
+    """The answer about both sides."""
+    sides = Sides(base=base, head=head, assumptions=assumptions)
+    records = [record for record in sides.records() if is_worth_telling(record)]
+    taken = {"apply": assumptions.apply, "migratable": assumptions.migratable, "new": assumptions.new}
+    return {"vms": records, "summary": summary(records, len(sides.keys)), "assumptions": taken}
 
 
 class Side(Value):
@@ -68,12 +85,18 @@ class Side(Value):
         )
 
 
-def _side(resource_list: Object) -> Side:
+def side_of(resource_list: Object) -> Side:
+    """The side that a ResourceList describes. Raises: as `diff`."""
     settings = config.read(resource_list.get("functionConfig"))
     items = resource_list.get("items")
     if items is not None and not isinstance(items, list | tuple):
         raise InputError("items is no list")
-    bundle = Bundle(_last_of_each([with_integers(item) for item in items or []]))
+    return side([with_integers(item) for item in items or []], settings)
+
+
+def side(items: list[Any], settings: Config) -> Side:
+    """The side of these items under a config."""
+    bundle = Bundle(_last_of_each(items))
     found = bundle.ordered(bundle.of_kind(VM, "kubevirt.io"))
     vms: dict[Key, Entry] = {}
     for entry in found:
@@ -99,12 +122,15 @@ class Sides(Value):
 
     base: Side
     head: Side
-    apply: bool
-    migratable: bool
-    new: bool
+    assumptions: Assumptions
+
+    @property
+    def keys(self) -> list[Key]:
+        """Namespace and name of all VMs."""
+        return sorted({*self.base.vms, *self.head.vms})
 
     def records(self) -> Iterator[Object]:
-        for key in sorted({*self.base.vms, *self.head.vms}):
+        for key in self.keys:
             old, new = self.base.vms.get(key), self.head.vms.get(key)
             if old is None or new is None:
                 yield _one_sided(old or new, "added" if old is None else "removed")
@@ -113,10 +139,11 @@ class Sides(Value):
 
     def _changed(self, old: Object, new: Object, key: Key) -> Object:
         worlds = [side.world(key[0], str(new.get("apiVersion"))) for side in (self.base, self.head)]
-        if self.new:
+        how = self.assumptions
+        if how.new:
             found = fresh(old, new, *worlds)
         else:
-            found = transition(old, new, *worlds, apply=self.apply, migratable=self.migratable)
+            found = transition(old, new, *worlds, apply=how.apply, migratable=how.migratable)
         return {"kind": VM, "namespace": key[0], "name": key[1], "change": "changed", **record_of(found)}
 
 
