@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -64,7 +65,7 @@ OUTPUTS = ("text", "json")
 @click.option("-v", "--verbose", is_flag=True, help="Report which files are skipped and which config is used.")
 @options.timeout_option(builds.TIMEOUT)
 @click.option("--follow-links", is_flag=True, help="Follow symbolic links to places outside the given paths too.")
-@options.keys_options(CLUSTER_KEYS)
+@partial(options.keys_options, CLUSTER_KEYS)
 def diff(
     base: str,
     head: str,

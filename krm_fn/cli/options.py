@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -102,16 +101,12 @@ def _option(key: Key) -> Decorator:
 
 def config_options(command: Any) -> Any:
     """Gives a command `--config`, `--isolated` and a flag for each key of the config; `settings` takes them as keywords."""
-    return keys_options(tuple(NAMES))(command)
+    return keys_options(NAMES, command)
 
 
-def keys_options(names: Sequence[str]) -> Decorator:
+def keys_options(names: Iterable[str], command: Any) -> Any:
     """Gives a command `--config`, `--isolated` and flags for these keys of the config."""
-    return partial(_with_keys, [key for key in KEYS if key.name in names])
-
-
-def _with_keys(keys: Sequence[Key], command: Any) -> Any:
-    for key in reversed(keys):
+    for key in (key for key in reversed(KEYS) if key.name in names):
         command = _option(key)(command)
     command = click.option(
         "--isolated",
