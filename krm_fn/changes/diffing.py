@@ -8,8 +8,9 @@ from krm_fn.base.errors import InputError
 from krm_fn.base.objects import group_of, kind_of, name_of
 from krm_fn.base.paths import as_list, get, with_integers
 from krm_fn.base.value import Value
-from krm_fn.changes.records import is_worth_telling, record_of
+from krm_fn.changes.records import is_worth_telling, record_of, untouched_record
 from krm_fn.changes.summary import summary
+from krm_fn.changes.untouched import is_untouched
 from krm_fn.kubevirt.configuration import kubevirt_of
 from krm_fn.kubevirt.presets.index import NONE
 from krm_fn.kubevirt.updates.machine import World
@@ -140,11 +141,14 @@ class Sides(Value):
     def _changed(self, old: Object, new: Object, key: Key) -> Object:
         worlds = [side.world(key[0], str(new.get("apiVersion"))) for side in (self.base, self.head)]
         how = self.assumptions
+        record = {"kind": VM, "namespace": key[0], "name": key[1], "change": "changed"}
+        if how.apply and not how.new and is_untouched(old, new, *worlds):
+            return {**record, **untouched_record(old, *worlds)}
         if how.new:
             found = fresh(old, new, *worlds)
         else:
             found = transition(old, new, *worlds, apply=how.apply, migratable=how.migratable)
-        return {"kind": VM, "namespace": key[0], "name": key[1], "change": "changed", **record_of(found)}
+        return {**record, **record_of(found)}
 
 
 def _one_sided(entry: Entry | None, change: str) -> Object:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from krm_fn.base.paths import as_map, get
 from krm_fn.base.redaction import redact
+from krm_fn.base.value import Value
 from krm_fn.kubevirt.resolve import MATCHERS
 from krm_fn.kubevirt.updates.machine import Machine
 from krm_fn.kubevirt.updates.paths_of_change import compared
@@ -12,7 +13,7 @@ from krm_fn.kubevirt.updates.references import find
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.facts import Found
+    from krm_fn.kubevirt.facts import Found, Resolution
     from krm_fn.kubevirt.resolve import Matcher
     from krm_fn.kubevirt.updates.machine import World
     from krm_fn.kubevirt.updates.transition import Transition
@@ -33,13 +34,48 @@ EXPANDED = {
 }
 
 
-def keeps(found: Transition) -> list[Object]:
+class Kept(Value):
+    """A VM's references on both sides: the manifests, the clusters, and what the VM refers to in the end.
+
+    `refused`: admission refuses the update. `expanded`: the references are written into the VM.
+    """
+
+    old: Object
+    new: Object
+    origin: World
+    world: World
+    vm: Object
+    resolution: Resolution
+    refused: bool = False
+    expanded: bool = False
+
+
+def kept_by(found: Transition) -> Kept:
+    """What a VM keeps that went through an update."""
+    return Kept(
+        old=found.old,
+        new=found.new,
+        origin=found.origin,
+        world=found.world,
+        vm=found.after.vm,
+        resolution=find(found.after, found.world),
+        refused=not found.verdict.allowed,
+        expanded=not found.after.pins,
+    )
+
+
+def kept_untouched(vm: Object, origin: World, world: World) -> Kept:
+    """What a VM keeps that no update reaches."""
+    return Kept(old=vm, new=vm, origin=origin, world=world, vm=vm, resolution=find(Machine(vm=vm), origin))
+
+
+def keeps(found: Kept) -> list[Object]:
     """One entry for each reference whose object has changed and does not reach the VM as one may expect."""
     entries = (_entry(found, matcher) for matcher in MATCHERS)
     return [entry for entry in entries if entry]
 
 
-def _entry(found: Transition, matcher: Matcher) -> Object | None:
+def _entry(found: Kept, matcher: Matcher) -> Object | None:
     old, new = (_by_name(vm, matcher, world) for vm, world in ((found.old, found.origin), (found.new, found.world)))
     if old is None or _named(found.old, matcher) != _named(found.new, matcher):
         return None
@@ -48,15 +84,15 @@ def _entry(found: Transition, matcher: Matcher) -> Object | None:
     if not change or (policy and change == REMOVED):
         return None
     entry: Object = {"matcher": matcher.field, "kind": old.ref.kind, "name": old.ref.name, "change": change}
-    if policy and not found.after.pins:
-        return {**entry, "policy": policy, "message": _worded(EXPANDED[not found.verdict.allowed], old, policy)}
-    kept = getattr(find(found.after, found.world), matcher.field)
+    if policy and found.expanded:
+        return {**entry, "policy": policy, "message": _worded(EXPANDED[found.refused], old, policy)}
+    kept = getattr(found.resolution, matcher.field)
     if kept is None or (new is not None and kept.spec == new.spec):
         return None
-    return {**entry, **_kept(kept, new, found, matcher)}
+    return {**entry, **_kept(kept, new, found.vm, matcher)}
 
 
-def _kept(kept: Found, new: Found | None, found: Transition, matcher: Matcher) -> Object:
+def _kept(kept: Found, new: Found | None, vm: Object, matcher: Matcher) -> Object:
     """What is kept: the fields with both values, and what that means."""
     fields = [
         {
@@ -69,7 +105,7 @@ def _kept(kept: Found, new: Found | None, found: Transition, matcher: Matcher) -
         }
         for each in (compared(kept.spec, new.spec) if new else ())
     ]
-    pinned = as_map(get(found.after.vm, ("spec", matcher.field))).get("revisionName")
+    pinned = as_map(get(vm, ("spec", matcher.field))).get("revisionName")
     words = BY_NAME if pinned and new else KEEPS[EDITED if new else REMOVED]
     entry: Object = {"fields": fields} if fields else {}
     if pinned:

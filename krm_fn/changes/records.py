@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from krm_fn.base.paths import dotted
 from krm_fn.changes.effects import changes, guest
-from krm_fn.changes.pins import keeps
+from krm_fn.changes.pins import keeps, kept_by, kept_untouched
 from krm_fn.kubevirt.resolve import MATCHERS
 from krm_fn.kubevirt.updates.data_volumes import new_data_volumes
 from krm_fn.kubevirt.updates.migration import migration
@@ -13,7 +13,7 @@ from krm_fn.kubevirt.updates.paths_of_change import differences
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.updates.machine import Machine, Running
+    from krm_fn.kubevirt.updates.machine import Machine, Running, World
     from krm_fn.kubevirt.updates.transition import Transition
 
 NOTHING = "nothing"
@@ -34,10 +34,16 @@ def record_of(found: Transition) -> Object:
         "error": found.head.error or None,
         "guest": guest(found) or None,
         "changes": changes(found) if found.verdict.allowed else None,
-        "keeps": keeps(found),
+        "keeps": keeps(kept_by(found)),
     }
     said = {key: value for key, value in record.items() if value not in (None, [])}
     return {"effect": effect(said), **said}
+
+
+def untouched_record(vm: Object, origin: World, world: World) -> Object:
+    """The record of a VM that no update reaches: what it keeps, if that has changed."""
+    kept = keeps(kept_untouched(vm, origin, world))
+    return {"effect": [NOTHING], "update": {"sent": False, "allowed": True}, **({"keeps": kept} if kept else {})}
 
 
 def _update(found: Transition) -> Object:

@@ -52,7 +52,7 @@ class Transition(Value):
 
 def created(vm: Object, world: World, *, migratable: bool = True) -> Machine:
     """The VM as the cluster has it, its references stored or expanded; what its status names already is kept."""
-    machine = Machine(vm=stored(vm), migratable=migratable, pins=_pins(vm))
+    machine = Machine(vm=stored(vm), migratable=migratable, pins=pins_of(vm))
     verdict = admitted(machine, world)
     if verdict.stage != "mutating":
         machine = machine.but(vm=verdict.vm)
@@ -61,7 +61,7 @@ def created(vm: Object, world: World, *, migratable: bool = True) -> Machine:
     return machine
 
 
-def _pins(vm: Object) -> dict[str, Pin]:
+def pins_of(vm: Object) -> dict[str, Pin]:
     """What the status of a VM that was read from a cluster says of its revisions."""
     pins = {}
     for matcher in MATCHERS:
