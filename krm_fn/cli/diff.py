@@ -11,21 +11,23 @@ import click
 
 from krm_fn.base.console import write_out
 from krm_fn.base.errors import UsageError
+from krm_fn.base.value import Value
 from krm_fn.changes import diffing
 from krm_fn.changes.summary import WORDS, fails
 from krm_fn.cli import completion, options, progress
 from krm_fn.cli.changes_text import text_of
 from krm_fn.cli.json_text import json_text
 from krm_fn.config.keys import KEYS
+from krm_fn.kubevirt.releases import parse
 from krm_fn.sources import builds
 from krm_fn.sources.files import KUSTOMIZATIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from krm_fn.changes.diffing import Side
     from krm_fn.cli.progress import Progress
+    from krm_fn.kubevirt.settings import Config
 
 NEVER = "never"
 # The keys of the config that say something about a cluster.
@@ -35,7 +37,7 @@ OUTPUTS = ("text", "json")
 
 @click.command()
 @click.argument("base", shell_complete=completion.FILE)
-@click.argument("head", shell_complete=completion.FILE)
+@click.argument("head", required=False, shell_complete=completion.FILE)
 @click.option("-o", "--output", type=click.Choice(OUTPUTS), default="text", show_default=True, help="The output format.")
 @click.option(
     "--fail-on",
@@ -46,6 +48,11 @@ OUTPUTS = ("text", "json")
 )
 @click.option(
     "--replace", is_flag=True, help="Assume that manifests replace the old ones (kubectl replace), instead of being applied."
+)
+@click.option(
+    "--to-kubevirt-version",
+    **options.VERSION,
+    help="The KubeVirt release after the change. Without HEAD, only the release changes: the preview of an upgrade.",
 )
 @click.option("--not-migratable", is_flag=True, help="Assume that running VMs cannot be live-migrated.")
 @click.option(
@@ -68,12 +75,13 @@ OUTPUTS = ("text", "json")
 @partial(options.keys_options, CLUSTER_KEYS)
 def diff(
     base: str,
-    head: str,
+    head: str | None,
     *,
     output: str,
     fail_on: str,
     assume: str,
     color: str,
+    to_kubevirt_version: str | None,
     replace: bool,
     not_migratable: bool,
     **flags: Any,
@@ -81,15 +89,23 @@ def diff(
     """Say what the change from BASE to HEAD does to each VM, running ones included.
 
     BASE and HEAD are files, folders or kustomizations; one of them may be - for stdin. VMs are matched by namespace and
-    name. For each VM the output says whether KubeVirt refuses the update, and what is real at once, after a migration, or
-    after a restart.
+    name. With --to-kubevirt-version, HEAD may be left out.
+
+    For each VM the output says whether KubeVirt refuses the update, and what is real at once, after a migration, or after
+    a restart.
 
     The exit code is 1 if the change does to a VM what --fail-on names, or something more severe.
     """
     if base == head == "-":
         raise UsageError("both sides are -; stdin can be read once only")
+    if head is None and to_kubevirt_version is None:
+        raise UsageError("HEAD is missing; name the files after the change, or --to-kubevirt-version")
     bar = progress.shown(quiet=flags["verbose"])
-    old, new = _side(base, flags, bar), _side(head, flags, bar)
+    given = _read(base, flags, bar)
+    after = given if head is None else _read(head, flags, bar)
+    if to_kubevirt_version:
+        after = after.but(settings=after.settings.but(release=parse(to_kubevirt_version)))
+    old, new = (diffing.side(list(each.items), each.settings) for each in (given, after))
     assumptions = diffing.Assumptions(apply=not replace, migratable=not not_migratable, new=assume == "new")
     with bar.at("Comparing"):
         answer = diffing.compare(old, new, assumptions)
@@ -97,7 +113,14 @@ def diff(
     return int(fail_on != NEVER and fails(answer["vms"], fail_on))
 
 
-def _side(path: str, flags: Mapping[str, Any], bar: Progress) -> Side:
+class Given(Value):
+    """The objects of one side and their config."""
+
+    items: Sequence[Any]
+    settings: Config
+
+
+def _read(path: str, flags: Mapping[str, Any], bar: Progress) -> Given:
     """What stands in a file or a folder, or what kustomize builds of it; with the config of that place."""
     builds_it = _is_kustomization(path)
     found = options.read_sources(
@@ -110,7 +133,7 @@ def _side(path: str, flags: Mapping[str, Any], bar: Progress) -> Side:
     )
     missing = {key.field: () if key.type == "severity" else None for key in KEYS if key.name not in CLUSTER_KEYS}
     settings = options.settings(found, flags["config_file"], {**missing, **flags}, near=(path,), verbose=flags["verbose"])
-    return diffing.side(list(found.items), settings)
+    return Given(items=found.items, settings=settings)
 
 
 def _is_kustomization(path: str) -> bool:

@@ -109,3 +109,22 @@ def test_a_vm_that_cannot_migrate_takes_no_memory(sides: Path) -> None:
 def test_new_vms_can_be_compared(sides: Path) -> None:
     ran = run("diff", "base", "head", "--assume", "new", cwd=sides)
     assert ran.stdout.splitlines()[0] == "VirtualMachine default/web: new VMs start with other values"
+
+
+def test_an_upgrade_alone_can_be_compared(sides: Path) -> None:
+    ran = run("diff", "base", "--kubevirt-version", "1.5", "--to-kubevirt-version", "1.9", "-o", "json", cwd=sides)
+    (record,) = json.loads(ran.stdout)["vms"]
+    causes = [cause for change in record["changes"] for cause in change["causes"]]
+    assert {"source": "release", "old": "1.5.3", "new": "1.9.0"} in causes
+
+
+def test_one_side_without_a_release_is_no_comparison(sides: Path) -> None:
+    ran = run("diff", "base", cwd=sides)
+    assert ran.returncode == 2
+    assert ran.stderr.startswith("kubevirt-render: error: HEAD is missing; name the files after the change")
+
+
+def test_an_unknown_release_is_refused(sides: Path) -> None:
+    ran = run("diff", "base", "--to-kubevirt-version", "7.1", cwd=sides)
+    assert ran.returncode == 2
+    assert ran.stderr.startswith("kubevirt-render: error: unknown KubeVirt release 7.1; expected one of")

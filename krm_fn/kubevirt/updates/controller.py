@@ -175,7 +175,7 @@ def _finished(now: Pass, world: World) -> Machine:
 STEPS: tuple[Callable[[Pass, World], Pass], ...] = (_networks, _firmware, _volumes, _metadata)
 
 
-def followed(machine: Machine) -> Machine:
+def followed(machine: Machine, world: World) -> Machine:
     """The machine once its guest has taken over what the instance says, by a migration where it needs one."""
     running = machine.running
     if running is None:
@@ -188,5 +188,6 @@ def followed(machine: Machine) -> Machine:
             plugged=names - (running.volumes - running.plugged),
             interfaces=interfaces_of(running.spec),
             moving=frozenset(),
+            unshared=volume_migration.unshared(running.spec, machine.namespace, world),
         )
     )

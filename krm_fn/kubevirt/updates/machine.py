@@ -66,7 +66,7 @@ class Running(Value):
 
     `boot` and `guest` are the guest's memory at start and now. `plugged` are the names of volumes that were added while it ran,
     `volumes` of all that have a status. `interfaces` are those that the guest has, each with its network's name. `moving` are
-    the volumes that are being migrated.
+    the volumes that are being migrated, `unshared` those whose claim only one node can use.
     """
 
     spec: Object
@@ -78,6 +78,7 @@ class Running(Value):
     plugged: frozenset[str] = frozenset()
     interfaces: Object = {}  # noqa: RUF012  nobody writes into a Value
     moving: frozenset[str] = frozenset()
+    unshared: frozenset[str] = frozenset()
 
     @property
     def seen(self) -> Object:

@@ -11,6 +11,7 @@ from krm_fn.kubevirt.resolve import MATCHERS
 from krm_fn.kubevirt.updates.machine import Running, by_name, entries, is_hotpluggable, volumes_of
 from krm_fn.kubevirt.updates.references import find
 from krm_fn.kubevirt.updates.stored_form import stored_spec
+from krm_fn.kubevirt.updates.volume_migration import unshared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +39,8 @@ def instance_of(machine: Machine, world: World) -> Start:
     of_spec = [cause for cause in causes if cause.path[:1] == ("spec",)]  # the controller may write any metadata
     if of_spec:
         return Start(running=None, error=of_spec[0].message)
-    return Start(running=_running(made))
+    running = _running(made)
+    return Start(running=running.but(unshared=unshared(running.spec, machine.namespace, world)))
 
 
 def made_of(found: Resolution, machine: Machine, world: World) -> Running | None:

@@ -109,7 +109,7 @@ def transition(old: Object, new: Object, base: World, head: World, *, apply: boo
         if verdict.allowed:
             machine = first.but(vm=verdict.vm)
     settled_at = settled(machine, head)
-    after = settled(followed(settled_at), head) if settled_at.running is not None else settled_at
+    after = settled(followed(settled_at, head), head) if settled_at.running is not None else settled_at
     return Transition(
         base=first,
         head=settled_at,

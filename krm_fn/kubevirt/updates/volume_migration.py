@@ -21,6 +21,7 @@ MIGRATION = "Migration"
 CLAIM_CHECKED_SINCE: Version = (1, 9)
 MISSING = "One of the destination volumes doesn't exist"
 FAULTS = ("filesystems", "shareable", "luns")
+LEFT_BEHIND = "cannot migrate the VM. The volume {} is RWO and not included in the migration volumes"
 # Access modes with which several nodes can use a claim.
 SHARED = ("ReadOnlyMany", "ReadWriteMany")
 # Where a claim's name stands in a volume.
@@ -51,9 +52,9 @@ def migrate(machine: Machine, running: Running, world: World) -> Moved:
     invalid = "" if missing else _invalid(machine, running, changed)
     if missing or invalid:
         return Moved(running=running, restart=invalid, waiting=missing)
-    left = _left_behind(machine, running, changed, world)
+    left = [name for name in by_name(volumes_of(running.spec)) if name in running.unshared and name not in changed]
     if left:
-        return Moved(running=running, restart=left)
+        return Moved(running=running, restart=LEFT_BEHIND.format(left[0]))
     moving = running.moving or frozenset(changed)
     wanted = by_name(volumes_of(machine.spec))
     volumes = [copy(wanted[name]) if (name := each.get("name", "")) in moving else each for each in volumes_of(running.spec)]
@@ -97,16 +98,16 @@ def _missing(machine: Machine, running: Running, changed: dict[str, str], world:
             continue
         if volume.get("persistentVolumeClaim") is not None:
             checked = world.release.within(since=CLAIM_CHECKED_SINCE)
-            if checked and not _claim(changed[name], machine, world):
+            if checked and not _claim(changed[name], machine.namespace, world):
                 return f"{MISSING}: persistentvolumeclaim {changed[name]} not found"
         elif volume.get("dataVolume") is not None and not _has_data_volume(changed[name], machine, world):
             return f"{MISSING}: datavolume {changed[name]} not found"
     return ""
 
 
-def _claim(name: str, machine: Machine, world: World) -> Object | None:
+def _claim(name: str, namespace: str, world: World) -> Object | None:
     """The claim of a name; that of a DataVolume bears its name."""
-    entry = world.bundle.find("PersistentVolumeClaim", machine.namespace, name)
+    entry = world.bundle.find("PersistentVolumeClaim", namespace, name) if name else None
     return entry.obj if entry else None
 
 
@@ -115,13 +116,14 @@ def _has_data_volume(name: str, machine: Machine, world: World) -> bool:
     return name in made or world.bundle.find("DataVolume", machine.namespace, name) is not None
 
 
-def _left_behind(machine: Machine, running: Running, changed: dict[str, str], world: World) -> str:
-    """A volume that only one node can use, and that the migration leaves where it is."""
-    for volume in volumes_of(running.spec):
-        name, claim = volume.get("name", ""), claim_of(volume)
-        if not claim or name in changed:
-            continue
-        modes = as_list(get(_claim(claim, machine, world), ("spec", "accessModes")))
-        if modes and not any(mode in modes for mode in SHARED):
-            return f"cannot migrate the VM. The volume {name} is RWO and not included in the migration volumes"
-    return ""
+def unshared(spec: Object, namespace: str, world: World) -> frozenset[str]:
+    """The volumes of an instance whose claim is known, and can be used by one node only.
+
+    upstream: pkg/storage/types/pvc.go:IsReadWriteOnceAccessMode
+    """
+    claims = {name: _claim(claim_of(volume), namespace, world) for name, volume in by_name(volumes_of(spec)).items()}
+    return frozenset(name for name, claim in claims.items() if claim is not None and not _is_shared(claim))
+
+
+def _is_shared(claim: Object) -> bool:
+    return any(mode in SHARED for mode in as_list(get(claim, ("spec", "accessModes"))))
