@@ -6,6 +6,7 @@ from krm_fn.base.paths import dotted
 from krm_fn.changes.effects import changes, guest
 from krm_fn.changes.pins import keeps, kept_by, kept_untouched
 from krm_fn.kubevirt.resolve import MATCHERS
+from krm_fn.kubevirt.updates import power
 from krm_fn.kubevirt.updates.data_volumes import new_data_volumes
 from krm_fn.kubevirt.updates.migration import migration
 from krm_fn.kubevirt.updates.paths_of_change import differences
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.updates.transition import Transition
 
 NOTHING = "nothing"
+RUNNING, HALTED, STOPPED, STARTED = "running", "halted", "stopped", "started"
 
 
 def record_of(found: Transition) -> Object:
@@ -43,7 +45,9 @@ def record_of(found: Transition) -> Object:
 def untouched_record(vm: Object, origin: World, world: World) -> Object:
     """The record of a VM that no update reaches: what it keeps, if that has changed."""
     kept = keeps(kept_untouched(vm, origin, world))
-    return {"effect": [NOTHING], "update": {"sent": False, "allowed": True}, **({"keeps": kept} if kept else {})}
+    halted = power.strategy_of(vm) == power.HALTED
+    record: Object = {"effect": [NOTHING], "update": {"sent": False, "allowed": True}, "power": HALTED if halted else RUNNING}
+    return {**record, "keeps": kept} if kept else record
 
 
 def _update(found: Transition) -> Object:
@@ -82,8 +86,8 @@ def power_of(found: Transition) -> str:
     """Whether the VM runs: running, halted, or stopped or started by the update."""
     ran, runs = found.base.running is not None, found.head.running is not None
     if ran:
-        return "running" if runs else "stopped"
-    return "started" if runs else "halted"
+        return RUNNING if runs else STOPPED
+    return STARTED if runs else HALTED
 
 
 def revisions(machine: Machine) -> Object:

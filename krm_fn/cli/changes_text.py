@@ -48,11 +48,20 @@ LONGEST = 80
 
 def text_of(answer: Object, *, color: bool) -> str:
     """The answer as text."""
-    records = sorted(answer["vms"], key=lambda record: (severity(record), record["namespace"], record["name"]))
-    sentences = {**SENTENCES, "atNextStart": OF_NEW} if answer["assumptions"]["new"] else SENTENCES
-    blocks = ["\n".join(map(_safe, _block(record, sentences))) for record in records]
-    blocks = [_coloured(block, record) for block, record in zip(blocks, records, strict=True)] if color else blocks
-    return "\n\n".join([*blocks, figures(answer["summary"])]) + "\n"
+    records, sentences = ordered(answer), sentences_of(answer)
+    texts = ["\n".join(map(_safe, block(record, sentences))) for record in records]
+    texts = [_coloured(each, record) for each, record in zip(texts, records, strict=True)] if color else texts
+    return "\n\n".join([*texts, figures(answer["summary"])]) + "\n"
+
+
+def ordered(answer: Object) -> list[Object]:
+    """The records, the most severe first."""
+    return sorted(answer["vms"], key=lambda record: (severity(record), record["namespace"], record["name"]))
+
+
+def sentences_of(answer: Object) -> dict[str, str]:
+    """What the effects of an answer say."""
+    return {**SENTENCES, "atNextStart": OF_NEW} if answer["assumptions"]["new"] else SENTENCES
 
 
 def figures(summary: Object) -> str:
@@ -70,14 +79,15 @@ def _safe(line: str) -> str:
     return " " * indent + printable(one_line(line))
 
 
-def _coloured(block: str, record: Object) -> str:
+def _coloured(text: str, record: Object) -> str:
     level = level_of(record)
-    head, newline, rest = block.partition("\n")
+    head, newline, rest = text.partition("\n")
     code = COLORS.get(level.word if level else "", PLAIN)
     return f"{code}{head}{RESET}{newline}{rest}"
 
 
-def _block(record: Object, sentences: dict[str, str]) -> Iterator[str]:
+def block(record: Object, sentences: dict[str, str]) -> Iterator[str]:
+    """The lines about a VM: what happens, then, indented, why, and what differs."""
     effects = [sentences[effect] for effect in record["effect"]]
     yield f"{record['kind']} {record['namespace']}/{record['name']}: {'; '.join(effects)}"
     for cause in record.get("update", {}).get("causes", ()):

@@ -15,6 +15,7 @@ from krm_fn.base.value import Value
 from krm_fn.changes import diffing
 from krm_fn.changes.summary import WORDS, fails
 from krm_fn.cli import completion, options, progress
+from krm_fn.cli.changes_markdown import markdown_of
 from krm_fn.cli.changes_text import text_of
 from krm_fn.cli.json_text import json_text
 from krm_fn.config.keys import KEYS
@@ -26,19 +27,27 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
+    from krm_fn.base.objects import Object
     from krm_fn.cli.progress import Progress
     from krm_fn.kubevirt.settings import Config
 
 NEVER = "never"
 # The keys of the config that say something about a cluster.
 CLUSTER_KEYS = ("kubevirtVersion", "catalogue", "presets", "configuration")
-OUTPUTS = ("text", "json")
+OUTPUTS = ("text", "json", "markdown")
 
 
 @click.command()
 @click.argument("base", shell_complete=completion.FILE)
 @click.argument("head", required=False, shell_complete=completion.FILE)
-@click.option("-o", "--output", type=click.Choice(OUTPUTS), default="text", show_default=True, help="The output format.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(OUTPUTS),
+    default="text",
+    show_default=True,
+    help="The output format. markdown: for the comment of a pull request.",
+)
 @click.option(
     "--fail-on",
     type=click.Choice((*WORDS, NEVER)),
@@ -109,8 +118,14 @@ def diff(
     assumptions = diffing.Assumptions(apply=not replace, migratable=not not_migratable, new=assume == "new")
     with bar.at("Comparing"):
         answer = diffing.compare(old, new, assumptions)
-    write_out((json_text(answer) if output == "json" else text_of(answer, color=_is_coloured(color))).encode())
+    write_out(_written(answer, output, color).encode())
     return int(fail_on != NEVER and fails(answer["vms"], fail_on))
+
+
+def _written(answer: Object, output: str, color: str) -> str:
+    if output == "json":
+        return json_text(answer)
+    return markdown_of(answer) if output == "markdown" else text_of(answer, color=_is_coloured(color))
 
 
 class Given(Value):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import NamedTuple
 
 import checking
 import pytest
+from markdown_it import MarkdownIt
 
 BASE = """\
 apiVersion: kubevirt.io/v1
@@ -128,3 +130,20 @@ def test_an_unknown_release_is_refused(sides: Path) -> None:
     ran = run("diff", "base", "--to-kubevirt-version", "7.1", cwd=sides)
     assert ran.returncode == 2
     assert ran.stderr.startswith("kubevirt-render: error: unknown KubeVirt release 7.1; expected one of")
+
+
+def test_markdown_has_a_mark_and_a_fold_for_each_level(sides: Path) -> None:
+    out = run("diff", "base", "head", "-o", "markdown", cwd=sides).stdout
+    assert out.startswith("<!-- kubevirt-render diff -->\n### kubevirt-render: 1 of 1 VM changes: 1 migration\n")
+    html = MarkdownIt("commonmark").render(out)
+    assert "<summary>1 VM: migration</summary>" in html
+    assert html.count("<li>") == 6
+
+
+def test_markdown_fits_into_a_comment_whatever_there_is_to_say(sides: Path) -> None:
+    for side, text in (("base", BASE), ("head", HEAD)):
+        vms = "---\n".join(text.replace("name: web", f"name: web-{number}") for number in range(300))
+        (sides / side / "vm.yaml").write_text(vms)
+    out = run("diff", "base", "head", "-o", "markdown", cwd=sides).stdout
+    assert len(out) < 65_536
+    assert re.search(r"^- and \d+ more$", out, re.MULTILINE)
