@@ -6,7 +6,7 @@ upstream: pkg/instancetype/find/spec.go:Find, pkg/instancetype/find/revision.go:
 from __future__ import annotations
 
 from krm_fn.base.objects import text
-from krm_fn.base.paths import as_map, get
+from krm_fn.base.paths import as_map, copy, get
 from krm_fn.kubevirt import expand
 from krm_fn.kubevirt.resolve import MATCHERS
 from krm_fn.kubevirt.updates.stored_form import stored_spec
@@ -62,9 +62,9 @@ def expanded(machine: Machine, world: World) -> Object | None:
     found = find(machine, world)
     if found.errors:
         return None
-    template = {"metadata": {}, "spec": stored_spec(machine.spec)}
     if not (found.instancetype or found.preference):
-        return template["spec"]
+        return machine.spec
+    template = {"metadata": {}, "spec": copy(machine.spec)}
     conflicts = expand.apply(
         template,
         instancetype=found.instancetype.spec if found.instancetype else None,
