@@ -57,7 +57,10 @@ def created(vm: Object, world: World, *, migratable: bool = True) -> Machine:
     if verdict.stage != "mutating":
         machine = machine.but(vm=verdict.vm)
     for _ in range(PASSES):
-        machine = sync(machine, world).machine
+        synced = sync(machine, world).machine
+        if synced == machine:
+            break
+        machine = synced
     return machine
 
 
@@ -109,7 +112,8 @@ def transition(old: Object, new: Object, base: World, head: World, *, apply: boo
         if verdict.allowed:
             machine = first.but(vm=verdict.vm)
     settled_at = settled(machine, head)
-    after = settled(followed(settled_at, head), head) if settled_at.running is not None else settled_at
+    following = followed(settled_at, head)
+    after = settled_at if following == settled_at else settled(following, head)
     return Transition(
         base=first,
         head=settled_at,
