@@ -8,13 +8,14 @@ from krm_fn.base.errors import InputError
 from krm_fn.base.objects import group_of, kind_of, name_of
 from krm_fn.base.paths import as_list, get, with_integers
 from krm_fn.base.value import Value
-from krm_fn.changes.records import is_worth_telling, record_of, untouched_record
+from krm_fn.changes.records import is_worth_telling, record_of, refused_record, untouched_record
 from krm_fn.changes.summary import summary
 from krm_fn.changes.untouched import is_untouched
 from krm_fn.kubevirt.configuration import kubevirt_of
 from krm_fn.kubevirt.presets.index import NONE
+from krm_fn.kubevirt.updates.admission import misshapen
 from krm_fn.kubevirt.updates.machine import World
-from krm_fn.kubevirt.updates.transition import fresh, is_complete, transition
+from krm_fn.kubevirt.updates.transition import fresh, transition
 from krm_fn.pipeline.analysis import Analysis, analysis_of
 
 TYPE_CHECKING = False
@@ -135,13 +136,18 @@ class Sides(Value):
             old, new = self.base.vms.get(key), self.head.vms.get(key)
             if old is None or new is None:
                 yield _one_sided(old or new, "added" if old is None else "removed")
-            elif is_complete(old.obj) and is_complete(new.obj):
+            elif old.obj != new.obj and (wrong := misshapen(new.obj, self.head.analysis.release)):
+                yield {**_record(key, "changed"), **refused_record(wrong)}
+            elif misshapen(old.obj, self.base.analysis.release):
+                if old.obj != new.obj:
+                    yield _one_sided(new, "added")  # no cluster has the old one
+            else:
                 yield self._changed(old.obj, new.obj, key)
 
     def _changed(self, old: Object, new: Object, key: Key) -> Object:
         worlds = [side.world(key[0], str(new.get("apiVersion"))) for side in (self.base, self.head)]
         how = self.assumptions
-        record = {"kind": VM, "namespace": key[0], "name": key[1], "change": "changed"}
+        record = _record(key, "changed")
         if how.apply and not how.new and is_untouched(old, new, *worlds):
             return {**record, **untouched_record(old, *worlds)}
         if how.new:
@@ -151,6 +157,10 @@ class Sides(Value):
         return {**record, **record_of(found)}
 
 
+def _record(key: Key, change: str) -> Object:
+    return {"kind": VM, "namespace": key[0], "name": key[1], "change": change}
+
+
 def _one_sided(entry: Entry | None, change: str) -> Object:
     obj = entry.obj if entry else {}
-    return {"kind": VM, "namespace": effective_namespace(obj), "name": name_of(obj), "change": change, "effect": [change]}
+    return {**_record((effective_namespace(obj), name_of(obj)), change), "effect": [change]}

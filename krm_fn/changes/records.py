@@ -7,13 +7,17 @@ from krm_fn.changes.effects import changes, guest
 from krm_fn.changes.pins import keeps, kept_by, kept_untouched
 from krm_fn.kubevirt.resolve import MATCHERS
 from krm_fn.kubevirt.updates import power
+from krm_fn.kubevirt.updates.admission import SCHEMA
 from krm_fn.kubevirt.updates.data_volumes import new_data_volumes
 from krm_fn.kubevirt.updates.migration import migration
 from krm_fn.kubevirt.updates.paths_of_change import differences
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from krm_fn.base.objects import Object
+    from krm_fn.kubevirt.admission import Cause
     from krm_fn.kubevirt.updates.machine import Machine, Running, World
     from krm_fn.kubevirt.updates.transition import Transition
 
@@ -42,6 +46,17 @@ def record_of(found: Transition) -> Object:
     return {"effect": effect(said), **said}
 
 
+def refused_record(causes: Sequence[Cause]) -> Object:
+    """The record of a VM whose new manifest no API server takes."""
+    update = {"sent": True, "allowed": False, "stage": SCHEMA, "causes": [_cause(cause) for cause in causes]}
+    return {"effect": ["refused"], "update": update}
+
+
+def _cause(cause: Cause) -> Object:
+    path = dotted(cause.path)
+    return {"field": cause.upstream_path or path, "path": path, "message": cause.message}
+
+
 def untouched_record(vm: Object, origin: World, world: World) -> Object:
     """The record of a VM that no update reaches: what it keeps, if that has changed."""
     kept = keeps(kept_untouched(vm, origin, world))
@@ -55,10 +70,7 @@ def _update(found: Transition) -> Object:
     update: Object = {"sent": found.sent, "allowed": verdict.allowed}
     if not verdict.allowed:
         update["stage"] = verdict.stage
-        update["causes"] = [
-            {"field": cause.upstream_path or dotted(cause.path), "path": dotted(cause.path), "message": cause.message}
-            for cause in verdict.causes
-        ]
+        update["causes"] = [_cause(cause) for cause in verdict.causes]
     return update
 
 

@@ -109,7 +109,7 @@ def _update() -> Schema:
         {
             "sent": {"type": "boolean", "description": "the apply writes something"},
             "allowed": {"type": "boolean", "description": "admission lets the update in"},
-            "stage": {"enum": ["mutating", "validating"]},
+            "stage": {"enum": ["schema", "mutating", "validating"]},
             "causes": _list(cause),
         },
         required=("sent", "allowed"),

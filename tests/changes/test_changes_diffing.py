@@ -79,6 +79,13 @@ def test_wrong_lists_are_refused(wrong: Object, error: type[Exception]) -> None:
         krm_fn.diff({"items": []}, wrong)
 
 
-def test_a_vm_without_template_is_passed_over() -> None:
-    bare = {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "metadata": {"name": "web"}, "spec": {}}
-    assert diff([bare], [vm()]) == []
+BARE = {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "metadata": {"name": "web"}, "spec": {}}
+
+
+@pytest.mark.parametrize(("broken", "path"), [(BARE, "spec.template"), (vm(dataVolumeTemplates=5), "spec.dataVolumeTemplates")])
+def test_a_vm_that_no_cluster_takes_is_refused_or_new(broken: Object, path: str) -> None:
+    (record,) = diff([vm()], [broken])
+    assert record["effect"] == ["refused"]
+    assert [cause["path"] for cause in record["update"]["causes"]] == [path]
+    assert [record["change"] for record in diff([broken], [vm()])] == ["added"]
+    assert diff([broken], [broken]) == []

@@ -8,12 +8,15 @@ from __future__ import annotations
 from krm_fn.base.paths import as_map, dotted, get
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.admission import admit_vm
-from krm_fn.kubevirt.admission.causes import INVALID, Cause
+from krm_fn.kubevirt.admission.causes import INVALID, REQUIRED, Cause
 from krm_fn.kubevirt.admission.expansion import expand_for_admission
 from krm_fn.kubevirt.expand.admitted import admit
 from krm_fn.kubevirt.expand.pinned import pin
+from krm_fn.kubevirt.holders import INSTANCE_SPEC, TEMPLATE
 from krm_fn.kubevirt.resolve import MATCHERS
 from krm_fn.kubevirt.resolve.matcher import faults
+from krm_fn.kubevirt.schema.checking import check
+from krm_fn.kubevirt.schema.flaws import TYPE
 from krm_fn.kubevirt.updates.references import find
 from krm_fn.kubevirt.updates.stored_form import stored
 
@@ -23,11 +26,12 @@ if TYPE_CHECKING:
 
     from krm_fn.base.objects import Object
     from krm_fn.kubevirt.facts import Expansion, Resolution, ResolutionError
-    from krm_fn.kubevirt.releases import Version
+    from krm_fn.kubevirt.releases import Release, Version
     from krm_fn.kubevirt.resolve import Matcher
     from krm_fn.kubevirt.updates.machine import Machine, World
 
-MUTATING, VALIDATING = "mutating", "validating"
+# Who refuses a VM: the API server or the mutating webhook by its schema, then the webhooks.
+SCHEMA, MUTATING, VALIDATING = "schema", "mutating", "validating"
 
 # What is looked at only where a VM is created.
 CREATION_ONLY = (
@@ -51,6 +55,16 @@ class Verdict(Value):
     @property
     def allowed(self) -> bool:
         return not self.stage
+
+
+def misshapen(vm: Object, release: Release) -> tuple[Cause, ...]:
+    """Where a VM has values of other types than the API, or no template: no cluster takes it, whatever else it says."""
+    if not isinstance(get(vm, INSTANCE_SPEC), dict):
+        return (Cause(path=TEMPLATE, message="the VM has no template with a spec; set it", reason=REQUIRED),)
+    flaws = (flaw for flaw in check(vm, release) if flaw.kind == TYPE)
+    return tuple(
+        Cause(path=flaw.path, message=f"the value is {flaw.found}, but must be {flaw.expected}; correct it") for flaw in flaws
+    )
 
 
 def admitted(machine: Machine, world: World, *, before: Object | None = None) -> Verdict:

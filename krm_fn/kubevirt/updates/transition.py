@@ -5,7 +5,6 @@ from __future__ import annotations
 from krm_fn.base.objects import metadata, text
 from krm_fn.base.paths import as_map, get
 from krm_fn.base.value import Value
-from krm_fn.kubevirt.holders import INSTANCE_SPEC
 from krm_fn.kubevirt.resolve import MATCHERS
 from krm_fn.kubevirt.updates import power
 from krm_fn.kubevirt.updates.admission import Verdict, admitted
@@ -145,8 +144,3 @@ def fresh(old: Object, new: Object, base: World, head: World) -> Transition:
         old=stored(old),
         new=stored(new),
     )
-
-
-def is_complete(vm: Object) -> bool:
-    """True for a VM with a template, without which nothing can be said of it."""
-    return isinstance(get(vm, INSTANCE_SPEC), dict)
