@@ -102,7 +102,12 @@ def _option(key: Key) -> Decorator:
 
 def config_options(command: Any) -> Any:
     """Gives a command `--config`, `--isolated` and a flag for each key of the config; `settings` takes them as keywords."""
-    for key in reversed(KEYS):
+    return keys_options(NAMES, command)
+
+
+def keys_options(names: Iterable[str], command: Any) -> Any:
+    """Gives a command `--config`, `--isolated` and flags for these keys of the config."""
+    for key in (key for key in reversed(KEYS) if key.name in names):
         command = _option(key)(command)
     command = click.option(
         "--isolated",

@@ -1,4 +1,4 @@
-"""`kubevirt-render schema`: the JSON Schemas of what users write."""
+"""`kubevirt-render schema`: the JSON Schemas of what users write, and of what the command answers."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import click
 
 from krm_fn.base.errors import UsageError
 from krm_fn.base.suggestions import meant
+from krm_fn.changes import schema as diff_schema
 from krm_fn.cli import completion
 from krm_fn.config import repository_schema
 from krm_fn.config import schema as config_schema
@@ -21,6 +22,7 @@ FUNCTION = "function-config"
 SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     FUNCTION: config_schema.schema,
     "repository-config": repository_schema.schema,
+    "diff": diff_schema.schema,
 }
 
 
@@ -29,8 +31,8 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
 def schema(name: str) -> None:
     """Print a JSON Schema, for editors and CI.
 
-    NAME is function-config, the schema of the function config, or repository-config, the schema of
-    .kubevirt-render.yaml. Without NAME, function-config is printed.
+    NAME is function-config, the schema of the function config; repository-config, that of .kubevirt-render.yaml; or
+    diff, that of the answer of `diff -o json`. Without NAME, function-config is printed.
     """
     if name not in SCHEMAS:
         likely = meant(name, tuple(SCHEMAS))

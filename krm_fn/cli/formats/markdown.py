@@ -29,7 +29,7 @@ def write(report: Report) -> str:
         lines += ["", "| | place | object | finding |", "|---|---|---|---|"]
         lines += _fitting([_row(finding) for finding in report.findings], LONGEST * 3 // 4)
     if report.suppressed:
-        rows = [f"| {_row(each.finding)[2:]} {_text(each.reason or each.by)} |" for each in report.suppressed]
+        rows = [f"| {_row(each.finding)[2:]} {prose(each.reason or each.by)} |" for each in report.suppressed]
         summary = f"<details><summary>{len(report.suppressed)} suppressed</summary>"
         lines += ["", summary, "", "| | place | object | finding | reason |", "|---|---|---|---|---|"]
         lines += [*_fitting(rows, LONGEST // 5), "", "</details>"]
@@ -48,21 +48,21 @@ def _fitting(rows: list[str], limit: int) -> list[str]:
 
 
 def _row(finding: Finding) -> str:
-    what = f"{_text(dotted(finding.path))}: " if finding.path else ""
+    what = f"{prose(dotted(finding.path))}: " if finding.path else ""
     rule = f"[{finding.rule}]({results.DOCS}{finding.rule})"
-    cells = (ICONS[finding.severity], _code(results.place(finding)), _code(str(finding.ref or "")))
+    cells = (ICONS[finding.severity], code(results.place(finding)), code(str(finding.ref or "")))
     said = " ".join(filter(None, (finding.message, results.in_targets(finding))))
-    return f"| {' | '.join(cells)} | {what}{_text(said)} ({rule}) |"
+    return f"| {' | '.join(cells)} | {what}{prose(said)} ({rule}) |"
 
 
-def _text(text: str) -> str:
+def prose(text: str) -> str:
     """The text as prose, in which words that could be more than text are code: there is no markup, mention or link in it."""
     words = one_line(printable(text)).split(" ")
     runs = [(special, " ".join(run)) for special, run in groupby(words, lambda word: bool(SPECIAL.search(word)))]
-    return " ".join(_code(run) if special else run for special, run in runs)
+    return " ".join(code(run) if special else run for special, run in runs)
 
 
-def _code(text: str) -> str:
+def code(text: str) -> str:
     """The text as a code span, "" where there is none. Nothing in it ends the span or the cell of the table."""
     text = printable(text).replace("`", "\\x60").replace("|", "\\x7c")
     return f"`{one_line(text)}`" if text.strip() else ""

@@ -1,0 +1,195 @@
+"""Where a difference between two instances of a VM comes from: which edit of which object makes it.
+
+An instance is made of a VM, an instancetype, a preference, the settings of the cluster and a release. To find the cause of a
+difference, the instance is made again with one of them from the other side. The one that makes the difference is the cause.
+"""
+
+from __future__ import annotations
+
+from krm_fn.base.paths import as_map, copy, drop, get, put
+from krm_fn.base.value import Value
+from krm_fn.kubevirt.facts import Resolution
+from krm_fn.kubevirt.updates.paths_of_change import ENTRY, compared
+from krm_fn.kubevirt.updates.references import find
+from krm_fn.kubevirt.updates.starting import made_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from krm_fn.base.objects import Object
+    from krm_fn.kubevirt.facts import Found
+    from krm_fn.kubevirt.updates.machine import Machine, World
+    from krm_fn.kubevirt.updates.paths_of_change import Difference
+    from krm_fn.kubevirt.updates.transition import Transition
+
+VM, INSTANCETYPE, PREFERENCE, CLUSTER, RELEASE = "vm", "instancetype", "preference", "kubevirt", "release"
+IN_VM = "/spec/template"
+
+
+class Side(Value):
+    """What an instance is made of on one side: each source by its word."""
+
+    machine: Machine
+    parts: dict[str, Any]
+    world: World
+
+    def instance(self, changed: dict[str, Any]) -> Object | None:
+        """The instance with some sources from elsewhere, None where none can be made."""
+        parts = {**self.parts, **changed}
+        made = made_of(
+            Resolution(vm=parts[VM], instancetype=parts[INSTANCETYPE], preference=parts[PREFERENCE]),
+            self.machine,
+            self.world.but(cluster=parts[CLUSTER], release=parts[RELEASE]),
+        )
+        return made.seen if made else None
+
+
+def _side(machine: Machine, world: World) -> Side:
+    found = find(machine, world)
+    parts = {
+        VM: found.vm,
+        INSTANCETYPE: found.instancetype,
+        PREFERENCE: found.preference,
+        CLUSTER: world.cluster,
+        RELEASE: world.release,
+    }
+    return Side(machine=machine, parts=parts, world=world)
+
+
+class Sources(Value):
+    """The sources of both sides, and the edits between them."""
+
+    base: Side
+    head: Side
+    edits: tuple[Edit, ...]
+
+    @classmethod
+    def of(cls, found: Transition) -> Sources:
+        """The sources of a transition."""
+        base, head = _side(found.base, found.origin), _side(found.after, found.world)
+        return cls(base=base, head=head, edits=tuple(_edits(base, head)))
+
+    def causes(self, difference: Difference) -> list[Object]:
+        """The edits that make a difference; the first edit of all where none makes it alone."""
+        found = [edit.cause for edit in self.edits if any(_touch(pointer, difference.pointer) for pointer in edit.makes)]
+        return found or [edit.cause for edit in self.edits][:1]
+
+
+class Edit(Value):
+    """One edit: the cause as it is shown, and the paths of the instance that it changes by itself."""
+
+    cause: Object
+    makes: frozenset[str]
+
+
+def _edits(base: Side, head: Side) -> Iterator[Edit]:
+    before = base.instance({})
+    if before is None:
+        return
+    yield from _of_vm(base, head, before)
+    for field in (INSTANCETYPE, PREFERENCE):
+        yield from _of_reference(field, base, head, before)
+    if base.parts[CLUSTER] != head.parts[CLUSTER]:
+        yield from _of_cluster(base, head, before)
+    if base.parts[RELEASE] != head.parts[RELEASE]:
+        cause = {"source": RELEASE, "old": str(base.parts[RELEASE]), "new": str(head.parts[RELEASE])}
+        yield Edit(cause=cause, makes=_made(base, {RELEASE: head.parts[RELEASE]}, before))
+
+
+def _made(side: Side, changed: dict[str, Any], before: Object) -> frozenset[str]:
+    after = side.instance(changed)
+    return frozenset(each.pointer for each in compared(before, after)) if after is not None else frozenset()
+
+
+def _of_vm(base: Side, head: Side, before: Object) -> Iterator[Edit]:
+    """The edits of the VM's template: each shows at the same place in the instance, and where defaults follow from it."""
+    machine, old, new = head.machine, _template(base), _template(head)
+    for each in compared(old, new):
+        makes = frozenset((each.pointer.removeprefix("/metadata"),))
+        if ENTRY not in each.steps:
+            vm = {**base.parts[VM], "spec": {**base.parts[VM]["spec"], "template": _with_field(old, new, each.steps)}}
+            makes |= _made(base, {VM: vm}, before)
+        field = "spec.template" + _dotted(each.pointer)
+        yield Edit(cause=_object("VirtualMachine", machine.namespace, machine.name, field, VM), makes=makes)
+
+
+def _template(side: Side) -> Object:
+    template = as_map(get(side.parts[VM], ("spec", "template")))
+    return {"metadata": as_map(template.get("metadata")), "spec": as_map(template.get("spec"))}
+
+
+def _object(kind: str, namespace: str, name: str, field: str, source: str) -> Object:
+    shown = {"source": source, "kind": kind, "namespace": namespace, "name": name, "field": field}
+    return {key: value for key, value in shown.items() if value}
+
+
+def _dotted(pointer: str) -> str:
+    return pointer.replace("/", ".").replace("~1", "/").replace("~0", "~")
+
+
+def _of_reference(field: str, base: Side, head: Side, before: Object) -> Iterator[Edit]:
+    """The edits of a matcher, else those of the object that it names."""
+    old, new = base.parts[field], head.parts[field]
+    moved = _moved(field, base.machine, head.machine)
+    if moved:
+        changed = {field: new, VM: _with_matcher(field, base, head)}
+        cause = _object("VirtualMachine", head.machine.namespace, head.machine.name, f"spec.{field}{moved}", VM)
+        yield Edit(cause=cause, makes=_made(base, changed, before))
+    elif old is not None and new is not None and old.spec != new.spec:
+        for each in compared(old.spec, new.spec):
+            spec = _with_field(old.spec, new.spec, each.steps)
+            cause = _of_found(new, "spec" + _dotted(each.pointer), field)
+            yield Edit(cause=cause, makes=_made(base, {field: old.but(spec=spec)}, before))
+
+
+def _of_found(found: Found, field: str, source: str) -> Object:
+    """The object that a field was edited in: the revision, the catalogue's object, or the bundle's."""
+    if found.revision:
+        field = f"data.{field}"
+        return {**_object("ControllerRevision", found.revision.namespace, found.revision.name, field, "revision"), "of": source}
+    shown = _object(found.ref.kind, found.ref.namespace, found.ref.name, field, source)
+    return {**shown, "source": "catalogue", "of": source} if found.origin == "catalogue" else shown
+
+
+def _moved(field: str, base: Machine, head: Machine) -> str:
+    """The key of the matcher that was edited, with a dot before it; "" where none was."""
+    old, new = (as_map(get(machine.vm, ("spec", field))) for machine in (base, head))
+    keys = [key for key in ("name", "kind", "revisionName", "inferFromVolume") if old.get(key) != new.get(key)]
+    return f".{keys[0]}" if keys else ""
+
+
+def _with_matcher(field: str, base: Side, head: Side) -> Object:
+    """The VM of the base with the matcher of the head."""
+    spec = {key: value for key, value in base.parts[VM]["spec"].items() if key != field}
+    matcher = get(head.parts[VM], ("spec", field))
+    if matcher is not None:
+        spec[field] = matcher
+    return {**base.parts[VM], "spec": spec}
+
+
+def _with_field(old: Object, new: Object, steps: tuple[str | int, ...]) -> Object:
+    """A spec with one field of another one; a list is taken as a whole."""
+    path = steps[: steps.index(ENTRY)] if ENTRY in steps else steps
+    spec: Object = copy(old)
+    value = get(new, path)
+    if value is not None:
+        put(spec, path, copy(value))
+    else:
+        drop(spec, path)
+    return spec
+
+
+def _of_cluster(base: Side, head: Side, before: Object) -> Iterator[Edit]:
+    old, new = base.parts[CLUSTER].configuration, head.parts[CLUSTER].configuration
+    for each in compared(old, new):
+        cluster = base.parts[CLUSTER].but(configuration=_with_field(old, new, each.steps))
+        cause = {"source": CLUSTER, "kind": "KubeVirt", "field": "spec.configuration" + _dotted(each.pointer)}
+        yield Edit(cause=cause, makes=_made(base, {CLUSTER: cluster}, before))
+
+
+def _touch(one: str, other: str) -> bool:
+    """True where one path is the other, or stands above it."""
+    shorter, longer = sorted((one, other), key=len)
+    return longer.startswith(shorter) and longer[len(shorter) : len(shorter) + 1] in ("", "/", "[")

@@ -1,0 +1,138 @@
+"""The effective changes of a VM for people: what its guest has and gets, when, and which edit makes the difference."""
+
+from __future__ import annotations
+
+from krm_fn.base.paths import get
+from krm_fn.base.redaction import redact
+from krm_fn.base.value import Value
+from krm_fn.changes.causes import Sources
+from krm_fn.kubevirt.quantity import parse
+from krm_fn.kubevirt.updates.paths_of_change import compared
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from krm_fn.base.objects import Object
+    from krm_fn.kubevirt.updates.paths_of_change import Difference
+    from krm_fn.kubevirt.updates.transition import Transition
+
+# When a change is real.
+LIVE, MIGRATION, RESTART, NEXT_START = "live", "migration", "restart", "nextStart"
+
+
+class Part(Value):
+    """A part of a guest: its word, and the places below which it stands in an instance; `moves`: it needs a migration."""
+
+    word: str
+    below: tuple[str, ...]
+    moves: bool = False
+
+
+# The first row that fits counts.
+PARTS = (
+    Part(word="CPU hotplug limit", below=("/spec/domain/cpu/maxSockets",)),
+    Part(word="memory hotplug limit", below=("/spec/domain/memory/maxGuest",)),
+    Part(word="CPU", below=("/spec/domain/cpu/sockets",), moves=True),
+    Part(word="CPU", below=("/spec/domain/cpu", "/spec/domain/ioThreads")),
+    Part(word="memory", below=("/spec/domain/memory/guest",), moves=True),
+    Part(word="memory", below=("/spec/domain/memory",)),
+    Part(word="resources of the pod", below=("/spec/domain/resources",), moves=True),
+    Part(word="network", below=("/spec/networks", "/spec/domain/devices/interfaces"), moves=True),
+    Part(word="storage", below=("/spec/volumes", "/spec/domain/devices/disks", "/spec/domain/devices/filesystems")),
+    Part(word="devices", below=("/spec/domain/devices",)),
+    Part(word="firmware", below=("/spec/domain/firmware", "/spec/domain/launchSecurity")),
+    Part(word="machine", below=("/spec/domain/machine", "/spec/domain/features", "/spec/domain/clock", "/spec/architecture")),
+    Part(
+        word="scheduling",
+        below=(
+            "/spec/nodeSelector",
+            "/spec/affinity",
+            "/spec/tolerations",
+            "/spec/topologySpreadConstraints",
+            "/spec/schedulerName",
+            "/spec/priorityClassName",
+            "/spec/evictionStrategy",
+        ),
+    ),
+    Part(word="labels and annotations", below=("/labels", "/annotations")),
+    Part(word="other", below=("",)),
+)
+
+
+def part_of(pointer: str) -> Part:
+    """The part of the guest that a path belongs to."""
+    return next(part for part in PARTS if any(_is_below(pointer, place) for place in part.below))
+
+
+def _is_below(pointer: str, place: str) -> bool:
+    return pointer.startswith(place) and pointer[len(place) : len(place) + 1] in ("", "/", "[")
+
+
+def changes(found: Transition) -> list[Object]:
+    """The effective changes, by path: `path`, `part`, `old`, `new`, `when`, `causes`. Secrets are hidden."""
+    timed = _timed(found)
+    sources = Sources.of(found) if timed else None
+    return [_described(difference, when, sources) for difference, when in timed if sources]
+
+
+def _timed(found: Transition) -> list[tuple[Difference, str]]:
+    """The differences between what the guest has and what it gets, each with the time when it is real."""
+    was = found.base.running or found.first.running
+    last = found.last.running
+    if was is None:
+        return []
+    if found.base.running is None or found.head.running is None or found.after.running is None:
+        return [(each, NEXT_START) for each in compared(was.seen, last.seen)] if last else []
+    now = found.after.running
+    at_once = [(each, _at_once(each, found)) for each in compared(was.seen, now.seen)]
+    later = RESTART if found.head.restart else NEXT_START
+    return at_once + ([(each, later) for each in compared(now.seen, last.seen)] if last else [])
+
+
+def _at_once(difference: Difference, found: Transition) -> str:
+    moves = part_of(difference.pointer).moves or difference.pointer.startswith("/spec/volumes")
+    return MIGRATION if moves and found.needs_migration else LIVE
+
+
+def _described(difference: Difference, when: str, sources: Sources) -> Object:
+    shown: Object = {"path": difference.pointer, "part": part_of(difference.pointer).word}
+    values = {"old": difference.before, "new": difference.after}
+    shown |= {key: redact(value, difference.steps) for key, value in values.items() if value is not None}
+    return {**shown, "when": when, "causes": sources.causes(difference)}
+
+
+def guest(found: Transition) -> Object:
+    """The guest's vCPUs and memory where they change: `{"vcpus": {"old": 2, "new": 4}, …}`."""
+    was = found.base.running or found.first.running
+    sizes = [size_of(each.spec) if each else {} for each in (was, found.last.running)]
+    return size_change(*sizes) if all(sizes) else {}
+
+
+def size_change(old: Object, new: Object) -> Object:
+    """What differs between two sizes."""
+    return {
+        key: {side: size[key] for side, size in (("old", old), ("new", new)) if key in size}
+        for key in ("vcpus", "memory")
+        if _amount(old.get(key)) != _amount(new.get(key))
+    }
+
+
+def _amount(value: object) -> object:
+    amount = parse(value)
+    return amount.nanos if amount else value
+
+
+def size_of(spec: Object) -> Object:
+    """The vCPUs and the memory of an instance's guest."""
+    cpu = get(spec, ("domain", "cpu"), {})
+    size = {"vcpus": _product([cpu.get(key) or 1 for key in ("sockets", "cores", "threads")])}
+    memory = get(spec, ("domain", "memory", "guest"))
+    return {**size, "memory": memory} if memory is not None else size
+
+
+def _product(numbers: Sequence[int]) -> int:
+    product = 1
+    for number in numbers:
+        product *= number
+    return product

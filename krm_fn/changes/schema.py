@@ -1,0 +1,165 @@
+"""The published JSON Schema of the answer of `krm_fn.diff` and of `kubevirt-render diff -o json` (draft 2020-12)."""
+
+from __future__ import annotations
+
+from krm_fn.changes.effects import LIVE, MIGRATION, NEXT_START, PARTS, RESTART
+from krm_fn.changes.pins import EDITED, REMOVED
+from krm_fn.changes.summary import LEVELS, WORDS
+from krm_fn.kubevirt.resolve import MATCHERS
+from krm_fn.kubevirt.updates import migration
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Schema = dict[str, Any]
+
+ID = "https://kubevirt-render.dev/schema/v1alpha1/diff.json"
+TEXT: Schema = {"type": "string"}
+COUNT: Schema = {"type": "integer", "minimum": 0}
+SOURCES = ("vm", "instancetype", "preference", "revision", "catalogue", "kubevirt", "release")
+
+
+def schema() -> Schema:
+    """The schema of an answer."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": ID,
+        "title": "what a change does to each VM: the answer of kubevirt-render diff",
+        **_object(
+            {"vms": _list({"$ref": "#/$defs/vm"}), "summary": _summary(), "assumptions": _assumptions()},
+            required=("vms", "summary", "assumptions"),
+        ),
+        "$defs": {"vm": _vm(), "change": _change(), "cause": _cause(), "kept": _kept(), "update": _update()},
+    }
+
+
+def _object(properties: Schema, *, required: tuple[str, ...] = ()) -> Schema:
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": properties,
+        **({"required": list(required)} if required else {}),
+    }
+
+
+def _list(items: Schema, about: str = "") -> Schema:
+    return {"type": "array", "items": items, **({"description": about} if about else {})}
+
+
+def _text(about: str) -> Schema:
+    return {**TEXT, "description": about}
+
+
+def _summary() -> Schema:
+    return _object(
+        {
+            "total": {**COUNT, "description": "the VMs of both bundles"},
+            "changed": {**COUNT, "description": "those of them that change"},
+            "levels": {"type": "object", "propertyNames": {"enum": list(WORDS)}, "additionalProperties": COUNT},
+            "keeps": {**COUNT, "description": "the VMs that keep an instancetype or a preference as it was"},
+        },
+        required=("total", "changed", "levels", "keeps"),
+    )
+
+
+def _assumptions() -> Schema:
+    names = ("apply", "migratable", "new")
+    return _object({name: {"type": "boolean"} for name in names}, required=names)
+
+
+def _vm() -> Schema:
+    paths = _list(TEXT, "JSON pointers; an entry of a list has its name in brackets")
+    words = sorted({effect for level in LEVELS for effect in level.effects} | {"nothing"})
+    return _object(
+        {
+            "kind": {"const": "VirtualMachine"},
+            "namespace": TEXT,
+            "name": TEXT,
+            "change": {"enum": ["added", "removed", "changed"]},
+            "effect": _list({"enum": words}, "the short form of the other keys"),
+            "update": {"$ref": "#/$defs/update"},
+            "restartRequired": _text("the message of the condition RestartRequired"),
+            "live": paths,
+            "atRestart": paths,
+            "startError": _text("why the VM would not start"),
+            "migration": _migration(),
+            "power": {"enum": ["running", "halted", "stopped", "started"]},
+            "revisionsChanged": paths,
+            "creates": _list(TEXT, "objects that KubeVirt creates at once"),
+            "error": _text("why the VM controller does not get through"),
+            "guest": _object({"vcpus": _sizes({"type": "integer"}), "memory": _sizes(TEXT)}),
+            "changes": _list({"$ref": "#/$defs/change"}, "the effective changes"),
+            "keeps": _list({"$ref": "#/$defs/kept"}, "what changed and does not reach the VM"),
+        },
+        required=("kind", "namespace", "name", "change", "effect"),
+    )
+
+
+def _sizes(size: Schema) -> Schema:
+    return _object({"old": size, "new": size})
+
+
+def _update() -> Schema:
+    cause = _object(
+        {"field": _text("the path that KubeVirt names"), "path": _text("the real path"), "message": TEXT},
+        required=("field", "path", "message"),
+    )
+    return _object(
+        {
+            "sent": {"type": "boolean", "description": "the apply writes something"},
+            "allowed": {"type": "boolean", "description": "admission lets the update in"},
+            "stage": {"enum": ["schema", "mutating", "validating"]},
+            "causes": _list(cause),
+        },
+        required=("sent", "allowed"),
+    )
+
+
+def _migration() -> Schema:
+    conditions = [migration.HOT_CPU, migration.HOT_MEMORY, migration.VOLUMES, migration.REQUIRED]
+    return _object(
+        {
+            "because": _list({"enum": conditions}),
+            "by": {"enum": [migration.LIVE_MIGRATE, migration.EVICT, migration.NOBODY]},
+            "network": {"enum": ["immediate", "pending"]},
+        },
+        required=("because", "by"),
+    )
+
+
+def _change() -> Schema:
+    return _object(
+        {
+            "path": _text("the JSON pointer in the VirtualMachineInstance"),
+            "part": {"enum": sorted({part.word for part in PARTS})},
+            "old": {"description": "any value; absent if there was none"},
+            "new": {"description": "any value; absent if there is none"},
+            "when": {"enum": [LIVE, MIGRATION, RESTART, NEXT_START]},
+            "causes": _list({"$ref": "#/$defs/cause"}),
+        },
+        required=("path", "part", "when", "causes"),
+    )
+
+
+def _cause() -> Schema:
+    named = dict.fromkeys(("kind", "namespace", "name", "field", "old", "new"), TEXT)
+    of = {"enum": [matcher.field for matcher in MATCHERS]}
+    return _object({"source": {"enum": list(SOURCES)}, **named, "of": of}, required=("source",))
+
+
+def _kept() -> Schema:
+    field = _object({"field": TEXT, "kept": {}, "new": {}}, required=("field",))
+    return _object(
+        {
+            "matcher": {"enum": [matcher.field for matcher in MATCHERS]},
+            "kind": TEXT,
+            "name": TEXT,
+            "change": {"enum": [EDITED, REMOVED]},
+            "policy": {"enum": ["expand", "expandAll"]},
+            "revisionName": TEXT,
+            "fields": _list(field, "the fields that differ between what is kept and the new object"),
+            "message": TEXT,
+        },
+        required=("matcher", "kind", "name", "change", "message"),
+    )

@@ -1,0 +1,171 @@
+"""Admission of a VM that is created or updated: what the mutating webhook writes, and what refuses the VM.
+
+upstream: pkg/virt-api/webhooks/mutating-webhook/mutators/vm-mutator.go, validating-webhook/admitters/vms-admitter.go
+"""
+
+from __future__ import annotations
+
+from krm_fn.base.paths import as_map, dotted, get
+from krm_fn.base.value import Value
+from krm_fn.kubevirt.admission import admit_vm
+from krm_fn.kubevirt.admission.causes import INVALID, REQUIRED, Cause
+from krm_fn.kubevirt.admission.expansion import expand_for_admission
+from krm_fn.kubevirt.expand.admitted import admit
+from krm_fn.kubevirt.expand.pinned import pin
+from krm_fn.kubevirt.holders import INSTANCE_SPEC, TEMPLATE
+from krm_fn.kubevirt.resolve import MATCHERS
+from krm_fn.kubevirt.resolve.matcher import faults
+from krm_fn.kubevirt.schema.checking import check
+from krm_fn.kubevirt.schema.flaws import TYPE
+from krm_fn.kubevirt.updates.references import find
+from krm_fn.kubevirt.updates.stored_form import stored
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.base.objects import Object
+    from krm_fn.kubevirt.facts import Expansion, Resolution, ResolutionError
+    from krm_fn.kubevirt.releases import Release, Version
+    from krm_fn.kubevirt.resolve import Matcher
+    from krm_fn.kubevirt.updates.machine import Machine, World
+
+# Who refuses a VM: the API server or the mutating webhook by its schema, then the webhooks.
+SCHEMA, MUTATING, VALIDATING = "schema", "mutating", "validating"
+
+# What is looked at only where a VM is created.
+CREATION_ONLY = (
+    "pkg/network/admitter/discontinued.go:validateDiscontinuedBindings",
+    "pkg/virt-config/featuregate/validator.go:ValidateFeatureGates",
+)
+# Errors of a matcher that the mutating webhook refuses, whatever stands in the cluster; inference fails there, too.
+NAMES = ("unknown-name", "wrong-namespace", "wrong-kind", "unexpected-kind")
+REVISIONS = ("revision-missing", "revision-undecodable", "revision-form-unreadable", "revision-of-another-object")
+# Until this release a reference that leads nowhere is refused.
+UNRESOLVED_REFUSED_UNTIL: Version = (1, 6)
+
+
+class Verdict(Value):
+    """What admission makes of a VM: `vm` is what is stored. `stage` is "" where nothing is refused."""
+
+    vm: Object
+    stage: str = ""
+    causes: tuple[Cause, ...] = ()
+
+    @property
+    def allowed(self) -> bool:
+        return not self.stage
+
+
+def misshapen(vm: Object, release: Release) -> tuple[Cause, ...]:
+    """Where a VM has values of other types than the API, or no template: no cluster takes it, whatever else it says."""
+    if not isinstance(get(vm, INSTANCE_SPEC), dict):
+        return (Cause(path=TEMPLATE, message="the VM has no template with a spec; set it", reason=REQUIRED),)
+    flaws = (flaw for flaw in check(vm, release) if flaw.kind == TYPE)
+    return tuple(
+        Cause(path=flaw.path, message=f"the value is {flaw.found}, but must be {flaw.expected}; correct it") for flaw in flaws
+    )
+
+
+def admitted(machine: Machine, world: World, *, before: Object | None = None) -> Verdict:
+    """The verdict on the machine's VM; `before` is the VM that it updates, None where it is created."""
+    changed = tuple(_pinned_elsewhere(machine.vm, before)) if before is not None else ()
+    if changed:
+        return Verdict(vm=machine.vm, stage=MUTATING, causes=changed)
+    found = find(machine, world)
+    wrong = [fault for matcher in MATCHERS for fault in _faults(machine.vm, matcher)]
+    others = [error for error in found.errors if error not in wrong and _is_refused(error, world)]
+    refused = tuple(_of_matcher(error) for error in (*wrong, *others))
+    if refused:
+        return Verdict(vm=machine.vm, stage=MUTATING, causes=refused)
+    vm = _mutated(machine, world, found, creating=before is None)
+    causes = _causes(vm, machine, world, found, creating=before is None)
+    return Verdict(vm=vm, stage=VALIDATING if causes else "", causes=causes)
+
+
+def _mutated(machine: Machine, world: World, found: Resolution, *, creating: bool) -> Object:
+    vm = admit(
+        found.vm,
+        preference=found.preference.spec if found.preference else None,
+        namespace=machine.namespace,
+        bundle=world.bundle,
+        cluster=world.cluster,
+        release=world.release,
+    )
+    if creating:
+        vm = pin(vm, name=machine.name, namespace=machine.namespace, release=world.release)
+    return stored(vm)
+
+
+def _causes(vm: Object, machine: Machine, world: World, found: Resolution, *, creating: bool) -> tuple[Cause, ...]:
+    """Why the validating webhook refuses the VM."""
+    resolution = found.but(vm=vm)
+    expansion = expand_for_admission(
+        resolution,
+        namespace=machine.namespace,
+        bundle=world.bundle,
+        cluster=world.cluster,
+        release=world.release,
+    )
+    early = (*_conflicts(expansion), *_unmet(expansion))
+    late = admit_vm(
+        vm,
+        expanded=expansion.vm,
+        cluster=world.cluster,
+        release=world.release,
+        instancetype=found.instancetype.spec if found.instancetype else None,
+    )
+    kept = late if creating else tuple(cause for cause in late if cause.upstream not in CREATION_ONLY)
+    return (*early, *kept)
+
+
+def _conflicts(expansion: Expansion) -> Iterator[Cause]:
+    for conflict in expansion.conflicts:
+        source = dotted(conflict.source_path)
+        message = f"{conflict.path[-1]} is set by the instancetype, too ({source}); remove it from the VM"
+        yield Cause(path=conflict.path, message=message, upstream_path=conflict.upstream_path)
+    for word in expansion.refusals:
+        at = ("spec", "template", "spec", "networks")
+        yield Cause(path=at, message=f"the cluster forbids the default network ({word}); add networks and interfaces")
+
+
+def _unmet(expansion: Expansion) -> Iterator[Cause]:
+    for unmet in expansion.unmet:
+        message = f"the preference requires {unmet.required}, but there is {unmet.actual}; change one of them"
+        yield Cause(path=unmet.path, message=message, upstream_path=unmet.upstream_path)
+
+
+def _faults(vm: Object, matcher: Matcher) -> Iterator[ResolutionError]:
+    """What is wrong with a matcher as it is written."""
+    written = get(vm, ("spec", matcher.field))
+    return faults(matcher, written) if written is not None else iter(())
+
+
+def _is_refused(error: ResolutionError, world: World) -> bool:
+    """True where the mutating webhook refuses the VM for an error; a name that leads nowhere passes since 1.6."""
+    late = error.reason in (*NAMES, *REVISIONS, "empty-label")
+    return not late or world.release.within(until=UNRESOLVED_REFUSED_UNTIL)
+
+
+def _of_matcher(error: ResolutionError) -> Cause:
+    inference = ("name-and-inference", "kind-and-inference")
+    if error.reason in inference:
+        key = error.path[-1]
+        message = f"{key} is set beside inferFromVolume; a VM in the cluster keeps the {key} that was inferred; write it out"
+    else:
+        message = f"{error.matcher}: {error.reason.replace('-', ' ')}; correct {dotted(error.path)}"
+    return Cause(path=error.path, message=message)
+
+
+def _pinned_elsewhere(vm: Object, before: Object) -> Iterator[Cause]:
+    """A matcher that moves to another name with the revision of the former one.
+
+    upstream: pkg/instancetype/webhooks/vm/mutator.go:validateMatcherUpdate
+    """
+    for matcher in MATCHERS:
+        new, old = as_map(get(vm, ("spec", matcher.field))), as_map(get(before, ("spec", matcher.field)))
+        revision = new.get("revisionName")
+        if old and revision and revision == old.get("revisionName") and new.get("name") != old.get("name"):
+            path = ("spec", matcher.field, "revisionName")
+            message = f"revisionName {revision} belongs to the name before; change or remove it with the name"
+            yield Cause(path=path, message=message, reason=INVALID)

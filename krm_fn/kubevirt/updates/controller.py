@@ -1,0 +1,193 @@
+"""The VM controller: one pass, and as many as it takes until nothing changes.
+
+upstream: pkg/virt-controller/watch/vm/vm.go:sync
+"""
+
+from __future__ import annotations
+
+from krm_fn.base.paths import copy, put
+from krm_fn.base.value import Value
+from krm_fn.kubevirt.instance import stable_uuid
+from krm_fn.kubevirt.updates import metadata, networks, power, resources, volume_migration, volumes
+from krm_fn.kubevirt.updates.instance_admission import refusal
+from krm_fn.kubevirt.updates.machine import by_name, volumes_of
+from krm_fn.kubevirt.updates.restart import restart_required
+from krm_fn.kubevirt.updates.revisions import sync, written_by_controller
+from krm_fn.kubevirt.updates.starting import instance_of, interfaces_of, started_spec
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from krm_fn.base.objects import Object
+    from krm_fn.kubevirt.releases import Version
+    from krm_fn.kubevirt.updates.machine import Machine, World
+
+# A VM that nothing settles is left after so many passes.
+PASSES = 12
+UUID = ("domain", "firmware", "uuid")
+UUID_WRITTEN_SINCE: Version = (1, 6)
+
+
+class Pass(Value):
+    """One pass on its way: the machine as the API server has it, and the VM with what the controller is about to write.
+
+    `message` is that of RestartRequired. `ends`: the pass ends before the next step.
+    """
+
+    machine: Machine
+    written: Object
+    message: str = ""
+    ends: bool = False
+
+    def failed(self, error: str) -> Pass:
+        return self.but(machine=self.machine.but(error=error), ends=True)
+
+
+def settled(machine: Machine, world: World) -> Machine:
+    """The machine once the controller has nothing more to do, or does not get through."""
+    for _ in range(PASSES):
+        after = one_pass(machine.but(error="", unresolved=False, volumes_change=""), world)
+        if after == machine:
+            break
+        machine = after
+    return machine
+
+
+def one_pass(machine: Machine, world: World) -> Machine:
+    """The machine after one pass of the controller."""
+    synced = sync(machine, world)
+    if synced.ends:
+        return synced.machine.but(unresolved=bool(synced.machine.error))
+    if synced.machine.running is not None and power.strategy_of(synced.machine.vm) == power.HALTED:
+        return _stopped(synced.machine, world)
+    machine = _started(synced.machine, world)
+    found = restart_required(machine, world)
+    now = Pass(machine=machine, written=machine.vm, message=_message(machine.restart, found))
+    blocked = bool(now.message)
+    for step in STEPS:
+        if not now.ends:
+            now = step(now, world)
+    if not now.ends and world.rolls_out_live and not blocked:
+        now = _live(now, world)
+    return _finished(now, world)
+
+
+def _message(before: str, found: str | None) -> str:
+    """The message of the condition RestartRequired; one that stands is kept, whatever else comes to need a restart.
+
+    upstream: pkg/controller/conditions.go:UpdateCondition
+    """
+    return before if found is None or (before and found) else found
+
+
+def _stopped(machine: Machine, world: World) -> Machine:
+    """The machine without its instance; the condition RestartRequired is looked at once more, as upstream does."""
+    return machine.but(running=None, restart=restart_required(machine, world) or "", strategy=power.HALTED)
+
+
+def _started(machine: Machine, world: World) -> Machine:
+    """The machine with an instance, if its run strategy starts one."""
+    strategy = power.strategy_of(machine.vm)
+    if machine.running is None and power.starts(machine.vm, machine.strategy):
+        start = instance_of(machine, world)
+        if start.running is None:
+            return machine.but(error=start.error)
+        machine = machine.but(running=start.running, started=started_spec(machine), restart="")
+    return machine.but(strategy=strategy)
+
+
+def _changed(now: Pass, world: World, spec: Object) -> Pass:
+    """The pass with another spec of the instance, if admission lets it in."""
+    running = now.machine.running
+    if running is None or spec == running.spec:
+        return now
+    refused = refusal(spec, running, world)
+    return now.failed(refused) if refused else now.but(machine=now.machine.but(running=running.but(spec=spec)))
+
+
+def _networks(now: Pass, world: World) -> Pass:
+    running, template = now.machine.running, now.machine.spec
+    if running is not None:
+        now = _changed(now, world, networks.plugged(template, running, world))
+    if now.ends:
+        return now
+    return now.but(written=_with_template(now.written, networks.cleared(template, now.machine.running)))
+
+
+def _with_template(vm: Object, spec: Object) -> Object:
+    template = {**vm["spec"]["template"], "spec": spec}
+    return {**vm, "spec": {**vm["spec"], "template": template}}
+
+
+def _firmware(now: Pass, world: World) -> Pass:
+    """A VM without firmware uuid gets the one that its name stands for.
+
+    upstream: pkg/virt-controller/watch/vm/firmware.go:Sync
+    """
+    spec = now.written["spec"]["template"]["spec"]
+    if now.machine.spec.get("domain", {}).get("firmware", {}).get("uuid") or not world.release.within(since=UUID_WRITTEN_SINCE):
+        return now
+    spec = copy(spec)
+    put(spec, UUID, stable_uuid(now.machine.name))
+    return now.but(written=_with_template(now.written, spec))
+
+
+def _volumes(now: Pass, world: World) -> Pass:
+    running = now.machine.running
+    if running is None or not volumes.is_declarative(world):
+        return now
+    return _changed(now, world, volumes.plugged(now.written, now.written["spec"]["template"]["spec"], running))
+
+
+def _metadata(now: Pass, world: World) -> Pass:
+    running = now.machine.running
+    if running is None:
+        return now
+    annotations = metadata.followed(now.machine.but(vm=now.written), running.annotations, world)
+    machine = now.machine.but(running=running.but(annotations=annotations))
+    return now.but(machine=machine, written=metadata.taken_back(now.written, annotations))
+
+
+def _live(now: Pass, world: World) -> Pass:
+    """CPUs, placement, memory and volume migration, which only a VM gets that needs no restart."""
+    running = now.machine.running
+    if running is None:
+        return now
+    machine = now.machine.but(vm=now.written)
+    grown = resources.follow(machine, running, world)
+    now = now.but(message=now.message or grown.restart)
+    now = _changed(now, world, grown.running.spec)
+    if now.ends or now.machine.running is None:
+        return now
+    moved = volume_migration.migrate(machine, now.machine.running, world)
+    machine = now.machine.but(running=moved.running, volumes_change=moved.waiting)
+    return now.but(machine=machine, message=now.message or moved.restart)
+
+
+def _finished(now: Pass, world: World) -> Machine:
+    machine = now.machine.but(restart=now.message)
+    if now.ends or now.written == machine.vm:
+        return machine
+    return written_by_controller(machine, world, now.written)
+
+
+STEPS: tuple[Callable[[Pass, World], Pass], ...] = (_networks, _firmware, _volumes, _metadata)
+
+
+def followed(machine: Machine, world: World) -> Machine:
+    """The machine once its guest has taken over what the instance says, by a migration where it needs one."""
+    running = machine.running
+    if running is None:
+        return machine
+    names = frozenset(by_name(volumes_of(running.spec)))
+    return machine.but(
+        running=running.but(
+            guest=running.spec.get("domain", {}).get("memory", {}).get("guest", running.guest),
+            volumes=names,
+            plugged=names - (running.volumes - running.plugged),
+            interfaces=interfaces_of(running.spec),
+            moving=frozenset(),
+            unshared=volume_migration.unshared(running.spec, machine.namespace, world),
+        )
+    )

@@ -1,0 +1,63 @@
+"""Annotations that a running instance takes from its VM, and those that the VM takes back.
+
+upstream: pkg/virt-controller/watch/vm/vm.go: syncDynamicAnnotationsAndLabelsToVMI, syncPCITopologyAnnotationsToVM
+"""
+
+from __future__ import annotations
+
+from krm_fn.base.objects import annotations_of
+from krm_fn.base.paths import as_map, get
+from krm_fn.base.value import Value
+from krm_fn.kubevirt.expand.pinned import PCI_TOPOLOGY
+from krm_fn.kubevirt.fields.verbs import write
+from krm_fn.kubevirt.holders import TEMPLATE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from krm_fn.base.objects import Object
+    from krm_fn.base.paths import Path
+    from krm_fn.kubevirt.releases import Version
+    from krm_fn.kubevirt.updates.machine import Machine, World
+
+SLOTS = "kubevirt.io/pci-interface-slot-count"
+
+
+class Followed(Value):
+    """An annotation that the instance takes over: where the VM has it, and since when."""
+
+    key: str
+    at: Path
+    since: Version = (1, 6)
+
+
+FOLLOWED = (
+    Followed(key="descheduler.alpha.kubernetes.io/evict", at=(*TEMPLATE, "metadata", "annotations")),
+    Followed(key="descheduler.alpha.kubernetes.io/prefer-no-eviction", at=(*TEMPLATE, "metadata", "annotations")),
+    Followed(key="kubevirt.io/skip-backup-hooks", at=("metadata", "annotations")),
+)
+
+
+def followed(machine: Machine, annotations: Object, world: World) -> Object:
+    """The annotations of the instance with those of the VM that it follows."""
+    result = {**annotations}
+    for row in FOLLOWED:
+        if not world.release.within(since=row.since):
+            continue
+        given = as_map(get(machine.vm, row.at))
+        result.pop(row.key, None)
+        if row.key in given:
+            result[row.key] = given[row.key]
+    return result
+
+
+def taken_back(vm: Object, annotations: Object) -> Object:
+    """The VM with the PCI topology of its instance, where it has none; the VM itself else."""
+    version, template = annotations.get(PCI_TOPOLOGY), get(vm, TEMPLATE)
+    if not version or not isinstance(template, dict) or annotations_of(template).get(PCI_TOPOLOGY):
+        return vm
+    template = {**template, "metadata": {**as_map(template.get("metadata"))}}
+    template["metadata"]["annotations"] = {**as_map(template["metadata"].get("annotations"))}
+    for key in (PCI_TOPOLOGY, SLOTS):
+        if annotations.get(key) is not None:
+            write(template, ("metadata", "annotations", key), annotations[key])
+    return {**vm, "spec": {**vm["spec"], "template": template}}

@@ -1,0 +1,44 @@
+"""The migration with which a running instance takes over what its spec says now, and who starts it.
+
+upstream: pkg/virt-controller/watch/workload-updater/workload-updater.go:getUpdateData, watch/vmi/lifecycle.go
+"""
+
+from __future__ import annotations
+
+from krm_fn.base.paths import get
+from krm_fn.kubevirt.updates import networks
+from krm_fn.kubevirt.updates.resources import GUEST, SOCKETS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from krm_fn.base.objects import Object
+    from krm_fn.kubevirt.updates.machine import Machine, World
+
+LIVE_MIGRATE, EVICT, NOBODY = "LiveMigrate", "Evict", "nobody"
+HOT_CPU, HOT_MEMORY, VOLUMES, REQUIRED = "HotVCPUChange", "HotMemoryChange", "VolumesChange", "MigrationRequired"
+
+
+def migration(before: Machine, after: Machine, world: World) -> Object | None:
+    """Why the instance needs a migration, and who starts it: `because`, `by`, `network`; None where it needs none."""
+    if before.running is None or after.running is None:
+        return None
+    was, now = before.running, after.running
+    network = networks.migration(now, world, after.namespace)
+    needs = {
+        HOT_CPU: get(was.spec, SOCKETS) != get(now.spec, SOCKETS),
+        HOT_MEMORY: get(was.spec, GUEST) != get(now.spec, GUEST),
+        VOLUMES: bool(now.moving),
+        REQUIRED: bool(network),
+    }
+    because = [condition for condition, needed in needs.items() if needed]
+    if not because:
+        return None
+    found: Object = {"because": because, "by": _by(after, world)}
+    return {**found, "network": network} if network else found
+
+
+def _by(machine: Machine, world: World) -> str:
+    moves = machine.migratable or bool(machine.running and machine.running.moving)
+    if LIVE_MIGRATE in world.update_methods and moves:
+        return LIVE_MIGRATE
+    return EVICT if EVICT in world.update_methods else NOBODY

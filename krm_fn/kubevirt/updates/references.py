@@ -1,0 +1,75 @@
+"""What the instancetype and preference of a VM are for the cluster: a revision that its spec or status names, or the object.
+
+upstream: pkg/instancetype/find/spec.go:Find, pkg/instancetype/find/revision.go:Find
+"""
+
+from __future__ import annotations
+
+from krm_fn.base.objects import text
+from krm_fn.base.paths import as_map, copy, get
+from krm_fn.kubevirt import expand
+from krm_fn.kubevirt.resolve import MATCHERS
+from krm_fn.kubevirt.updates.stored_form import stored_spec
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from krm_fn.base.objects import Object
+    from krm_fn.kubevirt.facts import Found, Resolution
+    from krm_fn.kubevirt.updates.machine import Machine, Stored, World
+
+
+def find(machine: Machine, world: World) -> Resolution:
+    """What the matchers of the machine's VM lead to; `vm` is the VM after inference."""
+    own = {matcher.field: stored for matcher in MATCHERS if (stored := _own(machine, matcher.field))}
+    found = world.resolver.resolve(_with_status(machine, own), namespace=machine.namespace)
+    errors = tuple(each for each in found.errors if each.matcher not in own)
+    given: dict[str, Found] = {field: stored.found for field, stored in own.items()}
+    vm = {key: value for key, value in found.vm.items() if key != "status"}
+    if own:
+        vm["spec"] = {**vm["spec"], **{field: machine.vm["spec"][field] for field in own}}
+    return found.but(vm=vm, errors=errors, **given)
+
+
+def _own(machine: Machine, field: str) -> Stored | None:
+    """The revision of a matcher, where the controller has made it in this simulation and it counts."""
+    matcher = as_map(get(machine.vm, ("spec", field)))
+    named = text(matcher.get("revisionName"))
+    if named or not matcher:
+        return machine.stored.get(named)
+    pin = machine.pins.get(field)
+    stored = machine.stored.get(pin.revision) if pin else None
+    return stored if stored and stored.label == text(matcher.get("name")) else None
+
+
+def _with_status(machine: Machine, own: dict[str, Stored]) -> Object:
+    """The VM with the revisions of the bundle that its status names; those that the controller has made are left out."""
+    status = {
+        matcher.status: {"controllerRevisionRef": {"name": pin.revision}}
+        for matcher in MATCHERS
+        if matcher.field not in own and (pin := machine.pins.get(matcher.field)) and pin.revision not in ("", *machine.stored)
+    }
+    bare = {key: value for key, value in machine.vm.items() if key != "status"}
+    if own:
+        bare = {**bare, "spec": {key: value for key, value in bare["spec"].items() if key not in own}}
+    return {**bare, "status": status} if status else bare
+
+
+def expanded(machine: Machine, world: World) -> Object | None:
+    """The template's spec with instancetype and preference applied; None where they are not found, or conflict.
+
+    upstream: pkg/instancetype/apply/vm.go:ApplyToVM
+    """
+    found = find(machine, world)
+    if found.errors:
+        return None
+    if not (found.instancetype or found.preference):
+        return machine.spec
+    template = {"metadata": {}, "spec": copy(machine.spec)}
+    conflicts = expand.apply(
+        template,
+        instancetype=found.instancetype.spec if found.instancetype else None,
+        preference=found.preference.spec if found.preference else None,
+        release=world.release,
+        table=found.instancetype.table if found.instancetype else "instancetype",
+    )
+    return None if conflicts else stored_spec(template["spec"])

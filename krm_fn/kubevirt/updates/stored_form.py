@@ -1,0 +1,82 @@
+"""The form in which the API server returns a VM: what Go leaves out is gone, quantities are written as Go writes them.
+
+Two objects in this form are equal where KubeVirt takes them for equal.
+upstream: k8s.io/apimachinery/pkg/api/equality:Semantic
+"""
+
+from __future__ import annotations
+
+from krm_fn.base.paths import as_map, is_set
+from krm_fn.kubevirt.holders import TEMPLATE
+from krm_fn.kubevirt.quantity import canonical
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from krm_fn.base.objects import Object
+
+# Plain fields of Go, of which a zero is left out: the key, and the key above it where the name alone does not tell.
+PLAIN = frozenset(
+    (
+        "cores",
+        "sockets",
+        "threads",
+        "maxSockets",
+        "dedicatedCpuPlacement",
+        "isolateEmulatorThread",
+        "overcommitGuestOverhead",
+        "disableHotplug",
+        "logical",
+        "physical",
+        "reservation",
+        "hotpluggable",
+        "endOfInterrupt",
+        "hidden",
+        "acpiIndex",
+    )
+)
+PLAIN_BELOW = frozenset(
+    (("disk", "readonly"), ("lun", "readonly"), ("multus", "default"), ("persistentVolumeClaim", "readOnly"))
+)
+QUANTITIES = frozenset((("memory", "guest"), ("memory", "maxGuest"), ("emptyDisk", "capacity"), ("hostDisk", "capacity")))
+AMOUNTS = ("requests", "limits")
+# Maps of any keys, of which an empty one is none.
+MAPS = ("nodeSelector", "labels", "annotations", *AMOUNTS)
+
+
+def stored(vm: Object) -> Object:
+    """A copy of a VM in the form in which the API server returns it."""
+    copied: Object = _without_unset(vm, "")
+    spec = as_map(as_map(as_map(copied.get("spec")).get("template")).get("spec"))
+    if spec:
+        domain = spec.setdefault("domain", {})
+        for key in ("devices", "resources"):
+            domain.setdefault(key, {})
+    return copied
+
+
+def stored_spec(spec: Object) -> Object:
+    """A copy of an instance's spec in the same form."""
+    inside: Object = stored({"spec": {TEMPLATE[1]: {"spec": spec}}})
+    found: Object = inside["spec"]["template"]["spec"]
+    return found
+
+
+def _without_unset(value: Any, above: str) -> Any:
+    if isinstance(value, dict):
+        if above in AMOUNTS:
+            return {key: canonical(amount) for key, amount in value.items() if amount is not None}
+        below = ((key, _kept(key, each, above)) for key, each in value.items())
+        return {key: each for key, each in below if is_set(each) and (each != {} or key not in MAPS)}
+    return [_without_unset(each, above) for each in value] if isinstance(value, list) else value
+
+
+def _kept(key: str, value: Any, above: str) -> Any:
+    """The value as it is kept, None where it is left out."""
+    if isinstance(value, dict | list):
+        return _without_unset(value, key)
+    if (above, key) in QUANTITIES:
+        return canonical(value)
+    plain = key in PLAIN or (above, key) in PLAIN_BELOW
+    return None if plain and not value else value

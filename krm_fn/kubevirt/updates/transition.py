@@ -1,0 +1,146 @@
+"""A VM on its way from one side of a change to the other: created, started and settled on the first, updated on the second."""
+
+from __future__ import annotations
+
+from krm_fn.base.objects import metadata, text
+from krm_fn.base.paths import as_map, get
+from krm_fn.base.value import Value
+from krm_fn.kubevirt.resolve import MATCHERS
+from krm_fn.kubevirt.updates import power
+from krm_fn.kubevirt.updates.admission import Verdict, admitted
+from krm_fn.kubevirt.updates.applying import applied, replaced
+from krm_fn.kubevirt.updates.controller import followed, settled
+from krm_fn.kubevirt.updates.machine import Machine, Pin
+from krm_fn.kubevirt.updates.migration import migration
+from krm_fn.kubevirt.updates.revisions import sync
+from krm_fn.kubevirt.updates.starting import Start, instance_of, started_spec
+from krm_fn.kubevirt.updates.stored_form import stored
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from krm_fn.base.objects import Object
+    from krm_fn.kubevirt.updates.machine import World
+
+# References settle in so many passes of the controller.
+PASSES = 4
+
+
+class Transition(Value):
+    """What became of a VM. `base` is it before the update, `head` once the controller has settled, `after` once the guest has
+    followed. `first` and `last` are what it starts as before and after. `sent`: the update writes something.
+    `origin` and `world` are the clusters of both sides, `old` and `new` the manifests.
+    """
+
+    base: Machine
+    head: Machine
+    after: Machine
+    first: Start
+    last: Start
+    verdict: Verdict
+    sent: bool
+    origin: World
+    world: World
+    old: Object
+    new: Object
+
+    @property
+    def needs_migration(self) -> bool:
+        """True where the running instance has to move before all of its spec is real."""
+        return migration(self.base, self.head, self.world) is not None
+
+
+def created(vm: Object, world: World, *, migratable: bool = True) -> Machine:
+    """The VM as the cluster has it, its references stored or expanded; what its status names already is kept."""
+    machine = Machine(vm=stored(vm), migratable=migratable, pins=pins_of(vm))
+    verdict = admitted(machine, world)
+    if verdict.stage != "mutating":
+        machine = machine.but(vm=verdict.vm)
+    for _ in range(PASSES):
+        synced = sync(machine, world).machine
+        if synced == machine:
+            break
+        machine = synced
+    return machine
+
+
+def pins_of(vm: Object) -> dict[str, Pin]:
+    """What the status of a VM that was read from a cluster says of its revisions."""
+    pins = {}
+    for matcher in MATCHERS:
+        ref = as_map(get(vm, ("status", matcher.status)))
+        revision = text(get(ref, ("controllerRevisionRef", "name")))
+        if revision and metadata(vm).get("uid"):
+            pins[matcher.field] = Pin(
+                name=text(ref.get("name")),
+                kind=text(ref.get("kind")),
+                volume=text(ref.get("inferFromVolume")),
+                revision=revision,
+            )
+    return pins
+
+
+def started(machine: Machine, world: World) -> tuple[Machine, Start]:
+    """The machine with its instance, if its run strategy lets it run, and what it starts as in any case."""
+    start = next_start(machine, world)
+    strategy = power.strategy_of(machine.vm)
+    machine = machine.but(strategy=strategy)
+    if strategy == power.HALTED or start.running is None:
+        return machine, start
+    return settled(machine.but(running=start.running, started=started_spec(machine)), world), start
+
+
+def next_start(machine: Machine, world: World) -> Start:
+    """What a machine starts as next, or why it does not start; the controller cares for its references before."""
+    for _ in range(PASSES):
+        synced = sync(machine.but(error=""), world)
+        machine = synced.machine
+        if machine.error:
+            return Start(running=None, error=machine.error)
+        if not synced.ends:
+            break
+    return instance_of(machine, world)
+
+
+def transition(old: Object, new: Object, base: World, head: World, *, apply: bool, migratable: bool) -> Transition:
+    """What the update of a VM from one manifest to another does, in the cluster of the head."""
+    first, start = started(created(old, base, migratable=migratable), base)
+    vm = applied(stored(old), stored(new), first.vm) if apply else replaced(stored(new))
+    machine, verdict = first, Verdict(vm=first.vm)
+    if vm is not None:
+        verdict = admitted(first.but(vm=stored(vm)), head, before=first.vm)
+        if verdict.allowed:
+            machine = first.but(vm=verdict.vm)
+    settled_at = settled(machine, head)
+    following = followed(settled_at, head)
+    after = settled_at if following == settled_at else settled(following, head)
+    return Transition(
+        base=first,
+        head=settled_at,
+        after=after,
+        first=start,
+        last=next_start(after, head),
+        verdict=verdict,
+        sent=vm is not None,
+        origin=base,
+        old=stored(old),
+        new=stored(new),
+        world=head,
+    )
+
+
+def fresh(old: Object, new: Object, base: World, head: World) -> Transition:
+    """What VMs that are created from the two manifests start as, each in its cluster: nothing that exists is looked at."""
+    first, last = created(old, base), created(new, head)
+    return Transition(
+        base=first,
+        head=last,
+        after=last,
+        first=next_start(first, base),
+        last=next_start(last, head),
+        verdict=admitted(Machine(vm=stored(new)), head),
+        sent=True,
+        origin=base,
+        world=head,
+        old=stored(old),
+        new=stored(new),
+    )

@@ -1,0 +1,55 @@
+"""Laws of `krm_fn.diff` over measured bundles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from measured import Cases, files
+
+import krm_fn
+
+RELEASES = files("changes")
+
+
+def turned(value: Any) -> Any:
+    """The value with the keys of all maps in the opposite order."""
+    if isinstance(value, dict):
+        return {key: turned(value[key]) for key in reversed(value)}
+    return [turned(each) for each in value] if isinstance(value, list) else value
+
+
+def answer(case: dict[str, Any], base: list[Any], head: list[Any]) -> dict[str, Any]:
+    spec = {"kubevirtVersion": case["kubevirt"].removeprefix("v"), "catalogue": "none", "configuration": case.get("config", {})}
+    config = {"apiVersion": "kubevirt-render.dev/v1alpha1", "kind": "RenderVirtualMachines", "spec": spec}
+    return krm_fn.diff({"items": base, "functionConfig": config}, {"items": head, "functionConfig": config})
+
+
+@pytest.mark.parametrize("name", RELEASES)
+def test_the_order_of_keys_changes_nothing(name: str, cases: Cases) -> None:
+    for case in cases(name, every=25):
+        plain = answer(case, case["old"], case["new"])
+        assert answer(case, turned(case["old"]), turned(case["new"])) == plain, case["id"]
+
+
+def is_sent_again(case: dict[str, Any]) -> bool:
+    """True where a cluster has rewritten what the manifest names, so that every apply sends it."""
+    policy = case.get("config", {}).get("instancetype", {}).get("referencePolicy")
+    vms = [item["spec"] for item in case["old"] if item["kind"] == "VirtualMachine"]
+    inferred = any(spec.get(key, {}).get("inferFromVolume") for spec in vms for key in ("instancetype", "preference"))
+    return inferred or policy in ("expand", "expandAll")
+
+
+@pytest.mark.parametrize("name", RELEASES)
+def test_a_bundle_and_itself_differ_in_nothing(name: str, cases: Cases) -> None:
+    given = [case for case in cases(name, every=5) if not is_sent_again(case)]
+    assert [case["id"] for case in given if answer(case, case["old"], case["old"])["vms"]] == []
+
+
+@pytest.mark.parametrize("name", RELEASES)
+def test_what_is_added_is_removed_the_other_way_round(name: str, cases: Cases) -> None:
+    for case in cases(name, every=40):
+        others = [item for item in case["old"] if item["kind"] != "VirtualMachine"]
+        there, back = answer(case, others, case["old"])["vms"], answer(case, case["old"], others)["vms"]
+        assert [(vm["name"], vm["change"]) for vm in there] == [(vm["name"], "added") for vm in back], case["id"]
+        assert {vm["change"] for vm in back} == {"removed"}, case["id"]

@@ -1,0 +1,73 @@
+"""VMs that a change does not reach, and those that it may reach."""
+
+from __future__ import annotations
+
+import copy
+import time
+
+import pytest
+from diffing import Object, diff, instancetype, typed, vm
+
+POLICY = {"configuration": {"instancetype": {"referencePolicy": "expand"}}}
+
+
+def cluster(**spec: object) -> Object:
+    return {"apiVersion": "kubevirt.io/v1", "kind": "KubeVirt", "metadata": {"name": "kubevirt"}, "spec": spec}
+
+
+def named(name: str) -> Object:
+    return typed() | {"metadata": {"name": name}}
+
+
+def test_one_edit_of_a_shared_instancetype_is_told_of_each_user_and_of_no_other_vm() -> None:
+    base = [named("a"), named("b"), vm("c"), instancetype(2)]
+    head = [*base[:-1], instancetype(4)]
+    assert [(record["name"], record["effect"]) for record in diff(base, head)] == [("a", ["nothing"]), ("b", ["nothing"])]
+
+
+def test_an_edit_of_metadata_reaches_nothing() -> None:
+    other = instancetype(2)
+    other["metadata"]["labels"] = {"team": "a"}
+    assert diff([typed(), instancetype(2)], [typed(), other]) == []
+
+
+def test_a_change_of_the_cluster_may_reach_every_vm() -> None:
+    (record,) = diff([vm(), cluster()], [vm(), cluster(configuration={"cpuModel": "Haswell"})])
+    assert record["atRestart"] == ["/spec/domain/cpu/model"]
+
+
+def test_under_an_expanding_policy_an_unchanged_manifest_is_sent() -> None:
+    base = [cluster(**POLICY), typed(), instancetype(2)]
+    assert [record["effect"] for record in diff(base, copy.deepcopy(base))] == [["refused"]]
+
+
+def revision(cpus: int) -> Object:
+    meta = {"name": "rev", "labels": {"instancetype.kubevirt.io/object-name": "small"}}
+    return {"apiVersion": "apps/v1", "kind": "ControllerRevision", "metadata": meta, "data": instancetype(cpus), "revision": 0}
+
+
+@pytest.mark.parametrize(("after", "effect"), [([revision(2)], None), ([revision(4)], "live"), ([], "error")])
+def test_a_revision_that_a_manifest_names_may_change(after: list[Object], effect: str | None) -> None:
+    pinned = typed()
+    pinned["spec"]["instancetype"]["revisionName"] = "rev"
+    found = diff([pinned, instancetype(2), revision(2)], [pinned, instancetype(2), *after])
+    assert [effect in record["effect"] for record in found] == ([True] if effect else [])
+
+
+def test_a_vm_of_a_cluster_keeps_the_revision_that_its_status_names() -> None:
+    ref = {"name": "small", "kind": "VirtualMachineInstancetype", "controllerRevisionRef": {"name": "rev"}}
+    live = typed() | {"metadata": {"name": "web", "uid": "u"}, "status": {"instancetypeRef": ref}}
+    bundle = [live, instancetype(8), revision(2)]
+    (record,) = diff(bundle, [live, instancetype(16), revision(2)])
+    assert record["keeps"][0]["fields"] == [{"field": "spec.cpu.guest", "kept": 2, "new": 16}]
+
+
+def test_an_untouched_vm_takes_little_time() -> None:
+    base = [*(named(f"vm{number}") for number in range(200)), instancetype(2)]
+    start = time.process_time()
+    touched = diff(base[:20] + base[-1:], [named(f"vm{number}") | {"spec": vm()["spec"]} for number in range(20)])
+    most = time.process_time() - start
+    start = time.process_time()
+    assert diff(base, [*base[:-1], instancetype(4)])
+    assert len(touched) == 20
+    assert time.process_time() - start < most * 5

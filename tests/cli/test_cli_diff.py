@@ -1,0 +1,149 @@
+"""`kubevirt-render diff`, as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+import checking
+import pytest
+from markdown_it import MarkdownIt
+
+BASE = """\
+apiVersion: kubevirt.io/v1
+kind: VirtualMachine
+metadata: {name: web}
+spec:
+  runStrategy: Always
+  template:
+    spec:
+      domain: {cpu: {sockets: 2}, memory: {guest: 2Gi}, devices: {}}
+"""
+HEAD = BASE.replace("sockets: 2", "sockets: 4")
+
+
+class Ran(NamedTuple):
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def run(*arguments: str, cwd: Path, stdin: str = "") -> Ran:
+    return Ran(*checking.run(*arguments, cwd=cwd, stdin=stdin))
+
+
+@pytest.fixture
+def sides(tmp_path: Path) -> Path:
+    for side, text in (("base", BASE), ("head", HEAD)):
+        (tmp_path / side).mkdir()
+        (tmp_path / side / "vm.yaml").write_text(text)
+    return tmp_path
+
+
+def test_text_has_a_block_for_each_vm_and_a_line_of_figures(sides: Path) -> None:
+    ran = run("diff", "base", "head", cwd=sides)
+    assert ran.returncode == 0
+    assert ran.stdout == (
+        "VirtualMachine default/web: changes while it runs; needs a migration to finish the change, and nobody starts one;"
+        " something waits for the next start\n"
+        "  vCPUs: 2 → 4\n"
+        "  CPU: /spec/domain/cpu/sockets: 2 → 4, after the migration\n"
+        "    because of VirtualMachine default/web: spec.template.spec.domain.cpu.sockets\n"
+        "  CPU hotplug limit: /spec/domain/cpu/maxSockets: 8 → 16, at the next start\n"
+        "    because of VirtualMachine default/web: spec.template.spec.domain.cpu.sockets\n"
+        "\n"
+        "1 of 1 VM changes: 1 migration\n"
+    )
+
+
+def test_equal_sides_have_the_line_of_figures_alone(sides: Path) -> None:
+    assert run("diff", "base", "base/vm.yaml", cwd=sides).stdout == "none of 1 VM changes\n"
+
+
+def test_json_is_the_answer_of_the_library(sides: Path) -> None:
+    answer = json.loads(run("diff", "base", "head", "-o", "json", cwd=sides).stdout)
+    assert [vm["effect"] for vm in answer["vms"]] == [["live", "migration:nobody", "atNextStart"]]
+
+
+@pytest.mark.parametrize(
+    ("level", "code"), [("refused", 0), ("restart", 0), ("migration", 1), ("live", 1), ("any", 1), ("never", 0)]
+)
+def test_the_exit_code_follows_the_level(sides: Path, level: str, code: int) -> None:
+    assert run("diff", "base", "head", "--fail-on", level, cwd=sides).returncode == code
+
+
+def test_one_side_may_be_stdin(sides: Path) -> None:
+    assert run("diff", "-", "head", cwd=sides, stdin=BASE).stdout.endswith("1 of 1 VM changes: 1 migration\n")
+
+
+def test_stdin_is_read_once(sides: Path) -> None:
+    ran = run("diff", "-", "-", cwd=sides, stdin=BASE)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr == "kubevirt-render: error: both sides are -; stdin can be read once only\n"
+
+
+def test_what_cannot_be_read_is_an_error_in_one_line(sides: Path) -> None:
+    ran = run("diff", "base", "missing", cwd=sides)
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert ran.stderr.count("\n") == 1
+
+
+def test_colours_are_shown_when_they_are_wanted(sides: Path) -> None:
+    assert "\x1b[" in run("diff", "base", "head", "--color", "always", cwd=sides).stdout
+    assert "\x1b[" not in run("diff", "base", "head", cwd=sides).stdout
+
+
+def test_a_setting_of_the_cluster_can_be_a_flag(sides: Path) -> None:
+    stage = "{vmRolloutStrategy: Stage}"
+    ran = run("diff", "base", "head", "--configuration", stage, cwd=sides)
+    assert ran.stdout.splitlines()[0] == "VirtualMachine default/web: needs a restart; something waits for the next start"
+
+
+def test_a_vm_that_cannot_migrate_takes_no_memory(sides: Path) -> None:
+    (sides / "head" / "vm.yaml").write_text(BASE.replace("2Gi", "4Gi"))
+    ran = run("diff", "base", "head", "--not-migratable", "--fail-on", "restart", cwd=sides)
+    assert ran.returncode == 1
+    assert "only available for migratable VMs" in ran.stdout
+
+
+def test_new_vms_can_be_compared(sides: Path) -> None:
+    ran = run("diff", "base", "head", "--assume", "new", cwd=sides)
+    assert ran.stdout.splitlines()[0] == "VirtualMachine default/web: new VMs start with other values"
+
+
+def test_an_upgrade_alone_can_be_compared(sides: Path) -> None:
+    ran = run("diff", "base", "--kubevirt-version", "1.5", "--to-kubevirt-version", "1.9", "-o", "json", cwd=sides)
+    (record,) = json.loads(ran.stdout)["vms"]
+    causes = [cause for change in record["changes"] for cause in change["causes"]]
+    assert {"source": "release", "old": "1.5.3", "new": "1.9.0"} in causes
+
+
+def test_one_side_without_a_release_is_no_comparison(sides: Path) -> None:
+    ran = run("diff", "base", cwd=sides)
+    assert ran.returncode == 2
+    assert ran.stderr.startswith("kubevirt-render: error: HEAD is missing; name the files after the change")
+
+
+def test_an_unknown_release_is_refused(sides: Path) -> None:
+    ran = run("diff", "base", "--to-kubevirt-version", "7.1", cwd=sides)
+    assert ran.returncode == 2
+    assert ran.stderr.startswith("kubevirt-render: error: unknown KubeVirt release 7.1; expected one of")
+
+
+def test_markdown_has_a_mark_and_a_fold_for_each_level(sides: Path) -> None:
+    out = run("diff", "base", "head", "-o", "markdown", cwd=sides).stdout
+    assert out.startswith("<!-- kubevirt-render diff -->\n### kubevirt-render: 1 of 1 VM changes: 1 migration\n")
+    html = MarkdownIt("commonmark").render(out)
+    assert "<summary>1 VM: migration</summary>" in html
+    assert html.count("<li>") == 6
+
+
+def test_markdown_fits_into_a_comment_whatever_there_is_to_say(sides: Path) -> None:
+    for side, text in (("base", BASE), ("head", HEAD)):
+        vms = "---\n".join(text.replace("name: web", f"name: web-{number}") for number in range(300))
+        (sides / side / "vm.yaml").write_text(vms)
+    out = run("diff", "base", "head", "-o", "markdown", cwd=sides).stdout
+    assert len(out) < 65_536
+    assert re.search(r"^- and \d+ more$", out, re.MULTILINE)
