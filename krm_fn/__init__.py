@@ -20,3 +20,13 @@ def process(resource_list: Object) -> Object:
     from krm_fn.pipeline.stages import process as run  # `import krm_fn` alone must stay cheap
 
     return run(resource_list)
+
+
+def capacity(resource_list: Object) -> Object:
+    """What the VMs of a ResourceList need of the cluster: a record for each, and the sums. The argument is left as it was.
+
+    Raises: errors.ConfigError where the functionConfig is wrong, errors.InputError where `items` is no list.
+    """
+    from krm_fn.pipeline.capacity import capacity as run
+
+    return run(resource_list)

@@ -1,0 +1,117 @@
+"""What the VMs of a ResourceList need of the cluster."""
+
+from __future__ import annotations
+
+from krm_fn import config
+from krm_fn.base.bundle import Bundle, effective_namespace
+from krm_fn.base.errors import InputError
+from krm_fn.base.objects import group_of, kind_of
+from krm_fn.base.paths import as_map, copy, get, with_integers
+from krm_fn.kubevirt.holders import SERVED
+from krm_fn.kubevirt.instance import complete
+from krm_fn.kubevirt.presets import apply_presets
+from krm_fn.kubevirt.presets.index import NONE, Presets
+from krm_fn.pipeline.facts import gather
+from krm_fn.pipeline.refusals import refused, refused_object
+from krm_fn.rules import registry
+from krm_fn.sizing import storage
+from krm_fn.sizing.demands import Subject, demand
+from krm_fn.sizing.sums import totals
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.base.bundle import Entry
+    from krm_fn.base.objects import Object
+    from krm_fn.kubevirt.holders import Holder
+    from krm_fn.kubevirt.releases import Version
+    from krm_fn.kubevirt.settings import Config
+    from krm_fn.rules.facts import AdmissionFacts, BundleFacts, VmFacts
+
+NO_INSTANCE = "KubeVirt starts no instance of it"
+UNMET_STARTS_UNTIL: Version = (1, 5)
+
+
+def capacity(resource_list: Object) -> Object:
+    """What each VM, pool, replica set and instance of the list needs, and the sums. The argument is left as it was.
+
+    Raises: ConfigError where the functionConfig is wrong, InputError where `items` is no list.
+    """
+    settings = config.read(resource_list.get("functionConfig"))
+    items = resource_list.get("items")
+    if items is not None and not isinstance(items, list | tuple):
+        raise InputError("items is no list")
+    return capacity_of(Bundle([with_integers(item) for item in items or []]), settings)
+
+
+def capacity_of(bundle: Bundle, settings: Config) -> Object:
+    """The same for a bundle."""
+    facts = facts_of(bundle, settings)
+    records = list(records_of(facts))
+    return {"vms": records, "totals": totals(records, [claim for _, claim in storage.of_bundle(bundle)])}
+
+
+def facts_of(bundle: Bundle, settings: Config) -> BundleFacts:
+    """The facts with the instance of each VM. What the config says of writing does not matter."""
+    presets = "ignore" if settings.presets == "ignore" else "instance"
+    return gather(bundle, settings.but(mode="validate", instances="include", presets=presets, defaults=_defaults(settings)))
+
+
+def _defaults(settings: Config) -> str:
+    """The defaults as far as they say something of the cluster."""
+    return "cluster" if settings.states_cluster else "auto"
+
+
+def records_of(facts: BundleFacts) -> Iterator[Object]:
+    """The records of all objects that start instances, in the bundle's order."""
+    vms = {(vm.entry.item, vm.entry.path): vm for vm in facts.vms}
+    for entry in facts.bundle.entries:
+        holder = SERVED.get((group_of(entry.obj), kind_of(entry.obj)))
+        if holder is None:
+            continue
+        vm = vms.get((entry.item, entry.path))
+        if vm or (holder.vm is None and isinstance(get(entry.obj, holder.instance), dict)):
+            subject = _of_vm(vm) if vm else _of_instance(entry, holder, facts)
+            yield demand(subject, bundle=facts.bundle, cluster=facts.cluster, release=facts.release)
+
+
+def _of_vm(vm: VmFacts) -> Subject:
+    """The subject of a VM. What stops an instance is a finding about its references, or a refusal of the webhooks."""
+    found = tuple(finding.message for finding in registry.judge("vm", vm, {}) if finding.severity == "error")
+    if found and not _starts_all_the_same(vm):
+        return Subject(entry=vm.entry, instance=None, vm=vm, refused=found)
+    causes = refused(vm)
+    if causes or vm.instance is None:
+        return Subject(entry=vm.entry, instance=None, vm=vm, refused=found + _messages(causes))
+    return Subject(entry=vm.entry, instance=vm.instance, vm=vm, refused=found)
+
+
+def _starts_all_the_same(vm: VmFacts) -> bool:
+    """True for a VM that only fails the requirements of its preference, in releases whose pods were measured for these, too.
+
+    The webhook refuses such a VM; the controller starts one that is stored already.
+    """
+    found = vm.expansion
+    fails_only_these = found and found.unmet and not (found.conflicts or found.refusals or vm.resolution.errors)
+    return bool(fails_only_these) and vm.release.within(until=UNMET_STARTS_UNTIL)
+
+
+def _of_instance(entry: Entry, holder: Holder, facts: BundleFacts) -> Subject:
+    """The subject of an instance, or of a replica set, which makes instances of its template."""
+    template = as_map(get(entry.obj, holder.template)) if holder.template else entry.obj
+    given = {**template, "apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance"}
+    metadata = {**as_map(template.get("metadata")), "name": as_map(entry.obj.get("metadata")).get("name")}
+    namespace = effective_namespace(entry.obj)
+    presets = Presets(facts.bundle).seen_by("kubevirt.io/v1", namespace) if facts.config.presets != "ignore" else NONE
+    applied = apply_presets({**given, "metadata": metadata}, presets, release=facts.release, namespace=namespace)
+    causes = refused_object(entry, facts, applied.instance)
+    if causes or applied.refused:
+        return Subject(entry=entry, instance=None, refused=_messages(causes))
+    instance = copy(applied.instance)
+    complete(instance, facts.cluster, facts.release)
+    return Subject(entry=entry, instance=instance)
+
+
+def _messages(causes: AdmissionFacts | None) -> tuple[str, ...]:
+    return tuple(cause.message for cause in causes.causes) if causes else (NO_INSTANCE,)
