@@ -1,4 +1,4 @@
-"""`kubevirt-render schema`: the JSON Schemas of what users write."""
+"""`kubevirt-render schema`: the JSON Schemas of what users write and read."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from krm_fn.base.suggestions import meant
 from krm_fn.cli import completion
 from krm_fn.config import repository_schema
 from krm_fn.config import schema as config_schema
+from krm_fn.sizing import schema as capacity_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +22,7 @@ FUNCTION = "function-config"
 SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     FUNCTION: config_schema.schema,
     "repository-config": repository_schema.schema,
+    "capacity": capacity_schema.schema,
 }
 
 
@@ -29,8 +31,9 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
 def schema(name: str) -> None:
     """Print a JSON Schema, for editors and CI.
 
-    NAME is function-config, the schema of the function config, or repository-config, the schema of
-    .kubevirt-render.yaml. Without NAME, function-config is printed.
+    NAME is function-config, the schema of the function config, repository-config, the schema of
+    .kubevirt-render.yaml, or capacity, the schema of what krm_fn.capacity returns. Without NAME,
+    function-config is printed.
     """
     if name not in SCHEMAS:
         likely = meant(name, tuple(SCHEMAS))

@@ -83,7 +83,7 @@ def _guest(spec: Object) -> Object:
     return {
         "vcpus": vcpus_of(cpu),
         "memory": text(get(spec, ("domain", "memory", "guest"))),
-        "topology": {key: cpu.get(key, 0) for key in TOPOLOGY},
+        "topology": {key: cpu.get(key) or 1 for key in TOPOLOGY},  # libvirt takes 1 for what is not said
     }
 
 

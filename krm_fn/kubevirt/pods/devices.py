@@ -1,4 +1,4 @@
-"""The devices of the container `compute`: those of the hypervisor, of networks, GPUs, host devices, and of the guest's features.
+"""The devices of the container `compute`: of the hypervisor, of networks, GPUs, host devices, and of the guest's features.
 
 upstream: pkg/virt-controller/services/renderresources.go, template.go:newResourceRenderer
 """
