@@ -9,18 +9,19 @@ from krm_fn.base.objects import group_of, kind_of
 from krm_fn.base.paths import as_map, copy, get, with_integers
 from krm_fn.kubevirt.holders import SERVED
 from krm_fn.kubevirt.instance import complete
+from krm_fn.kubevirt.pods import Around
 from krm_fn.kubevirt.presets import apply_presets
 from krm_fn.kubevirt.presets.index import NONE, Presets
 from krm_fn.pipeline.facts import gather
 from krm_fn.pipeline.refusals import refused, refused_object
 from krm_fn.rules import registry
-from krm_fn.sizing import storage
+from krm_fn.sizing import limit_ranges, quotas, storage
 from krm_fn.sizing.demands import Subject, demand
 from krm_fn.sizing.sums import totals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from krm_fn.base.bundle import Entry
     from krm_fn.base.objects import Object
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.releases import Version
     from krm_fn.kubevirt.settings import Config
     from krm_fn.rules.facts import AdmissionFacts, BundleFacts, VmFacts
+    from krm_fn.sizing.demands import Demand
 
 NO_INSTANCE = "KubeVirt starts no instance of it"
 UNMET_STARTS_UNTIL: Version = (1, 5)
@@ -47,9 +49,17 @@ def capacity(resource_list: Object) -> Object:
 
 def capacity_of(bundle: Bundle, settings: Config) -> Object:
     """The same for a bundle."""
-    facts = facts_of(bundle, settings)
-    records = list(records_of(facts))
-    return {"vms": records, "totals": totals(records, [claim for _, claim in storage.of_bundle(bundle)])}
+    demands = list(demands_of(facts_of(bundle, settings)))
+    return shown(bundle, demands)
+
+
+def shown(bundle: Bundle, demands: Sequence[Demand]) -> Object:
+    """The answer for these demands as plain data."""
+    return {
+        "vms": [demand.record for demand in demands],
+        "quotas": [quotas.shown(each) for each in quotas.of_bundle(bundle, demands)],
+        "totals": totals(demands, [claim for _, claim in storage.of_bundle(bundle)]),
+    }
 
 
 def facts_of(bundle: Bundle, settings: Config) -> BundleFacts:
@@ -63,8 +73,9 @@ def _defaults(settings: Config) -> str:
     return "cluster" if settings.states_cluster else "auto"
 
 
-def records_of(facts: BundleFacts) -> Iterator[Object]:
-    """The records of all objects that start instances, in the bundle's order."""
+def demands_of(facts: BundleFacts) -> Iterator[Demand]:
+    """What each object needs that starts instances, in the bundle's order."""
+    ranges = limit_ranges.by_namespace(facts.bundle)
     vms = {(vm.entry.item, vm.entry.path): vm for vm in facts.vms}
     for entry in facts.bundle.entries:
         holder = SERVED.get((group_of(entry.obj), kind_of(entry.obj)))
@@ -73,7 +84,9 @@ def records_of(facts: BundleFacts) -> Iterator[Object]:
         vm = vms.get((entry.item, entry.path))
         if vm or (holder.vm is None and isinstance(get(entry.obj, holder.instance), dict)):
             subject = _of_vm(vm) if vm else _of_instance(entry, holder, facts)
-            yield demand(subject, bundle=facts.bundle, cluster=facts.cluster, release=facts.release)
+            namespace = effective_namespace(entry.obj)
+            around = Around(bundle=facts.bundle, cluster=facts.cluster, release=facts.release, namespace=namespace)
+            yield demand(subject, around, ranges.get(namespace, ()))
 
 
 def _of_vm(vm: VmFacts) -> Subject:

@@ -21,14 +21,19 @@ def schema() -> Object:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "What the VMs of a bundle need of a cluster",
         **_closed(
-            {"vms": _list({"$ref": "#/$defs/record"}), "totals": {"$ref": "#/$defs/totals"}},
-            required=("vms", "totals"),
+            {
+                "vms": _list({"$ref": "#/$defs/record"}),
+                "quotas": _list({"$ref": "#/$defs/quota"}),
+                "totals": {"$ref": "#/$defs/totals"},
+            },
+            required=("vms", "quotas", "totals"),
         ),
         "$defs": {
             "record": _record(),
             "pod": _pod(),
             "container": _container(),
             "claim": _claim(),
+            "quota": _quota(),
             "totals": _totals(),
         },
     }
@@ -58,6 +63,8 @@ def _record() -> Object:
         "pod": {"$ref": "#/$defs/pod"},
         "podError": {"type": "string", "description": "Why KubeVirt renders no pod."},
         "refused": {**TEXTS, "description": "Why KubeVirt refuses the object."},
+        "evictionStrategy": TEXT,
+        "limitRange": _limit_range(),
         "storage": _list({"$ref": "#/$defs/claim"}),
     }
     return _closed(properties, required=("kind", "namespace", "name", "starts"))
@@ -92,6 +99,31 @@ def _claim() -> Object:
     kinds = ["dataVolumeTemplate", "DataVolume", "PersistentVolumeClaim"]
     properties = {"kind": {"enum": kinds}, "name": TEXT, "storageClass": TEXT, "size": QUANTITY}
     return _closed(properties, required=("kind", "name"))
+
+
+def _quota() -> Object:
+    name = {"kind": TEXT, "namespace": TEXT, "name": TEXT}
+    machine = _closed(name, required=tuple(name))
+    stopped = _closed({**name, "why": TEXTS}, required=(*name, "why"))
+    properties = {
+        **name,
+        "namespaces": {**TEXTS, "description": "The namespaces that a quota of the cluster selects."},
+        "hard": AMOUNTS,
+        "used": {**AMOUNTS, "description": "When all machines of the bundle run; of what they count for."},
+        "free": AMOUNTS,
+        "exceeded": {**AMOUNTS, "description": "By how much."},
+        "stops": {**_list(stopped), "description": "Machines that never start under this quota."},
+        "blocksMigration": {**_list(machine), "description": "Machines without room for a second pod."},
+        "calculator": {"type": "string", "description": "How an application-aware quota counts launcher pods."},
+        "counts": {"type": "object", "additionalProperties": AMOUNTS, "description": "The use with each calculator."},
+    }
+    required = ("kind", "name", "hard", "used", "free", "exceeded", "stops", "blocksMigration")
+    return _closed(properties, required=required)
+
+
+def _limit_range() -> Object:
+    properties = {"requests": AMOUNTS, "limits": AMOUNTS, "qosClass": TEXT, "refused": TEXTS}
+    return {**_closed(properties), "description": "What LimitRanges of the namespace change in the pod, or refuse."}
 
 
 def _totals() -> Object:

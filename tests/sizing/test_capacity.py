@@ -64,6 +64,7 @@ def test_a_record_has_the_guest_and_the_pod() -> None:
         "namespace": "default",
         "name": "web",
         "starts": True,
+        "evictionStrategy": "None",
         "vcpus": 2,
         "memory": "1Gi",
         "topology": {"sockets": 1, "cores": 2, "threads": 1},
