@@ -18,7 +18,19 @@ if TYPE_CHECKING:
     from typing import Any
 
 # The subcommands in the order of the help: module and click command bear the same name, with underscores.
-COMMANDS = ("render", "check", "migrate", "init", "catalogue", "rules", "argocd", "install-plugin", "schema", "completion")
+COMMANDS = (
+    "render",
+    "check",
+    "capacity",
+    "migrate",
+    "init",
+    "catalogue",
+    "rules",
+    "argocd",
+    "install-plugin",
+    "schema",
+    "completion",
+)
 
 
 def run(arguments: Sequence[str]) -> int:

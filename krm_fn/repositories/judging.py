@@ -144,7 +144,7 @@ def judge(unit: Unit, options: Options, offered: Offered | None = None) -> UnitR
     notes: list[str] = []
     config = unit.settings.config
     try:
-        found = _read(unit, options, lost, notes)
+        found = read_unit(unit, options, lost, notes)
     except NothingFoundError:
         return of_no_object((), unit.settings).but(name=unit.name, notes=tuple(notes))
     if isinstance(found, Problem):
@@ -160,7 +160,7 @@ def judge(unit: Unit, options: Options, offered: Offered | None = None) -> UnitR
     return result.but(name=unit.name, offers=offers, notes=tuple(notes), reach=reach if options.kept else None)
 
 
-def _read(unit: Unit, options: Options, lost: list[Lost], notes: list[str]) -> Sources | Problem:
+def read_unit(unit: Unit, options: Options, lost: list[Lost], notes: list[str]) -> Sources | Problem:
     """What a unit consists of; documents that can't be read go into `lost`."""
     if unit.target is None:
         return reading.read(

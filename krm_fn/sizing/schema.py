@@ -25,6 +25,7 @@ def schema() -> Object:
                 "vms": _list({"$ref": "#/$defs/record"}),
                 "quotas": _list({"$ref": "#/$defs/quota"}),
                 "totals": {"$ref": "#/$defs/totals"},
+                "groups": {**_list({"$ref": "#/$defs/group"}), "description": "The groups of `capacity --by`, heaviest first."},
             },
             required=("vms", "quotas", "totals"),
         ),
@@ -33,6 +34,7 @@ def schema() -> Object:
             "pod": _pod(),
             "container": _container(),
             "claim": _claim(),
+            "group": _group(),
             "quota": _quota(),
             "totals": _totals(),
         },
@@ -53,6 +55,7 @@ def _record() -> Object:
         "kind": TEXT,
         "namespace": TEXT,
         "name": TEXT,
+        "target": {"type": "string", "description": "The kustomization of a repository that makes it."},
         "starts": {"type": "boolean", "description": "The cluster starts it by itself."},
         "replicas": {"type": "integer", "description": "How many machines a pool or replica set has."},
         "instancetype": TEXT,
@@ -107,6 +110,7 @@ def _quota() -> Object:
     stopped = _closed({**name, "why": TEXTS}, required=(*name, "why"))
     properties = {
         **name,
+        "target": TEXT,
         "namespaces": {**TEXTS, "description": "The namespaces that a quota of the cluster selects."},
         "hard": AMOUNTS,
         "used": {**AMOUNTS, "description": "When all machines of the bundle run; of what they count for."},
@@ -119,6 +123,19 @@ def _quota() -> Object:
     }
     required = ("kind", "name", "hard", "used", "free", "exceeded", "stops", "blocksMigration")
     return _closed(properties, required=required)
+
+
+def _group() -> Object:
+    counts = ("vms", "withoutPod", "vcpus")
+    amounts = ("memory", "memoryOverhead", "storage")
+    properties = {
+        "name": TEXT,
+        **dict.fromkeys(counts, COUNT),
+        **dict.fromkeys(amounts, QUANTITY),
+        "requests": {**AMOUNTS, "description": "Memory has huge pages in it."},
+        "devices": AMOUNTS,
+    }
+    return _closed(properties, required=tuple(properties))
 
 
 def _limit_range() -> Object:
