@@ -6,16 +6,13 @@ from krm_fn import config
 from krm_fn.base.bundle import Bundle, effective_namespace
 from krm_fn.base.errors import InputError
 from krm_fn.base.objects import group_of, kind_of
-from krm_fn.base.paths import as_map, copy, get, with_integers
+from krm_fn.base.paths import get, with_integers
 from krm_fn.kubevirt.holders import SERVED
-from krm_fn.kubevirt.instance import complete
-from krm_fn.kubevirt.pods import Around
-from krm_fn.kubevirt.presets import apply_presets
-from krm_fn.kubevirt.presets.index import NONE, Presets
 from krm_fn.pipeline.facts import gather
 from krm_fn.pipeline.refusals import refused, refused_object
+from krm_fn.pipeline.starts import Starts
 from krm_fn.rules import registry
-from krm_fn.sizing import limit_ranges, quotas, storage
+from krm_fn.sizing import quotas, storage
 from krm_fn.sizing.demands import Subject, demand
 from krm_fn.sizing.sums import totals
 
@@ -63,9 +60,9 @@ def shown(bundle: Bundle, demands: Sequence[Demand]) -> Object:
 
 
 def facts_of(bundle: Bundle, settings: Config) -> BundleFacts:
-    """The facts with the instance of each VM. What the config says of writing does not matter."""
+    """The facts of the bundle under admission. What the config says of writing does not matter."""
     presets = "ignore" if settings.presets == "ignore" else "instance"
-    return gather(bundle, settings.but(mode="validate", instances="include", presets=presets, defaults=_defaults(settings)))
+    return gather(bundle, settings.but(mode="validate", instances="omit", presets=presets, defaults=_defaults(settings)))
 
 
 def _defaults(settings: Config) -> str:
@@ -75,7 +72,7 @@ def _defaults(settings: Config) -> str:
 
 def demands_of(facts: BundleFacts) -> Iterator[Demand]:
     """What each object needs that starts instances, in the bundle's order."""
-    ranges = limit_ranges.by_namespace(facts.bundle)
+    starts = Starts(facts)
     vms = {(vm.entry.item, vm.entry.path): vm for vm in facts.vms}
     for entry in facts.bundle.entries:
         holder = SERVED.get((group_of(entry.obj), kind_of(entry.obj)))
@@ -83,21 +80,26 @@ def demands_of(facts: BundleFacts) -> Iterator[Demand]:
             continue
         vm = vms.get((entry.item, entry.path))
         if vm or (holder.vm is None and isinstance(get(entry.obj, holder.instance), dict)):
-            subject = _of_vm(vm) if vm else _of_instance(entry, holder, facts)
-            namespace = effective_namespace(entry.obj)
-            around = Around(bundle=facts.bundle, cluster=facts.cluster, release=facts.release, namespace=namespace)
-            yield demand(subject, around, ranges.get(namespace, ()))
+            subject = _of_vm(vm, starts) if vm else _of_instance(entry, holder, facts, starts)
+            yield demand(subject, facts.bundle, starts.ranges.get(effective_namespace(entry.obj), ()))
 
 
-def _of_vm(vm: VmFacts) -> Subject:
+def _of_vm(vm: VmFacts, starts: Starts) -> Subject:
     """The subject of a VM. What stops an instance is a finding about its references, or a refusal of the webhooks."""
+    if vm.sound:
+        return _started(vm, starts, ())
     found = tuple(finding.message for finding in registry.judge("vm", vm, {}) if finding.severity == "error")
     if found and not _starts_all_the_same(vm):
-        return Subject(entry=vm.entry, instance=None, vm=vm, refused=found)
+        return Subject(entry=vm.entry, launched=None, vm=vm, refused=found)
     causes = refused(vm)
-    if causes or vm.instance is None:
-        return Subject(entry=vm.entry, instance=None, vm=vm, refused=found + _messages(causes))
-    return Subject(entry=vm.entry, instance=vm.instance, vm=vm, refused=found)
+    if causes:
+        return Subject(entry=vm.entry, launched=None, vm=vm, refused=found + _messages(causes))
+    return _started(vm, starts, found)
+
+
+def _started(vm: VmFacts, starts: Starts, found: tuple[str, ...]) -> Subject:
+    launched = starts.of_vm(vm)
+    return Subject(entry=vm.entry, launched=launched, vm=vm, refused=found if launched else found + _messages(None))
 
 
 def _starts_all_the_same(vm: VmFacts) -> bool:
@@ -110,20 +112,13 @@ def _starts_all_the_same(vm: VmFacts) -> bool:
     return bool(fails_only_these) and vm.release.within(until=UNMET_STARTS_UNTIL)
 
 
-def _of_instance(entry: Entry, holder: Holder, facts: BundleFacts) -> Subject:
+def _of_instance(entry: Entry, holder: Holder, facts: BundleFacts, starts: Starts) -> Subject:
     """The subject of an instance, or of a replica set, which makes instances of its template."""
-    template = as_map(get(entry.obj, holder.template)) if holder.template else entry.obj
-    given = {**template, "apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance"}
-    metadata = {**as_map(template.get("metadata")), "name": as_map(entry.obj.get("metadata")).get("name")}
-    namespace = effective_namespace(entry.obj)
-    presets = Presets(facts.bundle).seen_by("kubevirt.io/v1", namespace) if facts.config.presets != "ignore" else NONE
-    applied = apply_presets({**given, "metadata": metadata}, presets, release=facts.release, namespace=namespace)
-    causes = refused_object(entry, facts, applied.instance)
-    if causes or applied.refused:
-        return Subject(entry=entry, instance=None, refused=_messages(causes))
-    instance = copy(applied.instance)
-    complete(instance, facts.cluster, facts.release)
-    return Subject(entry=entry, instance=instance)
+    instance = starts.with_presets(entry, holder)
+    causes = refused_object(entry, facts, instance or entry.obj)
+    if causes or instance is None:
+        return Subject(entry=entry, launched=None, refused=_messages(causes))
+    return Subject(entry=entry, launched=starts.of_instance(instance, effective_namespace(entry.obj)))
 
 
 def _messages(causes: AdmissionFacts | None) -> tuple[str, ...]:

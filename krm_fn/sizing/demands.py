@@ -6,7 +6,8 @@ from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.objects import kind_of, name_of, text
 from krm_fn.base.paths import as_map, get
 from krm_fn.base.value import Value
-from krm_fn.kubevirt.holders import TEMPLATE, holder_of
+from krm_fn.kubevirt.expand.admitted import with_storage_classes
+from krm_fn.kubevirt.holders import INSTANCE_SPEC, holder_of
 from krm_fn.kubevirt.pods import PodError, launcher_pod, vcpus_of
 from krm_fn.kubevirt.pods.amounts import written
 from krm_fn.kubevirt.quantity import parse
@@ -16,9 +17,8 @@ from krm_fn.sizing.pods import pods_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
 
-    from krm_fn.base.bundle import Entry
+    from krm_fn.base.bundle import Bundle, Entry
     from krm_fn.base.objects import Object
     from krm_fn.kubevirt.pods import Around
     from krm_fn.rules.facts import VmFacts
@@ -29,14 +29,25 @@ STARTING = ("Always", "RerunOnFailure", "Once")
 TOPOLOGY = ("sockets", "cores", "threads")
 
 
+class Launched(Value):
+    """What the start of an instance leads to: the guest, and in `result` the pod, or why there is none, as in records.
+
+    `pods` are the pods as the API server admits them.
+    """
+
+    guest: Object
+    result: Object
+    pods: tuple[AdmittedPod, ...] = ()
+
+
 class Subject(Value):
-    """An object that starts instances, and the instance that it starts as, None where none starts.
+    """An object that starts instances, and what the start of one leads to, None where none starts.
 
     `vm` are the facts of the VM in it, None where it holds none. `refused` says why KubeVirt refuses the object.
     """
 
     entry: Entry
-    instance: Object | None
+    launched: Launched | None
     vm: VmFacts | None = None
     refused: tuple[str, ...] = ()
 
@@ -59,12 +70,52 @@ class Demand(Value):
         return max(replicas, 0)
 
 
-def demand(subject: Subject, around: Around, ranges: Sequence[Object] = ()) -> Demand:
+def launched(instance: Object, around: Around, ranges: Sequence[Object] = ()) -> Launched:
+    """What an instance leads to. `ranges` are the LimitRanges of its namespace."""
+    guest = _guest(as_map(instance.get("spec")))
+    try:
+        pod = launcher_pod(instance, around)
+    except PodError as error:
+        return Launched(guest=guest, result={"podError": str(error)})
+    return Launched(guest=guest, result={"pod": pod}, pods=pods_of(pod, ranges))
+
+
+def _guest(spec: Object) -> Object:
+    cpu = as_map(get(spec, ("domain", "cpu")))
+    strategy = text(spec.get("evictionStrategy"))
+    return {
+        **({"evictionStrategy": strategy} if strategy else {}),
+        "vcpus": vcpus_of(cpu),
+        "memory": text(get(spec, ("domain", "memory", "guest"))),
+        "topology": {key: cpu.get(key) or 1 for key in TOPOLOGY},  # libvirt takes 1 for what is not said
+    }
+
+
+def demand(subject: Subject, bundle: Bundle, ranges: Sequence[Object] = ()) -> Demand:
     """What an object needs. `ranges` are the LimitRanges of its namespace."""
-    record = _record(subject, around)
-    pods = pods_of(record.get("pod"), ranges)
+    obj, found = subject.entry.obj, subject.launched
+    record: Object = {"kind": kind_of(obj), "namespace": effective_namespace(obj), "name": name_of(obj)}
+    record.update({**_copies(subject), **_sources(subject), **(found.guest if found else {})})
+    if subject.refused:
+        record["refused"] = list(subject.refused)
+    record.update(found.result if found else {})
+    claims = _claims(subject, bundle)
+    if claims:
+        record["storage"] = claims
+    pods = found.pods if found else ()
     limited = _limited(record, pods, ranges) if ranges else {}
     return Demand(record={**record, "limitRange": limited} if limited else record, pods=pods)
+
+
+def _claims(subject: Subject, bundle: Bundle) -> list[Object]:
+    """The claims of a machine, with the storage class that the preference prefers."""
+    obj, vm = subject.entry.obj, subject.vm
+    if vm is None:
+        holder = holder_of(obj)
+        return storage.of_vm({}, as_map(get(obj, holder.instance if holder else ("spec",))), effective_namespace(obj), bundle)
+    preference = vm.resolution.preference.spec if vm.resolution.preference else {}
+    stored = with_storage_classes(vm.resolution.vm, preference)
+    return storage.of_vm(as_map(stored.get("spec")), as_map(get(stored, INSTANCE_SPEC)), effective_namespace(obj), bundle)
 
 
 def _limited(record: Object, pods: tuple[AdmittedPod, ...], ranges: Sequence[Object]) -> Object:
@@ -82,24 +133,6 @@ def _limited(record: Object, pods: tuple[AdmittedPod, ...], ranges: Sequence[Obj
         for why in limit_ranges.claim_violations(parse(claim.get("size")), ranges)
     ]
     return {**found, "refused": why} if why else found
-
-
-def _record(subject: Subject, around: Around) -> Object:
-    """What the guest has, the pod or why there is none, and the storage."""
-    obj, instance = subject.entry.obj, subject.instance
-    namespace = effective_namespace(obj)
-    record: Object = {"kind": kind_of(obj), "namespace": namespace, "name": name_of(obj), **_copies(subject)}
-    record.update(_sources(subject))
-    spec = as_map(instance.get("spec")) if instance else as_map(get(obj, (*_template(subject), "spec")))
-    if instance is not None:
-        record.update(_guest(spec))
-    record.update(_pod(subject, around))
-    claims = storage.of_vm(as_map(subject.vm.admitted.get("spec")) if subject.vm else {}, spec, namespace, around.bundle)
-    return {**record, "storage": claims} if claims else record
-
-
-def _template(subject: Subject) -> tuple[Any, ...]:
-    return (*subject.vm.prefix, *TEMPLATE) if subject.vm else ()
 
 
 def _copies(subject: Subject) -> Object:
@@ -122,24 +155,3 @@ def _sources(subject: Subject) -> Object:
     found = subject.vm.resolution
     sources = (("instancetype", found.instancetype), ("preference", found.preference))
     return {key: source.ref.name for key, source in sources if source}
-
-
-def _guest(spec: Object) -> Object:
-    cpu = as_map(get(spec, ("domain", "cpu")))
-    strategy = text(spec.get("evictionStrategy"))
-    return {
-        **({"evictionStrategy": strategy} if strategy else {}),
-        "vcpus": vcpus_of(cpu),
-        "memory": text(get(spec, ("domain", "memory", "guest"))),
-        "topology": {key: cpu.get(key) or 1 for key in TOPOLOGY},  # libvirt takes 1 for what is not said
-    }
-
-
-def _pod(subject: Subject, around: Around) -> Object:
-    why = {"refused": list(subject.refused)} if subject.refused else {}
-    if subject.instance is None:
-        return why
-    try:
-        return {**why, "pod": launcher_pod(subject.instance, around)}
-    except PodError as error:
-        return {**why, "podError": str(error)}
