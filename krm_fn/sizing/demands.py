@@ -53,8 +53,9 @@ class Subject(Value):
 
 
 class Demand(Value):
-    """What an object needs: the record of it, and its pods as the API server admits them."""
+    """What an object needs: the record of it, and its pods as the API server admits them. `entry` is the object."""
 
+    entry: Entry
     record: Object
     pods: tuple[AdmittedPod, ...] = ()
 
@@ -104,7 +105,7 @@ def demand(subject: Subject, bundle: Bundle, ranges: Sequence[Object] = ()) -> D
         record["storage"] = claims
     pods = found.pods if found else ()
     limited = _limited(record, pods, ranges) if ranges else {}
-    return Demand(record={**record, "limitRange": limited} if limited else record, pods=pods)
+    return Demand(entry=subject.entry, record={**record, "limitRange": limited} if limited else record, pods=pods)
 
 
 def _claims(subject: Subject, bundle: Bundle) -> list[Object]:
