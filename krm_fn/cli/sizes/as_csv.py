@@ -44,13 +44,13 @@ def _figures(row: Row) -> tuple[object, ...]:
         row.machines,
         row.without_pod,
         row.vcpus,
-        *(_number(amount) for amount in (row.guest, row.cpu, row.memory, row.overhead, row.storage)),
+        *(number(amount) for amount in (row.guest, row.cpu, row.memory, row.overhead, row.storage)),
         devices(row),
         plain("; ".join(row.notes)),
     )
 
 
-def _number(amount: Quantity) -> str:
+def number(amount: Quantity) -> str:
     """The amount without a unit."""
     whole, rest = divmod(amount.nanos, NANO)
     return f"{whole}.{rest:09}".rstrip("0").rstrip(".")

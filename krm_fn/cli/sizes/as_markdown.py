@@ -24,7 +24,7 @@ def write(report: Report) -> str:
     rows = [[*map(code, row.labels), *figures(row), code(devices(row)), code(note(row))] for row in report.rows]
     total = report.total.but(notes=())
     rows = [*_fitting(rows), ["**total**", *[""] * (names - 1), *figures(total), code(devices(total)), ""]]
-    parts = [_table([*report.heads, *HEADS, DEVICES, NOTE], names, names + len(HEADS), rows)]
+    parts = [table([*report.heads, *HEADS, DEVICES, NOTE], names, names + len(HEADS), rows)]
     if any(quota["used"] for quota in report.quotas):
         parts.append(_quotas(report.quotas))
     parts.append("\n".join(f"- {code(sentence)}" for quota in report.quotas for sentence in stopped(quota)))
@@ -33,7 +33,7 @@ def write(report: Report) -> str:
 
 def _quotas(quotas: Sequence[Object]) -> str:
     rows = [_of_quota(quota, resource) for quota in quotas for resource in quota["used"]]
-    return _table(["QUOTA", "RESOURCE", "USED", "HARD", "FREE", ""], 2, 5, rows)
+    return table(["QUOTA", "RESOURCE", "USED", "HARD", "FREE", ""], 2, 5, rows)
 
 
 def _of_quota(quota: Object, resource: str) -> list[str]:
@@ -41,7 +41,7 @@ def _of_quota(quota: Object, resource: str) -> list[str]:
     return [code(about(quota)), code(resource), *amounts, "over" if resource in quota["exceeded"] else ""]
 
 
-def _table(heads: Sequence[str], first: int, last: int, rows: Sequence[Sequence[str]]) -> str:
+def table(heads: Sequence[str], first: int, last: int, rows: Sequence[Sequence[str]]) -> str:
     """A table; the columns from `first` up to `last` hold numbers."""
     rule = ["---:" if first <= place < last else "---" for place in range(len(heads))]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in ([head.lower() for head in heads], rule, *rows))
