@@ -16,7 +16,7 @@ from krm_fn.sizing.pods import pods_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from krm_fn.base.bundle import Bundle, Entry
     from krm_fn.base.objects import Object
@@ -69,6 +69,16 @@ class Demand(Value):
         """How many machines it stands for."""
         replicas: int = self.record.get("replicas", 1)
         return max(replicas, 0)
+
+
+def in_order(demands: Iterable[Demand]) -> list[Demand]:
+    """The demands in an order that does not depend on the bundle's: sums are written in the format of their first amount."""
+    return sorted(demands, key=identity)
+
+
+def identity(demand: Demand) -> tuple[str, str, str]:
+    """Which object it is."""
+    return demand.namespace, demand.record["name"], demand.record["kind"]
 
 
 def launched(instance: Object, around: Around, ranges: Sequence[Object] = ()) -> Launched:

@@ -13,6 +13,7 @@ from krm_fn.kubevirt.pods.amounts import ONE, ZERO, add_to, minus, plus, read, w
 from krm_fn.kubevirt.pods.launch import METADATA_NAME
 from krm_fn.kubevirt.presets.selector import Selector, problems, readable
 from krm_fn.sizing import calculators, scopes, storage, usage
+from krm_fn.sizing.demands import in_order
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ def _quota(entry: Entry, spec: Object, namespaces: frozenset[str], calculator: s
 
 def use_of(quota: Quota, demands: Sequence[Demand], claims: Sequence[tuple[str, Object]]) -> QuotaUse:
     """The use of a quota; `claims` are those of the bundle, by namespace."""
-    inside = [demand for demand in demands if demand.namespace in quota.namespaces]
+    inside = in_order(demand for demand in demands if demand.namespace in quota.namespaces)
     needs = [(demand, need(quota, demand)) for demand in inside]
     used: Amounts = {name: ZERO for name in quota.hard if is_counted(name)}
     for demand, one in needs:

@@ -7,6 +7,7 @@ from krm_fn.base.value import Value
 from krm_fn.kubevirt.pods.amounts import ZERO, add_to, plus, times
 from krm_fn.kubevirt.quantity import NANO, parse
 from krm_fn.sizing import storage
+from krm_fn.sizing.demands import identity
 from krm_fn.sizing.usage import HUGE_PAGES, is_extended
 
 TYPE_CHECKING = False
@@ -109,7 +110,7 @@ def rows(sized: Sequence[Sized], by: str) -> list[Row]:
     """The groups, heaviest first. With `vm`, each object is a row of its own, also where two have one name."""
     found: dict[tuple[object, ...], Row] = {}
     of_targets = heads(sized, by) == OF_TARGETS
-    for number, each in enumerate(sized):
+    for number, each in enumerate(_in_order(sized)):
         labels = (*(_of_target(each) if of_targets else ()), *GROUPS[by][1](each))
         key = (*labels, number) if by == "vm" else labels
         found[key] = added(found.get(key, Row(labels=labels)), each.demand)
@@ -120,9 +121,13 @@ def rows(sized: Sequence[Sized], by: str) -> list[Row]:
 def total(sized: Iterable[Sized]) -> Row:
     """The sum of all."""
     row = Row(labels=())
-    for each in sized:
+    for each in _in_order(sized):
         row = added(row, each.demand)
     return row
+
+
+def _in_order(sized: Iterable[Sized]) -> list[Sized]:
+    return sorted(sized, key=lambda each: (each.target, *identity(each.demand)))
 
 
 def added(row: Row, demand: Demand) -> Row:

@@ -85,7 +85,7 @@ def _record(name: str, kind: str, asked: Object) -> Object:
 def by_class(claims: Iterable[Object]) -> Amounts:
     """The sizes by storage class; "" is the cluster's default class. Claims without a size count nothing."""
     sums: Amounts = {}
-    for claim in claims:
+    for claim in sorted(claims, key=str):  # the first one decides how a sum is written
         size, name = parse(claim.get("size")), claim.get("storageClass", "")
         if size is not None:
             sums[name] = plus(sums[name], size) if name in sums else size

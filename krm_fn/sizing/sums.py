@@ -5,6 +5,7 @@ from __future__ import annotations
 from krm_fn.kubevirt.pods.amounts import ZERO, add_to, plus, times, written
 from krm_fn.kubevirt.quantity import parse
 from krm_fn.sizing import storage
+from krm_fn.sizing.demands import in_order
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def totals(demands: Iterable[Demand], claims: Iterable[Object] = ()) -> Object:
     memory, stored = ZERO, storage.by_class(claims)
     requests: Amounts = {}
     limits: Amounts = {}
-    for demand in demands:
+    for demand in in_order(demands):
         record, number = demand.record, demand.copies
         counts["vms"] += number
         counts["refused"] += number if record.get("refused") else 0

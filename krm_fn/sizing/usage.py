@@ -47,7 +47,7 @@ def of_pod(pod: AdmittedPod) -> Amounts:
 def of_claims(claims: Iterable[Object]) -> Amounts:
     """What claims count for; of a claim of the default class nobody knows the name of the class."""
     found: Amounts = {}
-    for claim in claims:
+    for claim in sorted(claims, key=str):  # the first one decides how a sum is written
         size, name = parse(claim.get("size")) or ZERO, claim.get("storageClass")
         one = {"persistentvolumeclaims": ONE, "count/persistentvolumeclaims": ONE, "requests.storage": size}
         if name:
