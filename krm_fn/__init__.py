@@ -32,3 +32,13 @@ def diff(base: Object, head: Object, *, apply: bool = True, migratable: bool = T
     from krm_fn.changes.diffing import diff as run  # `import krm_fn` alone must stay cheap
 
     return run(base, head, apply=apply, migratable=migratable, new=new)
+
+
+def capacity(resource_list: Object) -> Object:
+    """What the VMs of a ResourceList need of the cluster: a record for each, and the sums. The argument is left as it was.
+
+    Raises: errors.ConfigError where the functionConfig is wrong, errors.InputError where `items` is no list.
+    """
+    from krm_fn.pipeline.capacity import capacity as run
+
+    return run(resource_list)

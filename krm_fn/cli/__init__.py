@@ -22,6 +22,7 @@ COMMANDS = (
     "render",
     "check",
     "diff",
+    "capacity",
     "migrate",
     "init",
     "catalogue",

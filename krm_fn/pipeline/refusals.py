@@ -52,18 +52,26 @@ def examine(facts: BundleFacts) -> Iterator[AdmissionFacts]:
             taken = {cause.path: origin for cause in found.causes if (origin := origins.of(vm, cause.path))}
             yield found.but(origins=taken)
     for entry in facts.bundle.entries:
-        kind = group_of(entry.obj), kind_of(entry.obj)
-        if kind in KINDS and not (kind == INSTANCE and _lacks_domain(entry.obj)):
-            given = presets.get((entry.item, entry.path), entry.obj)
-            completed = _completed(given, facts) if kind == INSTANCE else None
-            found = _refusal(entry, facts, partial(_of_object, entry, completed, facts))
-            if found:
-                yield found
+        found = refused_object(entry, facts, presets.get((entry.item, entry.path), entry.obj))
+        if found:
+            yield found
 
 
 def refused(vm: VmFacts) -> AdmissionFacts | None:
     """What the webhooks refuse of a VM, None where they refuse nothing; the facts are those of mode `validate`."""
     return _refusal(vm.entry, vm, partial(_of_vm, vm))
+
+
+def refused_object(entry: Entry, facts: BundleFacts, given: Object) -> AdmissionFacts | None:
+    """What the webhooks refuse of an object of another kind, None where they refuse nothing.
+
+    `given` is the object with what presets write into it.
+    """
+    kind = group_of(entry.obj), kind_of(entry.obj)
+    if kind not in KINDS or (kind == INSTANCE and _lacks_domain(entry.obj)):
+        return None
+    completed = _completed(given, facts) if kind == INSTANCE else None
+    return _refusal(entry, facts, partial(_of_object, entry, completed, facts))
 
 
 def _refusal(

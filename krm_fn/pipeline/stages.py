@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from krm_fn.rules.facts import AdmissionFacts, BundleFacts
 
 
+# The kinds that bound what VMs may need.
+BOUNDS = ("ResourceQuota", "LimitRange", "ApplicationAwareResourceQuota", "ApplicationAwareClusterResourceQuota")
+
+
 class Outcome(Value):
     """What a run led to: all items, the untouched ones as the very objects that came, and the findings in order.
 
@@ -204,8 +208,16 @@ def _of_other_families(facts: BundleFacts, severity: Mapping[str, str], limit: I
         for refused in refusals:
             yield from registry.judge("admission", refused, severity, limit)
         gated = tuple(refused for refused in refusals if refused.gated)
-        facts = facts.but(faults=webhooks.faults(facts, refusals), gated=gated)
+        facts = _bounded(facts.but(faults=webhooks.faults(facts, refusals), gated=gated))
         yield from registry.judge_bundle(facts, severity, "lint")
+
+
+def _bounded(facts: BundleFacts) -> BundleFacts:
+    if not any(facts.bundle.of_kind(kind) for kind in BOUNDS):
+        return facts
+    from krm_fn.pipeline import bounds  # few bundles have any
+
+    return bounds.with_bounds(facts)
 
 
 def _refusals(facts: BundleFacts) -> Iterable[AdmissionFacts]:

@@ -174,12 +174,28 @@ class Unstored(Value):
     other: VmFacts | None = None
 
 
+class QuotaFacts(Value):
+    """A quota of the bundle, with the VMs of its namespaces that the cluster starts by itself.
+
+    `exceeded` has name, need and allowance of each resource that they need more of together. `stopped` are objects that never
+    start under the quota, with the reasons. `migrations` are those for which there is no room while they migrate. An `aware`
+    quota holds pods back; others refuse them.
+    """
+
+    entry: Entry
+    exceeded: tuple[tuple[str, str, str], ...] = ()
+    stopped: tuple[tuple[Entry, tuple[str, ...]], ...] = ()
+    migrations: tuple[Entry, ...] = ()
+    aware: bool = False
+
+
 class BundleFacts(Value):
     """The facts of the bundle.
 
     `surroundings` is what is known beside it.
-    `faults` and `gated`, the objects that need feature gates of a cluster whose configuration is not known, are known in mode
-    `validate` only, `storing` and `unstored` in mode `snapshot`.
+    Known in mode `validate` only are `faults`, `gated` (the objects that need feature gates of a cluster whose configuration is
+    not known), `quotas`, and `refused_pods` (the objects whose pods the API server refuses, with the reasons); in mode
+    `snapshot` only `storing` and `unstored`.
     """
 
     bundle: Bundle
@@ -192,6 +208,8 @@ class BundleFacts(Value):
     gated: tuple[AdmissionFacts, ...] = ()
     storing: tuple[Storing, ...] = ()
     unstored: tuple[Unstored, ...] = ()
+    quotas: tuple[QuotaFacts, ...] = ()
+    refused_pods: tuple[tuple[Entry, tuple[str, ...]], ...] = ()
     surroundings: Surroundings = NO_SURROUNDINGS
 
 

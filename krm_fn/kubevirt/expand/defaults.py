@@ -215,8 +215,8 @@ def _page_size(spec: Object) -> Quantity | None:
 STEPS = (
     Step(run=set_platform, setting="architectureConfiguration"),
     Step(run=_request_limited_cpu),
-    Step(run=_request_limited_memory, until=(1, 6)),
-    Step(run=_request_guest_memory, setting="developerConfiguration.memoryOvercommit", until=(1, 6)),
+    Step(run=_request_limited_memory, until=(1, 6, 4)),
+    Step(run=_request_guest_memory, setting="developerConfiguration.memoryOvercommit", until=(1, 6, 4)),
     Step(run=_request_cluster_cpu, setting="cpuRequest"),
     Step(run=_set_guest_memory),
     Step(run=_set_requested_topology),

@@ -102,7 +102,7 @@ def start(
     if applied and applied.refused:
         return Started(instance=None, presets=applied)
     instance = copy(applied.instance) if applied else instance
-    _complete(instance, cluster, release)
+    complete(instance, cluster, release)
     return Started(instance=instance, presets=applied)
 
 
@@ -152,8 +152,8 @@ def _name_sources(instance: Object, vm: Object) -> None:
             write(instance, ("metadata", "annotations", annotation), given.get("name", ""))
 
 
-def _complete(instance: Object, cluster: Cluster, release: Release) -> None:
-    """What the webhook writes after presets, and the mark that keeps hosts from applying the preview."""
+def complete(instance: Object, cluster: Cluster, release: Release) -> None:
+    """Write what the webhook writes after presets, and the mark that keeps hosts from applying the preview."""
     spec = instance["spec"]
     set_webhook_defaults(spec, cluster=cluster, release=release)
     notes = {}

@@ -38,7 +38,10 @@ NEEDS: Needs = {
     "duplicate_firmware_uuid": _has_machines,
     "duplicate_mac_address": _has_machines,
     "headless_user_data": _has_machines,
+    "migration_over_quota": lambda facts: facts.quotas,
     "outdated_revision": _has("ControllerRevision"),
+    "pod_outside_limit_range": lambda facts: facts.refused_pods,
+    "quota_exceeded": lambda facts: facts.quotas,
     "unknown_configuration": lambda facts: facts.gated,
     "unknown_default_label": _has(*(kind for kind, _ in LABELLED)),
     "unknown_feature_gate": _has("KubeVirt"),
@@ -47,4 +50,5 @@ NEEDS: Needs = {
     "unused_instancetype": _has(*(kind for matcher in MATCHERS for kind in matcher.kinds)),
     "unused_preset": _has("VirtualMachineInstancePreset"),
     "unused_revision": _has("ControllerRevision"),
+    "vm_over_quota": lambda facts: facts.quotas,
 }

@@ -1,0 +1,119 @@
+"""The bundles that a command works on: what its arguments name as one, or each target of the folders by itself."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import TYPE_CHECKING
+
+from krm_fn.base.errors import InputError
+from krm_fn.base.value import Value
+from krm_fn.cli import options
+from krm_fn.repositories import building, problems
+from krm_fn.repositories.clusters import Configs
+from krm_fn.repositories.discovery import discover
+from krm_fn.repositories.judging import Options, Unit, read_unit, release_of
+from krm_fn.repositories.types import Discovery, Problem
+from krm_fn.sources.reading import NothingFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+    from krm_fn.cli.progress import Progress
+    from krm_fn.kubevirt.settings import Config
+    from krm_fn.repositories.clusters import TargetSettings
+    from krm_fn.sources.reading import Sources
+
+
+class Read(Value):
+    """One bundle: what was read, the config for it, and the names of the target and the cluster, "" for none."""
+
+    found: Sources
+    config: Config
+    target: str = ""
+    cluster: str = ""
+
+
+def read_bundles(
+    paths: tuple[str, ...], kustomizations: tuple[str, ...], config_file: str | None, flags: Mapping[str, Any], bar: Progress
+) -> list[Read]:
+    """The bundles of what the arguments name.
+
+    Raises: ConfigError, UsageError; InputError for what can't be read or built.
+    """
+    folders = tuple(path for path in paths if os.path.isdir(path))  # noqa: PTH112
+    configs = Configs(
+        paths,
+        file=config_file,
+        isolated=flags["isolated"],
+        flags=partial(options.with_flags, flags=flags),
+        exclude=flags["exclude"],
+    )
+    with bar.at("Searching"):
+        found = discover(folders, excludes=configs.excludes, follow=flags["follow_links"]) if folders else Discovery()
+    if not (found.targets or found.problems or found.excluded):
+        return [_one(paths, kustomizations, config_file, flags, bar)]
+    rest = tuple(path for path in paths if path not in folders)
+    with bar.at("Building"):
+        read = list(_of_folders(found, configs, flags))
+    if rest or kustomizations:
+        read.append(_one(rest, kustomizations, config_file, flags, bar))
+    if not read:
+        raise NothingFoundError(
+            f"no Kubernetes object found in {', '.join(paths)}; expected YAML or JSON with apiVersion and kind"
+        )
+    return read
+
+
+def _one(
+    paths: tuple[str, ...], kustomizations: tuple[str, ...], config_file: str | None, flags: Mapping[str, Any], bar: Progress
+) -> Read:
+    verbose = flags["verbose"]
+    found = options.read_sources(
+        paths,
+        kustomizations,
+        verbose=verbose,
+        timeout=flags["timeout"],
+        follow_links=flags["follow_links"],
+        unbuilt=False,
+        watch=bar.watch,
+    )
+    return Read(
+        found=found, config=options.settings(found, config_file, flags, near=(*paths, *kustomizations), verbose=verbose)
+    )
+
+
+def _of_folders(found: Discovery, configs: Configs, flags: Mapping[str, Any]) -> Iterator[Read]:
+    """Each target, then the files that no kustomization uses. Raises: InputError for the first that can't be built."""
+    using = building.builder()
+    how = Options(using=using, timeout=flags["timeout"], follow=flags["follow_links"])
+    for problem in (*found.problems, *filter(None, [building.missing(found.targets) if using is None else None])):
+        raise _error(problem, configs.settings_for(os.path.dirname(problem.file) or os.curdir))  # noqa: PTH120
+    for target in found.targets:
+        settings = configs.settings_for(target.folder or os.curdir)
+        yield from _read(Unit(settings=settings, name=target.name, target=target), how)
+    kustomized = frozenset(folder for target in found.targets for folder in target.kustomizations)
+    groups: dict[tuple[str, str], tuple[TargetSettings, list[str]]] = {}
+    for file in found.files:
+        settings = configs.settings_for(os.path.dirname(file) or os.curdir)  # noqa: PTH120
+        groups.setdefault((settings.file, settings.cluster), (settings, []))[1].append(file)
+    for settings, files in groups.values():
+        yield from _read(Unit(settings=settings, files=tuple(files), kustomized=kustomized), how)
+
+
+def _read(unit: Unit, how: Options) -> Iterator[Read]:
+    """What a unit consists of; nothing where its files hold no object."""
+    try:
+        found = read_unit(unit, how, [], [])
+    except NothingFoundError:
+        return
+    if isinstance(found, Problem):
+        raise _error(found, unit.settings)
+    yield Read(found=found, config=unit.settings.config, target=unit.name, cluster=unit.settings.cluster)
+
+
+def _error(problem: Problem, settings: TargetSettings) -> InputError:
+    config = settings.config
+    finding = next(problems.findings((problem,), {}, release_of(config)))
+    return InputError(finding.message, file=finding.file, line=finding.line, column=finding.column)

@@ -1,0 +1,141 @@
+"""`kubevirt-render capacity`: what the VMs of files, folders and kustomizations need of the cluster."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from krm_fn.base.bundle import Bundle
+from krm_fn.base.console import write_out
+from krm_fn.base.errors import UsageError
+from krm_fn.cli import bundles, options, progress, sizes
+from krm_fn.pipeline.capacity import demands_of, facts_of
+from krm_fn.sizing import quotas, storage
+from krm_fn.sizing.rows import GROUPS, Sized
+from krm_fn.sizing.sums import totals
+from krm_fn.sources import reading
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from krm_fn.base.objects import Object
+    from krm_fn.cli.bundles import Read
+    from krm_fn.kubevirt.settings import Config
+    from krm_fn.sizing.demands import Demand
+
+
+@click.command()
+@options.source_options
+@click.option(
+    "--by",
+    type=click.Choice(tuple(GROUPS)),
+    default="vm",
+    show_default=True,
+    help="What the rows of the table stand for. target: a kustomization of a repository. cluster: a cluster of its config.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(sizes.FORMATS),
+    default="table",
+    show_default=True,
+    help="json: all details, as krm_fn.capacity returns them. csv: the rows of the table in exact numbers.",
+)
+@click.option(
+    "--running/--all",
+    "running",
+    default=False,
+    show_default="all",
+    help="Count only the VMs that the cluster starts by itself, or all VMs.",
+)
+@click.option(
+    "--matrix",
+    is_flag=True,
+    help="Show each pair of an instancetype and a preference, of the release's catalogue and of the paths: what it needs, or "
+    "that it is refused. Paths may be left out.",
+)
+@click.option("--exclude", multiple=True, metavar="GLOB", help="Skip these files and folders. Repeatable.")
+@options.config_options
+def capacity(
+    paths: tuple[str, ...],
+    kustomizations: tuple[str, ...],
+    config_file: str | None,
+    *,
+    by: str,
+    output: str,
+    running: bool,
+    matrix: bool,
+    **flags: Any,
+) -> None:
+    """Show what VMs need of the cluster: files, folders, kustomizations (-k DIR) or stdin (-).
+
+    For each VM, the table has the guest's vCPUs and memory, and the CPU and memory that its pod requests, overhead and
+    support containers included. Quotas of the bundle are compared with the sums.
+
+    The kustomizations in a folder are built, offline, and each of them is a bundle of its own.
+
+    The exit code is 0 also if KubeVirt refuses a VM. check reports why.
+    """
+    bar = progress.shown(quiet=flags["verbose"])
+    if matrix and not (paths or kustomizations):
+        _show_matrix([], options.settings(reading.Sources(sources=()), config_file, flags), output)
+        return
+    read = bundles.read_bundles(paths, kustomizations, config_file, flags, bar)
+    if matrix:
+        _show_matrix(*_only(read), output)
+        return
+    with bar.at("Sizing"):
+        parts = [_part(each, running=running) for each in read]
+    report = sizes.Report(
+        sized=tuple(each for _, sized in parts for each in sized),
+        by=by,
+        answer=_answer([(bundle, sized, each.target) for (bundle, sized), each in zip(parts, read, strict=True)]),
+        width=_width(),
+    )
+    write_out(sizes.written(output, report).encode(errors="replace"))
+
+
+def _width() -> int:
+    """The columns of the terminal, 0 without one."""
+    return shutil.get_terminal_size().columns if sys.stdout is not None and sys.stdout.isatty() else 0
+
+
+def _only(read: Sequence[Read]) -> tuple[Sequence[Any], Config]:
+    """The items and the config of the only bundle. Raises: UsageError for several, which may be for different clusters."""
+    if len(read) > 1:
+        raise UsageError(f"--matrix takes one bundle; these paths are {len(read)} kustomizations and groups of files")
+    return read[0].found.items, read[0].config
+
+
+def _show_matrix(items: Sequence[Any], config: Config, output: str) -> None:
+    from krm_fn.cli.sizes.matrix import FORMATS
+    from krm_fn.pipeline.matrix import pairs
+
+    write_out(FORMATS[output](pairs(items, config), _width()).encode(errors="replace"))
+
+
+def _part(read: Read, *, running: bool) -> tuple[Bundle, list[Sized]]:
+    bundle = Bundle(read.found.items, read.found.places, units=read.found.units)
+    found = demands_of(facts_of(bundle, read.config))
+    counted = [demand for demand in found if demand.record["starts"] or not running]
+    return bundle, [Sized(demand=demand, target=read.target, cluster=read.cluster) for demand in counted]
+
+
+def _answer(parts: Sequence[tuple[Bundle, Sequence[Sized], str]]) -> Object:
+    """The answer of the library for all bundles together; what comes of a target names it."""
+    records: list[Object] = []
+    used: list[Object] = []
+    claims: list[Object] = []
+    demands: list[Demand] = []
+    for bundle, sized, target in parts:
+        own = [each.demand for each in sized]
+        named = {"target": target} if target else {}
+        records += [{**demand.record, **named} for demand in own]
+        used += [{**quotas.shown(each), **named} for each in quotas.of_bundle(bundle, own)]
+        claims += [claim for _, claim in storage.of_bundle(bundle)]
+        demands += own
+    return {"vms": records, "quotas": used, "totals": totals(demands, claims)}

@@ -1,0 +1,56 @@
+"""The forms in which `capacity` writes what VMs need: one module each, with `write(report) -> str`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from krm_fn.base.value import Value
+from krm_fn.sizing.rows import Row, heads, rows, total
+
+if TYPE_CHECKING:
+    from krm_fn.base.objects import Object
+    from krm_fn.sizing.rows import Sized
+
+FORMATS = ("table", "json", "csv", "markdown")
+# Guest is its memory; CPU and memory are what the pods request.
+HEADS = ("VMS", "VCPUS", "GUEST", "CPU", "MEMORY", "STORAGE")
+DEVICES, NOTE = "DEVICES", "NOTE"
+
+
+class Report(Value):
+    """What is written: all demands, in groups by the word `by`, and the answer of the library with all details.
+
+    `width` is that of the terminal, 0 where it has none.
+    """
+
+    sized: tuple[Sized, ...]
+    by: str
+    answer: Object
+    width: int = 0
+
+    @property
+    def heads(self) -> tuple[str, ...]:
+        """The heads of the columns that name a row."""
+        return heads(self.sized, self.by)
+
+    @property
+    def rows(self) -> list[Row]:
+        return rows(self.sized, self.by)
+
+    @property
+    def total(self) -> Row:
+        return total(self.sized)
+
+    @property
+    def quotas(self) -> list[Object]:
+        found: list[Object] = self.answer["quotas"]
+        return found
+
+
+def written(name: str, report: Report) -> str:
+    """The report in a format."""
+    import importlib
+
+    module: Any = importlib.import_module(f"{__name__}.as_{name}")
+    text: str = module.write(report)
+    return text

@@ -1,0 +1,62 @@
+"""One line for each row, with exact figures: CPUs, bytes and counts as plain numbers."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING
+
+from krm_fn.cli.sizes.cells import devices, plain
+from krm_fn.kubevirt.quantity import NANO
+
+if TYPE_CHECKING:
+    from krm_fn.cli.sizes import Report
+    from krm_fn.kubevirt.quantity import Quantity
+    from krm_fn.sizing.rows import Row
+
+FIGURES = (
+    "vms",
+    "without_pod",
+    "vcpus",
+    "guest_bytes",
+    "pod_cpus",
+    "pod_memory_bytes",
+    "overhead_bytes",
+    "storage_bytes",
+    "devices",
+    "note",
+)
+# What a spreadsheet takes for a formula.
+FORMULA = "=+-@"
+
+
+def write(report: Report) -> str:
+    """A head, and the rows, heaviest first."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow((*(head.lower().replace(" ", "_") for head in report.heads), *FIGURES))
+    writer.writerows((*map(_text, row.labels), *_figures(row)) for row in report.rows)
+    return out.getvalue()
+
+
+def _figures(row: Row) -> tuple[object, ...]:
+    return (
+        row.machines,
+        row.without_pod,
+        row.vcpus,
+        *(number(amount) for amount in (row.guest, row.cpu, row.memory, row.overhead, row.storage)),
+        devices(row),
+        plain("; ".join(row.notes)),
+    )
+
+
+def number(amount: Quantity) -> str:
+    """The amount without a unit."""
+    whole, rest = divmod(amount.nanos, NANO)
+    return f"{whole}.{rest:09}".rstrip("0").rstrip(".")
+
+
+def _text(text: str) -> str:
+    """Text of users that no spreadsheet runs."""
+    shown = plain(text)
+    return f"'{shown}" if len(shown) > 1 and shown[:1] in FORMULA else shown

@@ -1,0 +1,66 @@
+"""Tables in Markdown, for comments on a change."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from krm_fn.base.console import one_line, printable
+from krm_fn.cli.sizes import DEVICES, HEADS, NOTE
+from krm_fn.cli.sizes.cells import about, amount, devices, figures, note, stopped
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from krm_fn.base.objects import Object
+    from krm_fn.cli.sizes import Report
+
+# GitHub takes 65,536 characters in a comment.
+LONGEST = 50_000
+
+
+def write(report: Report) -> str:
+    """The rows with their sum, then the quotas, then what these stop."""
+    names = len(report.heads)
+    rows = [[*map(code, row.labels), *figures(row), code(devices(row)), code(note(row))] for row in report.rows]
+    total = report.total.but(notes=())
+    rows = [*_fitting(rows), ["**total**", *[""] * (names - 1), *figures(total), code(devices(total)), ""]]
+    parts = [table([*report.heads, *HEADS, DEVICES, NOTE], names, names + len(HEADS), rows)]
+    if any(quota["used"] for quota in report.quotas):
+        parts.append(_quotas(report.quotas))
+    parts.append("\n".join(f"- {code(sentence)}" for quota in report.quotas for sentence in stopped(quota)))
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _quotas(quotas: Sequence[Object]) -> str:
+    rows = [_of_quota(quota, resource) for quota in quotas for resource in quota["used"]]
+    return table(["QUOTA", "RESOURCE", "USED", "HARD", "FREE", ""], 2, 5, rows)
+
+
+def _of_quota(quota: Object, resource: str) -> list[str]:
+    amounts = [amount(resource, quota[key][resource]) for key in ("used", "hard", "free")]
+    return [code(about(quota)), code(resource), *amounts, "over" if resource in quota["exceeded"] else ""]
+
+
+def table(heads: Sequence[str], first: int, last: int, rows: Sequence[Sequence[str]]) -> str:
+    """A table; the columns from `first` up to `last` hold numbers."""
+    rule = ["---:" if first <= place < last else "---" for place in range(len(heads))]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in ([head.lower() for head in heads], rule, *rows))
+
+
+def _fitting(rows: list[list[str]]) -> list[list[str]]:
+    """As many rows as fit into a comment, and how many are left out."""
+    left = LONGEST
+    kept: list[list[str]] = []
+    for row in rows:
+        left -= sum(map(len, row)) + 3 * len(row)
+        if left < 0:
+            more = f"and {len(rows) - len(kept)} more"
+            return [*kept, [more, *[""] * (len(row) - 1)]]
+        kept.append(row)
+    return kept
+
+
+def code(text: str) -> str:
+    """The text as a code span, "" where there is none. Nothing in it ends the span or the cell of the table."""
+    shown = one_line(printable(text).replace("`", "\\x60").replace("|", "\\x7c"))
+    return f"`{shown}`" if shown.strip() else ""

@@ -1,0 +1,110 @@
+"""The pod that KubeVirt starts for an instance, by release: what the scheduler, quotas and limits see of it.
+
+A pod is a plain dict: `containers` and `initContainers` with `name`, `requests`, `limits`, `claims`, `restartPolicy`; the sums
+`requests` and `limits`; `qosClass`, `memoryOverhead`, `hugepagesVolumes`; what decides about nodes, as in a pod's spec;
+`requestsAboveLimits`, for which the API server refuses the pod; and `hotplugPod`. What is empty is absent.
+
+Volumes and claims that the instance names exist. No node is known. What changes pods after KubeVirt (a LimitRange, a
+RuntimeClass, webhooks of others) is not applied here.
+upstream: pkg/virt-controller/services/template.go:RenderLaunchManifest
+"""
+
+from __future__ import annotations
+
+from krm_fn.base.objects import text
+from krm_fn.base.paths import as_list, as_map, is_set
+from krm_fn.kubevirt.pods import devices, hotplug, nodes, support
+from krm_fn.kubevirt.pods.amounts import written
+from krm_fn.kubevirt.pods.compute import compute_resources
+from krm_fn.kubevirt.pods.launch import Around, Launch, PodError, vcpus_of
+from krm_fn.kubevirt.pods.overhead import memory_overhead
+from krm_fn.kubevirt.pods.totals import above_limits, qos_class, stored, totals
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from krm_fn.base.objects import Object
+    from krm_fn.kubevirt.quantity import Quantity
+    from krm_fn.kubevirt.releases import Version
+
+__all__ = ["Around", "PodError", "launcher_pod", "vcpus_of"]
+
+# Fields of an instance that are the pod's, as they stand.
+TAKEN = ("tolerations", "topologySpreadConstraints", "schedulerName", "priorityClassName")
+CLAIMS_SINCE: Version = (1, 6)
+CLAIM_KEYS = ("name", "resourceClaimName", "resourceClaimTemplateName")
+VERBOSITY = "logVerbosity"
+# A Go integer may have these around its digits.
+SIGNS = "+-"
+
+
+def launcher_pod(instance: Object, around: Around) -> Object:
+    """The pod of an instance that admission has completed. Raises: PodError where KubeVirt renders none."""
+    launch = Launch(instance, around)
+    overhead = memory_overhead(launch)
+    _check(launch)
+    draft = compute_resources(launch, overhead)
+    compute = {"name": "compute", "requests": draft.all_requests, "limits": draft.all_limits, "claims": draft.claims}
+    found = {
+        **_pod([compute, *support.containers(launch)], support.init_containers(launch)),
+        **_placement(launch),
+        **_memory(launch, overhead),
+        "hotplugPod": _hotplug_pod(launch),
+    }
+    return {key: value for key, value in found.items() if is_set(value) and value != {}}
+
+
+def _check(launch: Launch) -> None:
+    """Raises: PodError for what stops KubeVirt, in upstream's order."""
+    nodes.check_frequency(launch)
+    list(devices.network_resources(launch))
+    devices.check_permitted(launch)
+    verbosity = launch.labels.get(VERBOSITY)
+    digits = text(verbosity)[1:] if text(verbosity)[:1] in SIGNS else text(verbosity)
+    if verbosity is not None and not (digits.isascii() and digits.isdigit()):
+        raise PodError(f"verbosity {verbosity} cannot cast to int")
+    support.check_hooks(launch)
+
+
+def _pod(containers: Sequence[Object], init_containers: Sequence[Object]) -> Object:
+    """What a pod of these containers counts for."""
+    running, initial = [stored(each) for each in containers], [stored(each) for each in init_containers]
+    return {
+        "containers": [_shown(each) for each in containers],
+        "initContainers": [_shown(each) for each in init_containers],
+        "requests": written(totals(running, initial, "requests")),
+        "limits": written(totals(running, initial, "limits")),
+        "qosClass": qos_class([*running, *initial]),
+        "requestsAboveLimits": above_limits([*running, *initial]),
+    }
+
+
+def _shown(container: Object) -> Object:
+    """The container as KubeVirt writes it."""
+    shown = {**container, "requests": written(container["requests"]), "limits": written(container["limits"])}
+    return {key: value for key, value in shown.items() if is_set(value) and value != {}}
+
+
+def _placement(launch: Launch) -> Object:
+    """What decides about the node."""
+    claims = as_list(launch.spec.get("resourceClaims")) if launch.release.within(since=CLAIMS_SINCE) else []
+    return {
+        "nodeSelector": nodes.node_selector(launch),
+        "affinity": nodes.affinity(launch),
+        **{key: launch.spec.get(key) for key in TAKEN},
+        "runtimeClassName": text(launch.cluster.setting("defaultRuntimeClass")),
+        "resourceClaims": [{key: each[key] for key in CLAIM_KEYS if is_set(each.get(key))} for each in map(as_map, claims)],
+    }
+
+
+def _memory(launch: Launch, overhead: Quantity) -> Object:
+    volume = {"name": "hugepages", "emptyDir": {"medium": "HugePages"}}
+    return {"memoryOverhead": str(overhead), "hugepagesVolumes": [] if launch.page_size is None else [volume]}
+
+
+def _hotplug_pod(launch: Launch) -> Object:
+    if not hotplug.needs_hotplug_pod(launch):
+        return {}
+    found = {**_pod([hotplug.hotplug_container(launch)], []), "tolerations": hotplug.tolerations(launch)}
+    return {key: value for key, value in found.items() if is_set(value)}

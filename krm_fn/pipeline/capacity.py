@@ -1,0 +1,125 @@
+"""What the VMs of a ResourceList need of the cluster."""
+
+from __future__ import annotations
+
+from krm_fn import config
+from krm_fn.base.bundle import Bundle, effective_namespace
+from krm_fn.base.errors import InputError
+from krm_fn.base.objects import group_of, kind_of
+from krm_fn.base.paths import get, with_integers
+from krm_fn.kubevirt.holders import SERVED
+from krm_fn.pipeline.facts import gather
+from krm_fn.pipeline.refusals import refused, refused_object
+from krm_fn.pipeline.starts import Starts
+from krm_fn.rules import registry
+from krm_fn.sizing import quotas, storage
+from krm_fn.sizing.demands import Subject, demand
+from krm_fn.sizing.sums import totals
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from krm_fn.base.bundle import Entry
+    from krm_fn.base.objects import Object
+    from krm_fn.kubevirt.holders import Holder
+    from krm_fn.kubevirt.releases import Version
+    from krm_fn.kubevirt.settings import Config
+    from krm_fn.rules.facts import AdmissionFacts, BundleFacts, VmFacts
+    from krm_fn.sizing.demands import Demand
+
+NO_INSTANCE = "KubeVirt starts no instance of it"
+UNMET_STARTS_UNTIL: Version = (1, 5)
+
+
+def capacity(resource_list: Object) -> Object:
+    """What each VM, pool, replica set and instance of the list needs, and the sums. The argument is left as it was.
+
+    Raises: ConfigError where the functionConfig is wrong, InputError where `items` is no list.
+    """
+    settings = config.read(resource_list.get("functionConfig"))
+    items = resource_list.get("items")
+    if items is not None and not isinstance(items, list | tuple):
+        raise InputError("items is no list")
+    return capacity_of(Bundle([with_integers(item) for item in items or []]), settings)
+
+
+def capacity_of(bundle: Bundle, settings: Config) -> Object:
+    """The same for a bundle."""
+    demands = list(demands_of(facts_of(bundle, settings)))
+    return shown(bundle, demands)
+
+
+def shown(bundle: Bundle, demands: Sequence[Demand]) -> Object:
+    """The answer for these demands as plain data."""
+    return {
+        "vms": [demand.record for demand in demands],
+        "quotas": [quotas.shown(each) for each in quotas.of_bundle(bundle, demands)],
+        "totals": totals(demands, [claim for _, claim in storage.of_bundle(bundle)]),
+    }
+
+
+def facts_of(bundle: Bundle, settings: Config) -> BundleFacts:
+    """The facts of the bundle under admission. What the config says of writing does not matter."""
+    presets = "ignore" if settings.presets == "ignore" else "instance"
+    return gather(bundle, settings.but(mode="validate", instances="omit", presets=presets, defaults=_defaults(settings)))
+
+
+def _defaults(settings: Config) -> str:
+    """The defaults as far as they say something of the cluster."""
+    return "cluster" if settings.states_cluster else "auto"
+
+
+def demands_of(facts: BundleFacts) -> Iterator[Demand]:
+    """What each object needs that starts instances, in the bundle's order."""
+    starts = Starts(facts)
+    vms = {(vm.entry.item, vm.entry.path): vm for vm in facts.vms}
+    for entry in facts.bundle.entries:
+        holder = SERVED.get((group_of(entry.obj), kind_of(entry.obj)))
+        if holder is None:
+            continue
+        vm = vms.get((entry.item, entry.path))
+        if vm or (holder.vm is None and isinstance(get(entry.obj, holder.instance), dict)):
+            subject = _of_vm(vm, starts) if vm else _of_instance(entry, holder, facts, starts)
+            yield demand(subject, facts.bundle, starts.ranges.get(effective_namespace(entry.obj), ()))
+
+
+def _of_vm(vm: VmFacts, starts: Starts) -> Subject:
+    """The subject of a VM. What stops an instance is a finding about its references, or a refusal of the webhooks."""
+    if vm.sound:
+        return _started(vm, starts, ())
+    found = tuple(finding.message for finding in registry.judge("vm", vm, {}) if finding.severity == "error")
+    if found and not _starts_all_the_same(vm):
+        return Subject(entry=vm.entry, launched=None, vm=vm, refused=found)
+    causes = refused(vm)
+    if causes:
+        return Subject(entry=vm.entry, launched=None, vm=vm, refused=found + _messages(causes))
+    return _started(vm, starts, found)
+
+
+def _started(vm: VmFacts, starts: Starts, found: tuple[str, ...]) -> Subject:
+    launched = starts.of_vm(vm)
+    return Subject(entry=vm.entry, launched=launched, vm=vm, refused=found if launched else found + _messages(None))
+
+
+def _starts_all_the_same(vm: VmFacts) -> bool:
+    """True for a VM that only fails the requirements of its preference, in releases whose pods were measured for these, too.
+
+    The webhook refuses such a VM; the controller starts one that is stored already.
+    """
+    found = vm.expansion
+    fails_only_these = found and found.unmet and not (found.conflicts or found.refusals or vm.resolution.errors)
+    return bool(fails_only_these) and vm.release.within(until=UNMET_STARTS_UNTIL)
+
+
+def _of_instance(entry: Entry, holder: Holder, facts: BundleFacts, starts: Starts) -> Subject:
+    """The subject of an instance, or of a replica set, which makes instances of its template."""
+    instance = starts.with_presets(entry, holder)
+    causes = refused_object(entry, facts, instance or entry.obj)
+    if causes or instance is None:
+        return Subject(entry=entry, launched=None, refused=_messages(causes))
+    return Subject(entry=entry, launched=starts.of_instance(instance, effective_namespace(entry.obj)))
+
+
+def _messages(causes: AdmissionFacts | None) -> tuple[str, ...]:
+    return tuple(cause.message for cause in causes.causes) if causes else (NO_INSTANCE,)

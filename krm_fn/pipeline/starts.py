@@ -1,0 +1,125 @@
+"""The start of the instances of a bundle, and the pods that come of it.
+
+Most VMs of many differ in what no pod depends on, such as names, addresses and user data. What another VM of the same namespace
+leads to, which is alike in all the rest and refers to the same, is not worked out once more.
+"""
+
+from __future__ import annotations
+
+from krm_fn.base.bundle import effective_namespace
+from krm_fn.base.objects import metadata
+from krm_fn.base.paths import as_list, as_map, copy, get
+from krm_fn.kubevirt.instance import complete, start
+from krm_fn.kubevirt.pods import Around
+from krm_fn.kubevirt.presets import apply_presets
+from krm_fn.kubevirt.presets.index import NONE, Presets
+from krm_fn.pipeline.equivalents import compiled, dumped, notes, nothing
+from krm_fn.pipeline.own_texts import KEY, TEXTS
+from krm_fn.sizing import limit_ranges
+from krm_fn.sizing.demands import launched
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from krm_fn.base.bundle import Entry
+    from krm_fn.base.objects import Object
+    from krm_fn.kubevirt.holders import Holder
+    from krm_fn.kubevirt.presets.index import Group
+    from krm_fn.pipeline.equivalents import Row
+    from krm_fn.rules.facts import BundleFacts, VmFacts
+    from krm_fn.sizing.demands import Launched
+
+VERBOSITY = "logVerbosity"  # the only label that a pod depends on
+DISKS = ("spec", "template", "spec", "domain", "devices", "disks")
+
+
+def _verbosity(value: Any, _: object) -> Any:
+    return {VERBOSITY: value[VERBOSITY]} if type(value) is dict and VERBOSITY in value else ()
+
+
+def _missing(_: Any, __: object) -> Any:
+    return ()
+
+
+# What a pod depends on, of each text that a VM has of its own. Presets are chosen by labels: with some, nothing is left out.
+READINGS = {"label": _verbosity, "note": _missing}
+PLACES = [(tuple(step for step in path if step != KEY), READINGS.get(sort, nothing)) for path, sort in TEXTS]
+# What starts a VM, and what it is that it has.
+OTHERS: list[Row] = [
+    (("spec", "template", "metadata", "annotations"), notes),
+    (("spec", "runStrategy"), _missing),
+    (("spec", "running"), _missing),
+    (("status",), _missing),
+]
+read = compiled([*PLACES, *OTHERS])
+
+
+class Starts:
+    """Starts the instances of a bundle."""
+
+    def __init__(self, facts: BundleFacts) -> None:
+        self._facts = facts
+        self.ranges = limit_ranges.by_namespace(facts.bundle)
+        presets = None if facts.config.presets == "ignore" else Presets(facts.bundle)
+        self._presets = presets if presets and facts.bundle.of_kind("VirtualMachineInstancePreset") else None
+        self._known: dict[tuple[Any, ...], Launched | None] = {}
+        self._specs: dict[int, Object] = {}
+
+    def of_vm(self, vm: VmFacts) -> Launched | None:
+        """What a VM leads to, None where no instance starts."""
+        key = self._key(vm)
+        if key is None:
+            return self._of_vm(vm)
+        if key not in self._known:
+            self._known[key] = self._of_vm(vm)
+        return self._known[key]
+
+    def _key(self, vm: VmFacts) -> tuple[Any, ...] | None:
+        """All that the pod of a VM depends on, None where that may be more than is looked at here."""
+        given = vm.resolution.vm
+        reserved = any(get(disk, ("lun", "reservation")) for disk in as_list(get(given, DISKS)))
+        if self._presets or reserved:
+            return None
+        found = dumped({**read(given, {}), "metadata": ()})
+        sources = [each.spec for each in (vm.resolution.instancetype, vm.resolution.preference) if each]
+        self._specs.update({id(spec): spec for spec in sources})  # so that no other gets its id
+        tables = [each and each.table for each in (vm.resolution.instancetype, vm.resolution.preference)]
+        return None if found is None else (effective_namespace(vm.entry.obj), found, *tables, *map(id, sources))
+
+    def _of_vm(self, vm: VmFacts) -> Launched | None:
+        namespace = effective_namespace(vm.entry.obj)
+        started = start(
+            vm.resolution,
+            owner=vm.entry.obj,
+            namespace=namespace,
+            bundle=self._facts.bundle,
+            cluster=self._facts.cluster,
+            release=self._facts.release,
+            presets=self._seen(vm.entry.obj["apiVersion"], namespace),
+        )
+        return self._launched(started.instance, namespace) if started.instance is not None else None
+
+    def _seen(self, version: str, namespace: str) -> Group:
+        return self._presets.seen_by(version, namespace) if self._presets else NONE
+
+    def _launched(self, instance: Object, namespace: str) -> Launched:
+        facts = self._facts
+        around = Around(bundle=facts.bundle, cluster=facts.cluster, release=facts.release, namespace=namespace)
+        return launched(instance, around, self.ranges.get(namespace, ()))
+
+    def with_presets(self, entry: Entry, holder: Holder) -> Object | None:
+        """The instance that stands for itself, or that a replica set makes, with presets; None where these refuse it."""
+        template = as_map(get(entry.obj, holder.template)) if holder.template else entry.obj
+        given = {**template, "apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance"}
+        given["metadata"] = {**metadata(template), "name": metadata(entry.obj).get("name")}
+        namespace = effective_namespace(entry.obj)
+        seen = self._seen("kubevirt.io/v1", namespace)
+        applied = apply_presets(given, seen, release=self._facts.release, namespace=namespace)
+        return None if applied.refused else applied.instance
+
+    def of_instance(self, instance: Object, namespace: str) -> Launched:
+        """What such an instance leads to."""
+        completed = copy(instance)
+        complete(completed, self._facts.cluster, self._facts.release)
+        return self._launched(completed, namespace)

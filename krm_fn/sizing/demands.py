@@ -1,0 +1,168 @@
+"""What each VM, pool, replica set and instance needs: one record of plain data for each object."""
+
+from __future__ import annotations
+
+from krm_fn.base.bundle import effective_namespace
+from krm_fn.base.objects import kind_of, name_of, text
+from krm_fn.base.paths import as_map, get
+from krm_fn.base.value import Value
+from krm_fn.kubevirt.expand.admitted import with_storage_classes
+from krm_fn.kubevirt.holders import INSTANCE_SPEC, holder_of
+from krm_fn.kubevirt.pods import PodError, launcher_pod, vcpus_of
+from krm_fn.kubevirt.pods.amounts import written
+from krm_fn.kubevirt.quantity import parse
+from krm_fn.sizing import limit_ranges, storage
+from krm_fn.sizing.pods import pods_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from krm_fn.base.bundle import Bundle, Entry
+    from krm_fn.base.objects import Object
+    from krm_fn.kubevirt.pods import Around
+    from krm_fn.rules.facts import VmFacts
+    from krm_fn.sizing.pods import AdmittedPod
+
+# The run strategies with which the cluster starts a VM by itself.
+STARTING = ("Always", "RerunOnFailure", "Once")
+TOPOLOGY = ("sockets", "cores", "threads")
+
+
+class Launched(Value):
+    """What the start of an instance leads to: the guest, and in `result` the pod, or why there is none, as in records.
+
+    `pods` are the pods as the API server admits them.
+    """
+
+    guest: Object
+    result: Object
+    pods: tuple[AdmittedPod, ...] = ()
+
+
+class Subject(Value):
+    """An object that starts instances, and what the start of one leads to, None where none starts.
+
+    `vm` are the facts of the VM in it, None where it holds none. `refused` says why KubeVirt refuses the object.
+    """
+
+    entry: Entry
+    launched: Launched | None
+    vm: VmFacts | None = None
+    refused: tuple[str, ...] = ()
+
+
+class Demand(Value):
+    """What an object needs: the record of it, and its pods as the API server admits them. `entry` is the object."""
+
+    entry: Entry
+    record: Object
+    pods: tuple[AdmittedPod, ...] = ()
+
+    @property
+    def namespace(self) -> str:
+        found: str = self.record["namespace"]
+        return found
+
+    @property
+    def copies(self) -> int:
+        """How many machines it stands for."""
+        replicas: int = self.record.get("replicas", 1)
+        return max(replicas, 0)
+
+
+def in_order(demands: Iterable[Demand]) -> list[Demand]:
+    """The demands in an order that does not depend on the bundle's: sums are written in the format of their first amount."""
+    return sorted(demands, key=identity)
+
+
+def identity(demand: Demand) -> tuple[str, str, str]:
+    """Which object it is."""
+    return demand.namespace, demand.record["name"], demand.record["kind"]
+
+
+def launched(instance: Object, around: Around, ranges: Sequence[Object] = ()) -> Launched:
+    """What an instance leads to. `ranges` are the LimitRanges of its namespace."""
+    guest = _guest(as_map(instance.get("spec")))
+    try:
+        pod = launcher_pod(instance, around)
+    except PodError as error:
+        return Launched(guest=guest, result={"podError": str(error)})
+    return Launched(guest=guest, result={"pod": pod}, pods=pods_of(pod, ranges))
+
+
+def _guest(spec: Object) -> Object:
+    cpu = as_map(get(spec, ("domain", "cpu")))
+    strategy = text(spec.get("evictionStrategy"))
+    return {
+        **({"evictionStrategy": strategy} if strategy else {}),
+        "vcpus": vcpus_of(cpu),
+        "memory": text(get(spec, ("domain", "memory", "guest"))),
+        "topology": {key: cpu.get(key) or 1 for key in TOPOLOGY},  # libvirt takes 1 for what is not said
+    }
+
+
+def demand(subject: Subject, bundle: Bundle, ranges: Sequence[Object] = ()) -> Demand:
+    """What an object needs. `ranges` are the LimitRanges of its namespace."""
+    obj, found = subject.entry.obj, subject.launched
+    record: Object = {"kind": kind_of(obj), "namespace": effective_namespace(obj), "name": name_of(obj)}
+    record.update({**_copies(subject), **_sources(subject), **(found.guest if found else {})})
+    if subject.refused:
+        record["refused"] = list(subject.refused)
+    record.update(found.result if found else {})
+    claims = _claims(subject, bundle)
+    if claims:
+        record["storage"] = claims
+    pods = found.pods if found else ()
+    limited = _limited(record, pods, ranges) if ranges else {}
+    return Demand(entry=subject.entry, record={**record, "limitRange": limited} if limited else record, pods=pods)
+
+
+def _claims(subject: Subject, bundle: Bundle) -> list[Object]:
+    """The claims of a machine, with the storage class that the preference prefers."""
+    obj, vm = subject.entry.obj, subject.vm
+    if vm is None:
+        holder = holder_of(obj)
+        return storage.of_vm({}, as_map(get(obj, holder.instance if holder else ("spec",))), effective_namespace(obj), bundle)
+    preference = vm.resolution.preference.spec if vm.resolution.preference else {}
+    stored = with_storage_classes(vm.resolution.vm, preference)
+    return storage.of_vm(as_map(stored.get("spec")), as_map(get(stored, INSTANCE_SPEC)), effective_namespace(obj), bundle)
+
+
+def _limited(record: Object, pods: tuple[AdmittedPod, ...], ranges: Sequence[Object]) -> Object:
+    """What LimitRanges make of the launcher pod, and why the API server refuses pods or claims; empty where nothing."""
+    found: Object = {}
+    if pods:
+        first, given = pods[0], record["pod"]
+        sums = {"requests": written(first.requests), "limits": written(first.limits), "qosClass": first.qos}
+        found = {key: value for key, value in sums.items() if given.get(key, {}) != value}
+    created = [claim for claim in record.get("storage", ()) if claim["kind"] == storage.TEMPLATE]
+    why = [why for pod in pods for why in pod.refused]
+    why += [
+        f"{claim['name']}: {why}"
+        for claim in created
+        for why in limit_ranges.claim_violations(parse(claim.get("size")), ranges)
+    ]
+    return {**found, "refused": why} if why else found
+
+
+def _copies(subject: Subject) -> Object:
+    """How many machines there are, and whether the cluster starts them by itself."""
+    holder = holder_of(subject.entry.obj)
+    starts = True
+    if subject.vm:
+        spec = as_map(subject.vm.vm.get("spec"))
+        starts = spec.get("running") is True or spec.get("runStrategy") in STARTING
+    if not holder or not holder.copies:
+        return {"starts": starts}
+    replicas = get(subject.entry.obj, ("spec", "replicas"))
+    return {"starts": starts, "replicas": replicas if type(replicas) is int else 1}
+
+
+def _sources(subject: Subject) -> Object:
+    """The names of the instancetype and the preference."""
+    if not subject.vm:
+        return {}
+    found = subject.vm.resolution
+    sources = (("instancetype", found.instancetype), ("preference", found.preference))
+    return {key: source.ref.name for key, source in sources if source}

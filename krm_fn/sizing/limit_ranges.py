@@ -1,0 +1,126 @@
+"""LimitRanges: the defaults that they give to containers, and the bounds in which pods and claims must be.
+
+upstream: k8s.io/kubernetes plugin/pkg/admission/limitranger/admission.go,
+pkg/apis/core/v1/defaults.go:SetDefaults_LimitRangeItem
+"""
+
+from __future__ import annotations
+
+from krm_fn.base.objects import name_of, text
+from krm_fn.base.paths import as_list, as_map, get
+from krm_fn.kubevirt.pods.amounts import read
+from krm_fn.kubevirt.quantity import NANO
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from krm_fn.base.bundle import Bundle
+    from krm_fn.base.objects import Object
+    from krm_fn.kubevirt.pods.amounts import Amounts
+    from krm_fn.kubevirt.quantity import Quantity
+
+    Defaults = tuple[Amounts, Amounts]  # requests, limits
+
+CONTAINER, POD, CLAIM = "Container", "Pod", "PersistentVolumeClaim"
+
+
+def by_namespace(bundle: Bundle) -> dict[str, list[Object]]:
+    """The LimitRanges of each namespace, by name."""
+    found: dict[str, list[Object]] = {}
+    for entry in bundle.ordered(bundle.of_kind("LimitRange", "")):
+        found.setdefault(text(get(entry.obj, ("metadata", "namespace"))) or "default", []).append(entry.obj)
+    return found
+
+
+def _items(limit_range: Object, kind: str) -> list[Object]:
+    items = (as_map(item) for item in as_list(get(limit_range, ("spec", "limits"))))
+    return [item for item in items if item.get("type") == kind]
+
+
+def defaults(limit_range: Object) -> Defaults:
+    """The requests and limits that containers without get; a later item counts.
+
+    An item without a default limit has its maximum as one; without a default request its default limit, else its minimum.
+    """
+    requests: Amounts = {}
+    limits: Amounts = {}
+    for item in _items(limit_range, CONTAINER):
+        least, most = read(item.get("min")), read(item.get("max"))
+        limited = {**most, **read(item.get("default"))}
+        limits.update(limited)
+        requests.update({**least, **limited, **read(item.get("defaultRequest"))})
+    return requests, limits
+
+
+def with_defaults(container: Object, given: Sequence[Defaults]) -> Object:
+    """The stored container with the defaults of all LimitRanges; the first counts."""
+    requests, limits = container["requests"], container["limits"]
+    for default_requests, default_limits in given:
+        requests, limits = {**default_requests, **requests}, {**default_limits, **limits}
+    return {**container, "requests": requests, "limits": limits} if given else container
+
+
+def violations(containers: Sequence[Object], requests: Amounts, limits: Amounts, ranges: Sequence[Object]) -> Iterator[str]:
+    """Each bound that a pod exceeds: those of its containers, then those of the whole pod."""
+    for limit_range in ranges:
+        name = name_of(limit_range)
+        for item in _items(limit_range, CONTAINER):
+            for container in containers:
+                about = f"container {container['name']}"
+                yield from _broken(item, about, container["requests"], container["limits"], name)
+        for item in _items(limit_range, POD):
+            yield from _broken(item, "the pod", requests, limits, name)
+
+
+def claim_violations(size: Quantity | None, ranges: Sequence[Object]) -> Iterator[str]:
+    """Each bound that the size of a claim exceeds. upstream: PersistentVolumeClaimValidateLimitFunc"""
+    requests = {} if size is None else {"storage": size}
+    for limit_range in ranges:
+        for item in _items(limit_range, CLAIM):
+            yield from _below(read(item.get("min")), "the claim", requests, {}, name_of(limit_range))
+            yield from _above(read(item.get("max")), "the claim", {}, requests, name_of(limit_range))
+
+
+def _broken(item: Object, about: str, requests: Amounts, limits: Amounts, name: str) -> Iterator[str]:
+    yield from _below(read(item.get("min")), about, requests, limits, name)
+    yield from _above(read(item.get("max")), about, requests, limits, name)
+    yield from _apart(read(item.get("maxLimitRequestRatio")), about, requests, limits, name)
+
+
+def _below(bounds: Amounts, about: str, requests: Amounts, limits: Amounts, name: str) -> Iterator[str]:
+    """upstream: minConstraint"""
+    for resource, least in bounds.items():
+        bound = f"the minimum {least} of LimitRange {name}"
+        request, limit = requests.get(resource), limits.get(resource)
+        if request is None:
+            yield f"{about} requests no {resource}, which {bound} demands"
+        elif request.nanos < least.nanos:
+            yield f"{about} requests {request} of {resource}, below {bound}"
+        elif limit is not None and limit.nanos < least.nanos:
+            yield f"{about} has the {resource} limit {limit}, below {bound}"
+
+
+def _above(bounds: Amounts, about: str, requests: Amounts, limits: Amounts, name: str) -> Iterator[str]:
+    """upstream: maxConstraint"""
+    for resource, most in bounds.items():
+        bound = f"the maximum {most} of LimitRange {name}"
+        request, limit = requests.get(resource), limits.get(resource)
+        if limit is None:
+            yield f"{about} has no {resource} limit, which {bound} demands"
+        elif limit.nanos > most.nanos:
+            yield f"{about} has the {resource} limit {limit}, above {bound}"
+        elif request is not None and request.nanos > most.nanos:
+            yield f"{about} requests {request} of {resource}, above {bound}"
+
+
+def _apart(bounds: Amounts, about: str, requests: Amounts, limits: Amounts, name: str) -> Iterator[str]:
+    """upstream: limitRequestRatioConstraint"""
+    for resource, most in bounds.items():
+        bound = f"the maximum ratio {most} of LimitRange {name}"
+        request, limit = requests.get(resource), limits.get(resource)
+        if request is None or not request.nanos or limit is None or not limit.nanos:
+            missing = "limit" if request is not None and request.nanos else "request"
+            yield f"{about} has no {resource} {missing}, which {bound} demands"
+        elif limit.nanos * NANO > most.nanos * request.nanos:
+            yield f"{about} has the {resource} limit {limit} and the request {request}, above {bound}"

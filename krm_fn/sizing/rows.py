@@ -1,0 +1,230 @@
+"""Demands in groups, as the rows of a table: by VM, namespace, instancetype, needed nodes, target or cluster."""
+
+from __future__ import annotations
+
+from krm_fn.base.paths import as_list, as_map, get
+from krm_fn.base.value import Value
+from krm_fn.kubevirt.pods.amounts import ZERO, add_to, plus, times
+from krm_fn.kubevirt.quantity import NANO, parse
+from krm_fn.sizing import storage
+from krm_fn.sizing.demands import identity
+from krm_fn.sizing.usage import HUGE_PAGES, is_extended
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from krm_fn.base.objects import Object
+    from krm_fn.kubevirt.pods.amounts import Amounts
+    from krm_fn.kubevirt.quantity import Quantity
+    from krm_fn.sizing.demands import Demand
+
+# What nearly every pod asks for, so that it distinguishes none.
+USUAL_DEVICES = frozenset(f"devices.kubevirt.io/{name}" for name in ("kvm", "tun", "vhost-net"))
+USUAL_LABELS = frozenset(("kubevirt.io/schedulable",))
+OBSOLETE_MODEL = "node-labeller.kubevirt.io/obsolete-host-model"
+REQUIRED = ("nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
+NONE = "-"
+SHORT = {"VirtualMachinePool": "pool", "VirtualMachineInstanceReplicaSet": "replica set", "VirtualMachineInstance": "instance"}
+GIB_PER_CPU = 4  # as much memory weighs as one CPU where rows are sorted
+
+
+class Sized(Value):
+    """A demand, and where it comes from: the target that was built, and the cluster of its config, "" for none."""
+
+    demand: Demand
+    target: str = ""
+    cluster: str = ""
+
+
+class Row(Value):
+    """The sums of a group: `labels` name it. `cpu`, `memory` (huge pages included) and `devices` are what the pods request.
+
+    `machines` counts all, `without_pod` those that get none; `notes` say why.
+    """
+
+    labels: tuple[str, ...]
+    machines: int = 0
+    vcpus: int = 0
+    guest: Quantity = ZERO
+    cpu: Quantity = ZERO
+    memory: Quantity = ZERO
+    overhead: Quantity = ZERO
+    storage: Quantity = ZERO
+    devices: Amounts = {}  # noqa: RUF012  nobody writes into a Value
+    without_pod: int = 0
+    notes: tuple[str, ...] = ()
+
+    @property
+    def weight(self) -> tuple[int, int, int]:
+        """What the row costs, without prices: CPUs, and memory as far as a node has it for each CPU."""
+        heavy = self.cpu.nanos + self.memory.nanos // (GIB_PER_CPU << 30)
+        return heavy, self.storage.nanos, self.machines
+
+
+def _of_vm(sized: Sized) -> tuple[str, ...]:
+    record = sized.demand.record
+    kind = SHORT.get(record["kind"])
+    return record["namespace"], f"{record['name']} ({kind})" if kind else record["name"]
+
+
+def _of_namespace(sized: Sized) -> tuple[str, ...]:
+    return (sized.demand.namespace,)
+
+
+def _of_instancetype(sized: Sized) -> tuple[str, ...]:
+    return (sized.demand.record.get("instancetype", NONE),)
+
+
+def _of_nodes(sized: Sized) -> tuple[str, ...]:
+    return (node_needs(sized.demand.record.get("pod")),)
+
+
+def _of_target(sized: Sized) -> tuple[str, ...]:
+    return (sized.target or NONE,)
+
+
+def _of_cluster(sized: Sized) -> tuple[str, ...]:
+    return (sized.cluster or NONE,)
+
+
+# The words of `--by`, with the heads of the columns that name a row.
+GROUPS: dict[str, tuple[tuple[str, ...], Callable[[Sized], tuple[str, ...]]]] = {
+    "vm": (("NAMESPACE", "NAME"), _of_vm),
+    "namespace": (("NAMESPACE",), _of_namespace),
+    "instancetype": (("INSTANCETYPE",), _of_instancetype),
+    "node-needs": (("NODE NEEDS",), _of_nodes),
+    "target": (("TARGET",), _of_target),
+    "cluster": (("CLUSTER",), _of_cluster),
+}
+# VMs where they come from several targets, which may have VMs of one name.
+OF_TARGETS = ("TARGET", *GROUPS["vm"][0])
+
+
+def heads(sized: Iterable[Sized], by: str) -> tuple[str, ...]:
+    """The heads of the columns that name a row."""
+    return OF_TARGETS if by == "vm" and any(each.target for each in sized) else GROUPS[by][0]
+
+
+def rows(sized: Sequence[Sized], by: str) -> list[Row]:
+    """The groups, heaviest first. With `vm`, each object is a row of its own, also where two have one name."""
+    found: dict[tuple[object, ...], Row] = {}
+    of_targets = heads(sized, by) == OF_TARGETS
+    for number, each in enumerate(_in_order(sized)):
+        labels = (*(_of_target(each) if of_targets else ()), *GROUPS[by][1](each))
+        key = (*labels, number) if by == "vm" else labels
+        found[key] = added(found.get(key, Row(labels=labels)), each.demand)
+    heavy = sorted(found.values(), key=lambda row: row.labels)
+    return sorted(heavy, key=lambda row: row.weight, reverse=True)
+
+
+def total(sized: Iterable[Sized]) -> Row:
+    """The sum of all."""
+    row = Row(labels=())
+    for each in _in_order(sized):
+        row = added(row, each.demand)
+    return row
+
+
+def _in_order(sized: Iterable[Sized]) -> list[Sized]:
+    return sorted(sized, key=lambda each: (each.target, *identity(each.demand)))
+
+
+def added(row: Row, demand: Demand) -> Row:
+    """The row with a demand in it."""
+    record, number, requests = demand.record, demand.copies, _requests(demand)
+    guest = times(parse(record.get("memory")) or ZERO, number) if demand.pods else ZERO
+    overhead = parse(get(record, ("pod", "memoryOverhead"))) or ZERO
+    devices = dict(row.devices)
+    add_to(devices, {name: amount for name, amount in requests.items() if is_shown(name)})
+    return Row(
+        labels=row.labels,
+        machines=row.machines + number,
+        vcpus=row.vcpus + (number * record["vcpus"] if demand.pods else 0),
+        guest=plus(row.guest, guest),
+        cpu=plus(row.cpu, requests.get("cpu", ZERO)),
+        memory=plus(row.memory, _memory(requests)),
+        overhead=plus(row.overhead, times(overhead, number)),
+        storage=plus(row.storage, times(_storage(record), number)),
+        devices=devices,
+        without_pod=row.without_pod + (0 if demand.pods else number),
+        notes=(*row.notes, *reasons(record)),
+    )
+
+
+def _requests(demand: Demand) -> Amounts:
+    found: Amounts = {}
+    for pod in demand.pods:
+        add_to(found, pod.requests, demand.copies)
+    return found
+
+
+def _memory(requests: Amounts) -> Quantity:
+    found = requests.get("memory", ZERO)
+    for name, amount in requests.items():
+        if name.startswith(HUGE_PAGES):
+            found = plus(found, amount)
+    return found
+
+
+def is_shown(name: str) -> bool:
+    """True for devices that not every pod has, and for huge pages."""
+    return (is_extended(name) and name not in USUAL_DEVICES) or name.startswith(HUGE_PAGES)
+
+
+def _storage(record: Object) -> Quantity:
+    found = ZERO
+    for claim in record.get("storage", ()):
+        if claim["kind"] == storage.TEMPLATE:
+            found = plus(found, parse(claim.get("size")) or ZERO)
+    return found
+
+
+def reasons(record: Object) -> list[str]:
+    """Why a machine gets no pod, or why the API server refuses it."""
+    refused = as_list(as_map(record.get("limitRange")).get("refused"))
+    if "pod" in record:
+        return [*map(str, refused)]
+    return [record["podError"]] if "podError" in record else list(record.get("refused", ()))
+
+
+def node_needs(pod: Object | None) -> str:
+    """What distinguishes the nodes that a pod can run on, in words."""
+    if not pod:
+        return NONE
+    labels = {key: value for key, value in pod["nodeSelector"].items() if key not in USUAL_LABELS}
+    found = [f"{key}={labels[key]}" for key in sorted(labels)]
+    found += [_requirement(each) for term in as_list(get(pod.get("affinity"), REQUIRED)) for each in _expressions(term)]
+    found += sorted(name for name in pod["requests"] if is_shown(name))
+    return ", ".join(dict.fromkeys(found)) or NONE
+
+
+def _expressions(term: object) -> list[Object]:
+    listed = map(as_map, as_list(as_map(term).get("matchExpressions")))
+    return [each for each in listed if each.get("key") != OBSOLETE_MODEL]
+
+
+def _requirement(expression: Object) -> str:
+    values = ",".join(map(str, as_list(expression.get("values"))))
+    return f"{expression.get('key')} {expression.get('operator')}{' ' + values if values else ''}"
+
+
+def in_cpus(amount: Quantity) -> str:
+    """CPUs in at most three decimals, rounded up: `0.105`, `12`."""
+    milli = -(-amount.nanos // (NANO // 1000))
+    return f"{milli / 1000:.3f}".rstrip("0").rstrip(".")
+
+
+UNITS = ("B", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
+
+
+def in_bytes(amount: Quantity) -> str:
+    """Bytes in the unit that people read, with three digits that count: `1.29Gi`, `512Mi`."""
+    value, unit = amount.nanos / NANO, 0
+    while value >= 1000 and unit < len(UNITS) - 1:
+        value, unit = value / 1024, unit + 1
+    if not unit:
+        return f"{int(value)}" if value else "0"
+    digits = 2 if value < 10 else 1 if value < 100 else 0
+    text = f"{value:.{digits}f}"
+    return (text.rstrip("0").rstrip(".") if "." in text else text) + UNITS[unit]

@@ -1,0 +1,155 @@
+"""The JSON Schema of what `krm_fn.capacity` returns."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from krm_fn.base.objects import Object
+
+TEXT: Object = {"type": "string"}
+COUNT: Object = {"type": "integer", "minimum": 0}
+QUANTITY: Object = {"type": "string", "description": "A Kubernetes quantity, such as 500m or 2Gi."}
+AMOUNTS: Object = {"type": "object", "additionalProperties": QUANTITY}
+TEXTS: Object = {"type": "array", "items": TEXT}
+# Of the API of Kubernetes, as it is in a pod's spec.
+AS_IN_POD: Object = {"type": "object"}
+
+
+def schema() -> Object:
+    """The schema."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "What the VMs of a bundle need of a cluster",
+        **_closed(
+            {
+                "vms": _list({"$ref": "#/$defs/record"}),
+                "quotas": _list({"$ref": "#/$defs/quota"}),
+                "totals": {"$ref": "#/$defs/totals"},
+                "groups": {**_list({"$ref": "#/$defs/group"}), "description": "The groups of `capacity --by`, heaviest first."},
+            },
+            required=("vms", "quotas", "totals"),
+        ),
+        "$defs": {
+            "record": _record(),
+            "pod": _pod(),
+            "container": _container(),
+            "claim": _claim(),
+            "group": _group(),
+            "quota": _quota(),
+            "totals": _totals(),
+        },
+    }
+
+
+def _closed(properties: Object, *, required: tuple[str, ...] = ()) -> Object:
+    return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
+
+
+def _list(items: Object) -> Object:
+    return {"type": "array", "items": items}
+
+
+def _record() -> Object:
+    count = ("sockets", "cores", "threads")
+    properties = {
+        "kind": TEXT,
+        "namespace": TEXT,
+        "name": TEXT,
+        "target": {"type": "string", "description": "The kustomization of a repository that makes it."},
+        "starts": {"type": "boolean", "description": "The cluster starts it by itself."},
+        "replicas": {"type": "integer", "description": "How many machines a pool or replica set has."},
+        "instancetype": TEXT,
+        "preference": TEXT,
+        "vcpus": COUNT,
+        "memory": {**QUANTITY, "description": "The guest's memory."},
+        "topology": _closed(dict.fromkeys(count, COUNT), required=count),
+        "pod": {"$ref": "#/$defs/pod"},
+        "podError": {"type": "string", "description": "Why KubeVirt renders no pod."},
+        "refused": {**TEXTS, "description": "Why KubeVirt refuses the object."},
+        "evictionStrategy": TEXT,
+        "limitRange": _limit_range(),
+        "storage": _list({"$ref": "#/$defs/claim"}),
+    }
+    return _closed(properties, required=("kind", "namespace", "name", "starts"))
+
+
+def _pod() -> Object:
+    objects = ("tolerations", "topologySpreadConstraints", "resourceClaims", "hugepagesVolumes")
+    properties = {
+        "containers": _list({"$ref": "#/$defs/container"}),
+        "initContainers": _list({"$ref": "#/$defs/container"}),
+        "requests": {**AMOUNTS, "description": "The sums, as the scheduler and quotas count them."},
+        "limits": AMOUNTS,
+        "qosClass": {"enum": ["Guaranteed", "Burstable", "BestEffort"]},
+        "memoryOverhead": QUANTITY,
+        "nodeSelector": {"type": "object", "additionalProperties": TEXT},
+        "affinity": AS_IN_POD,
+        **dict.fromkeys(objects, _list(AS_IN_POD)),
+        **dict.fromkeys(("schedulerName", "priorityClassName", "runtimeClassName"), TEXT),
+        "requestsAboveLimits": {**TEXTS, "description": "container/resource: the API server refuses the pod for it."},
+        "hotplugPod": {"$ref": "#/$defs/pod"},
+    }
+    return _closed(properties, required=("containers", "requests", "qosClass"))
+
+
+def _container() -> Object:
+    claim = _closed({"name": TEXT, "request": TEXT}, required=("name", "request"))
+    properties = {"name": TEXT, "requests": AMOUNTS, "limits": AMOUNTS, "claims": _list(claim), "restartPolicy": TEXT}
+    return _closed(properties, required=("name",))
+
+
+def _claim() -> Object:
+    kinds = ["dataVolumeTemplate", "DataVolume", "PersistentVolumeClaim"]
+    properties = {"kind": {"enum": kinds}, "name": TEXT, "storageClass": TEXT, "size": QUANTITY}
+    return _closed(properties, required=("kind", "name"))
+
+
+def _quota() -> Object:
+    name = {"kind": TEXT, "namespace": TEXT, "name": TEXT}
+    machine = _closed(name, required=tuple(name))
+    stopped = _closed({**name, "why": TEXTS}, required=(*name, "why"))
+    properties = {
+        **name,
+        "target": TEXT,
+        "namespaces": {**TEXTS, "description": "The namespaces that a quota of the cluster selects."},
+        "hard": AMOUNTS,
+        "used": {**AMOUNTS, "description": "When all machines of the bundle run; of what they count for."},
+        "free": AMOUNTS,
+        "exceeded": {**AMOUNTS, "description": "By how much."},
+        "stops": {**_list(stopped), "description": "Machines that never start under this quota."},
+        "blocksMigration": {**_list(machine), "description": "Machines without room for a second pod."},
+        "calculator": {"type": "string", "description": "How an application-aware quota counts launcher pods."},
+        "counts": {"type": "object", "additionalProperties": AMOUNTS, "description": "The use with each calculator."},
+    }
+    required = ("kind", "name", "hard", "used", "free", "exceeded", "stops", "blocksMigration")
+    return _closed(properties, required=required)
+
+
+def _group() -> Object:
+    counts = ("vms", "withoutPod", "vcpus")
+    amounts = ("memory", "memoryOverhead", "storage")
+    properties = {
+        "name": TEXT,
+        **dict.fromkeys(counts, COUNT),
+        **dict.fromkeys(amounts, QUANTITY),
+        "requests": {**AMOUNTS, "description": "Memory has huge pages in it."},
+        "devices": AMOUNTS,
+    }
+    return _closed(properties, required=tuple(properties))
+
+
+def _limit_range() -> Object:
+    properties = {"requests": AMOUNTS, "limits": AMOUNTS, "qosClass": TEXT, "refused": TEXTS}
+    return {**_closed(properties), "description": "What LimitRanges of the namespace change in the pod, or refuse."}
+
+
+def _totals() -> Object:
+    counts = ("vms", "refused", "pods", "vcpus")
+    properties = {
+        **dict.fromkeys(counts, COUNT),
+        "memory": QUANTITY,
+        "requests": AMOUNTS,
+        "limits": AMOUNTS,
+        "storage": {**AMOUNTS, "description": "By storage class; an empty name is the cluster's default class."},
+    }
+    return _closed(properties, required=tuple(properties))

@@ -1,0 +1,92 @@
+"""The storage that VMs and a bundle's claims need, by storage class.
+
+A size is what the object states. The provisioner may give more: CDI adds room for a file system, and drivers round up.
+"""
+
+from __future__ import annotations
+
+from krm_fn.base.bundle import effective_namespace
+from krm_fn.base.objects import name_of, text
+from krm_fn.base.paths import as_list, as_map, get, is_set
+from krm_fn.kubevirt.pods.amounts import plus
+from krm_fn.kubevirt.quantity import canonical, parse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from krm_fn.base.bundle import Bundle
+    from krm_fn.base.objects import Object
+    from krm_fn.kubevirt.pods.amounts import Amounts
+
+DATA_VOLUME, CLAIM, TEMPLATE = "DataVolume", "PersistentVolumeClaim", "dataVolumeTemplate"
+SIZE = ("resources", "requests", "storage")
+
+
+def of_vm(vm_spec: Object, instance_spec: Object, namespace: str, bundle: Bundle) -> list[Object]:
+    """The claims of a VM: those that it creates, then those of the bundle that its volumes name."""
+    templates = [as_map(each) for each in as_list(vm_spec.get("dataVolumeTemplates"))]
+    created = [_of_data_volume(each, TEMPLATE) for each in templates]
+    names = {each["name"] for each in created}
+    return [*created, *(each for each in _of_volumes(instance_spec, namespace, bundle) if each["name"] not in names)]
+
+
+def _of_volumes(instance_spec: Object, namespace: str, bundle: Bundle) -> Iterator[Object]:
+    volumes = [as_map(volume) for volume in as_list(instance_spec.get("volumes"))]
+    for volume in volumes:
+        claim = text(get(volume, ("persistentVolumeClaim", "claimName"))) or text(
+            get(volume, ("ephemeral", _CLAIM, "claimName"))
+        )
+        name = text(get(volume, ("dataVolume", "name"))) or claim
+        found = _found(name, namespace, bundle) if name else None
+        if found:
+            yield found
+
+
+_CLAIM = "persistentVolumeClaim"
+
+
+def _found(name: str, namespace: str, bundle: Bundle) -> Object | None:
+    """The DataVolume of that name, which creates the claim of its name; else the claim."""
+    for kind, read in ((DATA_VOLUME, _of_data_volume), (CLAIM, _of_claim)):
+        entry = bundle.find(kind, namespace, name)
+        if entry:
+            return read(entry.obj, kind)
+    return None
+
+
+def of_bundle(bundle: Bundle) -> Iterator[tuple[str, Object]]:
+    """The claims that the bundle itself creates, each with its namespace, in the bundle's order."""
+    volumes = {(effective_namespace(entry.obj), name_of(entry.obj)) for entry in bundle.of_kind(DATA_VOLUME)}
+    for kind, read in ((DATA_VOLUME, _of_data_volume), (CLAIM, _of_claim)):
+        for entry in bundle.of_kind(kind):
+            key = effective_namespace(entry.obj), name_of(entry.obj)
+            if kind == DATA_VOLUME or key not in volumes:
+                yield key[0], read(entry.obj, kind)
+
+
+def _of_data_volume(obj: Object, kind: str) -> Object:
+    spec = as_map(obj.get("spec"))
+    asked = as_map(spec.get("storage")) or as_map(spec.get("pvc"))
+    return _record(name_of(obj), kind, asked)
+
+
+def _of_claim(obj: Object, kind: str) -> Object:
+    return _record(name_of(obj), kind, as_map(obj.get("spec")))
+
+
+def _record(name: str, kind: str, asked: Object) -> Object:
+    """A claim; without `size` where the source decides it, without `storageClass` where the cluster's default is meant."""
+    size, named = get(asked, SIZE), asked.get("storageClassName")
+    found = {"kind": kind, "name": name, "storageClass": named, "size": canonical(size)}
+    return {key: value for key, value in found.items() if is_set(value)}
+
+
+def by_class(claims: Iterable[Object]) -> Amounts:
+    """The sizes by storage class; "" is the cluster's default class. Claims without a size count nothing."""
+    sums: Amounts = {}
+    for claim in sorted(claims, key=str):  # the first one decides how a sum is written
+        size, name = parse(claim.get("size")), claim.get("storageClass", "")
+        if size is not None:
+            sums[name] = plus(sums[name], size) if name in sums else size
+    return sums

@@ -1,0 +1,45 @@
+"""Sums of demands: all that counts for a namespace, a cluster, or any other group of VMs."""
+
+from __future__ import annotations
+
+from krm_fn.kubevirt.pods.amounts import ZERO, add_to, plus, times, written
+from krm_fn.kubevirt.quantity import parse
+from krm_fn.sizing import storage
+from krm_fn.sizing.demands import in_order
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from krm_fn.base.objects import Object
+    from krm_fn.kubevirt.pods.amounts import Amounts
+    from krm_fn.sizing.demands import Demand
+
+
+def totals(demands: Iterable[Demand], claims: Iterable[Object] = ()) -> Object:
+    """The sums of the demands, each as often as it has copies. `claims` is storage beside what VMs create themselves.
+
+    Guests and pods count where KubeVirt starts them, with the defaults of LimitRanges; `vms` counts all machines.
+    """
+    counts = {"vms": 0, "refused": 0, "pods": 0, "vcpus": 0}
+    memory, stored = ZERO, storage.by_class(claims)
+    requests: Amounts = {}
+    limits: Amounts = {}
+    for demand in in_order(demands):
+        record, number = demand.record, demand.copies
+        counts["vms"] += number
+        counts["refused"] += number if record.get("refused") else 0
+        counts["pods"] += number * len(demand.pods)
+        if demand.pods:
+            counts["vcpus"] += number * record["vcpus"]
+            memory = plus(memory, times(parse(record["memory"]) or ZERO, number))
+        for pod in demand.pods:
+            add_to(requests, pod.requests, number)
+            add_to(limits, pod.limits, number)
+        created = (claim for claim in record.get("storage", ()) if claim["kind"] == storage.TEMPLATE)
+        add_to(stored, storage.by_class(created), number)
+    return {**counts, "memory": str(memory), **_shown(requests, limits, stored)}
+
+
+def _shown(requests: Amounts, limits: Amounts, stored: Amounts) -> Object:
+    return {"requests": written(requests), "limits": written(limits), "storage": written(stored)}
