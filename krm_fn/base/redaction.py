@@ -272,7 +272,7 @@ def safe_message(message: str, path: Path, reached: Reached, obj: Any) -> str:
         return message
     for each in hidden:
         message = message.replace(repr(each), HIDDEN) if isinstance(each, str) else message
-    return "the value is not valid; it may be secret and is not shown" if _says(message, hidden) else message
+    return "the value is not valid; it may be secret and is not shown" if _contains(message, hidden) else message
 
 
 def _leaves(value: Any, place: Place) -> Iterator[Any]:
@@ -292,7 +292,7 @@ def _leaves(value: Any, place: Place) -> Iterator[Any]:
 SHORTEST, SHORTENED = 4, 12  # characters of a value to search for in messages, which may show only its beginning
 
 
-def _says(message: str, values: Iterable[Any]) -> bool:
+def _contains(message: str, values: Iterable[Any]) -> bool:
     """True if a message contains one of the values as a word, or the beginning of a long value."""
     for value in values:
         text = " ".join(str(value).split(None, SHORTENED))[:SHORTENED].strip()

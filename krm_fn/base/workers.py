@@ -91,7 +91,7 @@ class Child:
         try:
             self.pid = os.fork()
             if not self.pid:
-                _say(work, target, mask)
+                _send(work, target, mask)
         except OSError:
             os.close(self.source)
             raise
@@ -130,7 +130,7 @@ class Child:
         os.waitpid(pid, 0)
 
 
-def _say(work: Callable[[], Any], target: int, mask: set[int]) -> NoReturn:
+def _send(work: Callable[[], Any], target: int, mask: set[int]) -> NoReturn:
     """Do the work in this process, send the result, and end the process."""
     try:
         _signal.pthread_sigmask(_signal.SIG_SETMASK, mask)

@@ -58,7 +58,7 @@ UNDIVIDED = (("clock", "timer"), ("devices", "watchdog"))
 
 
 def translated(domain: Object, release: Release) -> tuple[dict[str, Object], list[Misfit]]:
-    """The specs that say what a preset's domain gives, by `instancetype` and `preference`; and why they can't, if so.
+    """The specs for a preset's domain, by `instancetype` and `preference`, and the misfits, which these cannot express.
 
     A misfit is a reason, the place in the domain, and the value there.
     """

@@ -86,7 +86,7 @@ class Tree:
         return known[written]
 
     def reach(self, at: int) -> tuple[int, int]:
-        """Between where edits change the node noted at number `at`: in its span, and of a block up to what stands behind it."""
+        """The span that edits of the node with number `at` change: the node, and after a block the text up to the next one."""
         spans = self.spans
         start, end = spans.starts[at] - self.base, spans.ends[at]
         if spans.kinds[at] & SHAPE < MAP:

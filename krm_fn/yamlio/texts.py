@@ -66,7 +66,7 @@ class LookedAt:
         self.counts = [0]  # the line breaks before each stride
 
     def breaks_before(self, start: int) -> int:
-        """The number of line breaks before a line of the item. Findings are many where somebody means ill."""
+        """The number of line breaks before a line of the item. Counts are kept: hostile input may have many findings."""
         text, counts, strides = self.text, self.counts, start // STRIDE
         while len(counts) <= strides:
             end = len(counts) * STRIDE
