@@ -1,6 +1,6 @@
-"""What each field that a preset can give becomes in an instancetype or a preference.
+"""The fields of presets, and what they become in an instancetype or a preference.
 
-A preset's firmware is passed over: it never reaches the instance of a VM, which has a firmware before presets are looked at.
+A preset's firmware is skipped. It never reaches the instance of a VM, which has a firmware before presets are applied.
 """
 
 from __future__ import annotations
@@ -78,12 +78,12 @@ def translated(domain: Object, release: Release) -> tuple[dict[str, Object], lis
         if get(instancetype, ("memory", "guest")) is None:
             misfits.append(("preset-without-memory", (), UNSET))
         if get(instancetype, ("cpu", "guest")) is None:
-            put(instancetype, ("cpu", "guest"), 1)  # what a VM has that says nothing
+            put(instancetype, ("cpu", "guest"), 1)  # the value of a VM that sets none
     return dict(sorted(specs.items())), misfits
 
 
 def _given(domain: Object, release: Release) -> list[tuple[Path, Any]]:
-    """The fields that a preset gives, two levels deep; what presets never look at is not among them."""
+    """The fields that a preset sets, two levels deep, without fields that presets never apply."""
     found: list[tuple[Path, Any]] = []
     for section in sections(release):
         value = offered(domain, section)

@@ -1,7 +1,7 @@
 """Removes consequences: findings that disappear when the mistake of another finding is corrected.
 
-There are four sorts. A value in a VM is wrong because its instancetype or preference has an error, which is a finding of its
-own. A reference of the VM cannot be resolved. A counterpart is missing only because its key is in the wrong place. Two rules
+There are four sorts. A value in a VM is wrong because its instancetype or preference has an error, which is a separate finding.
+A reference of the VM cannot be resolved. A counterpart is missing only because its key is in the wrong place. Two rules
 report the same value. Hosts and the command do not print consequences.
 """
 
@@ -50,7 +50,7 @@ CLAIMS, TEMPLATE = ("pvc", "storage"), "refused-data-volume-template"
 def roots(findings: list[Finding], vms: Iterable[VmFacts], objects: Mapping[Key, Object] = NO_OBJECTS) -> list[Finding]:
     """The findings without the consequences of other findings.
 
-    `vms` are at least those with a MEASURED finding, `objects` those in which PLACEHOLDER was looked for.
+    `vms` are at least those with a MEASURED finding, `objects` those in which placeholders were searched.
     """
     errors: dict[Key, list[Finding]] = {}
     for finding in findings:

@@ -8,12 +8,12 @@ from pathlib import Path
 from krm_fn.base import programs
 from krm_fn.base.errors import InputError
 
-# Seconds that a kustomization may take to build; as long as Argo CD gives it.
+# The seconds that a kustomization may take to build; Argo CD has the same limit.
 TIMEOUT: float = 90
 
 
 def built(folder: str, timeout: float) -> bytes:
-    """What `kustomize build` prints; its stderr goes straight to ours."""
+    """The stdout of `kustomize build`; its stderr goes directly to ours."""
     program, words = _kustomize(folder)
     with programs.scratch() as scratch:
         return programs.printed(
