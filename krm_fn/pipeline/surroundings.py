@@ -90,7 +90,7 @@ def reason_of(wanted: Ref, beside: Surroundings) -> str:
 
 
 def certain(refused: Iterable[AdmissionFacts], facts: BundleFacts) -> Iterator[AdmissionFacts]:
-    """The refusals without those that an object outside of the bundle may decide: those of the domain of a VM that uses one."""
+    """The refusals, except those of the domain of a VM that refers to an object outside of the bundle: it may decide them."""
     unclear = {(vm.entry.item, vm.entry.path) for vm in facts.vms if _refers_outside(vm.resolution)}
     if not unclear:
         yield from refused

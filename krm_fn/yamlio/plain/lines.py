@@ -285,7 +285,7 @@ def literal(lines: list[str], at: int, column: int, kind: int) -> tuple[str, int
 
 
 def block_end(lines: list[str], at: int, margin: int) -> int:
-    """The number of the first line from `at` on that is indented less than `margin`. Empty lines before the last are skipped."""
+    """The number of the first line from `at` on with an indentation below `margin`. Skips empty lines, except the last."""
     lead, end, last = " " * margin, at, len(lines) - 1
     while end < last and (lines[end].startswith(lead) or not lines[end].strip(" ")):
         end += 1
