@@ -194,7 +194,7 @@ def test_no_path_is_a_flag_for_the_action(installed: Environment, vms: Path) -> 
     assert (ran.returncode, ran.stderr) == (1, "kubevirt-render: error: --fail-on=never: No such file or directory\n")
 
 
-def test_the_action_looks_at_everything_unless_told(installed: Environment, vms: Path) -> None:
+def test_the_action_checks_everything_by_default(installed: Environment, vms: Path) -> None:
     (vms / "wrong.yaml").unlink()
     script, env = action_step("Check")
     ran = run("bash", "-e", "-o", "pipefail", "-c", script, cwd=vms, environment={**installed, **env})

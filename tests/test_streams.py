@@ -261,7 +261,7 @@ def test_a_closed_stdout_is_an_error(call: Call) -> None:
 
 
 @pytest.mark.parametrize("name", ["function", "render", "argocd", "rules"])
-def test_what_cant_be_printed_is_an_error_where_nobody_can_be_told(name: str, folder: Path) -> None:
+def test_output_that_cannot_be_written_is_an_error_also_without_stderr(name: str, folder: Path) -> None:
     assert redirected(Call(name, folder), "<&- >&- 2>&-").returncode == 1
 
 

@@ -28,7 +28,7 @@ def infers(vm):
     return any(get(vm, ("spec", matcher, "inferFromVolume")) for matcher in ("instancetype", "preference"))
 
 
-def told(rendered):
+def reported(rendered):
     return [(found.get("severity"), found["tags"]["rule"], found.get("field", {}).get("path")) for found in rendered["results"]]
 
 
@@ -42,7 +42,7 @@ def assert_unread(case, mode):
             for path, value in paths[number]:
                 put(item, path, value + OTHER)
     wanted, found = krm_fn.process(given), krm_fn.process(changed)
-    assert told(found) == told(wanted)
+    assert reported(found) == reported(wanted)
     for number, changes in paths.items():
         rendered = copy(found["items"][number])
         for path, value in changes:

@@ -392,7 +392,7 @@ def test_the_administrators_helm_is_guarded_too(built: App) -> None:
 
 
 @pytest.mark.parametrize("place", ["helm/data/plugins", "bin", ".", "..", "tmp/../helm/data", "tmp/link/data/plugins"])
-def test_a_chart_is_not_unpacked_where_the_guard_has_its_own_files(app: App, place: str, tmp_path: Path) -> None:
+def test_a_chart_is_not_unpacked_into_the_folder_of_the_guards_files(app: App, place: str, tmp_path: Path) -> None:
     scratch = tmp_path / "scratch"
     (scratch / "tmp").mkdir(parents=True)
     (scratch / "tmp" / "link").symlink_to("../helm")

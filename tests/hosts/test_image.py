@@ -104,7 +104,7 @@ def test_no_shell_is_needed(container: Container) -> None:
     assert rendered(container("--user", "nobody", *masked).stdout) == (None, {"guest": "4Gi"})
 
 
-def test_the_whole_command_is_inside(container: Container) -> None:
+def test_the_complete_command_is_in_the_image(container: Container) -> None:
     flags = ("--user", "nobody")
     assert container(*flags, arguments=("--version",)).stdout == f"kubevirt-render {__version__}\n"
     assert container(*flags, arguments=("catalogue", "show", "u1.medium")).returncode == 0

@@ -141,7 +141,7 @@ def test_sizes_vendored_in_a_folder_of_their_own(way: Way, folder: Callable[[str
     assert memory(built["VirtualMachine", "prod-web"]) == {"guest": "1Gi"}
 
 
-def test_files_are_named_where_kustomize_tells_them(way: Way, folder: Callable[[str], Path]) -> None:
+def test_files_are_named_if_kustomize_names_them(way: Way, folder: Callable[[str], Path]) -> None:
     write(folder("base"), vm=VM.replace("name: small", "name: smal"), small=SMALL, kustomization=PLAIN)
     kustomization = "resources: [../base]\nbuildMetadata: [originAnnotations]\n" + RENDERED
     ran = way.run(write(folder("overlay"), render=way.config, kustomization=kustomization))

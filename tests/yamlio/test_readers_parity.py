@@ -127,7 +127,7 @@ def test_both_readers_lead_to_the_same(name: str, cases: measured.Cases, record_
     assert left <= count / 30
 
 
-def test_what_escapes_hide_is_seen_on_every_road() -> None:
+def test_what_escapes_hide_is_seen_on_every_path() -> None:
     data = IGNORED.encode()
     out, others = io.BytesIO(), io.BytesIO()
     codes = function.run(data, out, io.StringIO()), function.run(data.replace(b"\n", b"\r\n"), others, io.StringIO())

@@ -269,7 +269,7 @@ def run(data: bytes, folder: Path, *arguments: str) -> Run:
 
 
 def measured(data: bytes, folder: Path, *arguments: str) -> Run:
-    """The result of a run of the program, which kept to the bounds; the fastest of a few runs counts, since other programs slow one down."""
+    """The result of a run of the program, which kept to the bounds. The fastest of a few runs counts."""
     for _ in range(TRIES):
         ran = measure(data, folder, arguments)
         if ran.seconds < SECONDS or ran.seconds < SECONDS * slowness():
@@ -313,7 +313,7 @@ def test_the_command_ends_cleanly(row: Row, command: str, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 @pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
-def test_of_very_many_mistakes_the_first_are_told_on_both_roads(wrong: Wrong, newline: str, tmp_path: Path) -> None:
+def test_of_very_many_mistakes_the_first_are_reported_by_both_readers(wrong: Wrong, newline: str, tmp_path: Path) -> None:
     lines = listed(wrong.build(), wrong.holder).decode()
     roads = {"render": (lines, ()), "validate": (lines + VALIDATE, ()), "check": (lines, ("check", "-"))}
     for road, (text, arguments) in roads.items():

@@ -108,7 +108,7 @@ def test_the_preferred_architecture_meets_the_required_one() -> None:
     assert unmet({**requires(architecture="arm64"), "preferredArchitecture": "arm64"}) == []
 
 
-def test_requirements_are_judged_alike_without_defaults() -> None:
+def test_requirements_are_judged_in_the_same_way_without_defaults() -> None:
     assert unmet(requires(1, architecture="amd64"), defaults=False) == []
     assert len(unmet(requires(2, architecture="arm64"), defaults=False)) == 2
 
