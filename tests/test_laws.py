@@ -1,4 +1,4 @@
-"""Laws of the whole function, over the sampled bundles of every release and over bundles of any shape."""
+"""Laws of the complete function, over the sampled bundles of every release and over bundles of any shape."""
 
 import copy
 import io

@@ -1,4 +1,4 @@
-"""Of what one rule finds in one object the first thousand are told, and how many more there are."""
+"""Of the findings of one rule in one object, the first thousand are reported, and the number of the others."""
 
 import pytest
 

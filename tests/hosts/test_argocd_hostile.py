@@ -410,7 +410,7 @@ def git(folder: Path, *arguments: str) -> None:
 
 @pytest.fixture
 def remote(built: App, tmp_path: Path) -> str:
-    """A kustomization that fetches a repository by a program of its own; the file that the program would make."""
+    """A kustomization that fetches a repository with a program from it, and the file that the program would create."""
     other = tmp_path / "other"
     other.mkdir()
     (other / "kustomization.yaml").write_text("resources: [a.yaml]\n")

@@ -43,7 +43,7 @@ Container = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture
 def container(image: str, podman: dict[str, str]) -> Container:
-    """Runs the image with flags, arguments and stdin, and gives what came of it."""
+    """Runs the image with flags, arguments and stdin, and returns the result."""
 
     def call(*flags: str, arguments: tuple[str, ...] = (), stdin: str = RESOURCE_LIST) -> subprocess.CompletedProcess[str]:
         command = ["podman", "run", "--rm", "-i", *STRICT, *flags, image, *arguments]

@@ -205,7 +205,7 @@ def test_kpt_runs_the_image_with_a_config_and_shows_findings(
 
 
 def test_a_container_is_given_no_network_and_no_root(image: str, podman: dict[str, str], folder: Callable[[str], Path]) -> None:
-    """What kustomize asks of `docker`: a wrapper writes its arguments down."""
+    """The arguments with which kustomize calls `docker`, recorded by a wrapper."""
     kustomize = fetched("5.8.1")
     wrapper = folder("wrapper") / "docker"
     wrapper.write_text(f'#!/bin/sh\necho "$@" >>{wrapper.parent}/calls\nexec podman "$@"\n')

@@ -1,4 +1,4 @@
-"""Equivalents: of VMs that differ only in what nobody reads, what is said of one alone is said of each."""
+"""Equivalents: VMs that differ only in texts that nobody reads have the same findings as each of them alone."""
 
 import pytest
 from measured import cases, files
@@ -62,7 +62,7 @@ def patient(monkeypatch):
 
 
 def repeats(vm):
-    """True for a VM that was not looked at, since it repeats another."""
+    """True for a VM that was not judged, because it repeats another."""
     return vm.sound and vm.expansion is None
 
 
@@ -72,7 +72,7 @@ def rendered(case, items):
 
 
 def reported(case, items):
-    """By the number of the item, what is said of each VM by itself."""
+    """The findings of each VM alone, by the number of the item."""
     settings, items = rendered(case, items)
     found = {number: [] for number, item in enumerate(items) if item["kind"] == VM}
     for each in stages.render(items, settings).findings:
@@ -119,7 +119,7 @@ FLEET_OF = [
 
 
 def sound(name):
-    """Some cases with a VM of which nothing is said: (case, its other objects, the VM)."""
+    """Some cases with a VM without findings: (case, its other objects, the VM)."""
     found = 0
     if name.startswith(FLEET):
         yield from (({"kubevirt": name.split()[1]}, [], vm) for vm in FLEET_OF)

@@ -1,4 +1,4 @@
-"""Old kinds and forms as the function renders them: flavors, replica sets, OfflineVirtualMachines, and what is said of them."""
+"""Old kinds and forms as the function renders them: flavors, replica sets, OfflineVirtualMachines, and their findings."""
 
 from __future__ import annotations
 

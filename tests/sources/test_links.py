@@ -1,4 +1,4 @@
-"""Links that lead out of what is read, links that lead nowhere, and what is no file at all."""
+"""Links that lead out of the given paths, broken links, and entries that are no files."""
 
 import json
 import os

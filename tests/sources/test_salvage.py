@@ -1,4 +1,4 @@
-"""`check` of files of which a document can't be read: the others are judged, and nothing is made of what is missing."""
+"""`check` of files with an unreadable document: the others are judged, and nothing is concluded from missing objects."""
 
 import pytest
 from checking import CONFLICT, SIZE, check, write

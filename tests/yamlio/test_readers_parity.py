@@ -55,7 +55,7 @@ IGNORED = (
 
 
 def bundles_of_presets() -> Iterator[dict[str, Any]]:
-    """The cases about presets, which have a form of their own; they vary releases, too, that can't be asked for."""
+    """The cases about presets, which have another form; their releases include some that are not supported."""
     for case in measured.preset_cases():
         vm = case["vm"]
         template = {

@@ -1,4 +1,4 @@
-"""The strict reader against libyaml: what it accepts, both read and write alike."""
+"""The strict reader compared with libyaml: both read and write the input that it accepts in the same way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Streams that are cut at their documents against those that libyaml reads whole: both read, write and place alike."""
+"""Streams that are cut at their documents, compared with streams that libyaml reads completely: both agree."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_both_readers_read_write_and_place_mangled_streams_in_the_same_way(seed:
 
 
 def read_alike(data: bytes) -> tuple[PlainStream, Any] | None:
-    """As `both`; and what libyaml refuses, the reader as a whole refuses with the same words."""
+    """Like `both`; an input that libyaml refuses is refused with the same words."""
     wanted = refusal(lambda: read_documents(data, file="a.yaml"))
     assert refusal(lambda: read_stream(data, file="a.yaml")) == wanted
     return None if wanted else both(data)

@@ -1,4 +1,4 @@
-"""Each check of admission, by the field it looks at: what is refused, and where."""
+"""Each check of admission, by the field that it checks: which values are refused, and where."""
 
 from __future__ import annotations
 

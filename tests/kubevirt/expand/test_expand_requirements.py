@@ -13,7 +13,7 @@ SMALL = {"cpu": {"guest": 2}, "memory": {"guest": "2Gi"}}
 
 
 def unmet(preference, *, spec=None, instancetype=None, release="1.9", defaults=True):
-    """Kind, real path, upstream's path, what is required and what is there."""
+    """Kind, real path, upstream's path, required value and actual value."""
     found = expand(
         {"spec": {"template": {"spec": spec or {}}}},
         instancetype=instancetype,

@@ -1,4 +1,4 @@
-"""The laws of presets: what matches, what is copied, what is refused, and what is said of it."""
+"""The laws of presets: which presets match, what is copied, what is refused, and the facts about it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a real API server answered to single objects, and what is said of them here.
+"""The answers of a real API server to single objects, compared with the findings here.
 
 The answers are in fixtures/parity, whose README says how they were measured. No webhook of KubeVirt ran.
 """

@@ -71,7 +71,7 @@ def messages(release: str, facts: dict[str, Any]) -> dict[str, dict[str, str]]:
 
 
 def typed(given: Any, facts: dict[str, Any]) -> str:
-    """A type of the facts as the table has it, where numbers are all alike."""
+    """A type of the facts as the table has it, with one word for all numbers."""
     match given:
         case ["string", "number"]:
             return "int-or-string"
