@@ -1,4 +1,4 @@
-"""Secrets in objects. Messages, results and quoted lines show none; all code that shows users' values asks this module.
+"""Secrets in objects. Messages, results and quoted lines show none; all code that shows users' values uses this module.
 
 Secret are the values of Secrets, and all values below a key that is spelled like `userData`, `password`, `token` or `key`.
 In a source of cloud-init or of credentials, all values are secret, except those that refer to an object. The first such key

@@ -9,7 +9,7 @@ made from a few templates: they have the same lines, and differ in names, addres
 of these. So the fast path reads and renders one VM for all VMs that are equal in what rendering reads. For each item it keeps
 only the place in the input's bytes.
 
-How it works. `listing` cuts the bytes at the items and asks `shapes` for each of them:
+How it works. `listing` cuts the bytes at the items, and calls `shapes` for each of them:
 
 1. The lines of the item are compared with those of the known shapes with the same number of lines. For each line, a shape has
    the part that must be the same, and how rendering uses the value after it (`fields`): the value decides the shape (FIXED),

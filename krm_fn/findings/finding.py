@@ -15,7 +15,7 @@ SEVERITIES = ("error", "warning", "info")
 
 
 class Unset:
-    """Stands for "no value" where null is a value."""
+    """Means "no value", because null is a value."""
 
     def __repr__(self) -> str:
         return "UNSET"

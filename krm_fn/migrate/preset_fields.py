@@ -97,7 +97,7 @@ def _given(domain: Object, release: Release) -> list[tuple[Path, Any]]:
 
 
 def _lay_out(cpu: Object, specs: dict[str, Object]) -> list[Misfit]:
-    """Write the number of vCPUs, and the topology where that is not the usual one; a layout of several kinds is a misfit."""
+    """Write the number of vCPUs, and the topology if it is not the usual one. A layout with several kinds is a misfit."""
     layout = {part: count or 1 for part, count in counts(cpu).items()}
     several = [part for part, count in layout.items() if count > 1]
     if len(several) > 1:

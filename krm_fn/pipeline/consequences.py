@@ -27,7 +27,7 @@ NO_OBJECTS: Mapping[Key, Object] = {}
 # Rules that compare a VM with both its instancetype and its preference, and the parts of these that they read.
 MEASURED = ("unmet-requirement", "indivisible-vcpus")
 SIZES = frozenset(("cpu", "memory", "requirements"))
-# The part of a domain that a part of an instancetype's spec goes to, where it has another name.
+# Parts of an instancetype's spec that have another name in the domain.
 PARTS = {"gpus": "devices", "hostDevices": "devices"}
 # Lists whose entries refer to each other by name. If the key of one list is in the wrong place, entries of the other have no
 # counterpart.

@@ -191,12 +191,12 @@ def read(
     for folder in named.templates:
         note(about_templates(folder))
     if not repaired and not any(source.objects for source in sources):
-        _refuse_nothing([*paths, *found, *kustomizations], named.skipped, tells=repair is not None)
+        _refuse_nothing([*paths, *found, *kustomizations], named.skipped, reports=repair is not None)
     single = len(paths) == 1 and not (kustomizations or found) and not os.path.isdir(paths[0])  # noqa: PTH112
-    heard = [config for source, config in configs if single or not (source.file or source.folder)]
+    effective = [config for source, config in configs if single or not (source.file or source.folder)]
     return Sources(
         sources=tuple(sources),
-        function_config=heard[0] if heard else None,
+        function_config=effective[0] if effective else None,
         powerless=tuple(each.file or each.folder for each, _ in configs if not single and (each.file or each.folder)),
         skipped=tuple(named.skipped),
         separate=not unbuilt,
@@ -209,10 +209,10 @@ def _as_file(path: str) -> str:
     return Path(path).as_posix()
 
 
-def _refuse_nothing(paths: Sequence[str], skipped: Sequence[SkippedFile], *, tells: bool) -> None:
-    """Raises: InputError if there is no object, unless the caller `tells` the user about unreadable files."""
+def _refuse_nothing(paths: Sequence[str], skipped: Sequence[SkippedFile], *, reports: bool) -> None:
+    """Raises: InputError if there is no object, unless the caller `reports` unreadable files itself."""
     unreadable = [each for each in skipped if each.why]
-    if unreadable and tells:
+    if unreadable and reports:
         return
     if unreadable:
         raise InputError(unreadable[0].why, file=unreadable[0].file)

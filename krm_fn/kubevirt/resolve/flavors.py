@@ -41,7 +41,7 @@ API_VERSIONS = {
     **dict.fromkeys((*FLAVOR.kinds, *PREFERENCE.kinds), f"{GROUP}/v1alpha1"),
     "ControllerRevision": "apps/v1",
 }
-# The last release that read what 0.55 stored.
+# The last release that read the revisions of 0.55.
 READS_REVISIONS = Release(version=(1, 6, 6))
 
 # Fields of the form of 0.54 and 0.55 that the earlier form, which has only a CPU, does not have.
