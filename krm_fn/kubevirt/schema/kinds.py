@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.schema.flaws import Flaw
 
 FILLED = frozenset(("a string", "an integer", "a number", "true or false"))
-# Text with a choice in the CustomResourceDefinition that Go leaves out if it is "". Go writes other text, or has a pointer.
+# Text with a choice in the CustomResourceDefinition that Go leaves out if it is "". Other such fields are written, or pointers.
 # upstream: kubevirt.io/containerized-data-importer-api/pkg/apis/core/v1beta1/types.go:DataVolumeSpec
 LEFT_OUT = ("contentType",)
 OBJECT_KEYS = ("apiVersion", "kind", "metadata", "spec", "status")
