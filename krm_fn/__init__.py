@@ -1,6 +1,6 @@
 """kubevirt-render: KubeVirt virtual machines rendered offline, as the cluster would merge them.
 
-`process` is the whole of it as a function of plain data; the command and the KRM function stand on it.
+`process` is the complete program as a function of plain data. The command and the KRM function use it.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ __version__ = "0.1.0"
 
 
 def process(resource_list: Object) -> Object:
-    """A ResourceList out of a ResourceList: VMs rendered, `results` filled, the argument left as it was.
+    """The ResourceList with its VMs rendered and `results` filled. The argument does not change.
 
-    Raises: errors.ConfigError where the functionConfig is wrong, errors.InputError where `items` is no list.
+    Raises: errors.ConfigError if the functionConfig is wrong, errors.InputError if `items` is no list.
     """
     from krm_fn.pipeline.stages import process as run  # `import krm_fn` alone must stay cheap
 

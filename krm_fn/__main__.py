@@ -1,7 +1,7 @@
 """The program: without arguments the KRM function, with arguments the command.
 
-Imports nothing heavy: the function starts anew for every build. Whatever goes wrong is one line on stderr and an exit code,
-and stdout stays empty then.
+It imports nothing heavy, because every build starts the function again. After any error, one line is on stderr, stdout is
+empty, and there is an exit code.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from krm_fn.base.errors import RenderError
 try:
     from posix import _exit, environ
 
-    ASKS = COMPLETING.encode()
+    COMPLETION = COMPLETING.encode()
 except ImportError:
     from os import _exit, environ  # type: ignore[assignment]
 
-    ASKS = COMPLETING  # type: ignore[assignment]
+    COMPLETION = COMPLETING  # type: ignore[assignment]
 
 # Windows has no SIGHUP.
 ENDING = (_signal.SIGTERM, *([_signal.SIGHUP] if hasattr(_signal, "SIGHUP") else []))
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 def main() -> int:
-    """The exit code of the program as it was called: 0 clean, 1 findings or unreadable input, 2 usage or config."""
+    """Run the program. Returns the exit code: 0 clean, 1 findings or unreadable input, 2 usage or config."""
     _end_cleanly()
     open_streams()
     startup.install()
@@ -56,8 +56,8 @@ def main() -> int:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """The exit code of the function, of the plugin, of an answer to a shell, or of the command that the arguments name."""
-    if not arguments and ASKS in environ:
+    """Run the function, the plugin, a shell completion, or the command in the arguments. Returns the exit code."""
+    if not arguments and COMPLETION in environ:
         from krm_fn.cli.completion import complete
 
         return complete()
@@ -71,7 +71,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def guarded(call: Callable[[], int]) -> int:
-    """What `call` returns; an exception of it as an exit code, with one line on stderr and no traceback."""
+    """The result of `call`. An exception becomes an exit code, with one line on stderr and no traceback."""
     try:
         code = call()
         sys.stdout.flush()
@@ -92,7 +92,7 @@ def guarded(call: Callable[[], int]) -> int:
 
 
 def _explained(error: Exception) -> str:
-    """One line about an exception that is not ours. The text of an unforeseen one is left out: it may hold the user's data."""
+    """One line about an exception from outside of the package. Its text is left out, because it may contain the user's data."""
     if isinstance(error, MemoryError):
         return "the input needs more memory than is available"
     if isinstance(error, RecursionError):
@@ -105,13 +105,13 @@ def _explained(error: Exception) -> str:
 
 
 def _end(code: int) -> None:
-    """End the process now: taking modules and values apart one by one costs a tenth of the time, and serves nobody."""
+    """End the process now. To release modules and values one by one takes a tenth of the time, and has no use."""
     sys.stderr.flush()
     _exit(code)
 
 
 def _function() -> int:
-    gc.disable()  # plain trees hold no cycles; looking for them costs a tenth of the time
+    gc.disable()  # plain trees have no cycles; the search for them takes a tenth of the time
     startup.load()
     from krm_fn.hosts.function import run as run_function
 
@@ -119,8 +119,8 @@ def _function() -> int:
 
 
 def _called_as_plugin(file: str) -> bool:
-    """True where kustomize calls the program in its older way, with a config's file as first argument."""
-    import os  # costs more than it does here, where a container's entry point has not loaded it
+    """True if kustomize calls the program as an older plugin, with a config's file as first argument."""
+    import os  # takes long to load if a container's entry point has not loaded it
 
     called = any(name.startswith("KUSTOMIZE_PLUGIN_CONFIG_") for name in os.environ)
     return called and os.path.isfile(file)  # noqa: PTH113  pathlib is too heavy here
@@ -140,9 +140,9 @@ def _on_terminal() -> bool:
 
 
 def _end_cleanly() -> None:
-    """Let the signals that ask the program to end run what cleans up, such as the removal of files that are half written.
+    """Make the program clean up when a signal ends it, for example remove files that are half written.
 
-    A container's first process would not even end otherwise. A SIGHUP that `nohup` has the program ignore stays ignored.
+    Otherwise, a container's first process would not even end. A SIGHUP that `nohup` ignores stays ignored.
     """
     for number in ENDING:
         if number == _signal.SIGTERM or _signal.getsignal(number) != _signal.SIG_IGN:
@@ -151,7 +151,7 @@ def _end_cleanly() -> None:
 
 def _terminate(number: int, _: object) -> None:
     for each in ENDING:
-        _signal.signal(each, _signal.SIG_IGN)  # a second one would stop the cleaning up
+        _signal.signal(each, _signal.SIG_IGN)  # a second signal would stop the clean-up
     raise SystemExit(128 + number)
 
 

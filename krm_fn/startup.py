@@ -1,19 +1,20 @@
-"""Loading the package's own modules from their compiled files at once, where Python would look around first.
+"""Loads the package's own modules from their compiled files, without Python's search for each of them.
 
-A run of the function loads some fifty modules, and half of what that costs is Python's search for each of them: folders listed,
-paths joined, files looked for that aren't there. Here a module is where it has to be: beside the others, compiled in
-`__pycache__`. A file that isn't there, or wasn't made from the source beside it, is left to Python's own search.
+A run of the function loads some fifty modules. Half of the time goes into Python's search for each of them: it lists folders,
+joins paths, and looks for files that do not exist. Here each module has a known place: beside the others, compiled in
+`__pycache__`. If a file is missing, or was not made from the source beside it, Python's own search loads the module.
 
-What every rendering needs is known, and in which order: `ROAD` is loaded in one go, without the locks and look-ups of `import`.
-Where the package never changes, as in the image, one file may hold the code of all these modules (`python -m krm_fn.startup`
-writes it): Python reads it in less time than many, since what modules share is there once. The file can be removed at any time.
+`ROAD` lists the modules that every rendering needs, in order. They are loaded together, without the locks and look-ups of
+`import`. If the package never changes, as in the image, one file may hold the code of all these modules
+(`python -m krm_fn.startup` writes it). Python reads it faster than many files, because it holds shared values only once. The
+file can be removed at any time.
 """
 
 from __future__ import annotations
 
 import marshal
 import sys
-from _frozen_importlib import ModuleSpec  # what importlib.machinery has, which would cost what is saved here
+from _frozen_importlib import ModuleSpec  # as in importlib.machinery, which takes long to load
 from _frozen_importlib_external import MAGIC_NUMBER, SourceFileLoader
 
 TYPE_CHECKING = False
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 try:
     from posix import O_RDONLY, close, read, stat
-    from posix import open as opened  # a file object asks the system four times more
+    from posix import open as opened  # a file object makes four more system calls
 
     O_BINARY = 0
 except ImportError:  # Windows
@@ -33,12 +34,12 @@ except ImportError:  # Windows
 PACKAGE = __package__ or "krm_fn"
 SUFFIX = f".{sys.implementation.cache_tag}.pyc"
 HEAD = 16  # bytes before the code: magic number, flags, the source's time and size
-LARGEST, LARGEST_JOINED = 1 << 16, 1 << 20  # bytes of a compiled file that is read here; a larger one is left to Python
+LARGEST, LARGEST_JOINED = 1 << 16, 1 << 20  # bytes of a compiled file; Python loads a larger one
 JOINED = f"__pycache__/road.{sys.implementation.cache_tag}.bin"
 BY_TIME, UNCHECKED = MAGIC_NUMBER + bytes(4), MAGIC_NUMBER + b"\1\0\0\0"
 
 
-# What rendering loads, each behind what it needs itself. Made by scripts/make_road.py.
+# The modules that rendering loads, each after the modules that it needs. Made by scripts/make_road.py.
 ROAD = """
     hosts fast_path base.paths base.value findings findings.finding kubevirt kubevirt.settings config.keys kubevirt.releases
     config.checks config base.objects base.bundle kubevirt.api_versions kubevirt.holders kubevirt.removed_fields pipeline
@@ -54,7 +55,7 @@ ROAD = """
 
 
 def install() -> None:
-    """Load what of the package is not loaded yet in this way. Does nothing where compiled files have other names or places."""
+    """Load the other modules of the package in this way. Does nothing if compiled files have other names or places."""
     if not sys.pycache_prefix and not sys.flags.optimize:
         sys.meta_path.insert(0, Finder())
 
@@ -69,7 +70,7 @@ class Finder:
         return self.spec(name, folder, stem) or self.spec(name, f"{folder}/{stem}", "__init__")
 
     def spec(self, name: str, folder: str, stem: str) -> ModuleSpec | None:
-        """The spec of a module by its file in a folder, None where it can't be loaded in this way."""
+        """The spec of a module by its file in a folder; None if it can't be loaded in this way."""
         source, cached = f"{folder}/{stem}.py", f"{folder}/__pycache__/{stem}{SUFFIX}"
         try:
             data = _content(cached)
@@ -86,7 +87,7 @@ class Finder:
 
 
 def _spec(name: str, source: str, code: CodeType, cached: str) -> ModuleSpec:
-    """The spec of the module that a source makes, whose compiled code is at hand."""
+    """The spec of the module with this source and this compiled code."""
     folder, _, file = source.rpartition("/")
     spec = ModuleSpec(name, Ready(name, source, code), origin=source, is_package=file == "__init__.py")
     if spec.submodule_search_locations is not None:
@@ -96,9 +97,9 @@ def _spec(name: str, source: str, code: CodeType, cached: str) -> ModuleSpec:
 
 
 def load() -> None:
-    """Load the modules of ROAD, none of which is loaded.
+    """Load the modules of ROAD, if none of them is loaded.
 
-    Does nothing where one of them is not there as it should be: `import` will do better.
+    Does nothing if one of them is missing or out of date; then `import` loads them.
     """
     if not any(isinstance(finder, Finder) for finder in sys.meta_path):
         return
@@ -116,7 +117,7 @@ def load() -> None:
 
 
 def _specs() -> list[ModuleSpec]:
-    """The specs of the modules of ROAD, none where one of them is not there as it should be."""
+    """The specs of the modules of ROAD; empty if one of them is missing or out of date."""
     home, finder = _home(), Finder()
     specs = []
     for name in ROAD:
@@ -129,7 +130,7 @@ def _specs() -> list[ModuleSpec]:
 
 
 def _joined_specs() -> list[ModuleSpec]:
-    """The specs of ROAD from the file that holds all of them, none where there is no such file."""
+    """The specs of ROAD from the file that holds all of them; empty if there is no such file."""
     home = _home()
     try:
         data = _content(f"{home}/{JOINED}", LARGEST_JOINED)
@@ -142,7 +143,7 @@ def _joined_specs() -> list[ModuleSpec]:
 
 
 def join() -> None:
-    """Write the file that holds the code of ROAD. From then on changes of these modules count only when it is written again."""
+    """Write the file that holds the code of ROAD. Later changes of these modules have no effect until it is written again."""
     home = _home()
     below = len(home) + 1
     found = [
@@ -161,7 +162,7 @@ def _home() -> str:
 
 
 def _empty(spec: ModuleSpec) -> ModuleType:
-    """The module as it is before its code runs."""
+    """The module before its code runs."""
     module = type(sys)(spec.name)
     attributes = {"spec": spec, "loader": spec.loader, "package": spec.parent, "file": spec.origin, "cached": spec.cached}
     module.__dict__.update({f"__{name}__": value for name, value in attributes.items()})
@@ -180,7 +181,7 @@ def _content(file: str, most: int = LARGEST) -> bytes:
 
 
 class Ready(SourceFileLoader):
-    """The usual loader, with the code at hand."""
+    """The usual loader, with the compiled code."""
 
     def __init__(self, name: str, source: str, code: CodeType) -> None:
         super().__init__(name, source)

@@ -39,7 +39,7 @@ EMBEDDED = re.compile(r"^//go:embed (\S+)$", re.MULTILINE)
 LABELS = "instancetype.kubevirt.io/"
 
 NAMES_HEAD = '''\
-"""The names that any release's builtin catalogue has, apart from the catalogue: few runs have to look into that.
+"""The names in the builtin catalogues of all releases, without the catalogue itself, which few runs need.
 
 Made by `scripts/make_catalogue.py`. Do not edit.
 """

@@ -37,7 +37,7 @@ def made(script: str, *arguments: str | Path, root: Path = ROOT, umask: int = 0o
 
 
 def once(factory: pytest.TempPathFactory, name: str, script: str, *arguments: str) -> Path:
-    """The file that a script makes in a folder of this name, made by the first worker that asks for it."""
+    """The file that a script makes in a folder of this name. The first worker that needs it makes it."""
     base = factory.getbasetemp()
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / name
     with (folder.parent / f"{name}.lock").open("w") as lock:
@@ -66,7 +66,7 @@ def copied(folder: Path) -> Path:
 
 
 def image_of(folder: Path, podman: dict[str, str], *flags: str) -> str:
-    """The id of the image that the Dockerfile of a folder makes, on the base that is in the store: no registry is asked."""
+    """The id of the image that a folder's Dockerfile makes, on the base image in the store, without a registry."""
     authorities = "/etc/ssl/certs/ca-certificates.crt"
     trusting = ("-v", f"{authorities}:{authorities}:ro") if Path(authorities).exists() else ()
     given = ("--build-arg", f"BASE={BASE}", "--timestamp", "1580601600", *flags)

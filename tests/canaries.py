@@ -228,6 +228,6 @@ def _mutated(rng: Random, written: str) -> str:
 
 
 def shows(told: str) -> bool:
-    """True where the canary is in a text, whole or in part."""
+    """True if a text contains the canary, or a part of it."""
     lowered = told.casefold()
     return any(bird in lowered for bird in ("canary7", "7bird", "anary7bi", "8675309", "canary"))

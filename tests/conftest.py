@@ -1,9 +1,9 @@
-"""Real hosts: kustomize and podman from `.hosts` (see `.ci/hosts`), kpt and kubectl from the PATH. What is absent, skips.
+"""Real hosts: kustomize and podman from `.hosts` (see `.ci/hosts`), kpt and kubectl from the PATH. Missing ones skip tests.
 
-What tests measured is told at the end: `record_property("figure", "…")` carries a line there from every worker.
+The figures of tests are printed at the end: `record_property("figure", "…")` collects a line from every worker.
 
-With `--quick` pytest runs the first test of each module, and every test that takes the fixture `cases`, over a sample of the
-measured cases. Nothing has to be marked: a new module and a new test of measured cases are in the quick subset by themselves.
+With `--quick` pytest runs the first test of each module, and every test that uses the fixture `cases`, with a sample of the
+measured cases. Tests need no mark: new modules and new tests of measured cases are in the quick subset automatically.
 """
 
 from __future__ import annotations

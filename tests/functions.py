@@ -1,10 +1,10 @@
-"""What tests of whole runs share: a ResourceList around items, and the findings that come out of it."""
+"""Helpers for tests of complete runs: a ResourceList around items, and the findings of a run."""
 
 import krm_fn
 
 
 def resource_list(*items, **spec):
-    """A ResourceList with a function config; the builtin catalogue is off unless asked for."""
+    """A ResourceList with a function config; the builtin catalogue is off by default."""
     config = {"apiVersion": "kubevirt-render.dev/v1alpha1", "kind": "RenderVirtualMachines", "metadata": {"name": "render"}}
     return {
         "apiVersion": "config.kubernetes.io/v1",

@@ -78,6 +78,6 @@ def prepare(text: str, way: Way, folder: Path) -> tuple[list[str], bytes]:
 
 
 def run(text: str, way: Way, folder: Path) -> Run:
-    """A run of the program in a process of its own."""
+    """A run of the program in a separate process."""
     arguments, stdin = prepare(text, way, folder)
     return measure(stdin, folder, arguments)

@@ -39,7 +39,7 @@ REFERENCE_SECONDS = 0.3  # where nothing else runs, on the machine that the boun
 
 
 class Run(NamedTuple):
-    """What a run came to, and what it took: seconds of a processor, and megabytes."""
+    """The result of a run, and its cost: seconds of processor time, and megabytes."""
 
     code: int
     out: bytes

@@ -81,7 +81,7 @@ def unbuilt(text):
 
 
 def skipped(links):
-    """What is passed over of a folder with these links, beside which lies a folder `common` with `vm.yaml`."""
+    """The skipped files of a folder with these links. Beside it is a folder `common` with `vm.yaml`."""
     with tempfile.TemporaryDirectory() as name:
         folder, common = Path(name) / "folder", Path(name) / "common"
         folder.mkdir()

@@ -38,7 +38,7 @@ def shell(environment: Environment) -> Environment:
 
 @pytest.fixture
 def repository(tmp_path: Path, shell: Environment) -> Path:
-    """A repository with two clusters and the script, pushed to one of its own."""
+    """A repository with two clusters and the script, pushed to a separate remote."""
     folder = tmp_path / "work"
     shutil.copytree(CLUSTERS, folder)
     shutil.copy(RECIPES / "render.sh", folder)
@@ -195,7 +195,7 @@ def test_no_path_is_a_flag_for_the_action(installed: Environment, vms: Path) -> 
     assert (ran.returncode, ran.stderr) == (1, "kubevirt-render: error: --fail-on=never: No such file or directory\n")
 
 
-def test_the_action_looks_at_everything_unless_told(installed: Environment, vms: Path) -> None:
+def test_the_action_checks_everything_by_default(installed: Environment, vms: Path) -> None:
     (vms / "wrong.yaml").unlink()
     script, env = action_step("Check")
     ran = run("bash", "-e", "-o", "pipefail", "-c", script, cwd=vms, environment={**installed, **env})
@@ -226,7 +226,7 @@ SILENCED = "    kubevirt-render.dev/ignore: 'unresolved-instancetype: trust me'\
 
 @pytest.fixture
 def pull_request(tmp_path: Path, environment: Environment) -> Path:
-    """A clone whose base branch has a config; the pull request silences what is wrong with its VM in each way that there is."""
+    """A clone whose base branch has a config. The pull request silences the faults of its VM in each possible way."""
     folder = tmp_path / "work"
     (folder / "clusters").mkdir(parents=True)
     (folder / ".kubevirt-render.yaml").write_text(SILENCING.replace("failOn: never, ", "").replace('"off"', "warning"))

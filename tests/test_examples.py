@@ -97,7 +97,7 @@ def test_what_a_readme_runs_prints_what_stands_beside_it(
     assert ran.stdout == (folder / file).read_text()
 
 
-def test_every_example_tells_what_it_shows_and_is_run() -> None:
+def test_every_example_says_what_it_shows_and_is_run() -> None:
     elsewhere = {"argocd", "kpt"}  # tests/hosts/test_argocd.py plays a sidecar, test_checklist.py runs kpt
     folders = {path.name for path in EXAMPLES.iterdir() if path.is_dir()} - {"quickstart", "one-vm"}
     assert {param.values[0].name for param in RUNS} == folders - elsewhere

@@ -111,7 +111,7 @@ def test_patterns_that_python_takes_for_ever_with_are_given_up(shape: str, way: 
 
 
 def hold(text: str, way: Way, folder: Path) -> None:
-    """A run in a process of its own ends with findings or without, and keeps to the bounds, at least if nothing disturbs it."""
+    """A run in a separate process ends with or without findings, and keeps to the bounds, at least if nothing disturbs it."""
     for _ in range(TRIES):
         ran = run(text, way, folder)
         assert ran.code in (0, 1)

@@ -1,4 +1,4 @@
-"""The function starts anew for every build: what it imports is paid each time."""
+"""Every build starts the function again, so its imports take time in each build."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def loaded(code: str, source: bytes) -> set[str]:
 
 
 def holds_code(module: str) -> bool:
-    """False for a package that only says what is in it."""
+    """False for a package that only describes its content."""
     init = ROOT / module.replace(".", "/") / "__init__.py"
     return not init.exists() or len(ast.parse(init.read_text()).body) > 1
 

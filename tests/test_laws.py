@@ -1,4 +1,4 @@
-"""Laws of the whole function, over the sampled bundles of every release and over bundles of any shape."""
+"""Laws of the complete function, over the sampled bundles of every release and over bundles of any shape."""
 
 import copy
 import io
@@ -63,7 +63,7 @@ def function_bytes(data):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_function_and_the_library_answer_alike(name):
+def test_the_function_and_the_library_give_the_same_results(name):
     for given_list in lists(name):
         written = yamlio.read_resource_list(function_bytes(yamlio.dump(given_list).encode()))
         answer = krm_fn.process(given_list)

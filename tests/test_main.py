@@ -52,14 +52,14 @@ def test_on_a_terminal_it_shows_its_usage_and_does_not_wait():
 
 
 @pytest.mark.parametrize("flag", ["-h", "--help"])
-def test_help_comes_before_all_else(flag):
+def test_the_help_flag_prints_the_help(flag):
     done = run(flag, stdin=EMPTY)
     assert done.returncode == 0
     assert "\n  render " in done.stdout
     assert done.stderr == ""
 
 
-def test_doc_is_the_metadata_that_kpt_asks_for():
+def test_doc_is_the_metadata_that_kpt_reads():
     done = run("--doc", stdin=EMPTY)
     assert done.returncode == 0
     assert list(json.loads(done.stdout)) == [

@@ -1,4 +1,4 @@
-"""KubeVirt's measured answers, through the whole function."""
+"""KubeVirt's measured answers, compared with the complete function."""
 
 import json
 import re

@@ -100,7 +100,7 @@ def test_what_is_from_a_place_of_ones_own_is_none(text: str) -> None:
 
 
 def pages() -> list[str]:
-    """All texts that people read or copy: not the fixtures, not this module, which has examples of what is wrong."""
+    """All texts that people read or copy, except the fixtures and this module, which has wrong examples."""
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
     here = str(Path(__file__).relative_to(ROOT))
     return [name for name in listed if not name.startswith("fixtures/") and name != here]

@@ -56,7 +56,7 @@ def test_what_a_run_needs_comes_from_compiled_files(package):
     } <= loaded
 
 
-def test_what_was_changed_since_is_read_anew(package):
+def test_changed_modules_are_read_again(package):
     before, _, doc = ran(package)
     source = package / "krm_fn" / "kubevirt" / "releases.py"
     source.write_text(source.read_text().replace('"""', '"""Changed. ', 1))

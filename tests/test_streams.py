@@ -1,6 +1,6 @@
-"""The standard streams: what is printed is printed whole, or the exit code says otherwise; closed ones change nothing else.
+"""The standard streams: output is complete, or the exit code is not 0; closed streams change nothing more.
 
-An answer that is cut and ends with 0 makes Argo CD and Flux delete what is missing.
+A cut output with exit code 0 would make Argo CD and Flux delete the missing objects.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def folder() -> Iterator[Path]:
 
 
 class Call:
-    """One way to print something, in a folder of its own."""
+    """One way to print something, in a separate folder."""
 
     def __init__(self, name: str, folder: Path, **more: str) -> None:
         self.name = name
@@ -162,7 +162,7 @@ def test_a_full_disk_is_an_error(call: Call, tmp_path: Path, mounting: None) -> 
 
 
 def small_pipe(*, blocking: bool) -> tuple[int, int]:
-    """Both ends of a pipe that takes a page at once; what is written to it may block or not."""
+    """Both ends of a pipe that holds one page; writing to it may block or not."""
     read, write = os.pipe()
     fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, 4096)
     os.set_blocking(write, blocking)
@@ -261,7 +261,7 @@ def test_a_closed_stdout_is_an_error(call: Call) -> None:
 
 
 @pytest.mark.parametrize("name", ["function", "render", "argocd", "rules"])
-def test_what_cant_be_printed_is_an_error_where_nobody_can_be_told(name: str, folder: Path) -> None:
+def test_output_that_cannot_be_written_is_an_error_also_without_stderr(name: str, folder: Path) -> None:
     assert redirected(Call(name, folder), "<&- >&- 2>&-").returncode == 1
 
 

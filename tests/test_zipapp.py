@@ -221,7 +221,7 @@ def test_on_another_platform_it_takes_the_pyyaml_that_is_installed(elsewhere: Pa
         assert "guest: 2Gi" in rendered(sys.executable, elsewhere, user)
 
 
-def test_an_old_python_is_told_so(zipapp: Path, user: dict[str, str], python: str) -> None:
+def test_an_old_python_gets_a_message(zipapp: Path, user: dict[str, str], python: str) -> None:
     old = "import runpy, sys; sys.version_info = (3, 9, 2, 'final', 0)"
     program = f"{old}; runpy.run_path({str(zipapp)!r}, run_name='__main__')"
     refused(run(python, "-c", program, cwd=ROOT, environment=user), "Python 3.9", "3.11 or newer")

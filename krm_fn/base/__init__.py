@@ -1,1 +1,1 @@
-"""What every other package needs and nothing of KubeVirt: values, paths, plain objects, errors, standard streams."""
+"""Helpers for all packages, independent of KubeVirt: values, paths, plain objects, errors, standard streams."""

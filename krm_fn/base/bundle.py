@@ -1,6 +1,6 @@
 """The bundle: an index over the items of a ResourceList, by kind, namespace and name.
 
-Nothing here copies or changes an object. `kind: List` objects are looked into: what they hold is found like any item.
+Nothing here copies or changes an object. An object of `kind: List` is opened: the objects in it are found like any item.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
 
-    # The numbers of objects, in order, by their apiVersion and kind.
+    # The numbers of the objects of each apiVersion and kind, in order.
     Types = Mapping[tuple[str, str], Sequence[int]]
 
-# What an object that names no namespace is in, for the cluster and so for lookups.
+# The namespace of an object that names none: the API server assigns it, so lookups use it too.
 DEFAULT_NAMESPACE = "default"
 
-LIST = "List"  # what the kinds of objects that hold others end with
+LIST = "List"  # the last part of the kinds whose objects hold other objects
 CLUSTER_KINDS = frozenset(
     ("VirtualMachineClusterInstancetype", "VirtualMachineClusterPreference", "VirtualMachineClusterFlavor")
 )
@@ -35,14 +35,14 @@ class Entry(Value):
     item: int
     path: Path = ()
 
-    def __init__(self, obj: Object, item: int, path: Path = ()) -> None:  # as `Value` has it, at half the cost: there are many
+    def __init__(self, obj: Object, item: int, path: Path = ()) -> None:  # as in `Value`, at half the cost, for many entries
         put(self, "obj", obj)
         put(self, "item", item)
         put(self, "path", path)
 
 
 def effective_namespace(obj: Object) -> str:
-    """The namespace a namespaced object lands in."""
+    """The namespace that a namespaced object is in."""
     return namespace_of(obj) or DEFAULT_NAMESPACE
 
 
@@ -52,12 +52,12 @@ def is_cluster_kind(kind: str) -> bool:
 
 
 def is_list(obj: Object) -> bool:
-    """True for `kind: List`, `VirtualMachineList` and the like: objects that only hold others."""
+    """True for `kind: List`, `VirtualMachineList` and similar kinds: their objects only hold other objects."""
     return kind_of(obj).endswith(LIST) and isinstance(obj.get("items"), list)
 
 
 def entries(items: Sequence[object]) -> Iterator[Entry]:
-    """Every object of the items, in order, Lists looked into (and Lists in them); items that are no map are passed over."""
+    """Every object of the items, in order. Lists are opened, also Lists in Lists. Items that are no map are skipped."""
     for number, item in enumerate(items):
         if isinstance(item, dict) and not is_list(item):
             yield Entry(obj=item, item=number)
@@ -66,7 +66,7 @@ def entries(items: Sequence[object]) -> Iterator[Entry]:
 
 
 def types_of(found: Iterable[Entry]) -> Types:
-    """The types of objects, in the order of the first of each."""
+    """The types of the objects, in the order in which they first occur."""
     types: dict[tuple[str, str], list[int]] = {}
     for number, entry in enumerate(found):
         types.setdefault((text(entry.obj.get("apiVersion")), kind_of(entry.obj)), []).append(number)
@@ -84,12 +84,12 @@ def _inside(obj: object, number: int, path: Path) -> Iterator[Entry]:
 
 
 class Bundle:
-    """The index. Kinds in the API's spelling; namespaces as `effective_namespace` gives them, "" for cluster kinds.
+    """The index. Kinds are spelled as in the API. Namespaces are those of `effective_namespace`, "" for cluster kinds.
 
-    `places` gives file and index of each item where the caller knows them; else the items' own annotations tell. `units` names
-    for each item what applies it to a cluster, such as the kustomizations that build it; an item without, and all items where
-    it is empty, may be applied with any other. Only the first `own` items are the bundle's own, all where it is negative; what
-    stands behind them is found, but nothing is said of it.
+    `places` has the file and index of each item, if the caller knows them. Otherwise the annotations of the items give them.
+    `units` has, for each item, what applies it to a cluster, such as the kustomizations that build it. An item without units
+    may be applied together with any other item; if `units` is empty, that holds for all items. Only the first `own` items
+    belong to the bundle itself, or all items if `own` is negative. The others can be found, but no finding is about them.
     """
 
     def __init__(
@@ -110,14 +110,14 @@ class Bundle:
         self._take_types(types_of(self.entries))
 
     def _take_types(self, types: Types) -> None:
-        """Note which entries are of which type, and which is the first of each."""
-        self.types = tuple(self.entries[numbers[0]] for numbers in types.values())  # the first object of each
+        """Note the entries of each type, and the first entry of each type."""
+        self.types = tuple(self.entries[numbers[0]] for numbers in types.values())
         self._numbers: dict[str, list[Sequence[int]]] = {}
         for (_, kind), numbers in types.items():
             self._numbers.setdefault(kind, []).append(numbers)
 
     def place(self, item: int) -> tuple[str, int]:
-        """File and index within it of an item; ("", 0) where nobody knows, and for an item that is none (-1)."""
+        """File and index within it of an item; ("", 0) if they are not known, or if there is no item (-1)."""
         if item < 0:
             return "", 0
         if self._places:
@@ -127,40 +127,40 @@ class Bundle:
         return self._place[item]
 
     def is_context(self, item: int) -> bool:
-        """True for an item that is not the bundle's own."""
+        """True for an item that does not belong to the bundle itself."""
         return item >= self._own
 
     def units(self, item: int) -> frozenset[str]:
-        """What applies an item; empty where that may be anything."""
+        """What applies an item to a cluster; empty if that is not known."""
         return self._units[item] if self._units else frozenset()
 
     def of_kind(self, kind: str, group: str | None = None) -> Sequence[Entry]:
-        """All objects of a kind (and, where given, of an API group), in the bundle's order."""
+        """All objects of a kind, and of an API group if one is given, in the bundle's order."""
         found = self._by_kind.get(kind)
         if found is None:
             found = self._by_kind[kind] = [self.entries[number] for number in self.numbers((kind,))]
         return found if group is None else [entry for entry in found if group_of(entry.obj) == group]
 
     def numbers(self, kinds: Iterable[str]) -> list[int]:
-        """The numbers, among the entries, of all objects of these kinds, in order."""
+        """The numbers of all entries of these kinds, in order."""
         return sorted(number for kind in kinds for numbers in self._numbers.get(kind, ()) for number in numbers)
 
     def find(self, kind: str, namespace: str, name: str) -> Entry | None:
-        """The object by its name, else by a name that kustomize has since prefixed; of two alike the first in `ordered`."""
+        """The object with this name, or with this name before kustomize's prefixes. Of several it is the first in `ordered`."""
         return self._index(kind, namespace).get(name) or self._previous_index(kind, namespace).get(name)
 
     def names(self, kind: str, namespace: str) -> Sequence[str]:
-        """The names of a kind's objects in a namespace, in order; last those from before kustomize's prefixes and suffixes."""
+        """The names of a kind's objects in a namespace, in order, then their names before kustomize's prefixes and suffixes."""
         return tuple(dict.fromkeys((*self._index(kind, namespace), *self._previous_index(kind, namespace))))
 
     def namespaces(self, kind: str, name: str) -> Sequence[str]:
-        """The namespaces in which an object of that kind and name stands, sorted."""
+        """The namespaces that have an object of this kind and name, sorted."""
         return tuple(sorted({effective_namespace(e.obj) for e in self.of_kind(kind) if name_of(e.obj) == name}))
 
     def ordered(self, found: Iterable[Entry]) -> list[Entry]:
-        """The objects by namespace, name, kind and apiVersion, those alike in these by file and content.
+        """The objects by namespace, name, kind and apiVersion. Objects that are equal in these are ordered by file and content.
 
-        Whoever picks one of several takes the first of these, so that the order of the items decides nothing.
+        Code that picks one of several objects takes the first, so that the result does not depend on the order of the items.
         """
         by_identity: dict[tuple[str, ...], list[Entry]] = {}
         for entry in found:
@@ -172,8 +172,8 @@ class Bundle:
         ]
 
     def _content(self, entry: Entry) -> tuple[str, str, str]:
-        """File and content; the annotations count last, so that an ignore does not move a finding to another object."""
-        from krm_fn.base.paths import canonical  # most bundles have no two objects of one name
+        """File and content. The annotations come last, so that an ignore does not move a finding to another object."""
+        from krm_fn.base.paths import canonical  # few bundles have two objects with one name
 
         metadata = entry.obj.get("metadata")
         bare = entry.obj
@@ -187,7 +187,7 @@ class Bundle:
         return self._names[kind].get(namespace, {})
 
     def _previous_index(self, kind: str, namespace: str) -> dict[str, Entry]:
-        """Built only where a name leads nowhere: the names stand deep in the objects."""
+        """The index of previous names. It is built only when a name is not found, because it takes long."""
         if kind not in self._previous:
             self._previous[kind] = self._built(kind, previous_names)
         return self._previous[kind].get(namespace, {})

@@ -1,4 +1,4 @@
-"""The program's name, its exit codes for signals, its standard streams, and what a line for people is."""
+"""The program's name, its exit codes for signals, its standard streams, and the form of its messages."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO, TextIO
 
 NAME = "kubevirt-render"
-# By this environment variable a shell asks how a line that is being typed may go on.
+# A shell sets this environment variable when it asks for the completions of a line.
 COMPLETING = "_KUBEVIRT_RENDER_COMPLETE"
 INTERRUPTED = 128 + 2
 STREAMS = ("stdin", "stdout", "stderr")
 LONGEST_READ = 1 << 20
 
-# No path, name or address in real use is longer than the one, no message that somebody reads than the other.
+# No path, name or address in real use is longer than LONGEST_WORD. Nobody reads a message longer than LONGEST_LINE.
 LONGEST_WORD, LONGEST_LINE = 400, 2_000
-UNDECODED = range(0xDC80, 0xDD00)  # what Python makes of the bytes of a file's name that are no UTF-8
+UNDECODED = range(0xDC80, 0xDD00)  # Python decodes the bytes of a file's name that are not UTF-8 to these
 SHORT_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def one_line(text: str) -> str:
-    """The text of a message on one line. What is too long to be read is cut in its middle: the fix comes last.
+    """The text of a message on one line. A text that is too long to read is cut in its middle, because the fix comes last.
 
-    Only data fields have a name or a path of any length whole.
+    Only data fields show a name or a path of any length in full.
     """
     words = text.split(None, LONGEST_LINE)
-    if len(words) > LONGEST_LINE:  # too long in any case: of a very long text only the ends are taken apart
+    if len(words) > LONGEST_LINE:  # too long in any case: only the ends of a very long text are split
         return f"{_joined(words[:-1])[:1400]} ... {_joined(text.rsplit(None, LONGEST_LINE)[1:])[-500:]}"
     line = _joined(words) if len(text) > LONGEST_WORD else " ".join(words)
     return line if len(line) <= LONGEST_LINE else f"{line[:1400]} ... {line[-500:]}"
@@ -45,10 +45,10 @@ def _joined(words: list[str]) -> str:
 
 
 def printable(line: str) -> str:
-    """The line with escapes in place of what a terminal or the log of a pipeline takes for a command, or for no text.
+    """The line, with escapes for what a terminal or the log of a pipeline would execute, and for what is not text.
 
-    `\\x1b` stands for a character, `\\xff` for a byte of a file's name that is no UTF-8. To a pipeline a line that starts with
-    `::` is a command, and so is what follows `##[` or `##vso[` anywhere.
+    `\\x1b` stands for a character, `\\xff` for a byte of a file's name that is not UTF-8. In the log of a pipeline, a line that
+    starts with `::` is a command, and so is the text after `##[` or `##vso[` anywhere in a line.
     """
     if not line.isprintable():
         line = "".join(letter if letter.isprintable() else _escape(letter) for letter in line)
@@ -65,27 +65,27 @@ def _escape(letter: str) -> str:
 
 
 def file_name(file: str) -> str:
-    """The name of a file for a message: as it is, or in double quotes and with escapes where it holds what is not printable."""
+    """The name of a file for a message. A name that is not printable is in double quotes, with escapes."""
     if printable(file) == file and not file.startswith('"') and "::" not in file:
         return file
     return printable('"' + file.replace("\\", "\\\\").replace('"', '\\"').replace("::", ":\\x3a") + '"')
 
 
 def decoded(name: str) -> str:
-    """The name of a file for a data field: exact, but for `\\xff` in place of each byte that is no UTF-8."""
+    """The name of a file for a data field. It is exact, except for `\\xff` in place of each byte that is not UTF-8."""
     return name if name.isascii() else "".join(_escape(letter) if "\ud800" <= letter <= "\udfff" else letter for letter in name)
 
 
 def fail(message: str, code: int = 1) -> int:
-    """The exit code, after the message has been said as one line on stderr."""
+    """Write the message as one line to stderr, and return the exit code."""
     sys.stderr.write(f"{NAME}: error: {printable(one_line(message))}\n")
     return code
 
 
 class Stream(FileIO):
-    """A standard stream by its number. All of it is read, and all that is written is written, or an OSError names the stream.
+    """A standard stream by its number. It reads and writes everything, or raises an OSError that names the stream.
 
-    The other end may not be ready yet where somebody made the pipe a non-blocking one; then it is waited for.
+    If the pipe is non-blocking and the other end is not ready yet, the stream waits for it.
     """
 
     def write(self, data: Any) -> int:
@@ -99,7 +99,7 @@ class Stream(FileIO):
 
     def readall(self) -> bytes:
         try:
-            found = super().readall()  # all, or what there is where the pipe doesn't block
+            found = super().readall()  # everything, or what is there if the pipe is non-blocking
             return found if get_blocking(self.fileno()) else b"".join([found or b"", *self._rest()])
         except OSError as error:
             error.filename = STREAMS[self.fileno()]
@@ -113,7 +113,7 @@ class Stream(FileIO):
                 yield chunk
 
     def _wait(self, *, reading: bool) -> None:
-        import select  # few pipes are such ones
+        import select  # few pipes are non-blocking
 
         ready = select.poll()
         ready.register(self.fileno(), select.POLLIN if reading else select.POLLOUT)
@@ -121,7 +121,7 @@ class Stream(FileIO):
 
 
 class Notes(Stream):
-    """Stderr. What can't be written there is left out: the output and the exit code don't depend on it."""
+    """Stderr. What cannot be written is dropped: the output and the exit code do not depend on it."""
 
     def write(self, data: Any) -> int:
         try:
@@ -131,9 +131,9 @@ class Notes(Stream):
 
 
 def open_streams() -> None:
-    """Open the standard streams anew, so that nothing gets lost in them, whatever PYTHONUNBUFFERED says.
+    """Open the standard streams again, so that no data is lost in them, whatever PYTHONUNBUFFERED is.
 
-    A closed one is held open by a file that can't be read or written: else the next file that is opened would be in its place.
+    A closed stream is replaced by a file that cannot be read or written. Otherwise the next file would get its number.
     """
     before = sys.stdin, sys.stdout, sys.stderr
     for number, stream in enumerate(before):
@@ -152,7 +152,7 @@ def _hold(number: int) -> None:
 
 
 def _text(buffer: BufferedReader | BufferedWriter, before: TextIO | None) -> TextIOWrapper:
-    """The stream for text, as Python had opened it."""
+    """The text stream, with the settings that Python had opened it with."""
     if before is None:
         return TextIOWrapper(buffer, "utf-8", "backslashreplace")
     return TextIOWrapper(buffer, before.encoding, before.errors, line_buffering=bool(before.line_buffering))
@@ -164,18 +164,18 @@ def output() -> BinaryIO:
 
 
 def write_out(data: bytes) -> None:
-    """Write all of stdout at once. Raises: BrokenPipeError where nobody reads it; OSError where it can't be written."""
+    """Write all of stdout at once. Raises: BrokenPipeError if nobody reads it; OSError if it can't be written."""
     sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()
 
 
 def read_in() -> bytes:
-    """All of stdin; nothing where it is closed."""
+    """All of stdin; nothing if it is closed."""
     return sys.stdin.buffer.read()
 
 
 def abandon_stdout() -> None:
-    """Let the interpreter flush into nothing when it ends; it would complain about the closed pipe."""
+    """Make the interpreter flush stdout into the null device when it ends. Otherwise it complains about the closed pipe."""
     import os
 
     null = os.open(os.devnull, os.O_WRONLY)

@@ -1,4 +1,4 @@
-"""What stops a run: input that is no ResourceList, a config that is wrong, a command used wrongly.
+"""Errors that stop a run: the input is no ResourceList, the config is wrong, or the command is used wrongly.
 
 Findings about the user's objects are not errors in this sense; see `findings`.
 """
@@ -9,13 +9,13 @@ from krm_fn.base.console import file_name
 
 
 class RenderError(Exception):
-    """Base of all that ends a run with one line on stderr and an empty stdout."""
+    """Base of all errors that end a run with one line on stderr and an empty stdout."""
 
     exit_code = 1
 
 
 class InputError(RenderError):
-    """The input can't be read. `line` and `column` count from 1; 0 means not known."""
+    """The input can't be read. `line` and `column` count from 1; 0 means that they are not known."""
 
     def __init__(self, message: str, *, file: str = "", line: int = 0, column: int = 0) -> None:
         super().__init__(message)
@@ -26,9 +26,9 @@ class InputError(RenderError):
 
 
 class ConfigError(RenderError):
-    """The function config (or a flag) is wrong: `path` names the key, `message` states fact and fix.
+    """The function config (or a flag) is wrong. `path` names the key; `message` says what is wrong and how to fix it.
 
-    `file`, `line` and `column` are its place in a text. Who reads only the config's value leaves them out.
+    `file`, `line` and `column` are the place in a text. They are left out if the config was given as a value.
     """
 
     exit_code = 2
@@ -43,7 +43,7 @@ class ConfigError(RenderError):
 
 
 class UsageError(RenderError):
-    """The command was called in a way it doesn't know."""
+    """The command was called with arguments that it does not know."""
 
     exit_code = 2
 

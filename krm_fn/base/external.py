@@ -1,4 +1,4 @@
-"""Objects that are known to be in the cluster, and not in git."""
+"""Objects that are in the cluster, but not in git."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-# A DataVolume and the claim that it makes have the same name, and the DataVolume may be gone later.
+# A DataVolume and the claim that it creates have the same name, and the DataVolume may be deleted later.
 CLAIMS = ("DataVolume", "PersistentVolumeClaim")
 
 
@@ -21,9 +21,9 @@ class External(Value):
     name: str = ""
 
     def covers(self, kind: str, namespace: str, name: str) -> bool:
-        """True for an object of these; DataVolumes and PersistentVolumeClaims stand for each other.
+        """True for an object that this entry covers. DataVolumes and PersistentVolumeClaims stand for each other.
 
-        `namespace` is "" for one of a cluster-wide kind.
+        `namespace` is "" for an object of a cluster-wide kind.
         """
         from fnmatch import fnmatchcase  # few runs have external objects
 

@@ -8,9 +8,9 @@ ANY = "**"
 
 
 def covers(glob: str, path: str) -> bool:
-    """True where a glob matches a path, or a folder that the path is in. Paths have forward slashes; `.` is the folder itself.
+    """True if a glob matches a path, or a folder that contains the path. Paths have forward slashes; `.` is the folder itself.
 
-    The time grows with the product of the numbers of steps, whatever the glob is: its author may be a stranger.
+    The time grows at most with the product of the numbers of steps, for every glob, because its author may be a stranger.
     """
     pattern = steps_of(glob)
     reached = _skipped(pattern, {0})
@@ -27,14 +27,14 @@ def steps_of(path: str) -> tuple[str, ...]:
 
 
 def _after(pattern: tuple[str, ...], reached: set[int], step: str) -> list[int]:
-    """The places in the pattern that are reached after one more step of the path."""
+    """The positions in the pattern that one more step of the path reaches."""
     stays = [at for at in reached if at < len(pattern) and pattern[at] == ANY]
     goes_on = [at + 1 for at in reached if at < len(pattern) and pattern[at] != ANY and fnmatchcase(step, pattern[at])]
     return stays + goes_on
 
 
 def _skipped(pattern: tuple[str, ...], reached: set[int]) -> set[int]:
-    """The places with those that follow them, if each `**` stands for no step."""
+    """The positions, and those after them that are reached if each `**` stands for no step."""
     found = set(reached)
     for at in sorted(reached):
         while at < len(pattern) and pattern[at] == ANY:

@@ -1,4 +1,4 @@
-"""Views on plain Kubernetes objects: what an object is, what it is called, where it came from."""
+"""Parts of plain Kubernetes objects: their kind, their names, and the file that they come from."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ if TYPE_CHECKING:
 
     Object = dict[str, Any]
 
-# The versions of ResourceLists that there have been, the present one first; a list that names none is taken for one of these.
+# All versions of ResourceLists, the present one first. A list without a version is read as one of these.
 LIST_VERSIONS = ("config.kubernetes.io/v1", "config.kubernetes.io/v1beta1", "config.kubernetes.io/v1alpha1", None)
 PREVIOUS_NAMES = "internal.config.kubernetes.io/previousNames"
 ORIGIN = "config.kubernetes.io/origin"
 LOCAL_CONFIG = "config.kubernetes.io/local-config"
-# Our own: silences rules about the object that bears it, see krm_fn.pipeline.ignores.
+# The renderer's own annotation: it silences rules for the object that has it, see krm_fn.pipeline.ignores.
 IGNORE = "kubevirt-render.dev/ignore"
 PATH_ANNOTATIONS = ("internal.config.kubernetes.io/path", "config.kubernetes.io/path")
 INDEX_ANNOTATIONS = ("internal.config.kubernetes.io/index", "config.kubernetes.io/index")
 
 
 class Ref(Value):
-    """Which object: the four parts of a KRM resourceRef. `namespace` is "" where the object names none."""
+    """A reference to an object: the four parts of a KRM resourceRef. `namespace` is "" if the object names none."""
 
     api_version: str
     kind: str
@@ -40,7 +40,7 @@ def metadata(obj: Object) -> Object:
 
 
 def text(value: object) -> str:
-    """The value where it is a string, else ""."""
+    """The value if it is a string, otherwise ""."""
     return value if isinstance(value, str) else ""
 
 
@@ -61,12 +61,12 @@ def name_of(obj: Object) -> str:
 
 
 def namespace_of(obj: Object) -> str:
-    """The namespace as written, "" where none is."""
+    """The namespace as written; "" if there is none."""
     return _text_in_metadata(obj, "namespace")
 
 
 def _text_in_metadata(obj: Object, key: str) -> str:
-    about = obj.get("metadata")  # asked for dozens of times an object
+    about = obj.get("metadata")  # read dozens of times for each object
     value = about.get(key) if isinstance(about, dict) else None
     return value if isinstance(value, str) else ""
 
@@ -95,7 +95,7 @@ def is_resource(obj: object) -> bool:
 
 
 def previous_names(obj: Object) -> tuple[str, ...]:
-    """The names the object bore before kustomize's prefixes and suffixes, oldest first.
+    """The names that the object had before kustomize's prefixes and suffixes, oldest first.
 
     upstream: kustomize api/resource/resource.go:PrevIds
     """
@@ -104,7 +104,7 @@ def previous_names(obj: Object) -> tuple[str, ...]:
 
 
 def place_of(item: object) -> tuple[str, int]:
-    """File and index within the file that an item's annotations name; ("", 0) where they name none.
+    """File and index within the file, from an item's annotations; ("", 0) if they name none.
 
     kpt writes path and index; kustomize writes only the origin, and only when `buildMetadata` asks for it.
     """

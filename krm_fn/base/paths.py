@@ -1,7 +1,7 @@
 """Places inside plain objects: tuples of keys and indexes, such as `("spec", "disks", 0, "name")`.
 
-Presence follows Go's JSON encoding: absent, null, `""` and `[]` are unset; `{}`, `false` and `0` are set, because Go has
-pointers there. Go's plain bools and integers, where zero means unset too, say so in their own rows (`is_nonzero`).
+A value is set or unset as in Go's JSON encoding. Absent, null, `""` and `[]` are unset. `{}`, `false` and `0` are set, because
+Go has pointers for them. For Go's plain bools and integers, zero is unset too; their rows say so (`is_nonzero`).
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
     Path = tuple[str | int, ...]
 
 
-# Stands in a pattern of paths for any entry of a list: no key of a map equals it, and no path to a value has it.
+# Stands for any entry of a list in a pattern of paths. No map has this key, and no path to a value contains it.
 EACH = -1
 
 SCALARS = frozenset((str, int, bool, float, type(None)))
 CONTAINERS = dict, list  # `dict | list` makes a type at each use
 
 
-# Up to here each whole number has a float of its own; a larger float is no integer to Kubernetes.
+# The largest integer that a float represents exactly. Kubernetes does not read a larger float as an integer.
 MOST_EXACT = 2**53 - 1
 
-MARKS = frozenset('./[]" ')  # what keys in a path's text are quoted for
-LONG = 1_000  # letters of a key; from there on each mark is looked for by itself, which takes a fiftieth of the time
+MARKS = frozenset('./[]" ')  # a key with one of these is quoted in a path's text
+LONG = 1_000  # characters of a key; in longer keys each mark is searched by itself, which takes a fiftieth of the time
 
 
 def is_set(value: object) -> bool:
@@ -39,7 +39,7 @@ def is_nonzero(value: object) -> bool:
 
 
 def get(value: Any, path: Path, default: Any = None) -> Any:
-    """What stands at `path`, or `default` where any step is missing or of another shape."""
+    """The value at `path`, or `default` if a step is missing or has another shape."""
     for step in path:
         if isinstance(value, dict):
             if step not in value:
@@ -53,10 +53,10 @@ def get(value: Any, path: Path, default: Any = None) -> Any:
 
 
 def put(value: dict[str, Any], path: Path, new: Any) -> None:
-    """Set `path` inside `value` to `new`, making maps on the way where they are absent or null.
+    """Set `path` inside `value` to `new`. Maps on the way are created if they are absent or null.
 
     Changes `value` in place: the caller owns it (see `copy`).
-    Raises: TypeError where a step meets something that is neither a map nor a list.
+    Raises: TypeError if a step meets something that is neither a map nor a list.
     """
     for step in path[:-1]:
         below = get(value, (step,))
@@ -67,7 +67,7 @@ def put(value: dict[str, Any], path: Path, new: Any) -> None:
 
 
 def put_in(value: Any, path: Path, new: Any) -> Any:
-    """The value with another one at a path; what stands around it is copied along the way only."""
+    """The value with a new value at a path. Only the maps and lists on the path are copied."""
     if not path:
         return new
     around = value.copy()
@@ -92,9 +92,9 @@ def copy(value: Any) -> Any:
 
 
 def with_integers(value: Any) -> Any:
-    """The value with each float that is a whole number as that integer; the same object where it has none.
+    """The value with integers in place of floats that are whole numbers; the same object if it has none.
 
-    So Kubernetes reads numbers: `2.0` is 2. YAML and JSON text is read so at once; this is for data of other programs.
+    Kubernetes reads numbers in this way: `2.0` is 2. Our readers of YAML and JSON do so already. This is for other data.
     """
     holders = _holders(value)
     if not any(is_integral(each) for holder in holders for each in _entries(holder)):
@@ -107,7 +107,7 @@ def with_integers(value: Any) -> Any:
 
 
 def _holders(value: Any) -> list[Any]:
-    """The maps and lists of a value, each once, however deep they are nested."""
+    """The maps and lists in a value, each of them once, at any depth."""
     found = [value] if isinstance(value, (dict, list)) else []
     seen = {id(value)}
     for holder in found:
@@ -122,22 +122,22 @@ def _entries(holder: Any) -> Any:
 
 
 def is_integral(value: object) -> bool:
-    """True for a float that is an integer to Kubernetes."""
+    """True for a float that Kubernetes reads as an integer."""
     return value.__class__ is float and value.is_integer() and abs(value) <= MOST_EXACT
 
 
 def as_map(value: object) -> dict[str, Any]:
-    """The value where it is a map, else an empty one: for reading user data of any shape."""
+    """The value if it is a map, otherwise an empty map: for reading user data of any shape."""
     return value if isinstance(value, dict) else {}
 
 
 def as_list(value: object) -> list[Any]:
-    """The value where it is a list, else an empty one."""
+    """The value if it is a list, otherwise an empty list."""
     return value if isinstance(value, list) else []
 
 
 def dotted(path: Path) -> str:
-    """A path as users read it: `spec.disks[0].name`; keys with dots, slashes or brackets are quoted in brackets."""
+    """A path as users read it: `spec.disks[0].name`. Keys with dots, slashes or brackets are quoted in brackets."""
     out = ""
     for step in path:
         if isinstance(step, int):
@@ -151,8 +151,8 @@ def dotted(path: Path) -> str:
 
 
 def steps(text: str) -> Path:
-    """The path that `dotted` gives as this text."""
-    import re  # only where a config is wrong
+    """The path of a text that `dotted` has written."""
+    import re  # needed only if a config is wrong
 
     found = re.finditer(r'\["((?:[^"\\]|\\.)*)"\]|\[(\d+)\]|\.?([^.\[]+)', text, re.DOTALL)
     return tuple(
@@ -161,7 +161,7 @@ def steps(text: str) -> Path:
 
 
 def leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """Every (path, value) below `value` that is no map and no list, and every empty map or list."""
+    """Every (path, value) below `value` that is neither a map nor a list, and every empty map or list."""
     below = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     if not below:
         yield path, value
@@ -170,18 +170,18 @@ def leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 
 
 def canonical(value: object) -> str:
-    """The value as text: the same for values that are equal, whatever the order of their keys."""
-    import json  # only where objects have to be told apart by what they hold
+    """The value as text. Equal values have the same text, whatever the order of their keys is."""
+    import json  # needed only to compare objects by their content
 
-    loaded = {**value} if isinstance(value, dict) else value  # the json module does not see what is read late
+    loaded = {**value} if isinstance(value, dict) else value  # json does not see the values that a dict loads late
     try:
         return json.dumps(loaded, sort_keys=True, default=repr)
-    except TypeError:  # keys that are no text
+    except TypeError:  # keys that are not text
         return repr(loaded)
 
 
 def number_of_values(value: Any) -> int:
-    """How many values stand below a value, maps and lists among them."""
+    """The number of values below a value, including maps and lists."""
     waiting, number = [value], 0
     while waiting:
         below = waiting.pop()

@@ -1,4 +1,4 @@
-"""Regular expressions that users' objects hold: Go matches each in linear time, Python takes for ever with some of them.
+"""Regular expressions in users' objects. Go matches each of them in linear time; Python takes exponential time for some.
 
 upstream: https://pkg.go.dev/regexp
 """
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     import re
     from collections.abc import Callable
 
-# Seconds that slow matches may take in a run, and that each match may take besides.
+# The seconds that slow matches may take in a run, and the seconds of each match that do not count.
 SECONDS, FREE = 0.5, 0.00005
-# What repeats or chooses. With one of these in all, from a text's start on, a match takes linear time.
+# The characters that repeat or choose. An expression that starts with `^` and has one of these takes linear time.
 CHOOSING = "*+?{|"
 
 
@@ -24,19 +24,19 @@ class _SpentError(Exception):
 
 
 class Patterns:
-    """Matches the regular expressions of one run until their time is spent."""
+    """Matches the regular expressions of one run until the time for them is spent."""
 
     def __init__(self) -> None:
         self.renew()
 
     def renew(self) -> None:
-        """Start a run, with all the time."""
+        """Start a run, with the full time."""
         self._left = SECONDS
 
     def finds(self, expression: re.Pattern[str], text: str) -> bool | None:
-        """True where the expression is found in the text; None where it can't be told in time.
+        """True if the expression is found in the text; None if that takes too long to find out.
 
-        Only in the main thread can a match be stopped, and only on Unix: elsewhere no expression that may be slow is matched.
+        A match can be stopped only in the main thread, and only on Unix. Elsewhere no expression that may be slow is matched.
         """
         if expression.pattern.startswith("^") and sum(map(expression.pattern.count, CHOOSING)) < 2:
             return expression.search(text) is not None
@@ -54,7 +54,7 @@ class Patterns:
             _signal.signal(_signal.SIGVTALRM, before)
 
     def timed(self, match: Callable[[], bool]) -> bool | None:
-        """What the call returns, whose time counts; None where all time is spent."""
+        """The result of the call, whose time counts; None if no time is left."""
         if self._left <= 0:
             return None
         start = perf_counter()
@@ -66,7 +66,7 @@ class Patterns:
             self._left -= max(perf_counter() - start - FREE, 0)
 
 
-# Those of the definitions that the process has read last.
+# For the definitions that the process has read last.
 OF_DEFINITIONS = Patterns()
 
 

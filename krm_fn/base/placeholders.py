@@ -1,4 +1,4 @@
-"""Placeholders: marks in text that a later step replaces, such as `${NAME}`, `{{ name }}`, `__NAME__` and `<name>`."""
+"""Placeholders: texts that a later step replaces, such as `${NAME}`, `{{ name }}`, `__NAME__` and `<name>`."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ if TYPE_CHECKING:
     from krm_fn.base.paths import Path
 
 MARKS = ("${", "$(", "{{")
-# Two underscores alone are no mark: they may stand in a label.
+# Two underscores alone are no placeholder: a label may contain them.
 UNDERLINED = r"__[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*__"
-# As the whole of a value: `<namespace>`, as guides write it, and a variable of a shell, `$CLAIM`.
+# Placeholders that are a complete value: `<namespace>`, as guides write it, and a variable of a shell, `$CLAIM`.
 FORM = rf"\$\{{[^{{}}]*\}}|\$\{{\{{.*?\}}\}}|\$\([A-Za-z_]\w*\)|\{{\{{.*?\}}\}}|{UNDERLINED}"
 ALL_OF_IT = r"<[A-Za-z][\w .-]*>|\$[A-Z_][A-Z0-9_]+"
-# As the whole name of an object: `NAME` and `CLAIM_NAME`. Kubernetes refuses capitals and underscores in such a name.
+# Words that are the complete name of an object: `NAME` and `CLAIM_NAME`. Kubernetes allows no capitals or underscores there.
 CAPITALS = r"NAME|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+"
-# Fields that hold the name of an object or of its namespace. `name` does too, but not in the entry of a list.
+# Fields that hold the name of an object or of its namespace. `name` is one too, but not in the entry of a list.
 NAMES = frozenset(("namespace", "claimName", "secretName", "secretRef", "certConfigMap", "serviceAccountName", "networkName"))
 NAMES |= {"resourceClaimName", "resourceClaimTemplateName", "virtualMachineSnapshotName", "vmiName"}
-# Maps whose keys are labels, which people choose: `name: WEB_TIER` is a label like others.
+# Maps whose keys are labels. People choose their names: `name: WEB_TIER` is an ordinary label.
 LABELS = frozenset(("labels", "matchLabels", "nodeSelector"))
 
 
 def is_filled_in(word: object) -> bool:
-    """True for text with a placeholder of a tool, such as Flux's `${zone}` or Helm's `{{ .Values.zone }}`."""
+    """True for text with a placeholder that a tool fills in, such as Flux's `${zone}` or Helm's `{{ .Values.zone }}`."""
     if not isinstance(word, str):
         return False
     return any(mark in word for mark in MARKS) or _is_underlined(word)
 
 
 def placeholders(value: object, path: Path = ()) -> tuple[str, ...]:
-    """The placeholders in a value, each once; none in a text of several lines, which may be a script.
+    """The placeholders in a value, each of them once. A text of several lines has none, because it may be a script.
 
-    `path` leads to the value in its object: words in capitals are placeholders only in fields that hold names.
+    `path` is the place of the value in its object: words in capitals are placeholders only in fields that hold names.
     """
     if not isinstance(value, str) or "\n" in value:
         return ()
@@ -39,7 +39,7 @@ def placeholders(value: object, path: Path = ()) -> tuple[str, ...]:
         return (value,)
     if not (value[:1] in ("<", "$") or is_filled_in(value)):
         return ()
-    import re  # few values come here
+    import re  # needed for few values
 
     if re.fullmatch(ALL_OF_IT, value, re.ASCII):
         return (value,)

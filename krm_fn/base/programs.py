@@ -1,8 +1,8 @@
-"""Other programs that make objects, such as kustomize: found on the PATH, given a time, ended with all that they started.
+"""Other programs that build objects, such as kustomize: how to find them, limit their time, and end all their processes.
 
-What they build may come from somebody who must not run programs here. So a program is never taken from a relative folder on
+The author of what they build may not be allowed to run programs here. So a program is never taken from a relative folder on
 the PATH, which may be the folder that is built. And git, which kustomize calls for remote bases, may not use local protocols:
-with these, a base such as `file:///x?ref=--upload-pack=COMMAND` runs a command.
+with them, a base such as `file:///x?ref=--upload-pack=COMMAND` runs a command.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from krm_fn.base.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-# Seconds that a program which was asked to end may take.
+# The seconds that a program has to end after it gets a signal.
 GRACE = 2.0
-# What git may use for remote bases, unless the environment says otherwise.
+# The protocols that git may use for remote bases, unless the environment sets them.
 GIT = {"GIT_ALLOW_PROTOCOL": "git:http:https:ssh"}
-# The kernel takes no longer interpreter in a script's first line, and none with blanks.
+# The kernel accepts no longer interpreter in the first line of a script, and none with spaces.
 LONGEST_INTERPRETER = 120
 
 
 def find(name: str, path: str | None = None) -> str | None:
-    """The absolute path of a program on the PATH, None where it is not there. Relative folders on the PATH are passed over."""
+    """The absolute path of a program on the PATH, or None. Relative folders on the PATH are skipped."""
     folders = (os.environ.get("PATH", os.defpath) if path is None else path).split(os.pathsep)
     return shutil.which(name, path=os.pathsep.join(filter(os.path.isabs, folders)))
 
 
 def scratch() -> tempfile.TemporaryDirectory[str]:
-    """A new folder for what a program writes while it builds. It is removed in the end, also where the program was stopped."""
+    """A new folder for what a program writes while it builds. It is removed at the end, also if the program was stopped."""
     return tempfile.TemporaryDirectory(prefix="kubevirt-render-", ignore_cleanup_errors=True)
 
 
@@ -50,10 +50,10 @@ def printed(
     fix: str,
     folder: Path | None = None,
 ) -> bytes:
-    """What a program prints; its stderr goes straight to ours. Errors call it `name`.
+    """The stdout of a program. Its stderr goes directly to ours. Error messages call the program `name`.
 
-    It has neither stdin nor a terminal, so one that asks for a password fails at once.
-    Raises: InputError where it fails, and where it takes more than `timeout` seconds; `fix` says what to do then.
+    It has neither stdin nor a terminal, so a program that asks for a password fails at once.
+    Raises: InputError if it fails, or takes more than `timeout` seconds; `fix` says what to do then.
     """
     try:
         ran = finished(program, words, environment=environment, timeout=timeout, folder=folder)
@@ -65,7 +65,7 @@ def printed(
 
 
 class Finished(NamedTuple):
-    """A program that has ended: its exit code and what it printed; `complaints` is its stderr where that was kept."""
+    """A program that has ended: its exit code and its stdout; `complaints` is its stderr, if that was kept."""
 
     code: int
     out: bytes
@@ -81,7 +81,7 @@ def finished(
     folder: Path | None = None,
     quiet: bool = False,
 ) -> Finished:
-    """How a program ended, with neither stdin nor a terminal. Its stderr goes straight to ours, unless `quiet` keeps it.
+    """Run a program to its end, with neither stdin nor a terminal. Its stderr goes directly to ours, unless `quiet` keeps it.
 
     Raises: subprocess.TimeoutExpired.
     """
@@ -102,8 +102,8 @@ def finished(
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End what still runs of a process and of all that it started, also where the process itself has ended."""
-    with suppress(ProcessLookupError, PermissionError):  # nothing of it is left
+    """End a process and all processes that it started, also if the process itself has ended."""
+    with suppress(ProcessLookupError, PermissionError):  # none of them is left
         os.killpg(process.pid, signal.SIGTERM)
         with suppress(subprocess.TimeoutExpired):
             process.wait(GRACE)
@@ -111,7 +111,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def script(interpreter: str, text: str) -> str:
-    """The text of an executable file: a program that this Python interpreter runs."""
+    """The text of an executable file that this Python interpreter runs."""
     if " " in interpreter or len(interpreter) > LONGEST_INTERPRETER:
         return f"#!/bin/sh\n'''exec' \"{interpreter}\" \"$0\" \"$@\"\n' '''\n{text}"
     return f"#!{interpreter}\n{text}"

@@ -1,9 +1,9 @@
-"""What is secret in an object, and so in no message, result or quoted line. All that is shown of users' values asks here.
+"""Secrets in objects. Messages, results and quoted lines show none; all code that shows users' values uses this module.
 
-Secret are the values of Secrets, what stands below a key that is spelled like `userData`, `password`, `token` or `key`, and
-what stands in a source of cloud-init or of credentials and refers to no object. The first such key is shown, no key below it.
-The spelling is taken generously: who misspells `userData` hides no less in it. Of a Secret and of such a source no key is shown
-that isn't spelled like one that belongs there.
+Secret are the values of Secrets, and all values below a key that is spelled like `userData`, `password`, `token` or `key`.
+In a source of cloud-init or of credentials, all values are secret, except those that refer to an object. The first such key
+is shown, the keys below it are not. Misspelt keys count too: the value of a misspelt `userData` is hidden as well. In a
+Secret and in such a source, a key is shown only if it is spelled like a key that belongs there.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ if TYPE_CHECKING:
 
 HIDDEN = "(hidden)"
 
-# Letters, without case and marks, that a key of something secret has anywhere in it.
+# Parts of keys of secret values, without case and separators.
 PARTS = (
     *("userdata", "networkdata", "cloudconfig", "unattend", "sysprepdata"),
     *("passw", "passphrase", "token", "credential", "bearer", "authorization", "kubeconfig", "dockercfg", "dockerconfig"),
     *("extraheader", "httpheader", "dhcert"),
 )
-# What such a key ends with, and what it is as a whole.
+# The ends of such keys, and complete keys.
 ENDS = ("key", "keys", "keybase64", "clientsecret", "pwd")
 SECRET_WORDS = frozenset(("session", "sessions", "psk", "kye", "keyy"))
-# Keys that may have been meant by a misspelt one; the longer ones by two slips.
+# Keys that a misspelt key may stand for. Long ones may have two slips.
 MEANT = (
     *("userdata", "userdatabase64", "networkdata", "networkdatabase64", "password", "userpassword", "passphrase"),
     *("token", "tokens", "passwd", "session", "dhcert", "credentials", "authorizedkeys", "sshauthorizedkeys", "sshkeys"),
     *("sshkey", "apikey", "privatekey", "publickey", "sshpublickey"),
 )
-LONG = 8  # letters of a key that may hold two slips
+LONG = 8  # letters of a key that may have two slips
 
-# Fields of the API that look so and hold nothing secret; and fields of that name, by the field around them.
+# Fields of the API whose names look secret, but whose values are not. Some count only below a certain field.
 HARMLESS = frozenset(
     (
         *("accessCredentials", "automountServiceAccountToken", "matchLabelKeys", "mismatchLabelKeys", "networkDataSecretRef"),
@@ -49,8 +49,8 @@ HARMLESS_IN = {
     "key": frozenset(("matchExpressions", "matchFields", "tolerations", "configMapKeyRef", "secretKeyRef", "taints")),
 }
 
-# Fields whose values are secret but for what stands in these below them, which refer to objects or say what to do. By the
-# letters of the field; None: what stands there is shown.
+# Fields whose values are secret, except for these fields below them, which refer to objects or say what to do. The key is the
+# field's name in letters only. None: everything below is shown.
 NAME = {"name": None}
 CREDENTIAL = {
     "source": {"secret": {"secretName": None}},
@@ -63,7 +63,7 @@ REFERS: dict[str, Shown] = {
     "userpassword": CREDENTIAL,
 }
 SOURCES = ("cloudinitnocloud", "cloudinitconfigdrive")
-# The same of an object of the kind Secret, and how other keys in it are spelled.
+# The same for an object of the kind Secret, and other keys in it.
 SECRET: Shown = {
     **dict.fromkeys(("apiVersion", "kind", "type", "immutable")),
     "metadata": dict.fromkeys(("name", "namespace", "generateName")),
@@ -79,26 +79,26 @@ SECRET_KEYS = (
     "ownerreferences",
     "managedfields",
 )
-# How texts that hold others give away what is in them.
+# Words in a text that show that it contains a secret.
 IN_TEXTS = (*PARTS, "private key", "ssh-rsa", "ssh-ed25519", "secret")
 
 REMEMBERED = 10_000
-LONGEST_LOOKED_AT = 20_000  # letters of a text; longer ones are taken to hold a secret
+LONGEST_LOOKED_AT = 20_000  # letters of a text; a longer one counts as a secret
 _known: dict[str, tuple[bool, Place]] = {}
 
 
 def looks_secret(key: str) -> bool:
-    """True for a key that is spelled like one of something secret."""
+    """True for a key that is spelled like the key of a secret."""
     return _looked_up(key)[0]
 
 
 def refers(key: str) -> bool:
-    """True for a field whose values are secret but for those that refer to objects."""
+    """True for a field whose values are secret, except those that refer to objects."""
     return _looked_up(key)[1].open is not None
 
 
 def _looked_up(key: str) -> tuple[bool, Place]:
-    """Whether a key looks secret, and the place below it where that doesn't matter. It stands in many objects."""
+    """Whether a key looks secret, and the place below it if not. The result is kept, because many objects have the key."""
     if key not in _known:
         if len(_known) >= REMEMBERED:
             _known.clear()
@@ -127,17 +127,17 @@ def _keys_that_refer(letters: str) -> Shown | None:
 
 
 def _are_near(one: str, other: str, slips: int) -> bool:
-    """True where so many letters left out, put in, exchanged or replaced make one word of the other."""
+    """True if at most `slips` letters left out, added, swapped or replaced change one word into the other."""
     if abs(len(one) - len(other)) > slips:
         return False
     letters, others = set(one), set(other)
     if len(letters - others) > slips or len(others - letters) > slips:
-        return False  # which is so for nearly all, and found out much faster
+        return False  # true for nearly all pairs, and much faster to find out
     return _slips(one, other) <= slips
 
 
 def _slips(one: str, other: str) -> int:
-    """How many letters left out, put in, exchanged or replaced make one word of the other."""
+    """How many letters left out, added, swapped or replaced change one word into the other."""
     before: list[int] = []
     last = list(range(len(other) + 1))
     for i, letter in enumerate(one):
@@ -152,16 +152,16 @@ def _slips(one: str, other: str) -> int:
 
 
 def is_secret_kind(kind: object) -> bool:
-    """True for the kind Secret, however it is spelled, and for kinds that are made into one."""
+    """True for the kind Secret in any spelling, and for kinds that become one."""
     letters = _letters(kind) if isinstance(kind, str) else ""
     return "secret" in letters or (len(letters) > 4 and _are_near(letters, "secret", 1))
 
 
 class Place:
-    """A place on the way into an object: what its keys may show.
+    """A place inside an object: says what may be shown there.
 
-    `around` is the key it stands below. `open`: of a map of secrets the keys that hold none, else None. `bare`: only maps and
-    lists may be shown here. `secret`: nothing is.
+    `around` is the key above the place. `open` has, below a map of secrets, the keys whose values are not secret, and is
+    otherwise None. `bare`: only maps and lists may be shown here. `secret`: nothing may be shown.
     """
 
     __slots__ = ("around", "bare", "open", "secret")
@@ -170,7 +170,7 @@ class Place:
         self.around, self.open, self.bare, self.secret = around, opened, bare, secret
 
     def below(self, step: str | int, value: Any = None) -> Place:
-        """The place below a key or an index; `value` is the map or list that has it, as far as it is known."""
+        """The place below a key or an index; `value` is the map or list that has it, if it is known."""
         if self.secret or not isinstance(step, str):
             return self
         opened = SECRET if isinstance(value, dict) and is_secret_kind(value.get("kind")) else self.open
@@ -183,23 +183,23 @@ class Place:
         return SECRET_PLACE if looks and self.around not in HARMLESS_IN.get(step, ()) else place
 
     def hides(self, value: object) -> bool:
-        """True where a value here isn't shown, whatever it is made of."""
+        """True if a value here is not shown."""
         return self.secret or (self.bare and not isinstance(value, dict | list))
 
 
 ROOT, SECRET_PLACE = Place(), Place(secret=True)
-UNNAMED_PLACE = Place(secret=True)  # below a key that isn't shown itself
+UNNAMED_PLACE = Place(secret=True)  # below a key that is not shown either
 
 
 def _belongs(key: str, known: Shown) -> bool:
-    """True for a key of a map of secrets that is spelled like one that such a map has; of others it shows what they hold."""
+    """True for a key that is spelled like a key that such a map of secrets has. Other keys may be secrets themselves."""
     letters = _letters(key)
     names = (*map(_letters, known), *(SECRET_KEYS if known in (SECRET, SECRET["metadata"]) else ()))
     return looks_secret(key) or any(_are_near(letters, name, 1 + (len(name) >= LONG)) for name in names)
 
 
 class Reached(Value):
-    """The part of a path that may be shown, which ends with the first key below which all is secret, and what stands there."""
+    """The part of a path that may be shown, up to the first key below which everything is secret, and the value there."""
 
     shown: Path
     place: Place
@@ -207,7 +207,7 @@ class Reached(Value):
 
 
 def reach(path: Path, obj: Any = None) -> Reached:
-    """What may be shown of a path in an object."""
+    """The part of a path in an object that may be shown."""
     place, value = ROOT, obj
     for number, step in enumerate(path):
         if place.secret:
@@ -225,12 +225,12 @@ def shown_path(path: Path) -> Path:
 
 
 def redact(value: Any, path: Path = ()) -> Any:
-    """The value that stands at a path, with everything that may be secret replaced by a fixed word."""
+    """The value at a path, with a fixed word in place of everything that may be secret."""
     return redact_at(value, reach(path).place)
 
 
 def redact_at(value: Any, place: Place) -> Any:
-    """The value that stands at a place, with everything that may be secret replaced by a fixed word."""
+    """The value at a place, with a fixed word in place of everything that may be secret."""
     if place.hides(value):
         return HIDDEN
     if isinstance(value, dict):
@@ -251,7 +251,7 @@ def _at(value: Any, step: str | int) -> Any:
 
 
 def holds_secret(text: str) -> bool:
-    """True for a URL with a password, and for a text that holds others, such as JSON or cloud-config, with a secret in it."""
+    """True for a URL with a password, and for a text with structured content, such as JSON or cloud-config, with a secret."""
     if "://" in text and "@" in text.partition("://")[2].partition("/")[0]:
         return True
     if "\n" not in text and "{" not in text:
@@ -263,7 +263,7 @@ def holds_secret(text: str) -> bool:
 
 
 def safe_message(message: str, path: Path, reached: Reached, obj: Any) -> str:
-    """The message of a finding about a place of an object; another in its stead where it tells something secret from there."""
+    """The message of a finding about a place of an object, or a neutral one if the given message shows a secret."""
     if is_secret_kind(_at(obj, "kind")):
         hidden = [*path[len(reached.shown) :], *_leaves(obj, ROOT)]
     elif reached.place.secret or reached.place.bare:
@@ -272,7 +272,7 @@ def safe_message(message: str, path: Path, reached: Reached, obj: Any) -> str:
         return message
     for each in hidden:
         message = message.replace(repr(each), HIDDEN) if isinstance(each, str) else message
-    return "the value is not valid; it may be secret and is not shown" if _says(message, hidden) else message
+    return "the value is not valid; it may be secret and is not shown" if _contains(message, hidden) else message
 
 
 def _leaves(value: Any, place: Place) -> Iterator[Any]:
@@ -289,11 +289,11 @@ def _leaves(value: Any, place: Place) -> Iterator[Any]:
         yield value
 
 
-SHORTEST, SHORTENED = 4, 12  # letters of a text that is looked for in messages, which may show the start of it alone
+SHORTEST, SHORTENED = 4, 12  # characters of a value to search for in messages, which may show only its beginning
 
 
-def _says(message: str, values: Iterable[Any]) -> bool:
-    """True where one of the values stands in a message as a word, or how a long one begins."""
+def _contains(message: str, values: Iterable[Any]) -> bool:
+    """True if a message contains one of the values as a word, or the beginning of a long value."""
     for value in values:
         text = " ".join(str(value).split(None, SHORTENED))[:SHORTENED].strip()
         at = message.find(text) if len(text) >= SHORTEST else -1
@@ -306,7 +306,7 @@ def _says(message: str, values: Iterable[Any]) -> bool:
 
 
 def shows_key(path: Path, around: Iterable[Any]) -> bool:
-    """True where a key in a text that can't be read may be shown; `path` leads to it, `around` are the maps on the way."""
+    """True if a key in a text that can't be read may be shown. `path` is its place; `around` are the maps above it."""
     kinds = [each["kind"] for each in around if isinstance(each, dict) and "kind" in each]
     if any(map(is_secret_kind, kinds)) or reach(path).shown != path:
         return False
@@ -314,12 +314,12 @@ def shows_key(path: Path, around: Iterable[Any]) -> bool:
 
 
 def hides_line(line: str) -> bool:
-    """True for a line of a text in which a word looks like the key of something secret."""
+    """True for a line of a text in which a word looks like the key of a secret."""
     return any(map(looks_secret, _words(line)))
 
 
 def hides_text(text: bytes) -> bool:
-    """True for a text that can't be read and that may hold something secret anywhere."""
+    """True for a text that can't be read, and that may contain a secret anywhere."""
     if len(text) > LONGEST_LOOKED_AT:
         return True
     words = _words(text.decode("utf-8", "replace"))

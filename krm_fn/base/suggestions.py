@@ -1,12 +1,12 @@
-"""The known word that a misspelt one stands for: the one rule for everything that a message proposes in place of a word.
+"""Suggestions for misspelt words. All messages that suggest a word use this module.
 
-A proposal must be safe to follow without a second look, so only a slip of the pen counts. Words are compared part by part
-(`web-rot` is `web` and `rot`), whatever their case. A part may differ in one letter, from eight letters on in two; swapped
-neighbours count as one. The first letter of a part stays, a part of up to three letters differs by a swap alone, and digits are
-never a slip: `pg-root` and `legacy-root`, `large` and `xlarge`, `disk-1` and `disk-2` are names of different things.
+A suggestion must be safe to follow without a second look, so only typing errors (slips) count. Words are compared part by part
+(`web-rot` is `web` and `rot`), in any case. A part may differ in one letter, from eight letters on in two; swapped
+neighbours count as one. The first letter of a part must be right. A part of up to three letters may differ only by a swap.
+Digits must be equal: `pg-root` and `legacy-root`, `large` and `xlarge`, `disk-1` and `disk-2` are names of different things.
 
-`nearest` is for words of which a few are known, as in a schema. Names of objects are compared by `Suggestions`, which have a
-budget, since a bundle may have thousands, and as many references that lead nowhere.
+`nearest` is for a small set of known words, as in a schema. `Suggestions` compares names of objects. It has a budget, because
+a bundle may have thousands of names, and as many references to objects that do not exist.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
 MOST = 3
-# Of longer words nobody knows what was meant; no name of an object is longer than LONGEST_NAME.
+# The longest words that are compared, and the longest names; no name of an object is longer than LONGEST_NAME.
 LONGEST, LONGEST_NAME = 100, 255
 REMEMBERED = 10_000
-# How many pairs of letters Suggestions compares, which takes half a second; to pass over a name counts as some of them.
+# How many pairs of letters Suggestions compares, which takes half a second. To skip a name counts as PER_NAME pairs.
 PAIRS, PER_NAME = 3_000_000, 5
-COMPARED = 50  # names that Suggestions compares a word with letter by letter: those that share the most letters with it
+COMPARED = 50  # names that Suggestions compares with a word letter by letter: those with the most letters in common
 BUCKETS = 64
-COLLECTIONS = 100  # of known names that Suggestions remembers the letters of
-# How long a part is in which one letter may be wrong, and in which two may be; no more may be wrong in a whole word.
+COLLECTIONS = 100  # sets of known names whose letters Suggestions keeps
+# The length from which a part may have one wrong letter, and two. No word may have more.
 ONE_SLIP, TWO_SLIPS = 4, 8
 SLIPS = 2
 
@@ -33,10 +33,10 @@ _known: dict[tuple[str, ...], Words] = {}
 
 
 class Words:
-    """Known words in small letters, by what a slip leaves alone: the first letter and the digits.
+    """Known words in lower case, indexed by what a slip does not change: the first letter and the digits.
 
-    The letters of each are the bits of a number, so that those that two share are counted fast. Some letters share their bits
-    with others, so that two words share at most as many letters as bits.
+    The letters of a word are the bits of a number, so that common letters are counted fast. Some letters have the same bits.
+    So two words have at most as many letters in common as bits.
     """
 
     __slots__ = ("_by_kept", "spelt")
@@ -50,7 +50,7 @@ class Words:
                 self._by_kept.setdefault(_kept(joined), []).append((_letters(joined), len(joined), name))
 
     def likely(self, word: str) -> list[str]:
-        """The words that may be alike, those first that share the most letters."""
+        """The words that may be similar. Those with the most letters in common come first."""
         joined = "".join(_parts(word))
         letters, length = _letters(joined), len(joined)
         found = []
@@ -62,9 +62,9 @@ class Words:
 
 
 def nearest(word: str, known: tuple[str, ...]) -> tuple[str, ...]:
-    """At most three of the known words that `word` is a misspelling of: those that are equally near, none being nearer.
+    """At most three known words that `word` may be a misspelling of. All of them are equally near, and no other is nearer.
 
-    The same slip, which stands in many objects, is looked at once.
+    The result is kept, because many objects may have the same misspelling.
     """
     if len(word) > LONGEST:
         return ()
@@ -82,19 +82,19 @@ def nearest(word: str, known: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def meant(word: str, known: tuple[str, ...]) -> str:
-    """The known word that `word` is a misspelling of; "" where there is none, or where several are equally near."""
+    """The known word that `word` is a misspelling of; "" if there is none, or if several are equally near."""
     return _only(nearest(word, known))
 
 
 class Suggestions:
-    """Compares names until its budget is spent, then finds none: suggestions are a courtesy, and must not make a run slow."""
+    """Compares names until its budget is spent, and then suggests nothing, so that suggestions never make a run slow."""
 
     def __init__(self) -> None:
         self._left = PAIRS
         self._known: dict[int, tuple[Collection[str], Words]] = {}
 
     def nearest(self, word: str, known: Collection[str]) -> tuple[str, ...]:
-        """At most three of the known words that `word` is a misspelling of, none where too much was compared already."""
+        """At most three known words that `word` is a misspelling of; none once the budget is spent."""
         self._left -= PER_NAME * len(known)
         if self._left <= 0 or len(word) > LONGEST_NAME:
             return ()
@@ -107,16 +107,16 @@ class Suggestions:
         if id(known) not in self._known:
             if len(self._known) >= COLLECTIONS:
                 self._known.clear()
-            self._known[id(known)] = known, Words(known)  # which no other gets the id of
+            self._known[id(known)] = known, Words(known)  # the reference keeps the id from being used again
         return self._known[id(known)][1]
 
     def of(self, word: str, known: Collection[str]) -> str:
-        """The known word that `word` is a misspelling of; "" where there is none, or where several are equally near."""
+        """The known word that `word` is a misspelling of; "" if there is none, or if several are equally near."""
         return _only(self.nearest(word, known))
 
 
 def distance(one: str, other: str) -> int | None:
-    """How many slips make one word of the other, None where they differ by more than a misspelling."""
+    """The number of slips between two words; None if they differ by more than a misspelling."""
     one, other = one.lower(), other.lower()
     if one == other:
         return 0
@@ -144,7 +144,7 @@ def _compared(word: str, likely: list[str], words: Words) -> tuple[str, ...]:
 
 
 def _letters(word: str) -> int:
-    """The letters of a word as bits, one for each time that a letter stands in it."""
+    """The letters of a word as bits, one bit for each occurrence of a letter."""
     bits = 0
     times: dict[int, int] = {}
     for letter in word:
@@ -155,7 +155,7 @@ def _letters(word: str) -> int:
 
 
 def _kept(joined: str) -> tuple[str, str]:
-    """What a slip leaves alone in a word, given without its separators."""
+    """The part of a word that a slip does not change. The word is given without its separators."""
     return joined[:1], _digits(joined)
 
 
@@ -172,7 +172,7 @@ def _parts(word: str) -> list[str]:
 
 
 def _slips(one: str, other: str) -> int | None:
-    """The distance of two parts, None where it is too large for their length."""
+    """The distance between two parts; None if it is too large for their length."""
     if one == other:
         return 0
     if one[0] != other[0] or _digits(one) != _digits(other):
@@ -189,7 +189,7 @@ def _digits(part: str) -> str:
 
 
 def _edits(one: str, other: str) -> int:
-    """How many letters are added, left out, replaced, or swapped with their neighbour (optimal string alignment)."""
+    """The number of letters that are added, left out, replaced, or swapped with their neighbour (optimal string alignment)."""
     before: list[int] = []
     row = list(range(len(other) + 1))
     for at, letter in enumerate(one, 1):

@@ -1,7 +1,7 @@
-"""Small immutable values, built with keywords and compared by their fields.
+"""Small immutable values, created with keywords and compared by their fields.
 
-`dataclasses` costs more at import than rendering a bundle does, and the function starts anew for every build; this base
-is what the function's road uses in its place. A subclass only lists its fields:
+To import `dataclasses` takes longer than to render a bundle, and every build starts the function again. So the function uses
+this base class instead. A subclass only lists its fields:
 
     class Release(Value):
         minor: int
@@ -31,7 +31,7 @@ class Value:
 
     _fields: tuple[str, ...] = ()
     _required: frozenset[str] = frozenset()
-    _accepted: set[tuple[str, ...]]  # the combinations of fields that were found to be right
+    _accepted: set[tuple[str, ...]]  # combinations of field names that have passed the check
 
     def __init_subclass__(cls) -> None:
         own = [name for name in cls.__dict__.get("__annotations__", ()) if not name.startswith("_")]
@@ -44,7 +44,7 @@ class Value:
         if names not in self._accepted:
             self._accept(names)
         for name, value in given.items():
-            put(self, name, value)  # not into __dict__, which would make one: half the memory and faster to read
+            put(self, name, value)  # not into __dict__: that takes half the memory, and is faster to read
 
     def _accept(self, names: tuple[str, ...]) -> None:
         for name in self._fields:
@@ -74,5 +74,5 @@ class Value:
         return f"{type(self).__name__}({', '.join(f'{n}={getattr(self, n)!r}' for n in self._fields)})"
 
     def but(self, **changed: Any) -> Self:
-        """The same value with some fields changed."""
+        """A copy of the value with some fields changed."""
         return type(self)(**{**{name: getattr(self, name) for name in self._fields}, **changed})

@@ -11,16 +11,16 @@ if TYPE_CHECKING:
 
     from krm_fn.base.paths import Path
 
-# A message must stay a line: values are cut to this length, and `currentValue` has the whole.
+# A message must stay on one line, so a value is cut to this length. `currentValue` has the full value.
 LONGEST_SHOWN, LONGEST_BRIEF = 60, 80
 MOST_KEYS = 20  # of a map
 MOST_LISTED = 5
 
 
 def show(value: object, path: Path | None = None) -> str:
-    """The value as text on one line, cut: texts in quotes, secrets redacted.
+    """The value as text on one line, shortened. Texts are in quotes, secrets are redacted.
 
-    Maps and lists may hold secrets that only their place tells: they are shown where `path` says where the value stands.
+    Maps and lists may hold secrets, which only their place shows. So they are shown only if `path` gives the place.
     """
     if path is None and isinstance(value, dict | list):
         return "a map" if isinstance(value, dict) else "a list"
@@ -29,7 +29,7 @@ def show(value: object, path: Path | None = None) -> str:
 
 
 def _beginning(value: Any, left: Iterator[int]) -> Any:
-    """The value with only as many entries as `left` has; its kind is kept, because it identifies Secrets."""
+    """The value with at most as many entries as `left` has; its kind is kept, because it identifies Secrets."""
     if isinstance(value, dict):
         kept = {key: _beginning(below, left) for (key, below), _ in zip(value.items(), left, strict=False)}
         return {**kept, "kind": value["kind"]} if isinstance(value.get("kind"), str) else kept
@@ -51,7 +51,7 @@ def _flow(value: object) -> str:
 
 
 def brief(value: object) -> str:
-    """The value as a part of a sentence: scalars without quotes, of maps the keys, of lists the length."""
+    """The value as a part of a sentence: scalars without quotes, the keys of a map, the length of a list."""
     if isinstance(value, dict):
         keys = [str(key) for key, _ in zip(value, range(MOST_KEYS), strict=False)]
         return f"{{{', '.join(keys)}{', ...' if len(value) > MOST_KEYS else ''}}}"
@@ -59,11 +59,11 @@ def brief(value: object) -> str:
         return f"a list of {len(value)}"
     if value is None or isinstance(value, bool):
         return "null" if value is None else str(value).lower()
-    text = " ".join(str(value).split(None, LONGEST_BRIEF)[:LONGEST_BRIEF])  # no more is looked at than is shown
+    text = " ".join(str(value).split(None, LONGEST_BRIEF)[:LONGEST_BRIEF])  # reads no more than it shows
     return text if len(text) <= LONGEST_BRIEF else f"{text[: LONGEST_BRIEF - 3]}..."
 
 
 def listed(words: Sequence[str], last: str = "or", *, most: int = MOST_LISTED) -> str:
-    """`a`, `a or b`, `a, b or c`; of more words than `most` the number of the others, "" of none."""
+    """`a`, `a or b`, `a, b or c`. Of more words than `most`, the number of the others comes last. No words give ""."""
     shown = [*words[:most], *([f"{len(words) - most} more"] if len(words) > most else ())]
     return f"{', '.join(shown[:-1])} {last} {shown[-1]}" if len(shown) > 1 else "".join(shown)

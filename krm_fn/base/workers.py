@@ -1,8 +1,8 @@
-"""Work that several processes share: each does a part of it, and what came of the parts comes together in order."""
+"""Work that several processes share. Each does a part, and the results are joined in order."""
 
 from __future__ import annotations
 
-import _signal  # type: ignore[import-not-found]  # `signal` itself makes enums, which takes longer than some runs
+import _signal  # type: ignore[import-not-found]  # `signal` itself creates enums, which takes longer than some runs
 import os
 from bisect import bisect_left
 from itertools import accumulate, pairwise
@@ -16,20 +16,20 @@ ENDING = tuple(getattr(_signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP"
 
 
 def processes() -> int:
-    """How many processes share the work."""
+    """The number of processes that share the work."""
     return min(2, len(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") and hasattr(os, "fork") else 1
 
 
 def parted(weights: Sequence[int], least: int) -> list[range]:
-    """The numbers of the weights, in one part for each process; the first is this process's own.
+    """The numbers of the weights, in one part for each process. The first part is for this process.
 
-    `weights` say how much there is to do for each number: from `least` on, all together are worth another process.
+    `weights` say how much work each number is. A second process starts only if their sum is at least `least`.
     """
     return cut(weights, processes() if sum(weights) >= least else 1)
 
 
 def cut(weights: Sequence[int], count: int) -> list[range]:
-    """The numbers of the weights in at least one and at most so many parts of about the same weight."""
+    """The numbers of the weights in at least one and at most `count` parts of about the same weight."""
     sums = list(accumulate(weights))
     ends = [bisect_left(sums, sums[-1] * part / count) + 1 for part in range(1, count)] if sums else []
     found = [range(start, end) for start, end in pairwise([0, *ends, len(sums)]) if start < end]
@@ -37,11 +37,11 @@ def cut(weights: Sequence[int], count: int) -> list[range]:
 
 
 def shared(work: Callable[[int], Any], parts: Sequence[range], *, here: Callable[[int], Any] | None = None) -> Iterator[Any]:
-    """What `work` gives for each number, in order; another process does each part but the first.
+    """The results of `work` for each number, in order. Other processes do each part except the first.
 
-    `here` does the work in this process, where that is done otherwise. What another process failed to do is done here, so an
-    error of `here` is the one that a single process would meet. What `work` gives must be picklable.
-    Raises: what `here` raises.
+    `here` does the work in this process, if it is done in another way here. If another process fails at a number, this process
+    does that work. So an error of `here` is the one that a single process would raise. The results of `work` must be picklable.
+    Raises: the exceptions of `here`.
     """
     here = here or work
     own, *others = parts
@@ -60,7 +60,7 @@ def shared(work: Callable[[int], Any], parts: Sequence[range], *, here: Callable
 
 
 def _child(work: Callable[[int], Any], part: Iterable[int]) -> Child | None:
-    """The process that does a part; None where there can be none, for want of memory or because there are too many."""
+    """The process that does a part; None if it cannot start, because there is no memory or there are too many processes."""
     parent = os.getpid()
     try:
         return Child(lambda: _done(work, part, parent))
@@ -72,26 +72,26 @@ def _done(work: Callable[[int], Any], part: Iterable[int], parent: int) -> dict[
     done = {}
     for number in part:
         if os.getppid() != parent:
-            break  # it was killed, and nobody waits any more
+            break  # the parent was killed, so nobody waits for the result
         try:
             done[number] = work(number)
-        except Exception:  # noqa: BLE001, S112  the other process meets the same, and says so in its turn
+        except Exception:  # noqa: BLE001, S112  the parent tries the same number again, and reports the error
             continue
     return done
 
 
 class Child:
-    """Another process that does some work, and the pipe on which it says what came of it."""
+    """Another process that does some work, and the pipe through which it returns the result."""
 
     def __init__(self, work: Callable[[], Any]) -> None:
-        """Raises: OSError where there can be no other process."""
+        """Raises: OSError if no other process can start."""
         self.pid = 0
         self.source, target = os.pipe()
-        mask = _signal.pthread_sigmask(_signal.SIG_BLOCK, ENDING)  # who is interrupted here would not know of the child
+        mask = _signal.pthread_sigmask(_signal.SIG_BLOCK, ENDING)  # a signal handler here would not know the child yet
         try:
             self.pid = os.fork()
             if not self.pid:
-                _say(work, target, mask)
+                _send(work, target, mask)
         except OSError:
             os.close(self.source)
             raise
@@ -107,13 +107,13 @@ class Child:
             raise
 
     def end(self) -> None:
-        """End the process, whatever it does, unless it has ended."""
+        """End the process, unless it has ended."""
         if self.pid:
             os.kill(self.pid, _signal.SIGKILL)
             self._close()
 
     def join(self) -> Any:
-        """What came of the work; None where the process died before it had said so."""
+        """The result of the work; None if the process died before it had sent the result."""
         from pickle import UnpicklingError, loads
 
         with os.fdopen(self.source, "rb", closefd=False) as source:
@@ -130,8 +130,8 @@ class Child:
         os.waitpid(pid, 0)
 
 
-def _say(work: Callable[[], Any], target: int, mask: set[int]) -> NoReturn:
-    """Do the work in this process, which ends with it, and say what came of it."""
+def _send(work: Callable[[], Any], target: int, mask: set[int]) -> NoReturn:
+    """Do the work in this process, send the result, and end the process."""
     try:
         _signal.pthread_sigmask(_signal.SIG_SETMASK, mask)
         done = work()
@@ -139,5 +139,5 @@ def _say(work: Callable[[], Any], target: int, mask: set[int]) -> NoReturn:
 
         with os.fdopen(target, "wb") as out:
             out.write(dumps(done))
-    finally:  # whatever happens, this process ends here; where it said nothing, the other does its work
+    finally:  # in every case this process ends here; if it sent nothing, the parent does its work
         os._exit(0)

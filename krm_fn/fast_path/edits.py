@@ -1,4 +1,4 @@
-"""What changes in the items of a listing: of most only the changes of their lines are kept, until the list is written."""
+"""The changes of the items of a listing. For most items only the changed lines are kept, until the list is written."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WRITTEN_AT_ONCE = 1 << 16  # bytes
 
 
 class Edits:
-    """The changes so far, by the number of the item: of its lines, or all of its text."""
+    """The changes so far, by the number of the item: of its lines, or its complete text."""
 
     def __init__(self, listing: Listing) -> None:
         self._listing = listing
@@ -31,22 +31,22 @@ class Edits:
         self._same: dict[Changes, Changes] = {}
 
     def of(self, number: int) -> Changes | None:
-        """The changes of an item's lines, none where it stays as it is; None where they are not known line by line."""
+        """The changes of an item's lines; empty if it does not change, None if they are not known line by line."""
         found = self._changed.get(number, ())
         return None if isinstance(found, str) else found
 
     def add(self, number: int, changes: Changes) -> None:
-        """Let an item's lines change so."""
+        """Add changes of an item's lines."""
         if changes:
             self._changed[number] = self._same.setdefault(changes, changes)
 
     def turn(self, number: int, old: Object, new: Object, layout: Layout | None) -> None:
-        """Let an item, which is `old`, become `new`. Raises: Unreadable where only libyaml knows how."""
+        """Change an item from `old` to `new`. Raises: Unreadable if only libyaml can do it."""
         if not self.turn_as(number, old, new, layout):
             self._changed[number] = _written(self._listing.text(number), old, new, layout)
 
     def turn_as(self, number: int, old: Object, new: Any, layout: Layout | None) -> bool:
-        """Let an item change as `old`, which is laid out like it, becomes `new`. False where its lines don't show how."""
+        """Change an item in the same way as `old`, which has its layout, becomes `new`. False if its lines cannot show how."""
         if layout is None or layout == ODD:
             return False
         try:
@@ -56,7 +56,7 @@ class Edits:
         return True
 
     def written(self, results: Sequence[Any] = ()) -> Iterator[bytes]:
-        """The list with these changes, in pieces. `results`, where there are any, replace those of the input."""
+        """The list with these changes, in pieces. `results` replace those of the input, if there are any."""
         listing = self._listing
         before, behind = listing.data[: listing.starts[0]], listing.data[listing.end :]
         if results:
@@ -82,7 +82,7 @@ class Edits:
         yield view[begin : listing.starts[-1]]  # type: ignore[misc]
 
     def _frame(self, results: Sequence[Any]) -> bytes:
-        """The list around its items, which a small one stands for."""
+        """The text around the items of the list, written with a placeholder as the only item."""
         from krm_fn.yamlio import read_resource_list, write_resource_list
 
         data = self._listing.data
@@ -91,7 +91,7 @@ class Edits:
 
 
 def _written(text: str, old: Object, new: Object, layout: Layout | None) -> str:
-    """The text of an item changed by the general way of writing. Raises: Unreadable where it can't be changed in place."""
+    """The text of an item, changed by the general writer. Raises: Unreadable if it can't be changed in place."""
     from krm_fn.yamlio.layout import Unspliceable
     from krm_fn.yamlio.plain.text import PlainList
     from krm_fn.yamlio.texts import ENTRY, Piece, Top

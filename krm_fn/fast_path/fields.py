@@ -1,11 +1,11 @@
-"""What use rendering has for each field of an object.
+"""How rendering uses each field of an object.
 
-    FIXED   the field decides what the object is: other values make another shape
-    READ    the value matters: objects that differ in it are rendered apart
-    TEXT    nobody reads the value, or only as it comes: it may be any other text
-    ANY     the value may be any scalar: of most kinds only the keys are looked at, until a VM refers to an object
+        FIXED   the field decides what the object is: another value makes another shape
+        READ    the value matters: objects that differ in it are rendered separately
+        TEXT    nobody interprets the value: it may be any other text
+        ANY     the value may be any scalar: for most kinds only the keys are checked, until a VM refers to an object
 
-Two VMs that differ only in values of the sort TEXT are rendered in the same way, and neither has a finding. This holds in the
+Two VMs that differ only in values of the use TEXT are rendered in the same way, and neither has a finding. This holds in the
 modes `expand` and `annotate`, without presets, for a VM that nothing is inferred for, and where defaults are not `pinned`.
 """
 
@@ -31,7 +31,7 @@ HOLDERS = {kind for _, kind in (*TEMPLATES, *VMS)}
 
 
 def uses_of(kind: str) -> Uses | None:
-    """What the values of an object of a kind are used for, by their paths; None for kinds that hold a VM or an instance."""
+    """The use of each value of an object of a kind, by its path; None for kinds that hold a VM or an instance."""
     if kind == "VirtualMachine":
         return _of_vm
     return None if kind in HOLDERS else _of_other

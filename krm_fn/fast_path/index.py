@@ -1,4 +1,4 @@
-"""The bundle that the items of a listing are: objects are found by their names, and read when they are needed."""
+"""The bundle of a listing's items: objects are found by their names, and read when they are needed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Late:
-    """A sequence of values, each made whenever it is used."""
+    """A sequence of values, each of them made when it is used."""
 
     def __init__(self, make: Callable[[int], Any], numbers: Sequence[int]) -> None:
         self._make, self._numbers = make, numbers
@@ -30,7 +30,7 @@ class Late:
 
 
 class ListingBundle(Bundle):
-    """The bundle of a listing's items, none of which is null or holds others. What reads an item raises Unreadable."""
+    """The bundle of a listing's items. None of them is null or holds others. Reading an item may raise Unreadable."""
 
     def __init__(self, listing: Listing) -> None:
         super().__init__(())

@@ -1,6 +1,6 @@
-"""A large ResourceList in plain form, of which little is in memory beside its bytes.
+"""A large ResourceList in plain form. Little more than its bytes is in memory.
 
-Of each item its type, its name and its likeness to others are kept; its value is read again whenever it is needed.
+For each item, its type, its name and its likeness to others are kept. Its value is read again whenever it is needed.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
     Read = tuple[Object, Layout | None]
 
 VM = "VirtualMachine"
-# How the items of VMs begin that are read when it is their turn: they are the most, and nobody refers to them.
+# The first lines of VMs. A VM is read only when it is rendered: VMs are the most objects, and no object refers to them.
 API_VERSION, KIND_OF_VM = "- apiVersion: kubevirt.io/", f"  kind: {VM}"
-KEPT = 2_500  # values
-FRESH = 50  # values of VMs, until it is their turn
-LONGEST = 1 << 16  # characters of an item; what is longer has no shape
+KEPT = 2_500  # values of other objects
+FRESH = 50  # values of VMs, until they are rendered
+LONGEST = 1 << 16  # characters of an item; a longer one has no shape
 
 
 class Unreadable(Exception):  # noqa: N818
-    """The list can't be read item by item: libyaml has to read it."""
+    """The list can't be read item by item; libyaml must read it."""
 
 
 class Item:
-    """What is known of an item without its value. `names` are None until it is read, `likeness` where it has no known shape."""
+    """The data of an item without its value. `names` are None until it is read, `likeness` if it has no known shape."""
 
     __slots__ = ("api_version", "kind", "likeness", "names")
 
@@ -43,7 +43,7 @@ class Item:
         self.api_version, self.kind, self.names, self.likeness = api_version, kind, names, likeness
 
     def is_as(self, other: Item) -> bool:
-        """True where the other item's type and names, as far as known, are those of this one."""
+        """True if the other item has this item's type, and its names if they are known."""
         return (self.api_version, self.kind) == (other.api_version, other.kind) and other.names in (None, self.names)
 
 
@@ -51,7 +51,7 @@ class Listing:
     """The items of a ResourceList. `head` is its top-level map without them."""
 
     def __init__(self, data: bytes) -> None:
-        """Raises: NotPlain, InputError where it is no list in plain form, or may be none."""
+        """Raises: NotPlain, InputError if it is not a list in plain form, or may not be."""
         self.data = data
         self.head: dict[str, Any] = {}
         found = regions(data)
@@ -64,14 +64,14 @@ class Listing:
         if self.head.get("kind") != "ResourceList" or not any(key == "items" for key, _, _ in found):
             raise NotPlain
         self.items: list[Item] = []
-        self.starts: list[int] = []  # and where the last item ends
+        self.starts: list[int] = []  # the last entry is the end of the last item
         self.types: dict[tuple[str, str], list[int]] = {}  # numbers by apiVersion and kind
         self._shapes = Shapes(uses_of)
         self._read: dict[int, Read] = {}
         self._last: tuple[int, Read | None] = -1, None
 
     def load(self) -> None:
-        """Find the items, and read what may not be read later. Raises: Unreadable."""
+        """Find the items, and read those that must not be read later. Raises: Unreadable."""
         try:
             self._load()
         except (NotPlain, InputError):
@@ -87,10 +87,10 @@ class Listing:
             self.items.append(item)
         self.starts.append(at)
         if self.items[-1].likeness is None and self.read(len(self.items) - 1)[1] in (None, ODD):
-            raise NotPlain  # comments or empty lines may follow the last item, and results stand before them
+            raise NotPlain  # comments or empty lines may follow the last item, with results before them
 
     def _item(self, number: int, text: str) -> Item:
-        """What is known of an item. Raises: NotPlain, InputError."""
+        """The data of an item. Raises: NotPlain, InputError."""
         first, second = _first_lines(text)
         wanted = False
         if len(text) <= LONGEST and self._shapes.pay_for(second):
@@ -108,7 +108,7 @@ class Listing:
         return item
 
     def _of_others(self, number: int, text: str, *, wanted: bool) -> Item:
-        """What is known of an item that rendering may never use: it is read now, so that an unreadable one is found."""
+        """The data of an item that rendering may never use. It is read now, so that an unreadable one is found."""
         value, layout = known = read_item(text)
         item = item_of(value)
         if item is None or layout == ODD:
@@ -119,11 +119,11 @@ class Listing:
         return item
 
     def _of_vm(self, number: int, item: Item, text: str) -> Likeness | None:
-        """The likeness of the VMs that follow and have this one's lines, if it can be learned."""
+        """The likeness of the later VMs with this one's lines, if it can be learned."""
         try:
             value, layout = read_item(text)
         except (NotPlain, InputError):
-            return None  # rendering finds it unreadable
+            return None  # rendering finds out that it is unreadable
         found = item_of(value)
         if layout is None or layout == ODD or not (found and found.is_as(item)):
             return None
@@ -136,7 +136,7 @@ class Listing:
         return self.data[self.starts[number] : self.starts[number + 1]].decode()
 
     def value(self, number: int) -> Object:
-        """The value of an item, which nobody changes. Raises: Unreadable."""
+        """The value of an item, which must not be changed. Raises: Unreadable."""
         return self.read(number)[0]
 
     def read(self, number: int) -> Read:
@@ -152,9 +152,9 @@ class Listing:
         return known
 
     def _keep(self, number: int, known: Read) -> None:
-        """Keep a value for a while: a VM until the next item is read, for nobody refers to it; others until there are many.
+        """Keep a value for a while: a VM until the next item is read, because nothing refers to it; others while they are few.
 
-        Raises: Unreadable where it is another object than its lines showed.
+        Raises: Unreadable if it is another object than its lines showed.
         """
         item, found = self.items[number], item_of(known[0])
         if not (found and found.is_as(item)):
@@ -170,24 +170,24 @@ class Listing:
         self._read[number] = known
 
     def names(self, number: int) -> Names:
-        """Name and namespace of an item, None where there is none. Raises: Unreadable."""
+        """Name and namespace of an item, None if there is none. Raises: Unreadable."""
         if self.items[number].names is None:
             self.read(number)
         return self.items[number].names or (None, None)
 
     def contains(self, word: str) -> bool:
-        """False where no key or value of the list is this word."""
+        """False if no key or value of the list is this word."""
         return word.encode() in self.data
 
 
 def _first_lines(text: str) -> tuple[str, str]:
-    """The first two lines of an item; the second is empty where there is one."""
+    """The first two lines of an item. The second is empty if there is only one."""
     end = text.index("\n")
     return text[:end], text[end + 1 : max(end + 1, text.find("\n", end + 1))]
 
 
 def item_of(value: Any) -> Item | None:
-    """What is known of an item by its value, None where it has no type and name of the usual form."""
+    """The data of an item from its value; None if it has no type and name of the usual form."""
     meta = value.get("metadata") if isinstance(value, dict) else None
     if not isinstance(meta, dict):
         return None

@@ -1,7 +1,7 @@
-"""Rendering a listing: object after object, each forgotten when it is done.
+"""Renders a listing object after object, and forgets each object when it is done.
 
-It makes the findings and changes that `pipeline.stages.render` makes. What needs all objects at once is left to that function,
-and so are Lists among the items, which hosts take apart.
+It makes the same findings and changes as `pipeline.stages.render`. Lists that need all objects at once are left to that
+function, and so are lists with Lists among the items, which hosts take apart.
 """
 
 from __future__ import annotations
@@ -40,21 +40,21 @@ if TYPE_CHECKING:
 
 NOTHING: Object = {}
 MODES = ("expand", "annotate")
-OUTCOMES = 20_000  # that are remembered
-AT_ONCE = 50  # VMs that are examined step by step
-# Nothing of the run looks into objects of other kinds.
+OUTCOMES = 20_000  # that are kept
+AT_ONCE = 50  # VMs that pass through each step together
+# The run does not read objects of other kinds.
 LOOKED_INTO = READ | {kind for _, kind in (*TEMPLATES, *VMS)}
 CATALOGUED = ("VirtualMachineClusterInstancetype", "VirtualMachineClusterPreference")
-# The rules that look at every object: the run knows whether they have findings.
+# The rules that check every object: the run knows whether they have findings.
 REMOVED, NAMESAKES, RENAMED, DIFFERING = "removed_field", "duplicate_object", "former_name", "differing_catalogue_name"
-# The rules about what VMs use of the catalogue: they judge the first VM that uses an entry.
+# The rules about the catalogue entries that VMs use: they judge the first VM that uses an entry.
 OF_USE = ("deprecated-instancetype", "removed-in-later-release")
 
 
 def run(data: bytes, out: BinaryIO, err: TextIO) -> int | None:
-    """The exit code of the function, as `krm_fn.hosts.function.run` has it, in little more memory than the input needs.
+    """The exit code of the function, like `krm_fn.hosts.function.run`, with little more memory than the input needs.
 
-    None, and nothing written, where the list can't be rendered so, or is wrong: the full path reports why.
+    None, and nothing is written, if the list can't be rendered in this way, or is wrong: the full path reports why.
     """
     try:
         listing = Listing(data)
@@ -79,12 +79,12 @@ def run(data: bytes, out: BinaryIO, err: TextIO) -> int | None:
 
 
 def fits(settings: Config) -> bool:
-    """True where the config needs nothing that looks at all objects at once."""
+    """True if nothing in the config needs all objects at once."""
     return settings.mode in MODES and settings.instances != "include" and "unexpanded-vm" not in settings.severity
 
 
 def needs_all_objects(listing: Listing) -> bool:
-    """True where the list holds ignores, Lists, or objects that kustomize may have renamed and that VMs name."""
+    """True if the list has ignores, Lists, or objects that kustomize may have renamed and that VMs name."""
     if listing.contains(IGNORE):
         return True
     renamed = any(kind in NAMED for _, kind in listing.types) and listing.contains(PREVIOUS_NAMES)
@@ -97,7 +97,7 @@ def needs_all_objects(listing: Listing) -> bool:
 
 
 class Run:
-    """A run over a listing, and what it has found so far."""
+    """A run over a listing, and its findings so far."""
 
     def __init__(self, listing: Listing, settings: Config) -> None:
         """Raises: Unreadable."""
@@ -109,14 +109,14 @@ class Run:
         self.using_catalogue: dict[tuple[Any, ...], VmFacts] = {}  # the first VM that uses some of its entries
         self.unmet: list[VmFacts] = []
         self.removed = False
-        self.sound: set[Shape] = set()  # whose keys have no findings
+        self.sound: set[Shape] = set()  # their keys have no findings
         self.outcomes: dict[Likeness, Changes] = {}
         name = f"{modes.__name__}.{settings.mode}"
         __import__(name)
         self.mode: Any = sys.modules[name]
 
     def findings(self) -> tuple[Finding, ...] | None:
-        """The findings in order, all items passed through; None where only the full path knows them.
+        """The findings in order, after all items; None if only the full path knows them.
 
         Raises: Unreadable.
         """
@@ -137,7 +137,7 @@ class Run:
         return self.findings_of_all()
 
     def pass_other(self, number: int, likeness: Likeness | None) -> None:
-        """Report and change what has to be of an object that is not a VM."""
+        """Report and change an object that is not a VM, if necessary."""
         if not likeness or likeness[0] not in self.sound:
             before = self.count
             self.examine([number])
@@ -145,7 +145,7 @@ class Run:
                 self.sound.add(likeness[0])
 
     def pass_vm(self, number: int, likeness: Likeness) -> None:
-        """Report and change what has to be of a VM. One like a VM without findings changes as that did."""
+        """Report and change a VM, if necessary. A VM with the likeness of one without findings changes in the same way."""
         changes = self.outcomes.get(likeness)
         if changes is not None:
             self.edits.add(number, changes)
@@ -156,26 +156,26 @@ class Run:
             self.remember(number, likeness)
 
     def remember(self, number: int, likeness: Likeness) -> None:
-        """Remember how a VM changed, for those that are like it."""
+        """Keep the changes of a VM for the VMs with the same likeness."""
         changes = self.edits.of(number)
-        if changes is not None and likeness[0].spares(changes):
+        if changes is not None and likeness[0].keeps_unread_values(changes):
             if len(self.outcomes) >= OUTCOMES:
                 self.outcomes.clear()
             self.outcomes[likeness] = changes
             self.sound.add(likeness[0])
 
     def examine(self, numbers: Sequence[int], *, keys_known: bool = False) -> VmFacts | None:
-        """Report and change what has to be of some objects; the facts of the VM in the last one, where it holds one.
+        """Report and change some objects, if necessary. Returns the facts of the VM in the last one, if it holds one.
 
-        Step by step for all of them, which takes a tenth less time than one after the other.
-        Raises: Unreadable where one has an ignore that the letters of the list don't show: escapes may stand for them.
+        All of them pass through each step together, which takes a tenth less time than one after the other.
+        Raises: Unreadable if one has an ignore that the list's bytes do not show, because it is written with escapes.
         """
         known = [self.listing.read(number) for number in numbers]
         entries = [Entry(obj=value, item=number) for number, (value, _) in zip(numbers, known, strict=True)]
         if any(IGNORE in annotations_of(entry.obj) for entry in entries):
             raise Unreadable
         for entry in entries if not keys_known else ():
-            self.look_at_keys(entry)
+            self.check_keys(entry)
         found = [self.analysis.vm(entry, self.resolver) for entry in entries]
         for facts, (value, layout) in zip(found, known, strict=True):
             if facts:
@@ -186,9 +186,9 @@ class Run:
         return found[-1] if found else None
 
     def examine_for_all(self, number: int, shape: Shape, difference: tuple[int | str, ...]) -> VmFacts | None:
-        """Report and change what has to be of all VMs of a likeness, on an object that stands for them.
+        """Report and change all VMs of a likeness, with an object that represents them.
 
-        None, and nothing done, where each VM has to be read itself.
+        None, and nothing is done, if each VM must be read itself.
         """
         stand_in = shape.stand_in(difference)
         facts = self.analysis.vm(Entry(obj=stand_in, item=number), self.resolver)
@@ -200,8 +200,8 @@ class Run:
         self.note_use(facts)
         return facts
 
-    def look_at_keys(self, entry: Entry) -> None:
-        """Report the flaws of one object's keys, which are the same for all of a shape."""
+    def check_keys(self, entry: Entry) -> None:
+        """Report the flaws of one object's keys, which are the same for all objects of a shape."""
         release, severity = self.analysis.release, self.settings.severity
         flaws = schema.flaws_of_read(entry, release, handed_on=self.settings.mode in modes.HANDING_ON)
         if flaws:
@@ -222,7 +222,7 @@ class Run:
             self.unmet.append(_without_vm(facts))
 
     def note_use(self, facts: VmFacts) -> None:
-        """Keep which entries of the catalogue a VM uses."""
+        """Note the entries of the catalogue that a VM uses."""
         found = (facts.resolution.instancetype, facts.resolution.preference)
         used = tuple([each.ref if each and each.origin == "catalogue" else None for each in found])
         if any(used) and used not in self.using_catalogue:
@@ -230,11 +230,11 @@ class Run:
 
     @property
     def count(self) -> tuple[int, int, bool]:
-        """How many findings there are so far, and whether fields were removed."""
+        """The number of findings so far, and whether there are removed fields."""
         return len(self.of_schemas), len(self.of_vms), self.removed
 
     def findings_of_all(self) -> tuple[Finding, ...] | None:
-        """The findings in order, once all items are passed through; None where only the full path knows them."""
+        """The findings in order, after all items; None if only the full path knows them."""
         bundle, severity = self.analysis.bundle, self.settings.severity
         facts = self.analysis.facts(vms=tuple(self.using_catalogue.values()))
         silent = self.silent_rules()
@@ -246,7 +246,7 @@ class Run:
 
         of_bundle = tuple(registry.judge_bundle(facts, severity, silent=silent))
         if any(finding.rule in OF_USE for finding in of_bundle):
-            return None  # other VMs use the same entry, and have the finding too
+            return None  # other VMs may use the same entry, and have the finding too
         limit = InAll(len(self.listing.items))
         found = [*limit.first((*in_order(self.of_schemas), *in_order(self.of_vms), *of_bundle))]
         if len(found) > 1:
@@ -256,17 +256,17 @@ class Run:
         return results.ordered(results.placed(each, bundle) for each in (*found, *limit.left_out()))
 
     def silent_rules(self) -> set[str]:
-        """The rules about the bundle that have no findings, as far as the items' types and names show."""
+        """The rules about the bundle that have no findings, judged by the items' types and names."""
         names: dict[str, list[str | None]] = {}
         for (_, kind), numbers in self.listing.types.items():
             names.setdefault(kind, []).extend([self.listing.names(number)[0] for number in numbers])
-        may_speak = {
+        active = {
             REMOVED: self.removed,
             NAMESAKES: any(len(set(of_kind)) < len(of_kind) for of_kind in names.values()),
             RENAMED: False,  # lists in which it may have findings take the full path
             DIFFERING: any(name in BUILTIN for kind in CATALOGUED for name in names.get(kind, ())),
         }
-        return {rule for rule, needed in may_speak.items() if not needed}
+        return {rule for rule, needed in active.items() if not needed}
 
 
 def in_order(findings: Iterable[Finding]) -> list[Finding]:
@@ -275,11 +275,11 @@ def in_order(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def _stands_for_others(facts: VmFacts) -> bool:
-    """True where VMs that are like this one become the same; what large instancetypes give is counted for each VM."""
+    """True if VMs with the same likeness change in the same way. Results of large instancetypes are counted for each VM."""
     return not facts.troubled and facts.resolution.vm is facts.vm and not large(facts.resolution)
 
 
 def _without_vm(facts: VmFacts) -> VmFacts:
-    """What is known of a VM without the VM itself, of which there may be many."""
+    """The facts of a VM without the VM itself, because there may be many."""
     resolution, entry = facts.resolution.but(vm=NOTHING), facts.entry.but(obj=NOTHING)
     return facts.but(entry=entry, vm=NOTHING, resolution=resolution, admitted=NOTHING, expansion=None, rendered=None)

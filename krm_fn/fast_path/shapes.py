@@ -1,8 +1,8 @@
-"""Shapes: items that have the same lines but for values, and an index that finds the shape of an item.
+"""Shapes: items that have the same lines except for values, and an index that finds the shape of an item.
 
-A shape is learned from an item that was read. Another item is of that shape where it has as many lines, and each of these is
-the same or differs in a value alone. Then it is of the plain form too, and its keys and lists are the same. `fields` says what
-use there is for a value, and so how far it may differ.
+A shape is learned from an item that was read. Another item has this shape if it has the same number of lines, and each line is
+equal or differs only in its value. Then it has the plain form too, and the same keys and lists. `fields` says how a value is
+used, and so how much it may differ.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ if TYPE_CHECKING:
     from krm_fn.fast_path.fields import Uses
     from krm_fn.yamlio.plain.lines import Layout
 
-    # The lines whose values are read, where they differ from those of the shape's first item: number and line of each.
+    # The lines with a READ value that differs from the value in the shape's first item: number and line of each.
     Difference = tuple[int | str, ...]
     # Items that have the same shape and difference are rendered in the same way.
     Likeness = tuple["Shape", Difference]
     Names = tuple[str | None, str | None]
-    # Lines `start` to `end` of an item give way to a text, change after change; see `krm_fn.yamlio.plain.changes`.
+    # A text replaces the lines `start` to `end` of an item, change after change; see `krm_fn.yamlio.plain.changes`.
     Changes = tuple[int | str | None, ...]
 
 BLOCKS = (CLIPPED, STRIPPED)
-FIRST_OF_BLOCK, IN_BLOCK = 4, 5  # uses of the lines of a block of text, beside those of `fields`
-KEPT = 128  # shapes of a sort
-LIKENESSES = 20_000  # that are remembered
-PATIENCE = 150  # items of a sort for which shapes need not pay: with 64 in turn, each is known when so many were looked at
+FIRST_OF_BLOCK, IN_BLOCK = 4, 5  # uses of the lines of a block of text, in addition to those of `fields`
+KEPT = 128  # shapes per sort
+LIKENESSES = 20_000  # that are kept
+PATIENCE = 150  # items of a sort for which shapes need not pay: 64 shapes in turn are all known after so many
 
 
 class Line:
@@ -66,25 +66,25 @@ class Line:
 
 
 class Shape:
-    """How the lines of an item run. `heads` are the parts of its lines before their values, "" where nothing may differ."""
+    """The lines of an item and how they may differ. `heads` are the parts of lines before their values, "" for a fixed line."""
 
     def __init__(self, text: str, value: dict[str, Any], layout: Layout, uses: Uses) -> None:
-        """`value` and `layout` are what was read of the text.
+        """`value` and `layout` were read from the text.
 
-        Raises: NotPlain where the text is not all entries and blocks of text, or a name is no scalar.
+        Raises: NotPlain if the text has more than entries and blocks of text, or if a name is no scalar.
         """
         self.value, self.layout = value, layout
         self.api_version, self.kind = str(value["apiVersion"]), str(value["kind"])
         self.texts = lines = text.split("\n")
         self.heads, self.uses = [""] * len(lines), [FIXED] * len(lines)
         self.places: dict[int, Path] = {}  # of lines with values
-        self._blocks: list[Line] = []  # that may differ
+        self._blocks: list[Line] = []  # those that may differ
         for line in entries(lines):
             self._take(line, uses(line.path[1:]))
         numbers = {place: number for number, place in self.places.items()}
         self._names = [numbers.get(path) for path in NAMES]
-        # The last line and those with apiVersion and kind are fixed; the last one stands among the free ones too, for there is
-        # more than one of either then.
+        # The last line and those with apiVersion and kind are fixed. The last one is among the free ones too, so that there is
+        # more than one of both.
         fixed = [number for number, head in enumerate(self.heads) if not head]
         free = [number for number, head in enumerate(self.heads) if head] + fixed[-1:] * 2
         self._fixed_of, self._free_of = itemgetter(*fixed), itemgetter(*free)
@@ -108,11 +108,11 @@ class Shape:
             self._blocks.append(line)
 
     def fit(self, lines: list[str]) -> Difference | None:
-        """How an item of as many lines differs from the first one; None where it is of another shape."""
+        """The difference of an item with the same number of lines from the first one; None if it has another shape."""
         if self._fixed_of(lines) != self._fixed:
             return None
         found: list[int | str] = []
-        sure: set[str] = set()  # values that were looked at: most that differ from item to item are of one name
+        sure: set[str] = set()  # values that were checked: most that differ between items belong to one name
         free = self._free_of(lines)
         for line, (number, head, end, use) in compress(zip(free, self._rows, strict=True), map(ne, free, self._free)):
             if not line.startswith(head):
@@ -129,7 +129,7 @@ class Shape:
         return tuple(found)
 
     def names(self, lines: list[str]) -> Names | None:
-        """Name and namespace of an item of this shape, each None where the item has none; None where one is not a string."""
+        """Name and namespace of an item of this shape, each None if the item has none; None if one is not a string."""
         name, namespace = [None if number is None else self._value(number, lines[number]) for number in self._names]
         texts = all(each is None or isinstance(each, str) for each in (name, namespace))
         return (name, namespace) if texts else None
@@ -140,7 +140,7 @@ class Shape:
         return rest if rest[0] in LETTERS and is_text(rest) else once(line)[3]
 
     def value_of(self, lines: list[str]) -> dict[str, Any]:
-        """The value of an item of this shape, which shares with the first one's all that is the same."""
+        """The value of an item of this shape. It shares all equal parts with the first item's value."""
         own: dict[Path, Any] = {(): self.value.copy()}
         for number in compress(range(len(lines)), map(ne, lines, self.texts)):
             place = self.places.get(number)
@@ -154,14 +154,14 @@ class Shape:
         return own[()]  # type: ignore[no-any-return]
 
     def stand_in(self, difference: Difference) -> dict[str, Any]:
-        """An object that is like all items that differ so from the first one, but for values that nobody reads."""
+        """An object like all items with this difference from the first one, except for values that nobody reads."""
         value, pairs = self.value, iter(difference)
         for number, line in zip(pairs, pairs, strict=True):
             value = put_in(value, self.places[number], token(line)[3])  # type: ignore[index, arg-type]
         return value
 
-    def spares(self, changes: Changes) -> bool:
-        """True where these changes of an item's lines take away no value that nobody reads, and that so differs."""
+    def keeps_unread_values(self, changes: Changes) -> bool:
+        """True if these changes of an item's lines remove no unread value; such a value differs between items."""
         return all(
             self.uses[number] <= READ
             for start, end in zip(changes[::3], changes[1::3], strict=True)
@@ -170,7 +170,7 @@ class Shape:
 
 
 def _owned(own: dict[Path, Any], path: Path) -> Any:
-    """The map or list at a path of a value, `own[()]`; it is copied at its first use."""
+    """The map or list at a path of a value, `own[()]`. It is copied when it is first used."""
     found = own.get(path)
     if found is None:
         around = _owned(own, path[:-1])
@@ -179,7 +179,7 @@ def _owned(own: dict[Path, Any], path: Path) -> Any:
 
 
 def _is_scalar(line: str) -> bool:
-    """True where a line has a scalar in the plain form."""
+    """True if a line has a scalar in the plain form."""
     try:
         return token(line)[4] == SCALAR
     except NotPlain:
@@ -187,7 +187,7 @@ def _is_scalar(line: str) -> bool:
 
 
 def _takes(line: str, rest: str, use: int) -> bool:
-    """True where a line, which nobody reads, is of the plain form; `rest` is its text behind the head."""
+    """True if a line, which nobody reads, has the plain form; `rest` is its text after the head."""
     if use in (FIRST_OF_BLOCK, IN_BLOCK):
         bare = rest.strip(" ") if use == FIRST_OF_BLOCK else rest.rstrip(" ")
         return rest == bare != "" and rest.isprintable()
@@ -199,11 +199,11 @@ def _takes(line: str, rest: str, use: int) -> bool:
 
 
 def entries(lines: list[str]) -> Iterator[Line]:
-    """The lines of an item that start an entry, blocks of text passed over; paths and places start in the list of items.
+    """The lines of an item that start an entry, without blocks of text. Paths and places start in the list of items.
 
     Raises: NotPlain for comments and empty lines between them.
     """
-    # What is open: column, whether it is a list, path and place; of a list those of its entry.
+    # The open collections: column, whether it is a list, path and place; for a list, those of its entry.
     around: list[tuple[int, bool, Path, Path]] = []
     path: Path = ()
     place: Path = ()
@@ -233,9 +233,9 @@ def entries(lines: list[str]) -> Iterator[Line]:
 
 
 def skeleton(lines: list[str]) -> tuple[str, ...]:
-    """The lines of an item without their values, blocks of text left out: the same for all of a shape, if not only for them."""
+    """The lines of an item without their values and blocks of text. All items of a shape have it, and maybe others too."""
     found: list[str] = []
-    margin = ""  # that lines of a block have
+    margin = ""  # of the lines of a block
     for line in lines:
         if margin and (line.startswith(margin) or not line):
             continue
@@ -251,35 +251,35 @@ class Sort:
 
     def __init__(self) -> None:
         self.by_length: dict[int, list[Shape]] = {}
-        self.seen: set[int] = set()  # the hashes of skeletons of items that no shape was learned from
+        self.seen: set[int] = set()  # the hashes of skeletons of items from which no shape was learned
         self.kept = self.looked_up = self.hits = 0
 
     @property
     def pays(self) -> bool:
-        """False once fewer than half of the items that were looked up, but for the first ones, were of a known shape."""
+        """False once fewer than half of the items after the first ones had a known shape."""
         return 2 * self.hits >= self.looked_up - PATIENCE
 
 
 class Shapes:
     """The shapes of a list's items, learned one by one.
 
-    A shape is learned from the second item that has the same skeleton, for most of what is unique stays so. Where shapes don't
-    pay, those of that sort are forgotten, and no more are learned.
+    A shape is learned from the second item with the same skeleton, because most unique items stay unique. If the shapes of a
+    sort do not pay, they are forgotten, and no more are learned.
     """
 
     def __init__(self, uses_of: Callable[[str], Uses | None]) -> None:
-        """`uses_of` says what use there is for the values of a kind; None for kinds of which every object is read."""
+        """`uses_of` returns the uses of a kind's values; None for a kind of which every object is read."""
         self._uses_of = uses_of
         self._sorts: dict[str, Sort] = {}
         self._likenesses: dict[Likeness, Likeness] = {}
 
     def pay_for(self, line: str) -> bool:
-        """False where the items that have this second line are too different; most have their kind there."""
+        """False if the items with this second line are too different. Most items have their kind in it."""
         sort = self._sorts.get(line)
         return sort is None or sort.pays
 
     def find(self, lines: list[str]) -> tuple[Likeness, Names] | None:
-        """The likeness of an item and the names in it; None where its shape is not known."""
+        """The likeness of an item and its names; None if its shape is not known."""
         sort = self._sorts.setdefault(lines[1], Sort())
         sort.looked_up += 1
         for shape in sort.by_length.get(len(lines), ()):
@@ -294,14 +294,14 @@ class Shapes:
         return None
 
     def _likeness(self, shape: Shape, difference: Difference) -> Likeness:
-        """One object for all equal likenesses, of which there are many."""
+        """One object for all equal likenesses, because there are many."""
         if len(self._likenesses) >= LIKENESSES:
             self._likenesses.clear()
         likeness = shape, difference
         return self._likenesses.setdefault(likeness, likeness)
 
     def wants(self, lines: list[str]) -> bool:
-        """True where the shape of an item is to be learned, as `find` does not know it."""
+        """True if the shape of an item, which `find` does not know, should be learned."""
         sort = self._sorts[lines[1]]
         if not sort.pays or sort.kept == KEPT:
             return False
@@ -313,7 +313,7 @@ class Shapes:
         return True
 
     def learn(self, text: str, value: dict[str, Any], layout: Layout) -> Likeness | None:
-        """The likeness of an item that was read, and of items like it from now on; None where such items have no shape."""
+        """The likeness of an item that was read, and of later items like it; None if such items have no shape."""
         uses = self._uses_of(str(value["kind"]))
         try:
             shape = Shape(text, value, layout, uses) if uses else None

@@ -15,23 +15,23 @@ SEVERITIES = ("error", "warning", "info")
 
 
 class Unset:
-    """Stands for "no value" where null is a value."""
+    """Means "no value", because null is a value."""
 
     def __repr__(self) -> str:
         return "UNSET"
 
     def __reduce__(self) -> str:
-        return "UNSET"  # the same one in whatever process reads it
+        return "UNSET"  # the same object in every process
 
 
 UNSET = Unset()
 
 
 class Related(Value):
-    """Another place that a finding names: `path` runs from the root of the object `ref`.
+    """Another place that a finding names: `path` starts at the root of the object `ref`.
 
-    `deeper` leads on from `path` where the place is below a secret key. The object stands at `inside` of item `item`, which is
-    the one of number `index` in `file`; `line` and `column` count from 1, 0 where not known.
+    `deeper` continues `path` to the exact place if that is below a secret key. The object is at `inside` of item `item`, which
+    has the number `index` in `file`. `line` and `column` count from 1; 0 means that they are not known.
     """
 
     ref: Ref
@@ -46,17 +46,17 @@ class Related(Value):
 
 
 class Finding(Value):
-    """One result. `path` runs from the object's root; `current` and `proposed` are plain values or UNSET.
+    """One result. `path` starts at the object's root; `current` and `proposed` are plain values or UNSET.
 
-    `deeper` leads on from `path` to the place itself where that is below a secret key; it is never shown. What else is secret
-    is in no field (see `redaction`).
-    `upstream` is "admission" where the release's webhooks refuse the object, "expand" where only its expander does, "" where
-    KubeVirt is silent; `upstream_path` is the path KubeVirt names where that is not the real one. `item` is the position of
-    the object's item in the bundle, -1 where the finding is about no item; `inside` leads from the item to the object (`()`, or
-    `("items", 3)` in a List). `line` and `column` count from 1, 0 where not known: only the command knows the files' texts.
-    `fingerprint` is the same wherever the object stands; the command makes it. `related` are other places that it names.
-    `targets` are the targets of a repository that have the finding, sorted; () where a run has only one.
-    `more`: it stands for so many findings of its rule, on any objects, that are not reported.
+    `deeper` continues `path` to the exact place if that is below a secret key; it is never shown. No other field contains a
+    secret (see `redaction`).
+    `upstream` is "admission" if the release's webhooks refuse the object, "expand" if only its expander does, "" if KubeVirt
+    accepts it; `upstream_path` is the path that KubeVirt names, if that is another one. `item` is the position of the object's
+    item in the bundle, -1 if the finding is about no item; `inside` is the path from the item to the object (`()`, or
+    `("items", 3)` in a List). `line` and `column` count from 1; 0 means that they are not known, because only the command has
+    the files' texts. The command sets `fingerprint`, which does not depend on the object's file. `related` are other places.
+    `targets` are the targets of a repository that have the finding, sorted; () if a run has only one.
+    `more`: the number of further findings of its rule, on any objects, that are not reported.
     """
 
     rule: str
@@ -82,7 +82,7 @@ class Finding(Value):
 
 
 class Suppressed(Value):
-    """A finding that is not counted. `by` is "ignore" (an annotation of the object) or "baseline"; `reason` is the user's."""
+    """A finding that does not count. `by` is "ignore" (an annotation of the object) or "baseline"; `reason` is the user's."""
 
     finding: Finding
     by: str

@@ -1,4 +1,4 @@
-"""Fingerprints: which finding is the same as one of an earlier run, wherever its object has moved since."""
+"""Fingerprints: they identify the findings of different runs that are the same, also if the object has moved."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from krm_fn.base.objects import Ref
     from krm_fn.findings.finding import Finding
 
-# Behind the name by which SARIF knows the way in which fingerprints are made.
+# SARIF's name for the method by which the fingerprints are made.
 NAME = "kubevirtRender/v1"
 LENGTH = 32
 
@@ -24,9 +24,9 @@ LENGTH = 32
 def printed(findings: Iterable[Finding]) -> list[Finding]:
     """The findings with their fingerprints: hexadecimal and unique.
 
-    Made of rule, object, field path, value there, and the other objects that the finding names: neither file nor line nor
-    wording counts, but for the file of a finding about no object. Findings that are equal in all of these are numbered by their
-    messages, so that the order of the items does not count, and then by their order.
+    A fingerprint is made from rule, object, field path, value, and the other objects that the finding names. File, line and
+    wording do not matter, except for the file of a finding about no object. Findings that are equal in all of these are
+    numbered by their messages, so that the order of the items does not matter, and then by their order.
     """
     found = list(findings)
     made = [
@@ -48,5 +48,5 @@ def _parts(finding: Finding) -> list[Any]:
 
 
 def _named(ref: Ref | None) -> list[str]:
-    """What an object is called; a change of its API's version leaves it the same."""
+    """The parts of an object's name. A change of its API version does not change them."""
     return [ref.api_version.rpartition("/")[0], ref.kind, ref.namespace, ref.name] if ref else []

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     Item = TypeVar("Item")
 
 MOST = 1_000
-COUNTED = 10_000  # where it takes long to count on
-# Findings of one rule and severity over all objects: fewer than two an object are all reported.
+COUNTED = 10_000  # the count ends here if counting takes long
+# The limit for one rule and severity over all objects. Up to two findings per object are always reported.
 MOST_IN_ALL, MOST_PER_OBJECT = 10_000, 2
 
 
 def first(found: Iterable[Item], key: Callable[[Item], object] = lambda _: None) -> Iterator[tuple[Item, int]]:
-    """The first with each key, with 0, but the last of them, which comes at the end, with the number of those left out."""
+    """The first items of each key, with 0. The last of them comes at the end, with the number of those left out."""
     numbers: dict[object, int] = {}
     last: dict[object, Item] = {}
     for each in found:
@@ -41,9 +41,9 @@ def first(found: Iterable[Item], key: Callable[[Item], object] = lambda _: None)
 
 
 class Limited:
-    """What is found, of each sort the first ones in order; of the others only how many they are.
+    """The first values of each sort in order, and the number of the others.
 
-    What is added is a Value with a field `more`, which is the number left out after the last one of a sort.
+    A value has a field `more`, which is set on the last value of a sort to the number of those left out.
     """
 
     __slots__ = ("_kept", "_last", "_numbers")
@@ -54,21 +54,21 @@ class Limited:
         self._last: dict[Any, int] = {}
 
     def takes(self, sort: object) -> bool:
-        """True where one more of the sort is to be added, and is then to be added at once; else it is counted."""
+        """Count one more of the sort. True if it must be added, which the caller must do at once."""
         number = self._numbers[sort] = self._numbers.get(sort, 0) + 1
         if number == MOST:
             self._last[sort] = len(self._kept)
         return number <= MOST
 
     def is_full(self, sort: object) -> bool:
-        """True where so many of a sort were counted that it may be left off."""
+        """True if so many of a sort were counted that the caller may stop."""
         return self._numbers[sort] >= COUNTED
 
     def add(self, found: object) -> None:
         self._kept.append(found)
 
     def all(self) -> list[Any]:
-        """What was added."""
+        """All values that were added."""
         for sort, at in self._last.items():
             if self._numbers[sort] > MOST:
                 self._kept[at] = self._kept[at].but(more=self._numbers[sort] - MOST)
@@ -76,7 +76,7 @@ class Limited:
 
 
 class InAll:
-    """The findings of a run, of each rule and severity the first ones; and, when they are through, how many were left out."""
+    """The findings of a run: the first ones of each rule and severity, and at the end the number of those left out."""
 
     __slots__ = ("_most", "_numbers", "_passed_over")
 
@@ -86,7 +86,7 @@ class InAll:
         self._passed_over: set[tuple[str, str]] = set()
 
     def first(self, found: Iterable[Finding]) -> Iterator[Finding]:
-        """The findings without those that are too many of their rule and severity."""
+        """The findings without those above the limit of their rule and severity."""
         for finding in found:
             sort = finding.rule, finding.severity
             number = self._numbers[sort] = self._numbers.get(sort, 0) + 1
@@ -94,7 +94,7 @@ class InAll:
                 yield finding
 
     def is_full(self, rule: str, severity: str) -> bool:
-        """True where so many were left out that the rule need not run on the next object: counting also takes long.
+        """True if so many were left out that the rule need not run on the next object, because counting takes long, too.
 
         `severity` is the worst that its findings may have.
         """
@@ -104,9 +104,9 @@ class InAll:
         return full
 
     def left_out(self) -> Iterator[Finding]:
-        """For each rule and severity of which some were left out, a finding with their number.
+        """A finding with the number of those left out, for each rule and severity that has any.
 
-        It is about no object, so that no annotation silences it: an error that is not reported still fails the run.
+        It is about no object, so that no annotation can silence it: an error that is not reported still fails the run.
         """
         for sort, number in self._numbers.items():
             more = number - self._most
@@ -132,12 +132,12 @@ class Budget:
 
 
 def counted(message: str, more: int, *, at_least: bool = False) -> str:
-    """The message of a finding after which so many like it, or more, are left out."""
+    """The message of a finding that represents `more` others of its sort, or at least that many."""
     return f"{message}; {'at least ' if at_least else ''}{more:,} more of these are not reported" if more else message
 
 
 def limited(found: Iterable[Finding]) -> Iterator[Finding]:
-    """The findings without those that are too many of one rule, severity and object; the last of these has their number."""
+    """The findings without those above the limit of one rule, severity and object. The last one has the number of the rest."""
     for finding, more in first(found, _sort):
         yield finding.but(message=counted(finding.message, more)) if more else finding
 

@@ -1,4 +1,4 @@
-"""Findings as hosts and people see them: KRM results, lines on stderr, the exit code."""
+"""Findings as output: KRM results, lines on stderr, the exit code."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 DOCS = "https://kubevirt-render.dev/rules/"
 
 MOST_TARGETS = 3  # that a line names
-LONGEST = 10_000  # characters of a text that results repeat
+LONGEST = 10_000  # characters of a text in results
 
 
 def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Each finding once: errors first, then by file, index, item and path.
 
-    Findings about no object, such as unreadable documents, differ by nothing but line and column.
+    Findings about no object, such as unreadable documents, may differ only in line and column.
     """
     unique = {(_key(each), each.line, each.column, each.rule, each.message): each for each in findings}
     return tuple(unique[key] for key in sorted(unique, key=lambda key: key[0]))
@@ -38,7 +38,7 @@ def _key(finding: Finding) -> tuple[int, str, int, int, str, str]:
 
 
 def placed(finding: Finding, bundle: Bundle) -> Finding:
-    """The finding with the files of its places, those of its related ones in the message as well."""
+    """The finding with the files of its places. The message names the files of related places."""
     file, index = bundle.place(finding.item)
     related = tuple(_related_placed(each, bundle) for each in finding.related)
     others = {each.file: None for each in related if each.file not in ("", file) and each.file not in finding.message}
@@ -88,12 +88,12 @@ def _field(finding: Finding) -> Object:
 
 
 def line(finding: Finding) -> str:
-    """The finding as one line: `error: path/vm.yaml:3:5: VirtualMachine ns/name: spec.x: what was found; the fix`."""
+    """The finding as one line: `error: path/vm.yaml:3:5: VirtualMachine ns/name: spec.x: the fault; the fix`."""
     return f"{finding.severity}: {described(finding, place(finding))}"
 
 
 def described(finding: Finding, at: str = "") -> str:
-    """The finding as a line without its severity: where, what is wrong with which object in which place, and the fix."""
+    """The finding as a line without its severity: place, object, path, message."""
     message = " ".join(filter(None, (one_line(finding.message), in_targets(finding))))
     parts = (at, str(finding.ref) if finding.ref else "", dotted(finding.path), message)
     return one_line(": ".join(printable(part) for part in parts if part))
@@ -103,24 +103,24 @@ def in_targets(finding: Finding) -> str:
     """`[target a]`, `[targets a, b and 3 more]`; "" where the run has only one target."""
     if not finding.targets:
         return ""
-    from krm_fn.base.wording import listed  # only runs over several targets name them
+    from krm_fn.base.wording import listed  # only runs with several targets name them
 
     word = "target" if len(finding.targets) == 1 else "targets"
     return f"[{word} {listed(finding.targets, 'and', most=MOST_TARGETS)}]"
 
 
 def report(findings: Iterable[Finding], err: TextIO) -> None:
-    """Write each finding as one line that ends in its rule: kustomize shows its users nothing else."""
+    """Write each finding as one line that ends in its rule, because kustomize shows its users only these lines."""
     err.writelines(f"{NAME}: {line(finding)} ({finding.rule})\n" for finding in findings)
 
 
 def place(of: Finding | Related) -> str:
-    """`path/vm.yaml:3:5`, `path/vm.yaml` where the line isn't known, "" where the file isn't."""
+    """`path/vm.yaml:3:5`, `path/vm.yaml` if the line is not known, "" if the file is not known."""
     return f"{file_name(of.file) or 'stdin'}:{of.line}:{of.column}" if of.line else file_name(of.file)
 
 
 def merge(earlier: object, findings: Sequence[Finding]) -> list[Any]:
-    """The list's results: those of earlier functions first, then ours; a result that the input already has is not repeated."""
+    """The list's results: those of earlier functions, without those that repeat ours, and then ours."""
     ours = [to_krm(finding) for finding in findings]
     by_message: dict[tuple[str, str], list[Object]] = {}  # both may be many
     for result in ours:
@@ -133,7 +133,7 @@ def _message_and_path(result: Any) -> tuple[str, str]:
 
 
 def exit_code(findings: Iterable[Finding], fail_on: str) -> int:
-    """1 where a finding is as severe as `fail_on` ("error", "warning" or "never") or more, else 0."""
+    """1 if a finding is at least as severe as `fail_on` ("error", "warning" or "never"), otherwise 0."""
     if fail_on == "never":
         return 0
     worst = SEVERITIES.index(fail_on)
@@ -141,7 +141,7 @@ def exit_code(findings: Iterable[Finding], fail_on: str) -> int:
 
 
 def count(findings: Iterable[Finding]) -> Mapping[str, int]:
-    """How many findings of each severity, the severe first; all three always there."""
+    """The number of findings of each severity, errors first; all three severities are present."""
     numbers = dict.fromkeys(SEVERITIES, 0)
     for finding in findings:
         numbers[finding.severity] += 1

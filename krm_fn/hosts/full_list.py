@@ -1,4 +1,4 @@
-"""The KRM function for a list whose objects are all needed at once, or that libyaml has to read."""
+"""The KRM function for a list whose objects are all needed at once, or that libyaml must read."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 def run(data: bytes, out: BinaryIO, err: TextIO, read: Callable[[bytes], ListText] = yamlio.read_resource_list) -> int:
-    """The exit code; what is written is what `krm_fn.hosts.function.run` says. `read` is the reader that takes the list.
+    """The exit code, and the output of `krm_fn.hosts.function.run`. `read` is the reader for the list.
 
-    Raises: InputError where `data` is no ResourceList; then nothing was written.
+    Raises: InputError if `data` is no ResourceList; then nothing is written.
     """
     listing = read(data)
     _warn_of_version(listing.head.get("apiVersion"), err)
@@ -47,8 +47,8 @@ def _warn_of_version(version: object, err: TextIO) -> None:
 
 
 def _located(error: ConfigError, listing: ListText) -> ConfigError:
-    """The error with the file where the host tells it, else with line and column in the list."""
-    from krm_fn.config.places import located_in_list  # only where something is wrong
+    """The error with the file if the host names it, otherwise with line and column in the list."""
+    from krm_fn.config.places import located_in_list  # needed only for errors
 
     return located_in_list(error, listing, place_of(listing.head.get("functionConfig"))[0])
 

@@ -6,13 +6,13 @@ from krm_fn.base.console import NAME
 
 try:
     import krm_fn.fast_path.rendering as fast_path
-except ModuleNotFoundError as missing:  # everything works without it
+except ModuleNotFoundError as missing:  # everything works without the fast path
     if missing.name != "krm_fn.fast_path":
         raise
     fast_path = None  # type: ignore[assignment]
 
 try:
-    from posix import environ  # `os` costs more than it does here
+    from posix import environ  # `os` takes longer to import
 
     FAST_PATH, VERBOSE, OFF = b"KUBEVIRT_RENDER_FAST_PATH", b"KUBEVIRT_RENDER_VERBOSE", b"off"
 except ImportError:
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 
 
 def run(data: bytes, out: BinaryIO, err: TextIO) -> int:
-    """The exit code. `out` gets one complete document; `err` the findings, most important first, nothing where there are none.
+    """The exit code. `out` gets one complete document, `err` the findings, most important first, or nothing if there are none.
 
-    A wrong config leaves the items as they came, with one result that names the key.
-    Raises: InputError where `data` is no ResourceList; then nothing was written.
+    If the config is wrong, the items do not change, and one result names the key.
+    Raises: InputError if `data` is no ResourceList; then nothing is written.
     """
     code = fast_path.run(data, out, err) if fast_path and environ.get(FAST_PATH) != OFF else None
     if environ.get(VERBOSE):
         err.write(f"{NAME}: info: rendered on the {'full' if code is None else 'fast'} path\n")
     if code is None:
-        from krm_fn.hosts import full_list  # needs a good part of the program that others do without
+        from krm_fn.hosts import full_list  # it loads many modules that other runs do not need
 
         code = full_list.run(data, out, err)
     return code

@@ -1,7 +1,7 @@
-"""kustomize's older kind of plugin, an executable: the config's file as first argument, bare YAML documents in and out.
+"""kustomize's older kind of plugin, an executable: the config's file is the first argument, it reads and writes YAML documents.
 
-It is the one way to render inside kubectl without a container. kustomize tells that it calls by KUSTOMIZE_PLUGIN_CONFIG_STRING
-and KUSTOMIZE_PLUGIN_CONFIG_ROOT; further arguments, which a config may ask for, mean nothing here.
+It is the only way to render inside kubectl without a container. kustomize sets KUSTOMIZE_PLUGIN_CONFIG_STRING and
+KUSTOMIZE_PLUGIN_CONFIG_ROOT when it calls a plugin. More arguments, which a config may give, have no effect here.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def run(file: str, data: bytes, out: BinaryIO, err: TextIO) -> int:
-    """The exit code. `out` gets all documents, rendered, or nothing where kustomize is to stop; `err` the findings.
+    """The exit code. `out` gets all rendered documents, or nothing if kustomize must stop; `err` gets the findings.
 
-    Raises: ConfigError where the config in `file` is wrong; InputError where `data` is no YAML.
+    Raises: ConfigError if the config in `file` is wrong; InputError if `data` is not YAML.
     """
     settings = _settings(file)
     stream = yamlio.read_stream(data)

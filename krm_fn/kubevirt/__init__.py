@@ -1,1 +1,1 @@
-"""What is true of KubeVirt, by release, each with its place upstream."""
+"""Facts about KubeVirt, by release, each with its place in KubeVirt's source."""

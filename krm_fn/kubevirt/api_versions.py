@@ -1,4 +1,4 @@
-"""Which API versions of KubeVirt's own kinds a release serves, and what stands for the kinds that are gone.
+"""The API versions of KubeVirt's own kinds that a release serves, and the successors of removed kinds.
 
 upstream: pkg/virt-operator/resource/generate/components/crds.go, staging/src/kubevirt.io/api/core/v1/register.go
 """
@@ -25,7 +25,7 @@ class Served(Value):
     until: Version = ()
 
 
-# The best version first: what should be written.
+# The best version to write comes first.
 CORE_VERSIONS = (Served(version="v1"), Served(version="v1alpha3"))
 INSTANCETYPE_VERSIONS = (
     Served(version="v1beta1"),
@@ -48,7 +48,7 @@ KINDS: dict[tuple[str, str], tuple[Served, ...]] = {
     (POOL, "VirtualMachinePool"): POOL_VERSIONS,
 }
 
-# What each kind that no release since 1.4 knows is called now; None where nothing took its place.
+# The present name of each kind that no release since 1.4 knows; None if it has no successor.
 SUCCESSORS: dict[tuple[str, str], tuple[str, str] | None] = {
     (CORE, "VM"): None,
     (CORE, "Migration"): None,
@@ -61,10 +61,10 @@ SUCCESSORS: dict[tuple[str, str], tuple[str, str] | None] = {
     (FLAVOR, "VirtualMachinePreference"): (INSTANCETYPE, "VirtualMachinePreference"),
     (FLAVOR, "VirtualMachineClusterPreference"): (INSTANCETYPE, "VirtualMachineClusterPreference"),
 }
-# The groups whose kinds are all listed here, and where each kind belongs.
+# The groups whose kinds are all listed here, and the group of each kind.
 GROUPS = (CORE, INSTANCETYPE, POOL, FLAVOR)
 HOMES = {kind: group for group, kind in KINDS}
-# Groups beside KubeVirt's own, and their kinds. There may be others in later releases.
+# Groups that are not KubeVirt's own, but close to it, and their kinds. Later releases may have others.
 NEIGHBOURS = {
     "cdi.kubevirt.io": (
         "CDI",
@@ -88,7 +88,7 @@ FIRST_API_VERSION = f"{CORE}/v1alpha1"
 
 
 def is_first_instance(obj: Object) -> bool:
-    """True for the VirtualMachine of v1alpha1, which is today's VirtualMachineInstance: it has a domain and no template."""
+    """True for the VirtualMachine of v1alpha1, which is now a VirtualMachineInstance: it has a domain and no template."""
     spec = obj.get("spec")
     return (
         obj.get("apiVersion") == FIRST_API_VERSION
@@ -99,7 +99,7 @@ def is_first_instance(obj: Object) -> bool:
 
 
 def is_served(obj: Object, release: Release) -> bool:
-    """False where the release refuses the object for its apiVersion or kind; True for kinds that are none of KubeVirt's."""
+    """False if the release refuses the object's apiVersion or kind; True for kinds that are not KubeVirt's."""
     key = group_of(obj), kind_of(obj)
     if key in SUCCESSORS:
         return False
@@ -108,9 +108,9 @@ def is_served(obj: Object, release: Release) -> bool:
 
 
 def is_stray(obj: Object) -> bool:
-    """True for a kind in a group of KubeVirt's that none of its releases has there, and for one of its kinds elsewhere.
+    """True for a kind that KubeVirt's own groups do not have in any release, and for KubeVirt's kinds in other groups.
 
-    In the groups beside KubeVirt's own, for any kind that is not listed.
+    In the neighbour groups, it is true for every kind that is not listed.
     """
     group, kind = group_of(obj), kind_of(obj)
     if group in NEIGHBOURS:
@@ -122,9 +122,9 @@ def is_stray(obj: Object) -> bool:
 
 
 def present_form(obj: Object, release: Release) -> tuple[str, str] | None:
-    """The apiVersion and kind that an object of one of these kinds should have in that release; None where there are none.
+    """The apiVersion and kind that an object should have in that release; None if the release has no such kind.
 
-    Both stay as they are for kinds that are none of KubeVirt's.
+    Both stay as they are for kinds that are not KubeVirt's.
     """
     api_version, kind = text(obj.get("apiVersion")), kind_of(obj)
     key: tuple[str, str] | None = (api_version.partition("/")[0], kind)

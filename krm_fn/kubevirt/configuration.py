@@ -1,4 +1,4 @@
-"""The cluster's settings, as far as rendering needs them: a KubeVirtConfiguration with KubeVirt's own defaults behind it."""
+"""The settings of the cluster that rendering needs: a KubeVirtConfiguration with KubeVirt's defaults."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.releases import Version
     from krm_fn.kubevirt.settings import Config
 
-# The annotation of the KubeVirt object by which isolated emulator threads get an even number of CPUs.
+# With this annotation on the KubeVirt object, isolated emulator threads get an even number of CPUs.
 EVEN_PARITY = "alpha.kubevirt.io/EmulatorThreadCompleteToEvenParity"
 DEFAULT_CPU_REQUEST = Quantity(nanos=100_000_000)  # 100m
 DEFAULT_MEMORY_OVERCOMMIT = 100
@@ -31,12 +31,12 @@ DEFAULT_QGS_SOCKET = "/var/run/tdx-qgs/qgs.socket"
 
 REFERENCE_POLICY = ("instancetype", "referencePolicy")
 EXPANDING = ("expand", "expandAll")
-# Until this release the policy is in force with the feature gate only.
+# Before this release, the policy needs the feature gate.
 POLICY_GATED_UNTIL, POLICY_GATE = (1, 6), "InstancetypeReferencePolicy"
 
 
 class Rollout(Value):
-    """The rollout strategy of clusters that name none; without the feature `gate`, of all clusters."""
+    """The rollout strategy of clusters that set none; without the feature `gate`, of all clusters."""
 
     strategy: str
     gate: str = ""
@@ -52,7 +52,7 @@ ROLLOUTS = (
 
 
 class Machine(Value):
-    """The machine type of an architecture where the cluster sets none for all: `key` is its place in the configuration."""
+    """The machine type of an architecture if the cluster sets none for all: `key` is its place in the configuration."""
 
     architecture: str
     key: str
@@ -61,17 +61,17 @@ class Machine(Value):
     until: Version = ()
 
 
-# The last row stands for every other architecture, the empty one included.
+# The last row is for all other architectures, including an empty one.
 MACHINES = (
     Machine(architecture="arm64", key="arm64", default="virt"),
     Machine(architecture="ppc64le", key="ppc64le", default="pseries", until=(1, 7)),
-    Machine(architecture="s390x", key="", default="s390-ccw-virtio", until=(1, 7)),  # upstream doesn't read its configuration
+    Machine(architecture="s390x", key="", default="s390-ccw-virtio", until=(1, 7)),  # upstream does not read its configuration
     Machine(architecture="s390x", key="s390x", default="s390-ccw-virtio", since=(1, 7)),
     Machine(architecture="", key="amd64", default="q35"),
 )
 
 
-# Where a KubeVirt object names its release: what is wanted first, then what runs.
+# The places of the release in a KubeVirt object: first the target version, then the observed one.
 NAMED_AT: tuple[Path, ...] = (
     ("spec", "imageTag"),
     ("status", "observedKubeVirtVersion"),
@@ -83,8 +83,8 @@ NAMED_AT: tuple[Path, ...] = (
 class Cluster(Value):
     """A cluster by its `configuration`: the KubeVirtConfiguration under `spec.configuration` of the KubeVirt object.
 
-    `annotations` are those of the KubeVirt object. `known`: somebody states the configuration. Otherwise it is empty, and the
-    real one may open any gate and set any default.
+    `annotations` are those of the KubeVirt object. `known`: the configuration is given. Otherwise it is empty, and the real one
+    may open any gate and set any default.
     """
 
     configuration: Object = {}  # noqa: RUF012  nobody writes into a Value
@@ -93,19 +93,19 @@ class Cluster(Value):
 
     @property
     def invalid(self) -> Path:
-        """The path of a setting for which KubeVirt ignores the whole configuration; () where all is well.
+        """The path of a setting for which KubeVirt ignores the complete configuration; () if there is none.
 
         upstream: pkg/virt-config/configuration.go:validateConfig
         """
         return next((path for path, wrong in INVALID if wrong(get(self.configuration, path))), ())
 
     def setting(self, *path: str) -> Any:
-        """The value at a path of the configuration that is in force; None where nothing is set there."""
+        """The effective value at a path of the configuration; None if it is not set."""
         value = self.pointer(*path)
         return value if is_set(value) else None
 
     def pointer(self, *path: str) -> Any:
-        """The value in force of a setting that Go has a pointer to: empty text is a value there, and no default replaces it."""
+        """The effective value of a setting that is a pointer in Go: an empty text is a value, and no default replaces it."""
         if "in_force" not in self.__dict__:
             self.__dict__["in_force"] = {} if self.invalid else self.configuration
         return get(self.__dict__["in_force"], path)
@@ -115,7 +115,7 @@ class Cluster(Value):
         return text(self.setting("architectureConfiguration", "defaultArchitecture")) or "amd64"
 
     def machine_type(self, architecture: str, release: Release = NEWEST) -> str:
-        """The machine type that VMs of an architecture get.
+        """The machine type of VMs with this architecture.
 
         upstream: pkg/virt-config/virt-config.go:GetMachineType
         """
@@ -127,25 +127,25 @@ class Cluster(Value):
 
     @property
     def cpu_request(self) -> Quantity | None:
-        """What a VM that says nothing requests of CPU; None where the cluster leaves it at KubeVirt's default."""
+        """The CPU request of a VM that sets none; None if the cluster uses KubeVirt's default."""
         request = parse(self.setting("cpuRequest"))
         return None if request is None or request.nanos == DEFAULT_CPU_REQUEST.nanos else request
 
     @property
     def memory_overcommit(self) -> int:
-        """How much guest memory a pod's memory may carry, in percent."""
+        """The guest memory in percent of the pod's memory."""
         percent = self.setting("developerConfiguration", "memoryOvercommit")
         return percent if type(percent) is int and percent != 0 else DEFAULT_MEMORY_OVERCOMMIT
 
     @property
     def eviction_strategy(self) -> str:
-        """What VMs that name none get; "" refuses them."""
+        """The eviction strategy of VMs that set none; "" refuses them."""
         named = self.pointer("evictionStrategy")
         return named if isinstance(named, str) else "None"
 
     @property
     def default_network_interface(self) -> str:
-        """How VMs that name no network are attached: bridge, masquerade or slirp."""
+        """The binding of VMs that set no network: bridge, masquerade or slirp."""
         return text(self.setting("network", "defaultNetworkInterface")) or "bridge"
 
     @property
@@ -154,18 +154,18 @@ class Cluster(Value):
 
     @property
     def cpu_model(self) -> str:
-        """The CPU model of VMs that name none."""
+        """The CPU model of VMs that set none."""
         return text(self.setting("cpuModel")) or "host-model"
 
     def rollout_strategy(self, release: Release) -> str:
-        """Whether changes reach running instances: LiveUpdate; they don't with any other word, such as Stage or ""."""
+        """The rollout strategy. LiveUpdate changes running instances; any other value, such as Stage or "", does not."""
         row = next(row for row in ROLLOUTS if release.within(since=row.since, until=row.until))
         named = self.pointer("vmRolloutStrategy") if not row.gate or self.has_gate(row.gate) else None
         return named if isinstance(named, str) else row.strategy
 
     @property
     def live_update(self) -> Object:
-        """How far instances may grow while they run: `maxCpuSockets`, `maxGuest`, `maxHotplugRatio`."""
+        """The limits for growing running instances: `maxCpuSockets`, `maxGuest`, `maxHotplugRatio`."""
         return as_map(self.setting("liveUpdateConfiguration"))
 
     @property
@@ -175,12 +175,12 @@ class Cluster(Value):
 
     @property
     def qgs_socket(self) -> str:
-        """Where the quote generation service of TDX listens."""
+        """The socket of TDX's quote generation service."""
         path = self.pointer("confidentialCompute", "tdx", "attestation", "qgsSocketPath")
         return path if isinstance(path, str) else DEFAULT_QGS_SOCKET
 
     def expanding_policy(self, release: Release) -> str:
-        """The reference policy in force where it replaces references by what they mean: expand or expandAll; else "".
+        """The effective reference policy if it replaces references by their values: expand or expandAll; otherwise "".
 
         upstream: pkg/virt-config/virt-config.go:GetInstancetypeReferencePolicy
         """
@@ -194,15 +194,15 @@ class Cluster(Value):
         return self.setting("commonInstancetypesDeployment", "enabled") is not False
 
     def has_gate(self, name: str) -> bool:
-        """True where the configuration turns the feature gate on; gates that a release made permanent are not looked at."""
+        """True if the configuration turns the feature gate on. Gates that a release made permanent do not count."""
         return name in self._gates("featureGates")
 
     def lacks_gate(self, name: str) -> bool:
-        """True where the configuration turns the feature gate off."""
+        """True if the configuration turns the feature gate off."""
         return name in self._gates("disabledFeatureGates")
 
     def _gates(self, key: str) -> frozenset[str]:
-        """The gates that a list names, which is asked many times for each VM."""
+        """The gates in a list. The result is kept, because each VM needs it many times."""
         if key not in self.__dict__:
             listed = as_list(self.setting("developerConfiguration", key))
             self.__dict__[key] = frozenset(gate for gate in listed if isinstance(gate, str))
@@ -211,9 +211,9 @@ class Cluster(Value):
 
     @property
     def patterns(self) -> Patterns:
-        """What matches the regular expressions of the configuration."""
+        """The matcher for the regular expressions of the configuration."""
         if "patterns" not in self.__dict__:
-            from krm_fn.base.patterns import Patterns  # rendering matches none
+            from krm_fn.base.patterns import Patterns  # rendering needs no matcher
 
             self.__dict__["patterns"] = Patterns()
         found: Patterns = self.__dict__["patterns"]
@@ -237,16 +237,16 @@ class Cluster(Value):
 
 
 def kubevirt_of(bundle: Bundle) -> Entry | None:
-    """The KubeVirt object that describes the cluster; None where the bundle has none, or several of different clusters."""
+    """The KubeVirt object that describes the cluster; None if the bundle has none, or several of different clusters."""
     found = bundle.ordered(bundle.of_kind("KubeVirt", "kubevirt.io"))
     different = any(bundle.units(each.item) and each.obj.get("spec") != found[0].obj.get("spec") for each in found[1:])
     return found[0] if found and not different else None
 
 
 class Named(Value):
-    """The release that an object names at `path`, as it is written there; `release` is None for one that is not known here.
+    """The release that an object names at `path`, as written; `release` is None if it is not supported.
 
-    Of a patch release that is newer than the known ones, `release` is the newest that is known.
+    For a patch release that is newer than the known ones, `release` is the newest known one.
     """
 
     entry: Entry
@@ -256,7 +256,7 @@ class Named(Value):
 
 
 def release_of(bundle: Bundle, settings: Config) -> Release:
-    """The release to render for: the config's, else the one that the bundle's KubeVirt object names, else the newest."""
+    """The target release: the config's, or that of the bundle's KubeVirt object, or the newest."""
     if settings.release is not None:
         return settings.release
     named = named_release(bundle)
@@ -264,7 +264,7 @@ def release_of(bundle: Bundle, settings: Config) -> Release:
 
 
 def named_release(bundle: Bundle) -> Named | None:
-    """The release that the bundle's KubeVirt object names; None where it has none, or names none."""
+    """The release that the bundle's KubeVirt object names, or None."""
     entry = kubevirt_of(bundle)
     for path in NAMED_AT if entry else ():
         written = text(get(entry.obj, path)) if entry else ""
@@ -275,7 +275,7 @@ def named_release(bundle: Bundle) -> Named | None:
 
 
 def _numbers(written: str) -> tuple[int, int, int] | None:
-    """Major, minor and patch that a tag such as `v1.6.3` or `v1.6.3-rc.1` starts with; None of other tags."""
+    """Major, minor and patch at the start of a tag such as `v1.6.3` or `v1.6.3-rc.1`; None for other tags."""
     head = written.removeprefix("v").partition("-")[0].partition("_")[0].partition("+")[0]
     parts = head.split(".")
     if len(parts) != 3 or not all(part.isascii() and part.isdigit() and len(part) < 5 for part in parts):
@@ -289,7 +289,7 @@ def _known(major: int, minor: int, patch: int) -> Release | None:
 
 
 def merged(below: Object, above: Object) -> Object:
-    """`above` over `below`, map by map; a list replaces the whole list. Neither is changed."""
+    """`above` merged over `below`, map by map; a list replaces the complete list. Neither argument changes."""
     laid = {**below}
     for key, value in above.items():
         both = isinstance(value, dict) and isinstance(laid.get(key), dict)
@@ -298,7 +298,7 @@ def merged(below: Object, above: Object) -> Object:
 
 
 def _not_positive(value: object) -> bool:
-    return type(value) is int and value < 0  # Go drops a plain zero before it looks
+    return type(value) is int and value < 0  # Go drops a plain zero before the check
 
 
 def _no_percentage(value: object) -> bool:

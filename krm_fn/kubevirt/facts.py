@@ -1,7 +1,7 @@
-"""Facts: what resolving and expanding found out. Rules turn them into findings; nothing here words a message.
+"""Facts: the results of resolving and expanding. Rules turn them into findings; there are no messages here.
 
 Paths are tuples from the VirtualMachine's root (`("spec", "instancetype", "name")`), so that a rule is the same for a VM and
-for the VM template of a pool; the runner puts the pool's prefix before them.
+for the VM template of a pool. The runner adds the pool's prefix.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 class Found(Value):
     """An instancetype or preference that a matcher resolved to.
 
-    `spec` is its spec as the cluster would read it (v1beta1 form). `origin` is "bundle", "revision" or "catalogue". `ref` is
-    the instancetype or preference itself; `revision` the ControllerRevision that holds it, if one does. `entry` is where the
-    object (or the revision) stands in the bundle, None for the catalogue. `table` names the field table that the spec is
-    applied by: "instancetype", or one of those for flavors, whose spec comes from `root` in its object.
+    `spec` is its spec as the cluster reads it (v1beta1 form). `origin` is "bundle", "revision" or "catalogue". `ref` is the
+    instancetype or preference itself; `revision` the ControllerRevision that holds it, if there is one. `entry` is the object
+    (or the revision) in the bundle, None for the catalogue. `table` is the field table for the spec: "instancetype", or one of
+    those for flavors, whose spec is at `root` in its object.
     """
 
     spec: Object
@@ -39,18 +39,18 @@ class Found(Value):
 
     @property
     def values(self) -> int:
-        """How many values its spec has: as many go into each VM that refers to it."""
+        """The number of values in its spec. Each VM that refers to it gets as many."""
         if not self._number:
             put(self, "_number", number_of_values(self.spec) + 1)
         return self._number
 
 
 class ResolutionError(Value):
-    """Why a matcher leads nowhere; frozen data, which a rule words.
+    """Why a matcher cannot be resolved; frozen data, for which a rule has the message.
 
-    `matcher` is "instancetype" or "preference"; `reason` one of the words that `resolve` documents; `path` the place in the VM
-    that is wrong, `current` its value; `wanted` the object that was looked for; `candidates` the names that exist instead,
-    nearest first; `upstream` is who refuses it, "admission" or "expand". `detail` carries what else the reason needs, by name.
+    `matcher` is "instancetype" or "preference"; `reason` one of the words that `resolve` documents; `path` the wrong place in
+    the VM, `current` its value; `wanted` the missing object; `candidates` the names that exist instead, nearest first;
+    `upstream` is "admission" or "expand", which refuses it. `detail` has other values for the reason, by name.
     """
 
     matcher: str
@@ -64,7 +64,7 @@ class ResolutionError(Value):
 
 
 class Resolution(Value):
-    """What the matchers of one VM lead to. `vm` is the VM after inference: the same object where nothing was inferred."""
+    """The objects of the matchers of one VM. `vm` is the VM after inference, or the same object if nothing is inferred."""
 
     vm: Object
     instancetype: Found | None = None
@@ -75,9 +75,9 @@ class Resolution(Value):
 class Conflict(Value):
     """A field that both the VM and its instancetype set.
 
-    `path` is the real place in the VM, `current` the value there; `source_path` the place in the instancetype (from its root:
-    `("spec", "cpu", "model")`), `value` the value there, UNSET where the instancetype claims the field without naming a value.
-    `upstream_path` is the dotted path KubeVirt names, "" where it is the real one.
+    `path` is the real place in the VM, `current` the value there. `source_path` is the place in the instancetype (from its
+    root: `("spec", "cpu", "model")`), `value` the value there, or UNSET if the instancetype forbids the field without a value.
+    `upstream_path` is the dotted path that KubeVirt names, "" if it is the real one.
     """
 
     path: Path
@@ -88,11 +88,11 @@ class Conflict(Value):
 
 
 class Unmet(Value):
-    """A requirement of the preference that the VM doesn't meet, or a topology that its vCPUs don't fit.
+    """A requirement of the preference that the VM does not meet, or a topology that does not divide its vCPUs.
 
-    `kind` is one of the words that `expand.requirements` documents. `path` is the place to blame in the VM, `required` and
-    `actual` the two values, `source_path` the place in the preference. `upstream_path` is the dotted path KubeVirt
-    names, "" where it is the real one.
+    `kind` is one of the words that `expand.requirements` documents. `path` is the place in the VM, `required` and `actual` the
+    two values, `source_path` the place in the preference. `upstream_path` is the dotted path that KubeVirt names, "" if it is
+    the real one.
     """
 
     kind: str
@@ -105,10 +105,10 @@ class Unmet(Value):
 
 
 class Expansion(Value):
-    """What applying led to: `vm` is the rendered VM, None where it can't be rendered; then conflicts or `refusals` say why.
+    """The result of applying: `vm` is the rendered VM, or None if conflicts or `refusals` prevent it.
 
-    `unmet` stands beside a rendered VM: KubeVirt's expander checks no requirements, its admission does. `refusals` are words
-    for cluster settings that forbid what expansion would have to write, as `expand` documents.
+    A rendered VM may have `unmet`: KubeVirt's expander checks no requirements, its admission does. `refusals` are the words for
+    cluster settings that forbid a value of the expansion, as `expand` documents.
     """
 
     vm: Object | None

@@ -1,7 +1,7 @@
-"""The kinds that hold a VM, or what an instance is made from, and where: one row a kind.
+"""The kinds that hold a VM, or a template for instances, with its place: one row per kind.
 
-All that looks into VMs and instances starts from these rows. What is known of a kind beside that stands elsewhere: its API
-versions in `api_versions`, its fields in `schema`, what its webhooks refuse in `admission`.
+All code that reads VMs and instances uses these rows. Other facts about a kind are elsewhere: its API versions in
+`api_versions`, its fields in `schema`, its admission checks in `admission`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from krm_fn.base.paths import Path
 
 # Places in a VM.
-TEMPLATE = ("spec", "template")  # what its instance is made from: metadata and spec
+TEMPLATE = ("spec", "template")  # the template of its instance: metadata and spec
 INSTANCE_SPEC = (*TEMPLATE, "spec")
 DOMAIN = (*INSTANCE_SPEC, "domain")
 DATA_VOLUMES = ("spec", "dataVolumeTemplates")
@@ -29,11 +29,11 @@ POOLED = ("spec", "virtualMachineTemplate")
 
 
 class Holder(Value):
-    """A kind: `template` leads from an object's root to metadata and spec of an instance, and is () for the instance itself.
+    """A kind: `template` is the path from an object's root to metadata and spec of an instance, () for the instance itself.
 
-    `vm` leads to the VM around the template, None where there is none: then nothing but the object starts the instance.
-    `former` are other places of the template, in releases that are gone. `copies`: the object makes as many machines of its
-    template as its `replicas` say, under names of their own.
+    `vm` is the path of the VM around the template, None if there is none: then the object itself starts the instance.
+    `former` are other places of the template, in old releases. `copies`: the object creates as many machines from its template
+    as its `replicas` say, with names of their own.
     """
 
     group: str
@@ -45,12 +45,12 @@ class Holder(Value):
 
     @property
     def instance(self) -> Path:
-        """Where the spec of the instance stands."""
+        """The place of the instance's spec."""
         return (*self.template, "spec")
 
     @property
     def is_served(self) -> bool:
-        """False for a kind that no release since 1.4 knows: it is migrated, and takes presets, but is not rendered."""
+        """False for a kind that no release since 1.4 knows: it is migrated, and presets apply to it, but it is not rendered."""
         return (self.group, self.kind) not in SUCCESSORS
 
     def in_vm(self, place: Path) -> Path:
@@ -73,17 +73,17 @@ ROWS = (
 
 HOLDERS = {(row.group, row.kind): row for row in ROWS}
 SERVED = {key: row for key, row in HOLDERS.items() if row.is_served}
-# Those of them that hold a VM.
+# The served kinds that hold a VM.
 RENDERED = tuple(row for row in SERVED.values() if row.vm is not None)
 
 
 def holder_of(obj: Object) -> Holder | None:
-    """The row of an object's kind, None for kinds that hold neither a VM nor an instance."""
+    """The row of an object's kind; None for kinds that hold neither a VM nor an instance."""
     return HOLDERS.get((group_of(obj), kind_of(obj)))
 
 
 def vm_path(obj: Object, among: Mapping[tuple[str, str], Holder] = HOLDERS) -> Path | None:
-    """Where the VM stands in an object, None where it holds none."""
+    """The path of the VM in an object; None if it holds none."""
     holder = among.get((group_of(obj), kind_of(obj)))
     if holder is None or holder.vm is None or not isinstance(get(obj, holder.vm), dict):
         return None
@@ -91,7 +91,7 @@ def vm_path(obj: Object, among: Mapping[tuple[str, str], Holder] = HOLDERS) -> P
 
 
 def template_path(obj: Object) -> Path | None:
-    """Where what an instance is made from stands in an object (`()` for an instance), None where nowhere."""
+    """The path of the instance's template in an object (`()` for an instance); None if there is none."""
     if is_first_instance(obj):
         return ()
     holder = holder_of(obj)

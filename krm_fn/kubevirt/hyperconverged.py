@@ -1,9 +1,9 @@
 """The KubeVirt configuration that the hyperconverged cluster operator writes for its HyperConverged object.
 
-What nothing offline tells is left out: machine types and the architecture, which come from the operator's environment and the
-nodes, and the settings that follow from these.
+Values that are not known offline are left out: machine types and the architecture, which come from the operator's environment
+and the nodes, and the settings that depend on these.
 upstream: kubevirt/hyperconverged-cluster-operator controllers/handlers/kubevirt.go:getKVConfig. Its minor releases deploy one
-release of KubeVirt each: 1.14 KubeVirt 1.4, and so on up to 1.18 and 1.8; what comes after 1.18 deploys 1.9.
+release of KubeVirt each: 1.14 KubeVirt 1.4, and so on up to 1.18 and 1.8; later releases deploy 1.9.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Always(Value):
 
 
 class Gate(Value):
-    """A switch below `spec.featureGates`, and the KubeVirt gates that it opens. `shut` are those of the switch turned off."""
+    """A switch below `spec.featureGates`, and the KubeVirt gates that it opens. `shut` are the gates if it is turned off."""
 
     switch: str
     gates: tuple[str, ...]
@@ -61,8 +61,8 @@ class Wish(Value):
 class Setting(Value):
     """A setting of KubeVirt: `at` in its configuration, and the `places` below the HyperConverged object's spec that decide it.
 
-    The first place that is set counts: that of v1beta1, then that of v1. `converted` is what becomes of the value; `default`
-    stands where none is set.
+    The first place that is set counts: that of v1beta1, then that of v1. `converted` converts the value; `default` is the value
+    if none is set.
     """
 
     at: Path
@@ -128,7 +128,7 @@ WISHES = (
 
 
 def _permitted(devices: Any) -> Any:
-    """The permitted devices in KubeVirt's words, without the disabled ones."""
+    """The permitted devices in KubeVirt's form, without the disabled ones."""
     return {
         name: [_device(device) for device in as_list(as_map(devices).get(own)) if not as_map(device).get("disabled")]
         for own, name in (("pciHostDevices",) * 2, ("mediatedDevices",) * 2, ("usbHostDevices", "usb"))
@@ -146,7 +146,7 @@ def _obsolete(models: Any) -> Any:
 
 
 def _virtual(*below: str) -> tuple[Path, Path]:
-    """The places of a setting that v1 has below `virtualization`."""
+    """The places of a setting that is below `virtualization` in v1."""
     return below, ("virtualization", *below)
 
 
@@ -205,7 +205,7 @@ SETTINGS = (
 
 
 def configuration_of(obj: Object, release: Release) -> Object:
-    """The KubeVirtConfiguration that the operator writes for a HyperConverged object, where it deploys this release."""
+    """The KubeVirtConfiguration that the operator writes for a HyperConverged object, if it deploys this release."""
     spec = as_map(obj.get("spec"))
     made: Object = {}
     for row in SETTINGS:
@@ -222,13 +222,13 @@ def configuration_of(obj: Object, release: Release) -> Object:
 
 
 def kubevirt_annotations(obj: Object) -> Object:
-    """The annotations that the operator gives the KubeVirt object. upstream: setAnnotationsToReqState"""
+    """The annotations that the operator sets on the KubeVirt object. upstream: setAnnotationsToReqState"""
     aligned = dict(_switches(get(obj, ("spec", "featureGates")))).get("aligncpus", False)
     return {EVEN_PARITY: ""} if aligned else {}
 
 
 def _eviction_strategy(obj: Object) -> str:
-    """The default: VMs migrate, unless the object's status says that there is but one node for them.
+    """The default: VMs migrate, unless the object's status says that they have only one node.
 
     upstream: pkg/webhooks/mutator/hyperConvergedMutator.go:mutateEvictionStrategy
     """
@@ -276,14 +276,14 @@ def _patched(made: Object, patch: object) -> Object:
         for step in json.loads(patch):
             _apply(kubevirt, step)
     except (ValueError, TypeError, KeyError, IndexError, AttributeError):
-        return made  # the operator refuses it, too, and goes on without
+        return made  # the operator refuses it too, and continues without it
     return as_map(get(kubevirt, ("spec", "configuration")))
 
 
 def _apply(kubevirt: Any, step: Any) -> None:
     """Change `kubevirt` by one operation of RFC 6902: add, replace or remove.
 
-    Raises: ValueError, and what a wrong place raises.
+    Raises: ValueError, and other errors for a wrong place.
     """
     steps = [each.replace("~1", "/").replace("~0", "~") for each in step["path"].split("/")[1:]]
     holder = kubevirt

@@ -1,4 +1,4 @@
-"""Kubernetes quantities: exact numbers that remember how they were written (`1536Mi`, `0.5`, `1e3`).
+"""Kubernetes quantities: exact numbers with their format (`1536Mi`, `0.5`, `1e3`).
 
 upstream: k8s.io/apimachinery/pkg/api/resource
 """
@@ -11,16 +11,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# The three families of suffixes; the result of a calculation is written in the family of what it was calculated from.
+# The three families of suffixes. The result of a calculation has the family of its operand.
 DECIMAL_SI = "DecimalSI"
 BINARY_SI = "BinarySI"
 DECIMAL_EXPONENT = "DecimalExponent"
 
-NANO = 10**9  # one, in the unit that quantities count in: apimachinery keeps no finer fraction
+NANO = 10**9  # one, in the unit of quantities: apimachinery keeps no smaller fraction
 INT64 = 2**63
-INT64_DIGITS = 18  # so many digits always fit into 64 bits
-LARGEST = (INT64 - 1) * NANO  # binary quantities are capped here, decimal ones are not
-# Longer numbers are no quantities for us: Python refuses to read them. Larger ones count as one of this many digits.
+INT64_DIGITS = 18  # a number with this many digits always fits into 64 bits
+LARGEST = (INT64 - 1) * NANO  # the limit of binary quantities; decimal ones have none
+# Longer numbers are no quantities here, because Python refuses to read them. Larger numbers get this many digits.
 DIGITS = 4000
 INT32 = 2**31  # Go keeps exponents in 32 bits
 
@@ -33,9 +33,9 @@ _SUFFIXES: dict[str, tuple[int, int, str]] = {
 
 
 class Quantity(Value):
-    """An exact amount: `nanos` counts billionths, so amounts are compared by it. `str()` gives the form Go writes.
+    """An exact amount: `nanos` counts billionths, so amounts are compared by it. `str()` returns Go's form.
 
-    `text` is the spelling that Go keeps because it takes it for canonical, "" where it writes its own.
+    `text` is the spelling that Go keeps because it considers it canonical, "" if Go writes its own.
     """
 
     nanos: int
@@ -45,7 +45,7 @@ class Quantity(Value):
     def value(self) -> int:
         """The amount as a whole number of 64 bits, rounded away from zero.
 
-        Of what is larger, upstream makes 0, except where it has read more than 18 digits: then it takes the lowest bits.
+        Larger amounts become 0 upstream, except those read with more than 18 digits: of these it takes the lowest bits.
         """
         integer = -(-self.nanos // NANO) if self.nanos > 0 else self.nanos // NANO
         if -INT64 <= integer < INT64:
@@ -57,7 +57,7 @@ class Quantity(Value):
 
 
 def wrapped(number: int) -> int:
-    """The number as 64 bits hold it, sign included."""
+    """The number in 64 bits, including the sign."""
     return (number + INT64) % (2 * INT64) - INT64
 
 
@@ -66,13 +66,13 @@ def of_int(value: int, style: str) -> Quantity:
     return Quantity(nanos=value * NANO, format=style)
 
 
-# What was read lately: the VMs of a bundle share their sizes.
+# The last quantities that were read: the VMs of a bundle share their sizes.
 _known: dict[str, Quantity | None] = {}
 _KNOWN_AT_MOST = 1000
 
 
 def parse(value: Any) -> Quantity | None:
-    """The quantity that a string, an integer or a float stands for; None for anything else."""
+    """The quantity of a string, an integer or a float; None for anything else."""
     text = value if isinstance(value, str) else repr(value) if type(value) in (int, float) else ""
     if text not in _known:
         if len(_known) >= _KNOWN_AT_MOST:
@@ -82,7 +82,7 @@ def parse(value: Any) -> Quantity | None:
 
 
 def _parsed(text: str) -> Quantity | None:
-    """A sign, a point or a suffix without any digit is zero, as in Go.
+    """The quantity of a text. A sign, a point or a suffix without digits is zero, as in Go.
 
     upstream: k8s.io/apimachinery/pkg/api/resource/quantity.go:ParseQuantity
     """
@@ -103,18 +103,18 @@ def _parsed(text: str) -> Quantity | None:
 
 
 def canonical(value: Any) -> Any:
-    """The quantity as Go writes it after reading it; what is no quantity comes back as it is."""
+    """The quantity as Go writes it after reading it; other values do not change."""
     found = parse(value)
     return value if found is None else str(found)
 
 
 def _span(text: str, allowed: str) -> int:
-    """How many characters at the start of `text` are among `allowed`."""
+    """The number of characters at the start of `text` that are in `allowed`."""
     return len(text) - len(text.lstrip(allowed))
 
 
 def _suffix(text: str) -> tuple[int, int, str] | None:
-    """Base, exponent and format of a suffix, None where it is none."""
+    """Base, exponent and format of a suffix; None if it is not valid."""
     if text in _SUFFIXES:
         return _SUFFIXES[text]
     exponent = _exponent(text[1:]) if text[:1] in ("e", "E") else None
@@ -122,7 +122,7 @@ def _suffix(text: str) -> tuple[int, int, str] | None:
 
 
 def _exponent(text: str) -> int | None:
-    """The exponent, None for what is no integer of 64 bits. Go keeps the lowest 32 bits of it."""
+    """The exponent; None if it is no integer of 64 bits. Go keeps its lowest 32 bits."""
     number = text[1:] if text[:1] in ("+", "-") else text
     digits = number.lstrip("0")
     if not number or _span(number, "0123456789") < len(number) or len(digits) > len(str(INT64)):
@@ -132,7 +132,7 @@ def _exponent(text: str) -> int | None:
 
 
 def _nanos(digits: int, base: int, exponent: int, places: int) -> int:
-    """digits · base^exponent / 10^places in billionths, rounded up; however small that is, it is one at least."""
+    """digits · base^exponent / 10^places in billionths, rounded up, so that the result is at least one."""
     if base == 10:
         power = max(exponent, -DIGITS) - places + 9
         return digits * int(10**power) if power >= 0 else -(-digits // int(10**-power))
@@ -140,9 +140,9 @@ def _nanos(digits: int, base: int, exponent: int, places: int) -> int:
 
 
 def _kept(integer: str, fraction: str, exponent: int, style: str) -> bool:
-    """True where Go takes a spelling for canonical and keeps it, sign and leading zeros included.
+    """True if Go considers a spelling canonical and keeps it, including sign and leading zeros.
 
-    It sees too little for that: `1.500` and `1E3` stay as they are, though it would write neither.
+    Its check is incomplete: `1.500` and `1E3` stay as they are, though Go would not write them.
     """
     digits = integer + fraction
     if style == BINARY_SI:
@@ -168,7 +168,7 @@ def _written(nanos: int, style: str) -> str:
 
 
 def _reduced(number: int, factor: int, most: int) -> tuple[int, int]:
-    """The number without its factors of `factor`, at most `most` of them, and how many those were."""
+    """The number without its factors of `factor`, at most `most` of them, and their count."""
     times = 0
     while times < most and number % factor == 0:
         number, times = number // factor, times + 1

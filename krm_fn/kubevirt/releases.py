@@ -1,11 +1,11 @@
-"""KubeVirt releases as values. What a release does differently stands in rows with `since` and `until`, never in branches."""
+"""KubeVirt releases as values. Differences between releases are rows with `since` and `until`, never branches."""
 
 from __future__ import annotations
 
 from krm_fn.base.errors import ConfigError
 from krm_fn.base.value import Value
 
-# The minor releases the renderer answers for, each with the patch release that "1.9" alone stands for.
+# The supported minor releases, each with the patch release that "1.9" alone means.
 NEWEST_PATCH = {(1, 4): 1, (1, 5): 3, (1, 6): 6, (1, 7): 4, (1, 8): 4, (1, 9): 0}
 # The same as text, oldest first.
 MINORS = tuple(f"{major}.{minor}" for major, minor in sorted(NEWEST_PATCH))
@@ -24,12 +24,12 @@ class Release(Value):
         return ".".join(map(str, self.version))
 
     def within(self, *, since: Version = (), until: Version = ()) -> bool:
-        """True from `since` on (included) and before `until` (excluded); `()` is no bound. Both are version tuples, (1, 7)."""
+        """True from `since` on (included) and before `until` (excluded); `()` is no limit. Both are version tuples, (1, 7)."""
         return (not since or self.version >= since) and (not until or self.version < until)
 
 
 def parse(text: str) -> Release:
-    """The release that `1.9`, `1.6.3` or `v1.6.3` names.
+    """The release of `1.9`, `1.6.3` or `v1.6.3`.
 
     Raises: ConfigError for text of another form and for a minor release that is not in the table.
     """

@@ -1,6 +1,6 @@
-"""The fields that are gone from VMs and from the specs of instances.
+"""The fields that were removed from VMs and from the specs of instances.
 
-The cluster drops a field that it doesn't know without a word, so whoever still writes one of these loses what it says.
+The cluster drops an unknown field without a message, so such a field has no effect any more.
 
 upstream: pkg/api/v1/schema.go and types.go of the releases named here
 """
@@ -27,9 +27,9 @@ VMS = frozenset(key for key, holder in HOLDERS.items() if holder.vm is not None)
 
 
 class Removed(Value):
-    """A field that is gone: below the VM, or below the spec of an instance (`each` names the list whose entries have it).
+    """A removed field: below the VM, or below the spec of an instance (`each` names the list whose entries have it).
 
-    `gone` is the first release without it, `instead` what to write.
+    `gone` is the first release without it, `instead` the text to write instead.
     """
 
     field: Path
@@ -69,7 +69,7 @@ REMOVED = (
 
 
 def removed_fields(obj: Object) -> Iterator[tuple[Path, Any, Removed]]:
-    """The path of each field of the object that is gone from the API, its value, and its row."""
+    """The path of each removed field in the object, its value, and its row."""
     vm, template = vm_path(obj), template_path(obj)
     if vm is not None:
         yield from _found(get(obj, vm), vm, OF_VMS)
@@ -91,7 +91,7 @@ def _found(value: Any, start: Path, rows: Rows) -> Iterator[tuple[Path, Any, Rem
 
 
 def _rows(*, of_vm: bool) -> Rows:
-    """The rows by the map, or the list of maps, that holds their field, so that one that is not there costs one look."""
+    """The rows by the map, or the list of maps, that holds their field, so that an absent one takes little time."""
     grouped: dict[tuple[Path, bool], list[Removed]] = {}
     for row in REMOVED:
         if row.of_vm == of_vm:

@@ -1,4 +1,4 @@
-"""How to render: what the function config states, as a value. The facts of a bundle carry it, so it lies below all stages."""
+"""The function config as a value. The facts of a bundle carry it, so it is below all stages."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ if TYPE_CHECKING:
 
     from krm_fn.kubevirt.releases import Release
 
-# The words of `defaults` with which a user states that the cluster sets what nobody states as KubeVirt does by default.
+# The values of `defaults` with which a user declares that the cluster uses KubeVirt's defaults for everything that is not set.
 CLUSTER_DEFAULTS = ("cluster", "pinned")
 
 
 class Config(Value):
-    """How to render. `release` and `configuration`, a KubeVirtConfiguration, are None where they are not stated.
+    """How to render. `release` and `configuration`, a KubeVirtConfiguration, are None if they are not set.
 
     `severity` maps rule ids to a level of LEVELS.
     """
@@ -29,9 +29,9 @@ class Config(Value):
     configuration: dict[str, Any] | None = None
     provenance: bool = False
     fail_on: str = "error"
-    severity: dict[str, str] = {}  # noqa: RUF012  nobody writes into a Value
+    severity: dict[str, str] = {}  # noqa: RUF012  a Value never changes
 
     @property
     def states_cluster(self) -> bool:
-        """True where the config itself says how the cluster is set: a `configuration`, or defaults that are the cluster's."""
+        """True if the config itself describes the cluster: with a `configuration`, or with defaults that are the cluster's."""
         return self.configuration is not None or self.defaults in CLUSTER_DEFAULTS

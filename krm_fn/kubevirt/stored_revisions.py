@@ -1,4 +1,4 @@
-"""The ControllerRevisions that hold an instancetype or a preference, as KubeVirt's VM controller stores them.
+"""The ControllerRevisions with an instancetype or a preference, as KubeVirt's VM controller stores them.
 
 upstream: pkg/instancetype/revision/store.go, pkg/instancetype/upgrade/handler.go
 """
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 KIND = "ControllerRevision"
 VERSION = "v1beta1"
 VERSION_LABEL = f"{GROUP}/object-version"
-# The namespace of the uids derived from what a revision holds.
+# The namespace of the uids that are derived from the content of a revision.
 CONTENT_NAMESPACE = "b6d52a3c-2f0e-5c53-9a3f-0f3d6f1a7e55"
-# What a stored object's metadata keeps: the controller drops the rest.
+# The controller drops these from a stored object's metadata.
 METADATA_DROPPED = ("labels", "annotations", "finalizers", "ownerReferences", "managedFields")
-# The longest name of an object, and the longest value of a label, that the API server takes.
+# The longest name of an object, and the longest value of a label, that the API server accepts.
 LONGEST_NAME, LONGEST_LABEL = 253, 63
 
 
@@ -33,7 +33,7 @@ def status_path(matcher: Matcher) -> Path:
 
 
 def is_current(revision: Object) -> bool:
-    """True where KubeVirt takes a revision for one of today's form; it looks at the label alone.
+    """True if KubeVirt considers the form of a revision current; it checks only the label.
 
     upstream: pkg/instancetype/upgrade/handler.go:IsObjectLatestVersion
     """
@@ -41,9 +41,9 @@ def is_current(revision: Object) -> bool:
 
 
 def status_counts(vm: Object, matcher: Matcher) -> bool:
-    """True where the controller takes the VM's status for one that names a revision of this matcher, and stores nothing.
+    """True if the controller considers the VM's status to name a revision of this matcher, and so stores nothing.
 
-    It looks at no label, and not even whether there is a name.
+    It checks no label, and not even whether there is a name.
     upstream: pkg/instancetype/revision/store.go:syncStatusWithMatcher
     """
     status, written = as_map(get(vm, ("status", matcher.status))), vm["spec"][matcher.field]
@@ -76,7 +76,7 @@ def revision_of(data: Object, *, owner: Object) -> Object:
 
 
 def upgraded(revision: Object, matcher: Matcher, *, kind: str, spec: Object) -> Object:
-    """What an older revision holds, in today's form: `kind` and `spec` are those read from it. The oldest have no metadata.
+    """The content of an older revision in the present form: `kind` and `spec` were read from it. The oldest have no metadata.
 
     upstream: pkg/instancetype/compatibility/compatibility.go:Decode
     """
@@ -86,12 +86,12 @@ def upgraded(revision: Object, matcher: Matcher, *, kind: str, spec: Object) -> 
     if not meta.get("uid"):
         meta.pop("uid", None)
     if type(meta.get("generation")) is not int or not meta["generation"]:
-        meta.pop("generation", None)  # Go writes no zero
+        meta.pop("generation", None)  # Go does not write a zero
     return {"apiVersion": API_VERSION, "kind": kind, "metadata": meta, "spec": canonical_spec(spec)}
 
 
 def live(found: Found, *, owner: Object) -> Object:
-    """The object as the controller stores it, under the uid that it has there."""
+    """The object as the controller stores it, with its uid there."""
     meta: Object = _kept(metadata(found.entry.obj)) if found.entry else {"name": found.ref.name}
     uid = meta.pop("uid", None)
     if type(meta.get("generation")) is not int:
@@ -107,12 +107,12 @@ def _kept(meta: Object) -> Object:
 
 
 def _is_uid(value: object) -> bool:
-    """True for what can stand in a name."""
+    """True for a uid that can be part of a name."""
     return isinstance(value, str) and value.isascii() and value.replace("-", "").isalnum() and value == value.lower()
 
 
 def content_uid(data: Object) -> str:
-    """A uid that every part of the data decides, and nothing else."""
+    """A uid that depends on all parts of the data, and on nothing else."""
     from json import dumps
     from uuid import UUID, uuid5
 

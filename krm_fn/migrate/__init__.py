@@ -1,8 +1,8 @@
-"""Migration: objects of kinds and forms that are gone, rewritten to what a release serves.
+"""Migration: objects of kinds and forms that a release no longer serves become objects that it serves.
 
-Every rewriting is a row of `rewrites.REWRITES`, in the order in which they are carried out on one object; presets, which
-concern several objects at once, come last. What can't be carried over becomes a finding. Migrating twice changes nothing more.
-A text that is written with `RENAMED_KEYS` as its `successors` keeps the lines and comments of keys that are renamed.
+Each change is a row of `rewrites.REWRITES`. The rows apply to one object at a time, in this order. Presets concern several
+objects and come last. A part that cannot be migrated becomes a finding. A second migration changes nothing more.
+A text that is written with `RENAMED_KEYS` as its `successors` keeps the lines and comments of renamed keys.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ def migrate(
     severity: Mapping[str, str] | None = None,
     places: Sequence[tuple[str, int]] = (),
 ) -> tuple[list[Any], tuple[Finding, ...]]:
-    """All items, the untouched ones as the very objects that came, and what there is to say; new items stand at the end.
+    """All items, and the findings. Items that do not change are the same objects as before; new items come last.
 
-    `severity` maps rule ids to severities, or "off"; `places` gives file and index of each item where the caller knows them.
+    `severity` maps rule ids to severities, or "off"; `places` has file and index of each item, if the caller knows them.
     """
     migration = Migration(Bundle(items, places), release)
     changes = ((entry, (), rewritten(entry, migration)) for entry in migration.bundle.entries)

@@ -1,4 +1,4 @@
-"""The two deprecated preferences for EFI as one `preferredEfi`, where that says the same.
+"""The two deprecated preferences for EFI become one `preferredEfi`, if that has the same effect.
 
 upstream: pkg/instancetype/preference/apply/firmware.go:applyFirmwarePreferences
 """
@@ -24,7 +24,7 @@ EFI: Path = (*DOMAIN, "firmware", "bootloader", "efi")
 
 
 def choose_efi(obj: Object, entry: Entry, migration: Migration) -> Object:
-    """The preference with `preferredEfi`. The old secure boot also refines a VM's own EFI, which the new field can't say."""
+    """The preference with `preferredEfi`. The old secure boot also applies to a VM's own EFI, but the new field does not."""
     written = as_map(get(obj, FIRMWARE))
     if not any(is_set(written.get(field)) for field in OLD):
         return obj
@@ -45,6 +45,6 @@ def choose_efi(obj: Object, entry: Entry, migration: Migration) -> Object:
 
 
 def _chooses_efi(user: User) -> bool:
-    """True for a VM that has an EFI of its own, which says nothing of secure boot."""
+    """True for a VM that sets EFI itself, but not secure boot."""
     efi = get(user.entry.obj, (*(template_path(user.entry.obj) or ()), *EFI))
     return isinstance(efi, dict) and not is_set(efi.get("secureBoot"))

@@ -1,7 +1,7 @@
 """VMs with a flavor become VMs with an instancetype.
 
-An instancetype needs memory. A flavor that has none, as those up to 0.53, can't become one: what it says is written into the
-VMs that refer to it.
+An instancetype needs memory. A flavor without memory, as up to 0.53, cannot become one: its values are written into the VMs
+that refer to it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MATCHER = {"flavor": "instancetype"}
 
 
 def hold_flavor(obj: Object, entry: Entry, migration: Migration) -> Object:
-    """A flavor without memory stays what it is."""
+    """Keep a flavor without memory as it is."""
     if "spec" in obj and get(obj, ("spec", *GUEST)) is not None and get(obj, ("spec", "cpu", "guest")) is not None:
         return obj
     migration.add_leftover(entry, "flavor-without-memory", ("spec",) if "spec" in obj else ("profiles",))
@@ -34,7 +34,7 @@ def hold_flavor(obj: Object, entry: Entry, migration: Migration) -> Object:
 
 
 def follow_flavor(obj: Object, entry: Entry, migration: Migration) -> Object:
-    """The object with its VM's flavor as an instancetype, or written out."""
+    """The object with an instancetype instead of its VM's flavor, or with the flavor's values."""
     user = migration.user(entry)
     if user is None or get(user.vm, ("spec", "flavor")) is None:
         return obj
@@ -50,13 +50,13 @@ def follow_flavor(obj: Object, entry: Entry, migration: Migration) -> Object:
         migration.add_leftover(entry, "flavor-name-taken", (*path, "flavor"), current=spec["flavor"], flavor=found.ref)
         return obj
     if get(found.spec, GUEST) is not None and get(found.spec, ("cpu", "guest")) is not None:
-        _tell_conflicts(obj, user, found, migration)
+        _report_conflicts(obj, user, found, migration)
         return with_value(obj, path, _referring(spec))
     return _written_out(obj, user, found, migration)
 
 
 def _unresolved(obj: Object, user: User, migration: Migration) -> Object:
-    """A flavor that is not in the bundle may have become an instancetype elsewhere; a profile can't have."""
+    """A flavor that is not in the bundle may be an instancetype elsewhere; a profile may not."""
     path = (*user.path, "spec")
     spec = get(obj, path)
     errors = [error for error in user.resolution.errors if error.matcher == "flavor"]
@@ -74,7 +74,7 @@ def _is_elsewhere(error: ResolutionError) -> bool:
 
 
 def _referring(spec: Object) -> Object:
-    """The VM's spec with a matcher for an instancetype in the place of the one for a flavor."""
+    """The VM's spec with a matcher for an instancetype instead of the matcher for a flavor."""
     flavor = spec["flavor"]
     kind = FLAVOR.kind_named(text(flavor.get("kind")))
     named = {**flavor, "kind": dict(zip(FLAVOR.kinds, INSTANCETYPE.kinds, strict=True))[kind]} if "kind" in flavor else flavor
@@ -82,8 +82,8 @@ def _referring(spec: Object) -> Object:
     return renamed({**spec, "flavor": matcher}, MATCHER)
 
 
-def _tell_conflicts(obj: Object, user: User, found: Found, migration: Migration) -> None:
-    """What a VM may set beside a flavor, but not beside an instancetype."""
+def _report_conflicts(obj: Object, user: User, found: Found, migration: Migration) -> None:
+    """Report fields that a VM may set together with a flavor, but not together with an instancetype."""
     template = copy(get(obj, (*user.path, *TEMPLATE)))
     if not isinstance(template, dict):
         return

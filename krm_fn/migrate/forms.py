@@ -1,4 +1,4 @@
-"""Rewritings that need to see one object only: kinds, API versions, keys, names."""
+"""Changes that need only one object: kinds, API versions, keys, names."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from krm_fn.base.paths import Path
     from krm_fn.migrate.migration import Migration
 
-HELD: Object = {}  # told apart by identity
+HELD: Object = {}  # compared by identity
 
-# Keys that were renamed: what stands at an old one now stands at the new one.
+# Keys that were renamed, with their new names.
 CAPITALS = {"Running": "running", "Template": "template"}
 RUNNING = {"running": "runStrategy"}
 DISKS = {"volumeName": "name"}
@@ -32,13 +32,13 @@ TOPOLOGY: Path = ("spec", "cpu", "preferredCPUTopology")
 
 
 def renamed(value: Object, names: dict[str, str]) -> Object:
-    """The map with keys renamed where they stand; a name that is taken is not given again. The same map where none is there."""
+    """The map with renamed keys, in the same order. A new name that exists is not used. The same map if nothing changes."""
     wanted = {old: new for old, new in names.items() if old in value and new not in value}
     return {wanted.get(key, key): below for key, below in value.items()} if wanted else value
 
 
 def with_value(obj: Object, path: Path, value: Any) -> Object:
-    """The object with another value at a path; the same object where that value stands there already."""
+    """The object with a new value at a path; the same object if it has that value."""
     if get(obj, path) is value:
         return obj
     if not path:
@@ -50,14 +50,14 @@ def with_value(obj: Object, path: Path, value: Any) -> Object:
 
 
 def lower_keys(obj: Object, _entry: Entry, _migration: Migration) -> Object:
-    """0.3 wrote the keys of an OfflineVirtualMachine's spec with a capital."""
+    """Version 0.3 wrote the keys of an OfflineVirtualMachine's spec with a capital letter."""
     path = vm_path(obj)
     spec = None if path is None else get(obj, (*path, "spec"))
     return with_value(obj, (*(path or ()), "spec"), renamed(spec, CAPITALS)) if isinstance(spec, dict) else obj
 
 
 def set_run_strategy(obj: Object, entry: Entry, migration: Migration) -> Object:
-    """`running` says less than `runStrategy`, and is deprecated since 1.4. Without either an OfflineVirtualMachine was off."""
+    """`running` has been deprecated since 1.4; `runStrategy` replaces it. An OfflineVirtualMachine without either was off."""
     path = vm_path(obj)
     spec = None if path is None else get(obj, (*path, "spec"))
     if path is None or not isinstance(spec, dict):
@@ -74,7 +74,7 @@ def set_run_strategy(obj: Object, entry: Entry, migration: Migration) -> Object:
 
 
 def match_disks(obj: Object, _entry: Entry, _migration: Migration) -> Object:
-    """Up to 0.12 a disk named its volume; since then its own name does. Disks that would come to share a name stay."""
+    """Up to 0.12 a disk named its volume; later its own name does. Disks that would get the same name do not change."""
     path = (*(template_path(obj) or ()), "spec", "domain", "devices", "disks")
     disks = get(obj, path)
     names = [_disk_name(disk) for disk in as_list(disks)]
@@ -87,7 +87,7 @@ def match_disks(obj: Object, _entry: Entry, _migration: Migration) -> Object:
 
 
 def _disk_name(disk: Any) -> str:
-    """The name that a disk has, or would get; "" where it is no text."""
+    """The present or future name of a disk; "" if it is not text."""
     return text(get(disk, ("volumeName",)) or get(disk, ("name",)))
 
 
@@ -108,7 +108,7 @@ def rename_volumes(obj: Object, _entry: Entry, _migration: Migration) -> Object:
 
 
 def rename_exclusion(obj: Object, _entry: Entry, _migration: Migration) -> Object:
-    """The annotation that keeps presets off an instance was renamed along with the kind."""
+    """The annotation that excludes an instance from presets was renamed together with the kind."""
     path = (*(template_path(obj) or ()), "metadata", "annotations")
     notes = get(obj, path)
     if obj.get("apiVersion") != FIRST_API_VERSION or not isinstance(notes, dict):
@@ -117,7 +117,7 @@ def rename_exclusion(obj: Object, _entry: Entry, _migration: Migration) -> Objec
 
 
 def unset_idle_preferences(obj: Object, _entry: Entry, _migration: Migration) -> Object:
-    """Preferences that did nothing where they were false, and would do something now."""
+    """Remove preferences that had no effect when they were false, but would have one now."""
     spec = obj.get("spec")
     return with_value(obj, ("spec",), present_preference(spec)) if isinstance(spec, dict) else obj
 
@@ -128,9 +128,9 @@ def name_topology(obj: Object, _entry: Entry, _migration: Migration) -> Object:
 
 
 def report_removed(obj: Object, entry: Entry, migration: Migration) -> Object:
-    """What is gone from the API, and has no successor that would say the same."""
+    """Report fields that were removed from the API and have no replacement with the same effect."""
     for path, value, row in removed_fields(obj):
-        if path[-1] != "flavor":  # of which `follow_flavor` speaks
+        if path[-1] != "flavor":  # `follow_flavor` reports it
             migration.add_leftover(entry, "removed-field", path, current=value, gone=row.gone, instead=row.instead)
     return obj
 

@@ -1,4 +1,4 @@
-"""One migration: the bundle as it came, what its VMs refer to, and what is left to the user."""
+"""One migration: the original bundle, the objects that its VMs refer to, and the parts that are left to the user."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class User(Value):
-    """A VM of the bundle: its object's entry, the path to it there, and what its matchers lead to."""
+    """A VM of the bundle: its object's entry, its path there, and the objects that its matchers refer to."""
 
     entry: Entry
     path: Path
@@ -35,7 +35,7 @@ class User(Value):
 
 
 class Migration:
-    """What the rewritings read, and where they leave what they can't carry over."""
+    """The data that the changes read, and the list of parts that they cannot migrate."""
 
     def __init__(self, bundle: Bundle, release: Release) -> None:
         self.bundle, self.release = bundle, release
@@ -48,25 +48,25 @@ class Migration:
         self._named: dict[tuple[str, str], dict[tuple[str, str], list[Entry]]] = {}
 
     def add_leftover(self, entry: Entry, reason: str, path: Path = (), **more: Any) -> None:
-        """Note that something stays as it is. `more`: `current`, and whatever the reason needs."""
+        """Note that a part stays as it is. `more`: `current`, and the values that the reason needs."""
         known = {"current": more.pop("current")} if "current" in more else {}
         self.leftovers.append(Leftover(entry=entry, reason=reason, path=path, detail=tuple(more.items()), **known))
 
     @property
     def users(self) -> tuple[User, ...]:
-        """All VMs of the bundle, those in pools too, with what their matchers lead to in the bundle."""
+        """All VMs of the bundle, including those in pools, with the objects that their matchers refer to."""
         if self._users is None:
             self._users = tuple(self._resolved())
         return self._users
 
     def user(self, entry: Entry) -> User | None:
-        """The VM of an entry, None where it holds none."""
+        """The VM of an entry; None if it holds no VM."""
         if self._by_entry is None:
             self._by_entry = {id(user.entry): user for user in self.users}
         return self._by_entry.get(id(entry))
 
     def users_of_preference(self, entry: Entry) -> Sequence[User]:
-        """The VMs whose preference this one of the bundle is."""
+        """The VMs that refer to this preference of the bundle."""
         if self._by_preference is None:
             self._by_preference = {}
             for user in self.users:
@@ -76,7 +76,7 @@ class Migration:
         return self._by_preference.get(id(entry), ())
 
     def pointer(self, revision: str, field: str) -> tuple[Matcher, Object] | None:
-        """The first matcher of a VM that names a revision holding what `field` asks for, as it is written; None without one."""
+        """The first matcher of a VM, as written, that names a revision with an object for `field`; None if there is none."""
         if self._pointers is None:
             self._pointers = {}
             for user in self.users:
@@ -95,9 +95,9 @@ class Migration:
                 yield User(entry=entry, path=path, vm=vm, resolution=resolution)
 
     def is_taken(self, entry: Entry) -> bool:
-        """True where another object has the kind and the name that this one would get by its rewriting."""
+        """True if another object has the kind and the name that this object would get."""
         form = present_form(entry.obj, self.release)
-        if form is None or not name_of(entry.obj):  # those whose names the cluster makes up share none
+        if form is None or not name_of(entry.obj):  # the cluster generates different names for these
             return False
         group, kind = form[0].partition("/")[0], form[1]
         if (group, kind) not in self._named:

@@ -1,6 +1,6 @@
-"""What each field that a preset can give becomes in an instancetype or a preference.
+"""The fields of presets, and what they become in an instancetype or a preference.
 
-A preset's firmware is passed over: it never reaches the instance of a VM, which has a firmware before presets are looked at.
+A preset's firmware is skipped. It never reaches the instance of a VM, which has a firmware before presets are applied.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ UNDIVIDED = (("clock", "timer"), ("devices", "watchdog"))
 
 
 def translated(domain: Object, release: Release) -> tuple[dict[str, Object], list[Misfit]]:
-    """The specs that say what a preset's domain gives, by `instancetype` and `preference`; and why they can't, if so.
+    """The specs for a preset's domain, by `instancetype` and `preference`, and the misfits, which these cannot express.
 
     A misfit is a reason, the place in the domain, and the value there.
     """
@@ -78,12 +78,12 @@ def translated(domain: Object, release: Release) -> tuple[dict[str, Object], lis
         if get(instancetype, ("memory", "guest")) is None:
             misfits.append(("preset-without-memory", (), UNSET))
         if get(instancetype, ("cpu", "guest")) is None:
-            put(instancetype, ("cpu", "guest"), 1)  # what a VM has that says nothing
+            put(instancetype, ("cpu", "guest"), 1)  # the value of a VM that sets none
     return dict(sorted(specs.items())), misfits
 
 
 def _given(domain: Object, release: Release) -> list[tuple[Path, Any]]:
-    """The fields that a preset gives, two levels deep; what presets never look at is not among them."""
+    """The fields that a preset sets, two levels deep, without fields that presets never apply."""
     found: list[tuple[Path, Any]] = []
     for section in sections(release):
         value = offered(domain, section)
@@ -97,7 +97,7 @@ def _given(domain: Object, release: Release) -> list[tuple[Path, Any]]:
 
 
 def _lay_out(cpu: Object, specs: dict[str, Object]) -> list[Misfit]:
-    """Write the number of vCPUs, and the topology where that is not the usual one; a layout of several kinds is a misfit."""
+    """Write the number of vCPUs, and the topology if it is not the usual one. A layout with several kinds is a misfit."""
     layout = {part: count or 1 for part, count in counts(cpu).items()}
     several = [part for part, count in layout.items() if count > 1]
     if len(several) > 1:

@@ -1,7 +1,7 @@
 """Presets become instancetypes and preferences, and the VMs that they match refer to these.
 
-A preset is taken over as a whole or not at all: only where everything that it gives can be said by the two, and every VM that
-it matches can take them. What a preset gives that nothing can take stays a preset: all releases serve these.
+A preset is migrated completely or not at all. It is migrated only if the two can express everything that it sets, and every VM
+that it matches can use them. Other presets stay: all releases serve them.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ KINDS = {"instancetype": "VirtualMachineInstancetype", "preference": "VirtualMac
 
 
 class Taken(Value):
-    """A preset that can be taken over: its specs by the field of the VM that will refer to them, and the VMs it matches."""
+    """A preset that can be migrated: its specs by the field of the VM that will refer to them, and the VMs that it matches."""
 
     preset: Entry
     specs: dict[str, Object]
@@ -51,7 +51,7 @@ class Taken(Value):
 
 
 class Matches:
-    """Which VMs, instances and the like take which presets."""
+    """The presets that apply to each VM, instance and similar object."""
 
     def __init__(self, bundle: Bundle, release: Release) -> None:
         presets = Presets(bundle)
@@ -65,18 +65,18 @@ class Matches:
                 self._shared.add(id(entry))
 
     def of(self, preset: Entry) -> list[Entry]:
-        """All that take a preset, or lead to instances that do."""
+        """All objects to which a preset applies, or whose instances it applies to."""
         return self._matched.get(id(preset), [])
 
     def are_several(self, entry: Entry) -> bool:
-        """True where the entry takes several presets."""
+        """True if several presets apply to the entry."""
         return id(entry) in self._shared
 
 
 def migrate_presets(items: list[Any], migration: Migration) -> list[Any]:
-    """The items with the presets that can be taken over as instancetypes and preferences; a second object stands at the end.
+    """The items with instancetypes and preferences instead of the presets that can be migrated. A second object comes last.
 
-    Raises: InputError where presets match too often.
+    Raises: InputError if presets match too often.
     """
     presets = migration.bundle.of_kind(KIND, GROUP)
     if not presets:
@@ -101,14 +101,14 @@ def migrate_presets(items: list[Any], migration: Migration) -> list[Any]:
 
 
 def _keep(preset: Entry, migration: Migration) -> None:
-    """Note why the release refuses a preset that stays, if it does: earlier releases took presets without devices."""
+    """Report why the release refuses a preset that stays, if it does: earlier releases accepted presets without devices."""
     for flaw in check(preset.obj, migration.release):
         if flaw.kind != NULL:
             migration.add_leftover(preset, "preset-refused", flaw.path, flaw=flaw, release=migration.release)
 
 
 def _seen(entry: Entry, presets: Presets, release: Release) -> list[Preset]:
-    """The presets that an instance takes which the entry is, or leads to."""
+    """The presets that apply to the instance that the entry is, or creates."""
     path = template_path(entry.obj)
     template = None if path is None else as_map(get(entry.obj, path))
     if template is None or annotations_of(template).get(EXCLUDE) == "true":
@@ -117,7 +117,7 @@ def _seen(entry: Entry, presets: Presets, release: Release) -> list[Preset]:
 
 
 def _taken(preset: Entry, found: Matches, migration: Migration) -> Taken | None:
-    """What the preset becomes, None where it stays; then the migration knows why."""
+    """The result of the preset's migration; None if it stays. Then `migration` has the reason."""
     specs, misfits = translated(domain_of(preset.obj), migration.release)
     for reason, path, value in misfits:
         migration.add_leftover(preset, reason, (*DOMAIN, *path), current=value)
@@ -130,7 +130,7 @@ def _taken(preset: Entry, found: Matches, migration: Migration) -> Taken | None:
 
 
 def _reasons(preset: Entry, specs: dict[str, Object], found: Matches, migration: Migration) -> Iterator[tuple[str, Entry]]:
-    """Why the preset stays what it is, and which object is in the way."""
+    """The reasons why the preset stays, and the object that causes each."""
     if not specs:
         yield "preset-without-effect", preset
     if not name_of(preset.obj):
@@ -150,7 +150,7 @@ def _is_named(preset: Entry, kind: str, bundle: Bundle) -> bool:
 
 
 def _obstacles(entry: Entry, preset: Entry, specs: dict[str, Object], found: Matches, migration: Migration) -> Iterator[str]:
-    """Why something that the preset matches can't take what becomes of it."""
+    """The reasons why an object that the preset matches cannot use the result."""
     at = vm_path(entry.obj)
     if at is None:
         yield "preset-of-instances"
@@ -169,20 +169,20 @@ def _obstacles(entry: Entry, preset: Entry, specs: dict[str, Object], found: Mat
 
 
 def _object(preset: Object, field: str, spec: Object) -> Object:
-    """The instancetype or preference that says what a preset said, under its name."""
+    """The instancetype or preference that replaces a preset, with its name."""
     kept = {key: copy(value) for key, value in metadata(preset).items()}
     return {"apiVersion": API_VERSION, "kind": KINDS[field], "metadata": kept, "spec": copy(spec)}
 
 
 def _without_host_notes(obj: Object) -> Object:
-    """An object that stands beside another without the annotations that say where that one comes from."""
+    """A second object without the annotations that say where the first one comes from."""
     notes = {key: value for key, value in annotations_of(obj).items() if "config.k" not in str(key).partition("/")[0]}
     meta = {key: value for key, value in metadata(obj).items() if key != "annotations"}
     return {**obj, "metadata": {**meta, "annotations": notes} if notes else meta}
 
 
 def _referring(obj: Object, found: Taken) -> Object:
-    """The object whose VM refers to what became of the preset."""
+    """The object, whose VM now refers to the result of the preset."""
     path = (*(vm_path(obj) or ()), "spec")
     matchers = {field: {"kind": KINDS[field], "name": name_of(found.preset.obj)} for field in found.specs}
     return with_value(obj, path, {**get(obj, path), **matchers})

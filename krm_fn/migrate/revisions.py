@@ -1,4 +1,4 @@
-"""ControllerRevisions that hold an instancetype or a preference in a form that only older releases read.
+"""ControllerRevisions that hold an instancetype or a preference in an old form, which only older releases read.
 
 upstream: pkg/instancetype/upgrade, pkg/instancetype/compatibility/compatibility.go
 """
@@ -22,7 +22,7 @@ VERSION_LABEL = "instancetype.kubevirt.io/object-version"
 
 
 def rewrite_revision(obj: Object, entry: Entry, migration: Migration) -> Object:
-    """The revision with its payload as a v1beta1 object, the same where it holds none of an older form."""
+    """The revision with its payload as a v1beta1 object; the same object if it holds none of an older form."""
     data = as_map(obj.get("data"))
     if data.get("apiVersion") == API_VERSION:
         return obj
@@ -43,11 +43,11 @@ def _stored(data: Object, payload: Payload, kind: str, name: str) -> Object:
 
 
 def _meant(entry: Entry, payload: Payload, migration: Migration) -> tuple[str, str]:
-    """Kind and name of what a lone spec was stored for, as the first VM says that points to it."""
+    """Kind and name of the object that a spec without them was stored for, from the first VM that refers to it."""
     pointer = migration.pointer(name_of(entry.obj), payload.matcher.field)
     if pointer:
         matcher, written = pointer
         number = matcher.kinds.index(matcher.kind_named(text(written.get("kind"))) or matcher.cluster_kind)
         return payload.matcher.kinds[number], text(written.get("name"))
-    # what upstream's own upgrade calls one that nobody names
+    # the names that upstream's own upgrade uses if no VM refers to it
     return payload.matcher.cluster_kind, f"old-version-of-{payload.matcher.field}-object"

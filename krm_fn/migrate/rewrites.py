@@ -1,7 +1,7 @@
-"""The table of rewritings. Each row says on which objects it works and which function does it.
+"""The table of changes. Each row has the objects to which it applies, and the function that changes them.
 
-A function takes the object as the rows before it left it, the entry it came from, and the migration; it gives a new object, or
-the same one where there is nothing to do. HELD says that the object must stay what it is.
+A function gets the object after the rows before, its entry, and the migration. It returns a new object, or the same one if
+nothing changes. HELD means that the object must stay as it is.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 class Rewrite(Value):
-    """One row: `of` are API group and kind of the objects it works on, `step` does it."""
+    """One row: `of` has the API groups and kinds of the objects to which `step` applies."""
 
     of: Collection[tuple[str, str]]
     step: Step
@@ -58,13 +58,13 @@ REWRITES = (
     Rewrite(of=VMS, step=set_run_strategy),  # running
     Rewrite(of=TEMPLATES, step=match_disks),  # disks[].volumeName
     Rewrite(of=TEMPLATES, step=rename_volumes),  # volumes[].registryDisk
-    Rewrite(of=TEMPLATES, step=rename_exclusion),  # the annotation that keeps presets off
+    Rewrite(of=TEMPLATES, step=rename_exclusion),  # the annotation that excludes presets
     Rewrite(of=VMS, step=follow_flavor),  # spec.flavor
     Rewrite(of=(("apps", "ControllerRevision"),), step=rewrite_revision),
     Rewrite(of=SUCCESSORS, step=hold_namesake),
     Rewrite(of=FLAVORS, step=hold_flavor),
     Rewrite(of=OLD_PREFERENCES, step=unset_idle_preferences),
-    Rewrite(of=PREFERENCES, step=name_topology),  # preferCores and its like
+    Rewrite(of=PREFERENCES, step=name_topology),  # preferCores and similar values
     Rewrite(of=PREFERENCES, step=choose_efi),  # preferredUseEfi, preferredUseSecureBoot
     Rewrite(of=TEMPLATES, step=report_removed),
     Rewrite(of=(*KINDS, *SUCCESSORS), step=rename_kind),
@@ -72,7 +72,7 @@ REWRITES = (
 
 
 def rewritten(entry: Entry, migration: Migration) -> Object:
-    """The object of an entry after all rows that work on it; the same object where none changed it."""
+    """The object of an entry after all rows that apply to it; the same object if no row changes it."""
     obj, key = entry.obj, (group_of(entry.obj), kind_of(entry.obj))
     for row in REWRITES:
         if key in row.of:

@@ -1,4 +1,4 @@
-"""The analysis of a bundle: each VM resolved and expanded. `facts` puts together what comes of it."""
+"""The analysis of a bundle: it resolves and expands each VM. `facts` collects the results."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
     from krm_fn.rules.facts import InstanceFacts
 
 VM = "VirtualMachine"
-# Up to 1.4 what KubeVirt's expander gets has passed the mutating webhook, so it has all defaults.
+# Up to 1.4 the VMs that KubeVirt's expander gets have passed the mutating webhook, so they have all defaults.
 ADMITTED_UNTIL = (1, 5)
 UNRESOLVED_PASSED_OVER_SINCE = (1, 6)
-# An instancetype or preference of so many values may be used by as many VMs as there are; the largest that KubeVirt deploys
-# have some fifty. What larger ones give to all VMs is limited: it grows with the product of their size and the number of VMs.
+# Any number of VMs may use an instancetype or preference of at most so many values; the largest that KubeVirt deploys have
+# some fifty. For larger ones there is a limit, because the result grows with the product of their size and the number of VMs.
 USUAL_VALUES = 100
 VALUES, VALUES_PER_OBJECT = 300_000, 150
 
 
 def cluster_of(bundle: Bundle, settings: Config, release: Release) -> Cluster:
-    """The cluster that the bundle's KubeVirt object describes, else its HyperConverged object.
+    """The cluster that the bundle's KubeVirt object describes, or else its HyperConverged object.
 
     The config's `configuration` is merged over that of the object.
     """
@@ -48,7 +48,7 @@ def cluster_of(bundle: Bundle, settings: Config, release: Release) -> Cluster:
     operators = bundle.ordered(bundle.of_kind("HyperConverged", "hco.kubevirt.io"))
     if not operators:
         return Cluster(configuration=given, known=settings.states_cluster)
-    from krm_fn.kubevirt.hyperconverged import configuration_of, kubevirt_annotations  # few bundles have one
+    from krm_fn.kubevirt.hyperconverged import configuration_of, kubevirt_annotations  # few bundles have such an object
 
     obj = operators[0].obj
     return Cluster(configuration=merged(configuration_of(obj, release), given), annotations=kubevirt_annotations(obj))
@@ -83,20 +83,20 @@ def _presets(bundle: Bundle) -> Presets | None:
 
 
 def holds_vm(entry: Entry) -> Path | None:
-    """The path from an object's root to the VM in it, None where it holds none that the renderer reads."""
+    """The path from an object's root to its VM; None if it holds none that the renderer reads."""
     return vm_path(entry.obj, SERVED)
 
 
 def large(resolution: Resolution) -> list[Found]:
-    """What a VM refers to that is larger than usual."""
+    """The instancetype and preference of a VM, if they are larger than usual."""
     found = (resolution.instancetype, resolution.preference)
     return [each for each in found if each is not None and each.values > USUAL_VALUES]
 
 
 class Analysis(Value):
-    """One bundle, and what its VMs are expanded with. `presets` are those that count, None where there are none.
+    """One bundle, with everything that its VMs are expanded with. `presets` are those that apply, or None.
 
-    From `given` is taken what large instancetypes and preferences give.
+    `given` is the budget for what large instancetypes and preferences set.
     """
 
     bundle: Bundle
@@ -109,16 +109,16 @@ class Analysis(Value):
 
     @property
     def starts_instances(self) -> bool:
-        """True where the facts of a VM include its instance, or what presets do to it."""
+        """True if the facts of a VM include its instance, or the effect of presets on it."""
         return bool(self.presets) or self.settings.instances == "include"
 
     def vm(self, entry: Entry, resolver: Resolver) -> VmFacts | None:
-        """The facts of the VM in an object, or of the template in a pool; None where it holds none."""
+        """The facts of the VM in an object, or of the template in a pool; None if it holds none."""
         resolved = self.resolved(entry, resolver)
         return self.of_vm(entry, *resolved) if resolved else None
 
     def resolved(self, entry: Entry, resolver: Resolver) -> tuple[Path, Object, Resolution] | None:
-        """The path to the VM in an object, the VM, and what it refers to; None where there is none."""
+        """The path to the VM in an object, the VM, and the objects that it refers to; None if there is no VM."""
         prefix = holds_vm(entry)
         if prefix is None:
             return None
@@ -129,12 +129,12 @@ class Analysis(Value):
         given: dict[str, Any] = {"bundle": self.bundle, "release": self.release, "catalogue": self._catalogue()}
         if not (self.surroundings.external or self.surroundings.ambiguous):
             return Resolver(**given)
-        from krm_fn.pipeline.surroundings import KnowingResolver  # only repositories have any
+        from krm_fn.pipeline.surroundings import KnowingResolver  # only repositories have them
 
         return KnowingResolver(self.surroundings, **given)
 
     def facts(self, *, vms: tuple[VmFacts, ...], instances: tuple[InstanceFacts, ...] = ()) -> BundleFacts:
-        """What is known of the bundle when these are known."""
+        """The facts of the bundle, from those of its VMs and instances."""
         return BundleFacts(
             bundle=self.bundle,
             config=self.settings,
@@ -146,7 +146,7 @@ class Analysis(Value):
         )
 
     def of_vm(self, entry: Entry, prefix: Path, vm: Object, resolution: Resolution) -> VmFacts:
-        """The facts of a VM that was resolved; `prefix` leads from the object's root to it. Raises: InputError."""
+        """The facts of a VM that was resolved; `prefix` is its path from the object's root. Raises: InputError."""
         self.count_values(resolution)
         admitted = self._admitted(entry, prefix, resolution)
         expansion = self.expansion(admitted, resolution, namespace=effective_namespace(entry.obj))
@@ -163,14 +163,14 @@ class Analysis(Value):
         )
 
     def count_values(self, resolution: Resolution) -> None:
-        """Note that a VM gets what it refers to. Raises: InputError where VMs get too much."""
+        """Count the values that a VM gets from its references. Raises: InputError if VMs get too many."""
         for found in large(resolution):
             self.given.take(found.values)
 
     def _admitted(self, entry: Entry, prefix: Path, resolution: Resolution) -> Object:
-        """The VM as it comes to be expanded: not quite as it is written.
+        """The VM as the expansion gets it, which may differ from what is written.
 
-        The preferred storage class goes into DataVolume templates at admission, and the preference is gone after rendering.
+        Admission sets the preferred storage class in DataVolume templates, and the preference is removed by rendering.
         """
         preference = resolution.preference.spec if resolution.preference else None
         release, namespace = self.release, effective_namespace(entry.obj)
@@ -179,7 +179,7 @@ class Analysis(Value):
         if resolution.errors or not (pinned or stored):
             if not is_set(get(preference, ("volumes", "preferredStorageClassName"))):
                 return resolution.vm
-            from krm_fn.kubevirt.expand.admitted import with_storage_classes  # few preferences name one
+            from krm_fn.kubevirt.expand.admitted import with_storage_classes  # few preferences set it
 
             return with_storage_classes(resolution.vm, preference or {})
         from krm_fn.kubevirt.expand.admitted import admit
@@ -199,7 +199,7 @@ class Analysis(Value):
         return pin(admitted, name="" if prefix else name_of(entry.obj), namespace=namespace, release=release)
 
     def _expanded_for_admission(self, resolution: Resolution, namespace: str) -> Expansion:
-        """What admission makes of the VM before it checks the fields."""
+        """The result of admission's own expansion, whose fields it then checks."""
         from krm_fn.kubevirt.admission.expansion import expand_for_admission
 
         return expand_for_admission(
@@ -232,7 +232,7 @@ class Analysis(Value):
             defaults=defaults,
             table=found.table if found else "instancetype",
         )
-        # beside an instancetype it means nothing, and must not come to mean something now that this is gone
+        # Together with an instancetype it has no effect, and it must not get one when the instancetype is removed.
         return without_flavor(expansion, found) if found and get(vm, ("spec", "flavor")) is not None else expansion
 
     def _catalogue(self) -> Any:
@@ -254,7 +254,7 @@ class LateCatalogue:
 
 
 def without_flavor(expansion: Expansion, flavor: Found) -> Expansion:
-    """What came of a VM and its flavor: the VM without the reference, conflicts that name places in the flavor's object."""
+    """The expansion of a VM with a flavor: the VM without the reference, and conflicts with paths in the flavor's object."""
     conflicts = tuple(found.but(source_path=(*flavor.root, *found.source_path[1:])) for found in expansion.conflicts)
     vm = expansion.vm
     if vm is not None:

@@ -1,7 +1,7 @@
 """Removes consequences: findings that disappear when the mistake of another finding is corrected.
 
-There are four sorts. A value in a VM is wrong because its instancetype or preference has an error, which is a finding of its
-own. A reference of the VM cannot be resolved. A counterpart is missing only because its key is in the wrong place. Two rules
+There are four sorts. A value in a VM is wrong because its instancetype or preference has an error, which is a separate finding.
+A reference of the VM cannot be resolved. A counterpart is missing only because its key is in the wrong place. Two rules
 report the same value. Hosts and the command do not print consequences.
 """
 
@@ -27,7 +27,7 @@ NO_OBJECTS: Mapping[Key, Object] = {}
 # Rules that compare a VM with both its instancetype and its preference, and the parts of these that they read.
 MEASURED = ("unmet-requirement", "indivisible-vcpus")
 SIZES = frozenset(("cpu", "memory", "requirements"))
-# The part of a domain that a part of an instancetype's spec goes to, where it has another name.
+# Parts of an instancetype's spec that have another name in the domain.
 PARTS = {"gpus": "devices", "hostDevices": "devices"}
 # Lists whose entries refer to each other by name. If the key of one list is in the wrong place, entries of the other have no
 # counterpart.

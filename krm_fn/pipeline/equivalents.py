@@ -1,10 +1,10 @@
-"""VMs that repeat another one: they differ from it only in what judging doesn't read.
+"""Equivalent VMs: they differ from an earlier VM only in texts that judging does not read.
 
-Most VMs of many differ in names, addresses and user data (`own_texts`). `READINGS` says of each sort of text what schema,
-expansion and admission read of it: nothing, which others are the same, or what a check says of it. A VM that has
-no finding by itself is sound. So are all VMs of which judging reads the same, and no stage looks at them again.
+If there are many VMs, most of them differ in names, addresses and user data (`own_texts`). `READINGS` says for each sort of
+text what schema, expansion and admission read of it: nothing, whether it equals others, or the result of a check. A VM without
+findings of its own is sound. All VMs in which judging reads the same are sound too, so no stage checks them again.
 
-The rules about the whole bundle look at every VM all the same. `tests/pipeline/test_equivalents.py` holds the rows.
+The rules about the complete bundle still read every VM. `tests/pipeline/test_equivalents.py` checks the rows.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 LONGEST_SERIAL = 256
 OWN = "kubevirt.io"
 REMEMBERED = 20_000
-PATIENCE = 50  # VMs that need not repeat another for looking for one to go on
-LARGEST = 1 << 16  # values and characters of text: what is larger repeats none, for it would be remembered in bytes
-FORMAT = 2  # of marshal: from 3 on what it writes depends on who else holds a value
+PATIENCE = 50  # VMs after which the search stops, if too few of them repeat another VM
+LARGEST = 1 << 16  # values, and characters of text; a larger VM repeats none, because its bytes would have to be kept
+FORMAT = 2  # of marshal: from 3 on, the output depends on other references to a value
 
 
 def nothing(value: Any, _: Numbers) -> Any:
@@ -57,7 +57,7 @@ def which(value: Any, names: Numbers) -> Any:
 
 
 def only(*judge: Callable[[str], object]) -> Reading:
-    """A text of which only that is read."""
+    """A text of which only the results of these checks are read."""
     return lambda value, _: tuple([each(value) for each in judge]) if type(value) is str else value
 
 
@@ -67,12 +67,12 @@ def texts(value: Any, _: Numbers) -> Any:
 
 
 def labels(value: Any, _: Numbers) -> Any:
-    """Labels that nobody reads but for KubeVirt's own."""
+    """Labels that nobody reads, except KubeVirt's own."""
     return () if _is_of_texts(value) and RESERVED_LABELS.isdisjoint(value) else value
 
 
 def notes(value: Any, _: Numbers) -> Any:
-    """Annotations that nobody reads but for KubeVirt's own."""
+    """Annotations that nobody reads, except KubeVirt's own."""
     if not _is_of_texts(value):
         return value
     return {key: text if key.partition("/")[0].endswith(OWN) else () for key, text in value.items()}
@@ -81,7 +81,7 @@ def notes(value: Any, _: Numbers) -> Any:
 def _is_of_texts(value: Any) -> bool:
     if type(value) is not dict:
         return False
-    for key, text in value.items():  # noqa: SIM110  maps are small: `all` costs more than what it asks
+    for key, text in value.items():  # noqa: SIM110  maps are small, so `all` would take longer
         if type(key) is not str or type(text) is not str:
             return False
     return True
@@ -113,18 +113,18 @@ READINGS: dict[str, Reading] = {
     "base64": only(bool, _is_sound_base64, _is_too_long_base64),
     "secret": only(bool),
 }
-# Of a map of texts it is the map that is read.
+# For a map of texts, the row is about the map.
 ROWS: tuple[Row, ...] = tuple((tuple(step for step in path if step != KEY), READINGS[sort]) for path, sort in TEXTS)
-# The names of what a VM refers to, once that is known.
+# The names of references, which are not read once the objects are known.
 REFERENCES: tuple[Row, ...] = tuple(
     (("spec", matcher, key), nothing) for matcher in ("instancetype", "preference") for key in ("name", "revisionName")
 )
-# Of an instancetype or preference, where the VM's template has no annotations to be compared with.
+# For an instancetype or preference, if the VM's template has no annotations to compare with.
 SPECS: tuple[Row, ...] = ((("annotations",), notes),)
 
 
 def compiled(rows: Iterable[Row]) -> Reading:
-    """One reading of all that the rows are about; everything else is read as it is."""
+    """One reading for all rows; every other value is read as it is."""
     below: dict[str | int, list[Row]] = {}
     for (*path, last), reading in rows:
         step = path[0] if path else last
@@ -154,12 +154,12 @@ read, unnamed, noted = compiled(ROWS), compiled(REFERENCES), compiled(SPECS)
 
 
 def dumped(value: Any) -> bytes | None:
-    """The value in bytes that no other value has, None where it is no plain data, or large."""
+    """The bytes that identify a value; None if it is large or no plain data."""
     return None if is_large(value) else marshalled(value)
 
 
 def is_large(value: Any) -> bool:
-    """True where it holds more than so many values, or its texts together are longer."""
+    """True if it has more than LARGEST values, or its texts together are longer than that."""
     length, values = 0, [value]
     for each in values:
         kind = type(each)
@@ -173,7 +173,7 @@ def is_large(value: Any) -> bool:
 
 
 def marshalled(value: Any) -> bytes | None:
-    """The value as bytes, None where it is no plain data or large; the caller knows that only its keys can make it large."""
+    """The value as bytes; None if it is large or no plain data. The caller knows that only its keys can make it large."""
     try:
         data = marshal.dumps(value, FORMAT)
     except ValueError:
@@ -184,7 +184,7 @@ def marshalled(value: Any) -> bytes | None:
 class Equivalents:
     """The sound VMs of a bundle so far.
 
-    A VM repeats one that refers to the same, or to what is alike in all that judging reads of it.
+    A VM repeats another one if both refer to the same objects, or to objects in which judging reads the same.
     """
 
     def __init__(self, analysis: Analysis, resolver: Resolver) -> None:
@@ -196,11 +196,11 @@ class Equivalents:
 
     @property
     def pay(self) -> bool:
-        """False once fewer than half of the VMs, but for the first ones, repeated another."""
+        """False once fewer than half of the VMs after the first ones repeated another one."""
         return 2 * self._hits >= self._looked_up - PATIENCE
 
     def facts(self, entry: Entry) -> VmFacts | None:
-        """The facts of the VM that an object is; None where it is none that is rendered."""
+        """The facts of the VM in an object; None if it has no VM that is rendered."""
         if not self.pay:
             return self._analysis.vm(entry, self._resolver)
         self._looked_up += 1
@@ -223,9 +223,9 @@ class Equivalents:
         return facts
 
     def _key(self, read_of: Object, resolution: Resolution) -> Resolved | None:
-        """What judging reads of a VM and of what it refers to, but for the names of that; None where it refers to nothing.
+        """What judging reads of a VM and of the objects that it refers to, without their names; None if it refers to none.
 
-        None too where the template has annotations: those of an instancetype are compared with them.
+        None also if the template has annotations, because those of an instancetype are compared with them.
         """
         found = resolution.instancetype, resolution.preference
         specs = [each and self._spec(each.spec) for each in found]
@@ -235,10 +235,10 @@ class Equivalents:
         return marshalled(unnamed(read_of, {})), *specs, *(each and each.table for each in found)
 
     def _spec(self, spec: Object) -> bytes | None:
-        """What judging reads of the spec of an instancetype or preference, None of one that is no plain data."""
+        """What judging reads of the spec of an instancetype or preference; None if it is no plain data."""
         known = self._specs.get(id(spec))
         if known is None:
-            known = self._specs[id(spec)] = spec, dumped(noted(spec, {}))  # the spec too, so that no other gets its id
+            known = self._specs[id(spec)] = spec, dumped(noted(spec, {}))  # a kept spec keeps its id
         return known[1]
 
     def _remember(self, facts: VmFacts, key: bytes, resolved: Resolved | None) -> None:
@@ -256,6 +256,6 @@ class Equivalents:
         return first.but(entry=entry, vm=entry.obj, resolution=resolution, admitted=entry.obj, expansion=None, rendered=None)
 
     def _judged(self, facts: VmFacts) -> VmFacts:
-        """The facts of a VM, with whether it is sound."""
+        """The facts of a VM, including whether it is sound."""
         flawed = facts.troubled or any(True for _ in check(facts.entry.obj, facts.release))
         return facts.but(sound=not flawed and refused(facts) is None)

@@ -1,4 +1,4 @@
-"""The facts of a bundle under a config: all that the rules judge and the modes write."""
+"""The facts of a bundle under a config: everything that the rules judge and the modes write."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def gather(bundle: Bundle, settings: Config, surroundings: Surroundings = NO_SURROUNDINGS) -> BundleFacts:
-    """The facts of a bundle. Raises: InputError where VMs get too much from instancetypes and preferences."""
+    """The facts of a bundle. Raises: InputError if VMs get too many values from instancetypes and preferences."""
     analysis = analysis_of(bundle, settings, surroundings)
     if not analysis.starts_instances:
         return analysis.facts(vms=tuple(_vms(analysis)))
@@ -43,6 +43,6 @@ def _vms(analysis: Analysis) -> Iterator[VmFacts]:
 
 
 def _may_repeat(analysis: Analysis) -> bool:
-    """True where the VMs are only judged, so that those that repeat a sound one need not be looked at."""
+    """True if the VMs are only judged, so that VMs that repeat a sound one need not be checked."""
     started = analysis.starts_instances or analysis.settings.defaults == "pinned"
     return analysis.settings.mode == "validate" and not started and len(analysis.bundle.of_kind(VM)) > 1

@@ -1,8 +1,8 @@
-"""Ignores: the annotation by which an object silences rules about itself.
+"""Ignores: the annotation with which an object silences rules about itself.
 
     kubevirt-render.dev/ignore: "rule-a,rule-b: why they don't matter here"
 
-A value of several lines holds one such ignore a line.
+Each line of the value is one ignore.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def key(finding: Finding) -> Key:
 
 
 def reasons(facts: IgnoreFacts) -> dict[Key, str]:
-    """Why a rule is silenced, by object and rule; ignores without a reason silence nothing."""
+    """The reasons of ignores, by object and rule; ignores without a reason silence nothing."""
     found: dict[Key, str] = {}
     for ignore, rule in _named(facts):
         found.setdefault((ignore.entry.item, ignore.entry.path, rule), ignore.reason)

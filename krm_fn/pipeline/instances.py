@@ -1,4 +1,4 @@
-"""What presets and the start of instances add to the facts of a bundle; loaded where it has presets or instances are wanted."""
+"""The facts about presets and about the start of instances; loaded only if a bundle has presets or instances are wanted."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def instances(analysis: Analysis) -> Iterator[InstanceFacts]:
-    """The facts of the instances that stand for themselves, which presets reach directly, and of owners of templates."""
+    """The facts of instances without an owner, to which presets apply directly, and of owners of templates."""
     for entry in analysis.bundle.entries:
         owner = template_of(entry.obj) if analysis.settings.presets == "fold" else None
         if owner:
@@ -53,9 +53,9 @@ def _instance(analysis: Analysis, entry: Entry) -> InstanceFacts:
 
 
 def _owner(analysis: Analysis, entry: Entry, owner: Holder, path: Path) -> InstanceFacts:
-    """The facts of an owner of instances that is no VM: its template takes the presets.
+    """The facts of an owner of instances that is no VM: presets apply to its template.
 
-    An instance made for an OfflineVirtualMachine has a firmware uuid before presets are looked at, as one made for a VM has.
+    An instance of an OfflineVirtualMachine has a firmware uuid before presets apply, like an instance of a VM.
     """
     given, namespace = entry.obj, effective_namespace(entry.obj)
     here, release = _seen(analysis, given, namespace), release_for(given, analysis.release)
@@ -65,13 +65,13 @@ def _owner(analysis: Analysis, entry: Entry, owner: Holder, path: Path) -> Insta
 
 
 def with_start(analysis: Analysis, facts: VmFacts) -> VmFacts:
-    """The facts of a VM with what presets do to it, and with the instance that it starts as."""
+    """The facts of a VM with the effect of presets, and with the instance that it starts as."""
     fold = analysis.presets and analysis.settings.presets == "fold" and facts.rendered is not None
     return _started(analysis, _folded(analysis, facts) if fold else facts)
 
 
 def _folded(analysis: Analysis, facts: VmFacts) -> VmFacts:
-    """The facts with the presets in the VM's template, where the cluster would apply them: before its own defaults."""
+    """The facts with the presets in the VM's template, applied before the cluster's own defaults, as the cluster does."""
     namespace = effective_namespace(facts.entry.obj)
     bare = analysis.expansion(facts.admitted, facts.resolution, namespace=namespace, defaults=False)
     vm = bare.vm if bare and bare.vm is not None else facts.admitted
@@ -87,7 +87,7 @@ def _folded(analysis: Analysis, facts: VmFacts) -> VmFacts:
 
 
 def _started(analysis: Analysis, facts: VmFacts) -> VmFacts:
-    """The facts with the instance that the VM starts as, and what the presets do to it."""
+    """The facts with the instance that the VM starts as, and the effect of presets on it."""
     from krm_fn.kubevirt.instance import start
 
     pinned = analysis.settings.defaults == "pinned"

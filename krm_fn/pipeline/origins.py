@@ -1,4 +1,4 @@
-"""Where a value of an expanded VM comes from: the field of its instancetype or preference without which it is another one."""
+"""The origin of a value of an expanded VM: the field of its instancetype or preference without which the value differs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ANY = -1
 
 
 class Origins:
-    """The origins of values of VMs. VMs with the same instancetype and preference take the same place from the same field."""
+    """The origins of VMs' values. VMs with the same instancetype and preference get the same place from the same field."""
 
     def __init__(self) -> None:
         self._known: dict[Key, Origin | None] = {}
@@ -63,7 +63,7 @@ def _value(resolution: Resolution, vm: VmFacts, path: Path) -> Any:
 
 
 def _fields(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """The paths of all values of a spec that are no maps with keys."""
+    """The paths of all values of a spec, except maps with keys."""
     if isinstance(value, dict) and value:
         for key, below in value.items():
             yield from _fields(below, (*path, key))

@@ -1,7 +1,7 @@
-"""The texts that each VM of many has of its own, such as its name and its addresses, and of which sort each is.
+"""The texts that differ between VMs, such as names and addresses, and the sort of each.
 
-Rendering reads none of them (`fast_path.fields`), judging little: `pipeline.equivalents` says of each sort what. What is added
-here has to be true for both.
+Rendering reads none of them (`fast_path.fields`). Judging reads parts of them: `pipeline.equivalents` says which, for each
+sort. A row here must be true for both.
 """
 
 from __future__ import annotations

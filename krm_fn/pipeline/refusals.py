@@ -1,4 +1,4 @@
-"""What KubeVirt's webhooks refuse in a bundle: every object of a kind they look at, as they would get it.
+"""The objects of a bundle that KubeVirt's webhooks refuse. Every object is judged in the form that they would get.
 
 upstream: pkg/virt-api/webhooks/validating-webhook
 """
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
     from krm_fn.rules.facts import BundleFacts, VmFacts
 
 INSTANCE = ("kubevirt.io", "VirtualMachineInstance")
-# The least VM, which is refused for nothing but its instancetype.
+# The smallest VM. Webhooks can refuse it only because of its instancetype.
 BARE: Object = {"spec": {"template": {"spec": {"domain": {"devices": {}}}}}}
 
 
 def examine(facts: BundleFacts) -> Iterator[AdmissionFacts]:
-    """What the webhooks refuse of each object, and what they refuse without a feature gate; other objects are left out.
+    """The refusals of each object, also those because of a closed feature gate; accepted objects are left out.
 
-    The facts must be those of mode `validate`: a VM's expansion is then what admission makes of it.
+    The facts must be those of mode `validate`, in which a VM's expansion is that of admission.
     """
     presets = {(each.entry.item, each.entry.path): each.rendered for each in facts.instances}
     origins = Origins()
@@ -58,7 +58,7 @@ def examine(facts: BundleFacts) -> Iterator[AdmissionFacts]:
 
 
 def refused(vm: VmFacts) -> AdmissionFacts | None:
-    """What the webhooks refuse of a VM, None where they refuse nothing; the facts are those of mode `validate`."""
+    """The refusal of a VM by the webhooks, or None. The facts are those of mode `validate`."""
     return _refusal(vm.entry, vm, partial(_of_vm, vm))
 
 
@@ -77,9 +77,9 @@ def refused_object(entry: Entry, facts: BundleFacts, given: Object) -> Admission
 def _refusal(
     entry: Entry, facts: VmFacts | BundleFacts, admit: Callable[[Cluster], tuple[Cause, ...]]
 ) -> AdmissionFacts | None:
-    """What a cluster refuses of an object; None where it refuses nothing.
+    """The refusal of an object by a cluster, or None.
 
-    Where the configuration is not known, any gate may be open. So the object is judged as if all gates were open that it needs.
+    If the configuration is not known, any gate may be open. Then the object is judged with all gates open that it needs.
     """
     causes = admit(facts.cluster)
     if not causes:
@@ -89,7 +89,7 @@ def _refusal(
         for cause in shut:
             gated.setdefault(cause.gate, []).append(cause)
         causes = admit(facts.cluster.opening(gated))
-    # a gate that still is asked for is unknown to the release, and one that was discontinued opens nothing
+    # A gate that is still missing is unknown to the release; a discontinued gate has no effect.
     useless = {cause.gate for cause in causes} | {gate for gate in gated if state(gate, facts.release) == DISCONTINUED}
     needed = tuple(cause for gate, found in gated.items() if gate not in useless for cause in found)
     return AdmissionFacts(entry=entry, causes=causes, parts=by_part(causes), release=facts.release, gated=needed)
@@ -117,18 +117,18 @@ def _lacks_domain(instance: Object) -> bool:
 
 
 def _completed(instance: Object, facts: BundleFacts) -> Object:
-    """The instance with the defaults that the mutating webhook sets; as it is where its shape leaves no room for them."""
+    """The instance with the defaults of the mutating webhook; unchanged if its shape does not allow them."""
     if _lacks_domain(instance):
         return instance
     spec = copy(instance["spec"])
-    from krm_fn.kubevirt.instance.defaults import set_webhook_defaults  # only instances are completed
+    from krm_fn.kubevirt.instance.defaults import set_webhook_defaults  # needed only for instances
 
     set_webhook_defaults(spec, cluster=facts.cluster, release=facts.release)
     return {**instance, "spec": spec}
 
 
 def faults(facts: BundleFacts, refused: Iterable[AdmissionFacts]) -> tuple[SourceFault, ...]:
-    """What VMs are refused for, and any other VM would be, since it is in their instancetype."""
+    """The causes in instancetypes: every other VM that uses the instancetype would be refused too."""
     causes = {(each.entry.item, each.entry.path): each.causes for each in refused}
     users: dict[tuple[int, Path], list[VmFacts]] = {}
     for vm in facts.vms:
@@ -140,7 +140,7 @@ def faults(facts: BundleFacts, refused: Iterable[AdmissionFacts]) -> tuple[Sourc
 
 
 def _faults(vms: list[VmFacts], causes: dict[tuple[int, Path], tuple[Cause, ...]]) -> Iterator[SourceFault]:
-    """The faults of the one instancetype that all the VMs use."""
+    """The faults of the instancetype that all these VMs use."""
     refused: dict[tuple[Path, str], list[VmFacts]] = {}
     for vm in vms:
         for cause in causes[vm.entry.item, vm.entry.path]:
@@ -158,7 +158,7 @@ def _faults(vms: list[VmFacts], causes: dict[tuple[int, Path], tuple[Cause, ...]
 
 
 def _of_bare(source: Found, vm: VmFacts) -> tuple[Cause, ...]:
-    """Why admission refuses the least VM that uses the instancetype, where it looks at its fields at all."""
+    """The causes for which admission refuses the smallest VM with the instancetype, if it checks its fields at all."""
     resolution = Resolution(vm=BARE, instancetype=source)
     expansion = expand_for_admission(resolution, namespace="default", bundle=Bundle([]), cluster=vm.cluster, release=vm.release)
     if expansion.vm is None:
@@ -167,7 +167,7 @@ def _of_bare(source: Found, vm: VmFacts) -> tuple[Cause, ...]:
 
 
 def _origin(path: Path, spec: object) -> Path:
-    """The place in the instancetype's spec that wrote a place of the domain; the nearest around it where names differ."""
+    """The place in the instancetype's spec that sets a place of the domain, or the nearest around it if names differ."""
     found: list[str] = []
     for step in path[len(DOMAIN) :]:
         here = as_map(spec)

@@ -1,9 +1,9 @@
-"""What mode `snapshot` stores: for each VM the ControllerRevisions of what it refers to, or why they can't be stored.
+"""The revisions of mode `snapshot`: for each VM the ControllerRevisions of its references, or why they can't be stored.
 
-Names, labels and payload are those that the VM controller writes, so that a cluster reads them. What only a cluster knows is
-left out or derived: a revision has no owner, and the uid in its name follows from what it holds. The API server refuses a
-change of a revision's data, so the name has to change with it. A uid that stands in git beside the object's content is
-therefore not used, unless the VM has a uid as well: then both were read from a cluster, which uses these names.
+Names, labels and payload are those of the VM controller, so that a cluster can read them. Values that only a cluster knows are
+left out or derived: a revision has no owner, and the uid in its name is derived from its content. The API server refuses a
+change of a revision's data, so a new content needs a new name. A uid that git has in the object's metadata is therefore not
+used, unless the VM has a uid as well: then both were read from a cluster, which uses these names.
 
 upstream: pkg/instancetype/revision/store.go, pkg/instancetype/upgrade/handler.go
 """
@@ -38,17 +38,17 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.resolve.matcher import Matcher
     from krm_fn.rules.facts import BundleFacts, VmFacts
 
-# What becomes of a matcher, in the controller's order: it has a revision; the VM's status keeps its object from being stored;
-# its object is stored; its older revision is stored again.
+# The cases of a matcher, in the controller's order: it has a revision; the VM's status prevents that its object is stored; its
+# object is stored; its older revision is stored again.
 PINNED, STATUS, NEW, OLDER = range(4)
 
 
 def with_revisions(facts: BundleFacts) -> BundleFacts:
-    """The facts with what is to be stored. Nothing is where the cluster replaces references by what they mean."""
+    """The facts with the revisions to store. There are none if the cluster replaces references by their values."""
     if facts.cluster.expanding_policy(facts.release):
         return facts
     store = Store(facts)
-    known = [vm for vm in facts.vms if vm.rendered is not None]  # else rendering it fails, before and after
+    known = [vm for vm in facts.vms if vm.rendered is not None]  # rendering the others fails in any case
     rank = {id(entry): number for number, entry in enumerate(facts.bundle.ordered(vm.entry for vm in known))}
     halves = [store.halves(vm) for vm in sorted(known, key=lambda vm: rank[id(vm.entry)])]
     users = claims([half for both in halves for half in both], facts)
@@ -59,7 +59,7 @@ def with_revisions(facts: BundleFacts) -> BundleFacts:
 
 
 class Store:
-    """The ControllerRevisions of a bundle by namespace and name, and what becomes of them, VM after VM by their names."""
+    """The ControllerRevisions of a bundle by namespace and name, and the plans for the VMs, in the order of their names."""
 
     def __init__(self, facts: BundleFacts) -> None:
         self._release = facts.release
@@ -73,13 +73,13 @@ class Store:
             self._entries.setdefault(key, entry)
 
     def halves(self, vm: VmFacts) -> list[Half]:
-        """What there is to do for the matchers of a VM."""
+        """The tasks for the matchers of a VM."""
         return [half for half in (self._half(vm, matcher) for matcher in MATCHERS) if half]
 
     def take(self, halves: list[Half], users: dict[int, VmFacts]) -> None:
-        """Plan for one VM. What is planned before something fails stays planned, as in a cluster.
+        """Plan for one VM. The plans before a failure stay, as in a cluster.
 
-        `users` has, by the id of each older revision, the VM that it is stored again for.
+        `users` has, by the id of each older revision, the VM for which it is stored again.
         """
         done: list[Storing] = []
         others = [(half, users[id(half.older)]) for half in halves if half.older]
@@ -103,12 +103,12 @@ class Store:
         self.storing.append(Storing(vm=vm, pins=pins, revisions=new, owned=owned))
 
     def _half(self, vm: VmFacts, matcher: Matcher) -> Half | None:
-        """What there is to do for a matcher; None where it leads to nothing that revisions hold."""
+        """The task for a matcher; None if it refers to nothing that revisions hold."""
         found: Found | None = getattr(vm.resolution, matcher.field)
         if found is None or not found.ref.api_version.startswith(f"{GROUP}/"):
             return None
         if get(vm.resolution.vm, ("spec", matcher.field)) is None:
-            return None  # a flavor refers to it, whose revision holds an instancetype
+            return None  # a flavor refers to it; its revision holds an instancetype
         half = Half(vm=vm, matcher=matcher, found=found, stage=NEW)
         if found.revision and found.entry:
             return half.but(stage=PINNED) if is_current(found.entry.obj) else half.but(stage=OLDER, older=found.entry.obj)
@@ -118,7 +118,7 @@ class Store:
         return half.but(stage=STATUS) if held is None or is_current(held) else half.but(stage=OLDER, older=held)
 
     def _done(self, half: Half) -> Storing | Unstored | None:
-        """What is to be done for one matcher, or why it can't be; None where nothing is."""
+        """The plan for one matcher, or why it fails; None if nothing has to be done."""
         found, owner = half.found, half.vm.entry.obj
         if half.stage == STATUS:
             return half.unstored("status")
@@ -131,7 +131,7 @@ class Store:
         return self._stored(half, upgraded(half.older, half.matcher, kind=found.ref.kind, spec=found.spec))
 
     def _passed_over(self, half: Half) -> Unstored:
-        """Why nothing is stored beside an older revision that the VM's status names, though reading passes over it."""
+        """Why nothing is stored for an older revision that the VM's status names, although reading skips it."""
         payload = decode(half.older.get("data"), self._release)
         entry = self._entries[effective_namespace(half.older), name_of(half.older)]
         if isinstance(payload, str):
@@ -160,23 +160,23 @@ class Store:
 
 
 class Half(Value):
-    """One matcher of a VM and what it leads to; `stage` says what is to be done, and when.
+    """The task for one matcher of a VM and the object that it refers to; `stage` is its case, which also gives the order.
 
-    `older` is the revision of an older form that the VM names, {} where it names none.
+    `older` is the revision of an older form that the VM names, {} if it names none.
     """
 
     vm: VmFacts
     matcher: Matcher
     found: Found
     stage: int
-    older: Object = {}  # noqa: RUF012  nobody writes into a Value
+    older: Object = {}  # noqa: RUF012  a Value never changes
 
     def unstored(self, reason: str, name: str = "", entry: Entry | None = None, *, other: VmFacts | None = None) -> Unstored:
         field = self.matcher.field
         return Unstored(vm=self.vm, matcher=field, reason=reason, found=self.found, name=name, entry=entry, other=other)
 
     def pinned(self, name: str, entry: Entry | None) -> Storing | None:
-        """What pins the matcher to a revision that is there; None where it is pinned, and nobody owns the revision."""
+        """The plan that makes the matcher name an existing revision; None if it does so and the revision has no owner."""
         field = self.matcher.field
         pins = ((field, name),) if get(self.vm.vm, ("spec", field, "revisionName")) != name else ()
         owned = (entry,) if entry and metadata(entry.obj).get("ownerReferences") else ()
@@ -184,10 +184,10 @@ class Half(Value):
 
 
 def claims(halves: list[Half], facts: BundleFacts) -> dict[int, VmFacts]:
-    """By the id of each older revision that VMs name, the VM that it is stored again for. The cluster then deletes it.
+    """By the id of each older revision that VMs name, the VM for which it is stored again. The cluster then deletes it.
 
-    In a cluster that is the VM that comes first. Here it is the one whose name the revision's name starts with, else the first
-    by name, whatever the order of the items is.
+    In a cluster, this is the VM that is processed first. Here it is the one whose name is the start of the revision's name, or
+    else the first by name, so that the order of the items does not matter.
     """
     sharing: dict[int, list[Half]] = {}
     for half in halves:

@@ -1,4 +1,4 @@
-"""The core: items and a config in, rendered items and findings out. No I/O, no clock, no environment."""
+"""The core: items and a config in, rendered items and findings out. It has no I/O, no clock, and no environment."""
 
 from __future__ import annotations
 
@@ -36,13 +36,12 @@ BOUNDS = ("ResourceQuota", "LimitRange", "ApplicationAwareResourceQuota", "Appli
 
 
 class Outcome(Value):
-    """What a run led to: all items, the untouched ones as the very objects that came, and the findings in order.
+    """The result of a run: all items and the findings in order. An item that does not change is the same object as before.
 
-    New items stand last. `before` has for each of them the number of the item that it has to precede; it is empty where they
-    may stay there. `in_order` are the items in the order in which they are to be applied.
-    `release` is the one that was rendered for. `ignored` are the findings that annotations of the objects silence, `off` those
-    of rules that the config turns off, as far as they were asked for. `external` are the objects outside of git that the items
-    refer to.
+    New items come last. `before` has, for each of them, the number of the item that must follow it; it is empty if the order
+    does not matter. `in_order` are the items in the order in which they must be applied.
+    `release` is the target release. `ignored` are the findings that annotations of the objects silence, `off` those of rules
+    that the config turns off, if `Judging.off` is set. `external` are the objects outside of git that the items refer to.
     """
 
     items: list[Any]
@@ -59,12 +58,12 @@ class Outcome(Value):
 
 
 class Judging(Value):
-    """How the items are judged, beside the config.
+    """Options for judging the items, in addition to the config.
 
-    `ignores`: annotations of the objects silence rules. `definitions`: the CustomResourceDefinitions of the bundle count for
-    kinds of KubeVirt, too. `off`: the outcome has the findings of rules that the config turns off. `following`: it has those
-    that only follow from another finding, too. `units` names for each item what applies it to a cluster, such as the
-    kustomizations that build it. `surroundings` is what is known beside the items.
+    `ignores`: annotations of the objects silence rules. `definitions`: use the CustomResourceDefinitions of the bundle for
+    KubeVirt's kinds, too. `off`: the outcome has the findings of rules that the config turns off. `following`: it has the
+    consequences of other findings, too. `units` has, for each item, what applies it to a cluster, such as the kustomizations
+    that build it. `surroundings` is what is known outside of the items.
     """
 
     ignores: bool = True
@@ -76,11 +75,11 @@ class Judging(Value):
 
 
 def process(resource_list: Object) -> Object:
-    """The ResourceList with its VMs rendered and `results` filled. The argument is left as it was.
+    """The ResourceList with its VMs rendered and `results` filled. The argument does not change.
 
-    Floats that are whole numbers leave as integers, as Kubernetes reads them. In mode `validate` the results hold all that
-    KubeVirt refuses, also what only follows from another result; hosts and the command leave that out.
-    Raises: ConfigError where the functionConfig is wrong, InputError where `items` is no list.
+    Floats that are whole numbers become integers, as Kubernetes reads them. In mode `validate` the results have everything that
+    KubeVirt refuses, including consequences of other results; hosts and the command leave consequences out.
+    Raises: ConfigError if the functionConfig is wrong, InputError if `items` is no list.
     """
     settings = config.read(resource_list.get("functionConfig"))
     items = resource_list.get("items")
@@ -100,12 +99,12 @@ def render(
     settings: Config,
     places: Sequence[tuple[str, int]] = (),
     schemas: Sequence[Object] = (),
-    judging: Judging = Judging(),  # noqa: B008  nobody writes into a Value
+    judging: Judging = Judging(),  # noqa: B008  a Value never changes
 ) -> Outcome:
-    """Every VM of the items rendered or left as it came, and what there is to say of them.
+    """Render each VM of the items, or leave it as it is, and report the findings.
 
-    `places` gives file and index of each item where the caller knows them; else the items' own annotations tell. `schemas`
-    are CustomResourceDefinitions that stand beside those of the bundle.
+    `places` has file and index of each item, if the caller knows them. Otherwise the annotations of the items give them.
+    `schemas` are CustomResourceDefinitions in addition to those of the bundle.
     """
     facts = gather(_bundle(items, places, judging), settings, judging.surroundings)
     if settings.mode == "snapshot":
@@ -134,13 +133,13 @@ def render(
 def _bundle(items: Sequence[Any], places: Sequence[tuple[str, int]], judging: Judging) -> Bundle:
     if not judging.surroundings.context:
         return Bundle(items, places, units=judging.units)
-    from krm_fn.pipeline import surroundings  # only repositories have any
+    from krm_fn.pipeline import surroundings  # only repositories have them
 
     return surroundings.bundle_of(items, places, judging.units, judging.surroundings)
 
 
 def _without_surroundings(outcome: Outcome, facts: BundleFacts, own: int) -> Outcome:
-    """The outcome without what it says of objects of other targets, and with the external objects that were met."""
+    """The outcome without objects of other targets and findings about them, and with the external objects that were found."""
     from krm_fn.pipeline import surroundings
 
     bundle = facts.bundle
@@ -154,7 +153,7 @@ def _without_surroundings(outcome: Outcome, facts: BundleFacts, own: int) -> Out
 
 
 def _without_off(settings: Config) -> dict[str, str]:
-    """The severities of a config in which no rule is off that would speak without it."""
+    """The severities of a config without those that turn a rule off."""
     return {rule: level for rule, level in settings.severity.items() if level != "off"}
 
 
@@ -163,7 +162,7 @@ def _is_off(finding: Finding, settings: Config) -> bool:
 
 
 def _roots(found: list[Finding], facts: BundleFacts, *, following: bool) -> list[Finding]:
-    """The findings without those that follow from others; where these are wanted, all."""
+    """The findings without those that follow from others; all findings with `following`."""
     validating = facts.config.mode == "validate"
     if following or len(found) < (1 if validating else 2):  # one may follow from a placeholder
         return found
@@ -189,12 +188,12 @@ def _of_all_rules(
     handed_on = facts.config.mode in modes.HANDING_ON
     scope = {"complete": validating, "handed_on": handed_on, "definitions": definitions}
     for flawed in schema.examine(facts.bundle, facts.release, **scope, schemas=schemas, sound=sound):
-        yield from registry.judge("schema", flawed, severity, limit)  # which counts the flaws itself
+        yield from registry.judge("schema", flawed, severity, limit)  # this family counts the flaws itself
     yield from limited(_of_other_families(facts, severity, limit))
 
 
 def _of_other_families(facts: BundleFacts, severity: Mapping[str, str], limit: InAll) -> Iterator[Finding]:
-    """The findings of all families but `schema`."""
+    """The findings of all families except `schema`."""
     for vm in facts.vms:
         yield from registry.judge("vm", vm, severity, limit)
     for presets in (*(vm.presets for vm in facts.vms), *(instance.presets for instance in facts.instances)):
@@ -202,7 +201,7 @@ def _of_other_families(facts: BundleFacts, severity: Mapping[str, str], limit: I
             yield from registry.judge("preset", presets, severity, limit)
     yield from registry.judge_bundle(facts, severity)
     if facts.config.mode == "validate":
-        from krm_fn.pipeline import refusals as webhooks  # a large part of the program, and rendering needs none of it
+        from krm_fn.pipeline import refusals as webhooks  # a large part of the program that rendering does not need
 
         refusals = tuple(_refusals(facts))
         for refused in refusals:
@@ -232,20 +231,20 @@ def _refusals(facts: BundleFacts) -> Iterable[AdmissionFacts]:
 
 
 def _silenced(found: list[Finding], facts: BundleFacts, *, heeded: bool) -> tuple[list[Finding], tuple[Suppressed, ...]]:
-    """The findings that count, what there is to say of ignores among them, and those that are ignored.
+    """The findings that count, including those about ignores, and the findings that are ignored.
 
-    `heeded`: ignores silence what they name.
+    `heeded`: ignores have an effect.
     """
     if not any(annotations_of(entry.obj).get(IGNORE) is not None for entry in facts.bundle.entries):
         return found, ()
-    from krm_fn.pipeline import ignores  # only where there is one
+    from krm_fn.pipeline import ignores  # needed only if there is an ignore
 
     declared = ignores.gather(facts)
     if not declared.ignores and not declared.misshapen:
         return found, ()
     why = ignores.reasons(declared)
     ignored = [finding for finding in found if ignores.key(finding) in why]
-    if facts.config.mode == "validate":  # only there are all rules asked
+    if facts.config.mode == "validate":  # all rules run only in this mode
         cut = {finding.rule for finding in found if finding.more}
         declared = declared.but(
             unused=tuple(each for each in ignores.unused(declared, ignored, facts.config) if each[1] not in cut)

@@ -1,7 +1,7 @@
-"""What is known beside the bundle: objects of other targets, objects that are only in the cluster, and names that are unclear.
+"""Facts outside of the bundle: objects of other targets, objects that are only in the cluster, and unclear names.
 
-Objects of other targets stand in the bundle behind its own items. They count where references are resolved; nothing is said of
-them, and they do not leave.
+The bundle has objects of other targets after its own items. References to them are resolved, but no finding is about them, and
+they are not written.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NOWHERE = ("", 0)
 def bundle_of(
     items: Sequence[Any], places: Sequence[tuple[str, int]], units: Sequence[frozenset[str]], beside: Surroundings
 ) -> Bundle:
-    """The bundle of the items, with the objects of other targets behind them."""
+    """The bundle of the items, followed by the objects of other targets."""
     if not beside.context:
         return Bundle(items, places, units=units)
     more = len(beside.context)
@@ -42,12 +42,12 @@ def bundle_of(
 
 
 def without_context(items: list[Any], beside: Surroundings, own: int) -> list[Any]:
-    """What leaves, without the objects of other targets that stand between the own items and the new ones."""
+    """The items to write, without the objects of other targets between the own items and the new ones."""
     return [*items[:own], *items[own + len(beside.context) :]] if beside.context else items
 
 
 def own(findings: Iterable[Finding], bundle: Bundle) -> list[Finding]:
-    """The findings about the own objects. Places in other targets that they name keep their file, and have no item."""
+    """The findings about own objects. Related places in other targets keep their file, and have no item."""
     found = [finding for finding in findings if not bundle.is_context(finding.item)]
     return [_with_own_items(finding, bundle) for finding in found]
 
@@ -60,7 +60,7 @@ def _with_own_items(finding: Finding, bundle: Bundle) -> Finding:
 
 
 class KnowingResolver(Resolver):
-    """A resolver that knows which objects are only in the cluster, and which names several objects of other targets have."""
+    """A resolver that knows objects that are only in the cluster, and names that objects in several other targets have."""
 
     def __init__(self, beside: Surroundings, **given: Any) -> None:
         super().__init__(**given)
@@ -77,12 +77,12 @@ class KnowingResolver(Resolver):
         return error.but(reason=reason) if reason else error
 
 
-# The reasons that say that an object is not in the bundle.
+# The reasons for which an object is not in the bundle.
 MISSING = frozenset(("unknown-name", "wrong-namespace", "wrong-kind", "revision-missing", "missing-source"))
 
 
 def reason_of(wanted: Ref, beside: Surroundings) -> str:
-    """Why it is no mistake that an object is not in the bundle: EXTERNAL or AMBIGUOUS, "" where it is one."""
+    """Why it is no mistake that an object is not in the bundle: EXTERNAL or AMBIGUOUS; "" if it is a mistake."""
     key = wanted.kind, wanted.namespace, wanted.name
     if is_external(beside.external, *key):
         return EXTERNAL
@@ -90,7 +90,7 @@ def reason_of(wanted: Ref, beside: Surroundings) -> str:
 
 
 def certain(refused: Iterable[AdmissionFacts], facts: BundleFacts) -> Iterator[AdmissionFacts]:
-    """The refusals without those that an object outside of the bundle may decide: those of the domain of a VM that uses one."""
+    """The refusals, except those of the domain of a VM that refers to an object outside of the bundle: it may decide them."""
     unclear = {(vm.entry.item, vm.entry.path) for vm in facts.vms if _refers_outside(vm.resolution)}
     if not unclear:
         yield from refused
@@ -109,7 +109,7 @@ def _refers_outside(resolution: Resolution) -> bool:
 
 
 def external_refs(facts: BundleFacts) -> tuple[Ref, ...]:
-    """The external objects that the own objects refer to, sorted, each once."""
+    """The external objects that the own objects refer to, sorted, each of them once."""
     beside = facts.surroundings
     if not beside.external:
         return ()

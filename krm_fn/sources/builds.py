@@ -12,12 +12,12 @@ from krm_fn.base.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# Seconds that a kustomization may take to build; as long as Argo CD gives it.
+# The seconds that a kustomization may take to build; Argo CD has the same limit.
 TIMEOUT: float = 90
 
 
 def built(folder: str, timeout: float, flags: Sequence[str] = ()) -> bytes:
-    """What `kustomize build` prints with these flags; its stderr goes straight to ours."""
+    """The stdout of `kustomize build` with these flags; its stderr goes directly to ours."""
     program, words = _kustomize(folder)
     words += flags
     with programs.scratch() as scratch:

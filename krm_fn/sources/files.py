@@ -1,7 +1,7 @@
-"""The files that a path stands for, and how they are opened.
+"""The files of a path, and how they are opened.
 
-Who names a path means it, whatever it is: a file, a folder, a link, a pipe. What lies in a folder is somebody else's. A link
-there that leads out of all the paths is passed over, and what is no regular file is never opened: a pipe would wait for ever.
+A path that a user names is read, whatever it is: a file, a folder, a link, a pipe. The content of a folder may come from
+others. A link there that leads out of all the paths is skipped. Only regular files are opened: a pipe would block for ever.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 UNREADABLE = "can't be read"
 SUFFIXES = (".yaml", ".yml", ".json")
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
-# What makes a folder a Helm chart, and the folder of its templates.
+# The file that makes a folder a Helm chart, and the folder of its templates.
 CHART, TEMPLATES = "Chart.yaml", "templates"
 # What the root of a git tree has.
 GIT = ".git"
-# What stands in a folder beside files and folders.
+# What a folder may contain in addition to files and folders.
 SPECIAL = {
     stat.S_IFLNK: "a link",
     stat.S_IFIFO: "a named pipe",
@@ -34,23 +34,23 @@ SPECIAL = {
     stat.S_IFCHR: "a device",
     stat.S_IFBLK: "a device",
 }
-# No link is followed that replaced a file, and no pipe is waited for that did.
+# Does not follow a link, and does not wait for a pipe, that has replaced a file in the meantime.
 CAREFUL = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 class Stamp(Value):
-    """Which file was read, and in which state: where its name leads, and what is another when somebody else writes it."""
+    """The identity and state of a file that was read: its resolved name, and values that change when somebody writes it."""
 
     real: str
     state: tuple[int, ...]
 
 
 class Paths:
-    """The paths that somebody named.
+    """The paths that a user names.
 
-    `follow`: links in folders are followed wherever they lead. `within` are further folders that they may lead to. `skipped`
-    collects what is passed over. Without `templates`, those of Helm charts are passed over, and `templates` collects their
-    folders. `names` are files that are wanted, too, whatever they end with.
+    `follow`: follow links in folders to all places. `within` are more folders to which links may lead. `skipped` collects the
+    skipped files. Without `templates`, the templates of Helm charts are skipped, and `templates` collects their folders.
+    `names` are names of more files to read, with any suffix.
     """
 
     def __init__(
@@ -72,8 +72,8 @@ class Paths:
     def files(self, path: str) -> Iterator[str]:
         """The file itself, or all YAML and JSON files of a folder in the order of their names, with forward slashes.
 
-        Hidden files and folders are passed over, and so is a folder that was seen before: a link may lead back up.
-        Raises: InputError where the path is a folder that can't be listed.
+        Hidden files and folders are skipped, and so is a folder that was read before, because a link may lead to a parent.
+        Raises: InputError if the path is a folder that can't be listed.
         """
         named = Path(path)
         if not named.is_dir():
@@ -85,9 +85,9 @@ class Paths:
             raise InputError(error.strerror or UNREADABLE, file=named.as_posix()) from None
 
     def read(self, path: str, file: str) -> tuple[bytes, Stamp] | None:
-        """The text of a file that `files` gave for the path; None where it was found in a folder and can't be read.
+        """The text of a file that `files` found for the path; None if it is in a folder and can't be read.
 
-        Raises: InputError where it is the path itself.
+        Raises: InputError if the path itself can't be read.
         """
         named = Path(path).as_posix() == file
         try:
@@ -99,7 +99,7 @@ class Paths:
             return None
 
     def _below(self, folder: Path) -> Iterator[str]:
-        """Raises: OSError where the folder can't be listed."""
+        """Raises: OSError if the folder can't be listed."""
         real = os.path.realpath(folder)
         if real in self._seen:
             return
@@ -114,7 +114,7 @@ class Paths:
                 yield from self._of(entry, folder / entry.name)
 
     def _of(self, entry: os.DirEntry[str], at: Path) -> Iterator[str]:
-        """The files that one entry of a folder stands for."""
+        """The files of one entry of a folder."""
         wanted, file = entry.name.endswith(SUFFIXES) or entry.name in self._names, at.as_posix()
         try:
             mode = entry.stat().st_mode
@@ -128,7 +128,7 @@ class Paths:
                 check_regular(mode)
                 yield file
         except OSError as error:
-            if wanted or not entry.is_symlink():  # a link that leads nowhere and is called as no object is
+            if wanted or not entry.is_symlink():  # not for a link to a missing file whose name is not that of an object's file
                 self._pass_over(file, error)
 
     def _pass_over(self, file: str, error: OSError) -> None:
@@ -136,19 +136,19 @@ class Paths:
 
 
 def is_within(file: str, folders: Iterable[str]) -> bool:
-    """True where a file, wherever links lead, is one of the folders or below one; their own links are resolved already."""
+    """True if a file, after links are followed, is one of the folders or below one. The folders must be resolved already."""
     real = os.path.realpath(file)
     return any(os.path.commonpath((folder, real)) == folder for folder in folders)
 
 
 def repository(folder: str) -> str:
-    """The root of the git tree that a folder is in, else the folder itself; links resolved."""
+    """The root of the git tree that contains a folder, or else the folder itself, with links resolved."""
     here = Path(folder).resolve()
     return str(_git_root(here) or here)
 
 
 def leads_out(file: str) -> bool:
-    """True where a file in a git tree is, by a link, a file outside of it. Devices and pipes are no such files."""
+    """True if a file in a git tree is a link to a file outside of it. Devices and pipes do not count."""
     special = os.path.exists(file) and not os.path.isfile(file)  # noqa: PTH110, PTH113
     return not special and is_outside(file)
 
@@ -164,13 +164,13 @@ def _git_root(folder: Path) -> Path | None:
 
 
 def check_regular(mode: int) -> None:
-    """Raises: OSError where a mode is that of no regular file."""
+    """Raises: OSError if a mode is not that of a regular file."""
     if not stat.S_ISREG(mode):
         raise OSError(errno.EINVAL, f"it is {SPECIAL.get(stat.S_IFMT(mode), 'not a regular file')}; expected a file")
 
 
 def read_found(file: str) -> tuple[bytes, Stamp]:
-    """The text of a file that was found in a folder. Raises: OSError, also where it is no regular file by now."""
+    """The text of a file that was found in a folder. Raises: OSError, also if it is no regular file any more."""
     real = os.path.realpath(file)
     with os.fdopen(os.open(real, CAREFUL), "rb") as source:
         found = os.fstat(source.fileno())
@@ -179,7 +179,7 @@ def read_found(file: str) -> tuple[bytes, Stamp]:
 
 
 def read_named(file: str) -> tuple[bytes, Stamp]:
-    """The text of a file that somebody named, whatever it is. Raises: OSError."""
+    """The text of a file that a user named, of any type. Raises: OSError."""
     with open(file, "rb") as source:  # noqa: PTH123
         return source.read(), stamp_of(os.path.realpath(file), os.fstat(source.fileno()))
 

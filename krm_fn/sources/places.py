@@ -1,4 +1,4 @@
-"""Where findings stand in texts: line and column, which the core can't know."""
+"""The places of findings in texts: line and column, which the core does not know."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
     Text = StreamText | ListText
 
 
-# Whoever blames a reference means the name in it.
+# A finding about a reference points to the name in it.
 MATCHERS = (("spec", "instancetype"), ("spec", "preference"))
-# Rules that blame a key, whatever its value.
+# Rules about a key, whatever its value is.
 OF_KEYS = frozenset(("unknown-field", "field-of-another-release", "removed-field"))
 LINE_END = re.compile(r"\r\n?|\n")
 
 
 class Places:
-    """Lines and columns in what was read, and in the files that a built kustomization or a package says it was made of."""
+    """Lines and columns in the texts that were read, and in the files from which a kustomization or a package was built."""
 
     def __init__(self, found: Sources, lost: Iterable[Lost] = ()) -> None:
         """`lost` are the documents that can't be read."""
@@ -54,15 +54,15 @@ class Places:
         self._lost: dict[str, bool] = {}
         for each in lost:
             self._lost[each.error.file] = self._lost.get(each.error.file, False) or hides_text(each.text)
-        self._read: dict[str, tuple[list[str], list[int]]] = {}  # lines without what can't be read, and where items start
+        self._read: dict[str, tuple[list[str], list[int]]] = {}  # lines without unreadable documents; first lines of items
         self._secret: dict[tuple[str, int], frozenset[int] | None] = {}
         self._folders = {folder for source in found.sources for folder in (os.curdir, source.folder) if folder}
         self._lines: dict[str, list[str]] = {}
 
     def located(self, findings: Iterable[Finding]) -> list[Finding]:
-        """The findings with line and column of the value that each is about, or of the nearest around; so their related places.
+        """The findings with line and column of their values, or of the nearest value around these. Related places get them too.
 
-        What stands in one item is looked for in one go: to take a large item apart for each finding would take too long.
+        All places in one item are searched together: to read a large item again for each finding would take too long.
         """
         found = list(findings)
         spoken_of: list[Finding | Related] = []
@@ -81,7 +81,7 @@ class Places:
         return source.file, number, (*of.inside, *of.path)
 
     def line(self, file: str, number: int) -> str:
-        """A line of a text that was read; "" where there is none, and where it may hold a secret."""
+        """A line of a text that was read; "" if it does not exist, or may contain a secret."""
         lines = self._lines_of(file)
         line = lines[number - 1] if 0 < number <= len(lines) else ""
         return "" if hides_line(line) or self._is_secret(file, number, line) else line
@@ -92,7 +92,7 @@ class Places:
         return self._lines[file]
 
     def _is_secret(self, file: str, number: int, line: str) -> bool:
-        """True for a line that has a part of a secret value, or stands in a document that can't be read and may have one."""
+        """True for a line with a part of a secret value, or in an unreadable document that may have one."""
         text = self._texts.get(file)
         if text is None:
             return True
@@ -122,16 +122,16 @@ class Places:
         return made_of.text.place(entry.item, (*entry.path, *path), key=key) if entry else (0, 0)
 
     def _opened(self, file: str) -> MadeOf | None:
-        """The file that annotations name, None where there is none to read."""
+        """The file that annotations name; None if it can't be read."""
         if file not in self._made_of:
             text = self.text(file)
             self._made_of[file] = MadeOf(text) if text else None
         return self._made_of[file]
 
     def text(self, file: str) -> Text | None:
-        """The text of a file, None where there is none to read. What was read already is not read again.
+        """The text of a file; None if it can't be read. A file is read only once.
 
-        Who writes an annotation may name any file of the machine: those of the repository are read.
+        An annotation may name any file of the machine. Only files of the repository are read.
         """
         if file not in self._texts:
             self._texts[file] = None
@@ -143,7 +143,7 @@ class Places:
 
 
 def secret_spans(node: Node, text: str, place: Place = ROOT) -> Iterator[tuple[int, int]]:
-    """Start and end of each part of a text that isn't shown; `node` is its root. The keys of such values belong to them."""
+    """Start and end of each part of a text that must not be shown, with the keys of secret values; `node` is its root."""
     kind = node.entries.get("kind")
     value = {"kind": text[kind[2].start : kind[2].end]} if kind else {}
     for key, (start, _, below) in node.entries.items():
@@ -162,7 +162,7 @@ def secret_spans(node: Node, text: str, place: Place = ROOT) -> Iterator[tuple[i
 
 
 def _shape(node: Node) -> object:
-    """A map or a list where the node is one, None for a scalar."""
+    """A map or a list if the node is one; None for a scalar."""
     return {MAP: {}, SEQ: []}.get(node.kind)
 
 
@@ -171,7 +171,7 @@ def _lines(data: bytes) -> list[str]:
 
 
 class MadeOf:
-    """The text of a file that built objects were made of, and its objects by kind, name and number of their document."""
+    """The text of a file from which objects were built, and its objects by kind, name and number of their document."""
 
     def __init__(self, text: Text) -> None:
         self.text = text
@@ -182,7 +182,7 @@ class MadeOf:
                 self._entries.setdefault(key, []).append(entry)
 
     def origin(self, obj: Object, index: int) -> Entry | None:
-        """The object that a built one was made of: by index and name, else the only one that can be meant."""
+        """The object from which another one was built: by index and name, or else the only candidate."""
         kind, names = _kind(obj), dict.fromkeys((name_of(obj), *previous_names(obj)))
         for keys in ([(*kind, name, index) for name in names], [(*kind, name) for name in names], [kind]):
             chosen = [entry for key in keys for entry in self._entries.get(key, ())[:2]]
@@ -192,7 +192,7 @@ class MadeOf:
 
 
 def _with_lines(finding: Finding, lines: Iterator[tuple[int, int]]) -> Finding:
-    """The finding with the next line and column, its related places with those that follow."""
+    """The finding with the next line and column. Its related places get those that follow."""
     line, column = next(lines)
     related = tuple(each.but(line=at[0], column=at[1]) for each in finding.related for at in [next(lines)])
     return finding.but(line=line, column=column, related=related)

@@ -1,7 +1,7 @@
-"""Where the command reads from: files, folders, stdin, and what kustomize builds.
+"""The sources of the command: files, folders, stdin, and the output of kustomize.
 
-All of them end in one list of objects, with the file and the index of each. Documents that are no Kubernetes objects, and
-objects that only tools read (a Kustomization, our own config), are left alone.
+All sources give one list of objects, with the file and the index of each. Documents that are not Kubernetes objects, and
+objects that only tools read (a Kustomization, our own config), are skipped.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ if TYPE_CHECKING:
     Watch = Callable[[str, Iterable[Any], int], Iterable[Any]]
 
 STDIN = "-"
-# What stands in texts of which a program makes manifests: Go's and Jinja's marks, and names between two marks.
+# Marks of texts from which a program makes manifests: those of Go and Jinja, and names between two marks.
 TEMPLATE = re.compile(rb"\{\{|\{%|<%|%%(?=\w+%%)|@(?=[A-Z][A-Z0-9_]*@)")
-LEAST_SHARED = 1_000_000  # bytes to read: what is less takes another process about as long as this one
+LEAST_SHARED = 1_000_000  # bytes to read; for less, a second process takes about as long as this one
 
 
 class NothingFoundError(InputError):
-    """All could be read, and there is no object."""
+    """Everything could be read, but there is no object."""
 
 
 class TemplateError(InputError):
-    """A text can't be read since it is a template."""
+    """A text can't be read because it is a template."""
 
 
 class Given(Value):
-    """A text that is to be read: out of a file, which `stamp` identifies, or made by a build of `folder`."""
+    """A text to read: from a file, which `stamp` identifies, or from a build of `folder`."""
 
     data: bytes
     file: str = ""
@@ -59,9 +59,9 @@ class Given(Value):
 class Source(Value):
     """One text and the numbers of its documents that are objects.
 
-    `file` is "" for what comes from no file of ours; the files that the objects' annotations name are then below `folder`. Else
-    `stamp` says which file it was. `origins` are the files that the documents of a build come from, "" where one is not known;
-    the annotations do not count then.
+    `file` is "" if the text is not from a file. Then the files that the objects' annotations name are below `folder`. Otherwise
+    `stamp` identifies the file. `origins` are the files of a build's documents, "" if one is not known; then the annotations
+    are not used.
     """
 
     text: StreamText | ListText
@@ -79,7 +79,7 @@ class Source(Value):
 
     @property
     def places(self) -> list[tuple[str, int]]:
-        """File and index of each object: its own annotations tell where it comes from no file."""
+        """File and index of each object. The annotations of an object give them if it is not from a file."""
         if self.file:
             return [(self.file, number) for number in self.objects]
         if self.origins:
@@ -88,7 +88,7 @@ class Source(Value):
 
 
 def _annotated(item: Any, folder: str) -> tuple[str, int]:
-    """The place that an item's annotations name: as a path from here where the file is there, else as it is written."""
+    """The place that an item's annotations name: as a path from here if the file exists, otherwise as it is written."""
     file, index = place_of(item)
     here = os.path.normpath(os.path.join(folder, file)).replace(os.sep, "/")  # noqa: PTH118
     remote = "\nrepo:" in "\n" + text(annotations_of(item).get(ORIGIN)) if file else False
@@ -96,12 +96,12 @@ def _annotated(item: Any, folder: str) -> tuple[str, int]:
 
 
 class Sources(Value):
-    """All that was read.
+    """Everything that was read.
 
-    `function_config` is that of the ResourceList that was named by itself, None where there is none. `powerless` are the files
-    with a functionConfig that configures nothing: a file in a folder must not say how the folder is judged. `skipped` are the
-    files that were found in folders and passed over. `separate`: the files of different folders may be for different clusters.
-    `kustomized` are folders with kustomizations, and `named` the files that were named by themselves.
+    `function_config` is that of a ResourceList that the user names, or None. `powerless` are files with a functionConfig that
+    has no effect: a file in a folder must not configure how the folder is judged. `skipped` are skipped files of folders.
+    `separate`: the files of different folders may be for different clusters. `kustomized` are folders with kustomizations;
+    `named` are the files that the user names.
     """
 
     sources: tuple[Source, ...]
@@ -124,11 +124,11 @@ class Sources(Value):
 
     @property
     def units(self) -> list[frozenset[str]]:
-        """For each of `items` what applies it: the kustomizations that build its file; empty where that may be anything."""
+        """For each of `items`, what applies it: the kustomizations that build its file; empty if that is not known."""
         return [units for source in self.sources for units in [self._units(source.file)] * len(source.objects)]
 
     def _units(self, file: str) -> frozenset[str]:
-        """What applies the objects of a file: its folder; the file alone where a kustomization there leaves it out."""
+        """What applies the objects of a file: its folder, or the file alone if the kustomization there does not use it."""
         if not (self.separate and self.is_found(file)):
             return frozenset()
         folder = os.path.dirname(file)  # noqa: PTH120
@@ -143,13 +143,13 @@ class Sources(Value):
         return bool(file) and file not in self.named
 
     def refuse_skipped(self) -> None:
-        """Raises: InputError where a file was passed over, for who must miss no object."""
+        """Raises: InputError if a file was skipped, for callers that must not miss an object."""
         for each in self.skipped:
             raise InputError(each.why or "this symbolic link points outside the folders that may be read", file=each.file)
 
 
 def unwatched(_: str, work: Iterable[Any], __: int) -> Iterable[Any]:
-    """The work as it is: nobody wants to know how far it is."""
+    """The work itself, without reports of its progress."""
     return work
 
 
@@ -168,15 +168,16 @@ def read(
     repair: Repair | None = None,
     watch: Watch = unwatched,
 ) -> Sources:
-    """What stands at the paths: files, folders (all YAML and JSON files below them, sorted) or `-` for stdin.
+    """The objects of the paths: files, folders (all YAML and JSON files below them, sorted) or `-` for stdin.
 
-    `found` are further files, which somebody found in folders; `kustomized` those of the folders that have kustomizations.
-    `kustomizations` are folders that are built first, with `build_flags`, each in at most `timeout` seconds. With `follow`,
-    links in folders are followed wherever they lead, else within the paths and the folders of `within`. Without `unbuilt`,
-    templates of Helm charts in folders are left alone, and files of different folders may be for different clusters. `note` is
-    told what is left alone. `repair` gets text and name of an unreadable file, and gives what is to be read in its place.
-    `watch` gets what is done with its name and after how many nearly all is done, and gives it on. Processes share large files.
-    Raises: InputError where something can't be read, and where all could be read and there is no object.
+    `found` are more files, which the caller found in folders; `kustomized` are those of the folders that have kustomizations.
+    `kustomizations` are folders to build first, with `build_flags`, each in at most `timeout` seconds. With `follow`, links in
+    folders may lead to all places, otherwise only to the paths and the folders of `within`. Without `unbuilt`, templates of
+    Helm charts in folders are skipped, and files of different folders may be for different clusters. `note` is called with each
+    skipped document. `repair` gets the text and the name of an unreadable file, and returns the text to read instead.
+    `watch` gets the work, file after file, with its name and the number after which nearly all is done, and returns the work.
+    Several processes read large input.
+    Raises: InputError if something can't be read, and if everything can be read but there is no object.
     """
     named = Paths(paths, follow=follow, within=within, templates=unbuilt)
     texts = [*_texts(paths, named, found), *_builds(kustomizations, timeout, build_flags)]
@@ -191,12 +192,12 @@ def read(
     for folder in named.templates:
         note(about_templates(folder))
     if not repaired and not any(source.objects for source in sources):
-        _refuse_nothing([*paths, *found, *kustomizations], named.skipped, tells=repair is not None)
+        _refuse_nothing([*paths, *found, *kustomizations], named.skipped, reports=repair is not None)
     single = len(paths) == 1 and not (kustomizations or found) and not os.path.isdir(paths[0])  # noqa: PTH112
-    heard = [config for source, config in configs if single or not (source.file or source.folder)]
+    effective = [config for source, config in configs if single or not (source.file or source.folder)]
     return Sources(
         sources=tuple(sources),
-        function_config=heard[0] if heard else None,
+        function_config=effective[0] if effective else None,
         powerless=tuple(each.file or each.folder for each, _ in configs if not single and (each.file or each.folder)),
         skipped=tuple(named.skipped),
         separate=not unbuilt,
@@ -209,10 +210,10 @@ def _as_file(path: str) -> str:
     return Path(path).as_posix()
 
 
-def _refuse_nothing(paths: Sequence[str], skipped: Sequence[SkippedFile], *, tells: bool) -> None:
-    """Raises: InputError where there is no object; not for a caller that `tells` of files that can't be read."""
+def _refuse_nothing(paths: Sequence[str], skipped: Sequence[SkippedFile], *, reports: bool) -> None:
+    """Raises: InputError if there is no object, unless the caller `reports` unreadable files itself."""
     unreadable = [each for each in skipped if each.why]
-    if unreadable and tells:
+    if unreadable and reports:
         return
     if unreadable:
         raise InputError(unreadable[0].why, file=unreadable[0].file)
@@ -227,7 +228,7 @@ def _refuse_nothing(paths: Sequence[str], skipped: Sequence[SkippedFile], *, tel
 def _all_parsed(
     texts: Sequence[Given], repair: Repair | None, repaired: list[str], watch: Watch
 ) -> Iterable[tuple[Source, object]]:
-    """What the texts hold, in order; the names of files that had to be repaired go into `repaired`."""
+    """The contents of the texts, in order; the names of repaired files go into `repaired`."""
 
     def parsed(number: int) -> tuple[Source, object]:
         return _parsed(texts[number])
@@ -248,13 +249,13 @@ def _all_parsed(
 
 
 def of_bytes(data: bytes) -> Sources:
-    """What was built already, maybe no object at all. Raises: InputError."""
+    """Objects that are already built; there may be none. Raises: InputError."""
     found, config = _parsed(Given(data=data))
     return Sources(sources=(found,), function_config=config)
 
 
 def of_build(data: bytes, folder: str, origins: Sequence[str]) -> Sources:
-    """What was built of a folder, with the file that each document comes from. Raises: InputError."""
+    """The objects that were built from a folder, with the file of each document. Raises: InputError."""
     found, _ = _parsed(Given(data=data, folder=folder))
     return Sources(sources=(found.but(origins=tuple(origins)),))
 
@@ -286,7 +287,7 @@ def _texts(paths: Sequence[str], named: Paths, found: Sequence[str]) -> Iterator
 
 
 def _files(paths: Sequence[str], named: Paths, found: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """The files to read, each with the path that it was found at: "" for those that somebody else found in folders."""
+    """The files to read, each with the path where it was found: "" for files that the caller found in folders."""
     for path in paths:
         if path == STDIN:
             yield path, path
@@ -298,7 +299,7 @@ def _files(paths: Sequence[str], named: Paths, found: Sequence[str]) -> Iterator
 
 
 def read_text(data: bytes, file: str) -> StreamText:
-    """The text of a stream. Raises: InputError; TemplateError, which says so, where the mistake is a template's."""
+    """The text of a stream. Raises: InputError, and TemplateError if the mistake belongs to a template."""
     try:
         return yamlio.read_stream(data, file=file)
     except InputError as error:
@@ -318,14 +319,14 @@ def _parsed(given: Given) -> tuple[Source, object]:
     listing = _listed(data, file)
     found: StreamText | ListText = listing or read_text(data, file)
     if not listing and len(found.items) == 1 and isinstance(found.items[0], dict) and kind_of(found.items[0]) == "ResourceList":
-        found = yamlio.read_resource_list(data, file=file)  # says what is wrong with it
+        found = yamlio.read_resource_list(data, file=file)  # raises the error that says what is wrong
     config = listing.head.get("functionConfig") if listing else None
     objects = tuple(number for number, item in enumerate(found.items) if not why_skipped(item, file))
     return Source(text=found, data=data, file=file, folder=given.folder, stamp=given.stamp, objects=objects), config
 
 
 def _listed(data: bytes, file: str) -> ListText | None:
-    """The text of a ResourceList; None where it is none, or wrong. Others than these are not to be read twice."""
+    """The text of a ResourceList; None if it is another text, or wrong. Other texts must not be read twice."""
     if b"ResourceList" not in data:
         return None
     try:
@@ -335,7 +336,7 @@ def _listed(data: bytes, file: str) -> ListText | None:
 
 
 def _left_alone_in(source: Source) -> Iterator[str]:
-    """What there is to say of documents that are none of ours."""
+    """The notes about documents that are skipped."""
     for number, item in enumerate(source.text.items):
         if reason := why_skipped(item, source.file):
             yield f"{file_name(source.file) or 'stdin'}: document {number + 1} is skipped: {reason}"

@@ -40,7 +40,7 @@ UNCERTAIN = frozenset(
 
 
 class Lost(Value):
-    """One document that can't be read: why, and its text; `found` where nobody named its file."""
+    """One document that can't be read: the error and its text; `found` if it was found in a folder."""
 
     error: InputError
     text: bytes
@@ -48,20 +48,20 @@ class Lost(Value):
 
     @property
     def is_object(self) -> bool:
-        """True where the text has a word that every Kubernetes object has, and no playbook."""
+        """True if the text has a word that every Kubernetes object has, and is no playbook."""
         return bool(OF_OBJECTS.search(self.text))
 
     @property
     def is_template(self) -> bool:
-        """True where the text was found among manifests, and a program makes some of it."""
+        """True if the text was found among manifests and contains marks of a template."""
         return self.found and isinstance(self.error, TemplateError)
 
 
 def salvage(data: bytes, file: str) -> tuple[bytes, tuple[Lost, ...]]:
-    """The text with all documents emptied that can't be read, each line where it was; and those documents.
+    """The text with unreadable documents emptied, so that lines keep their numbers; and those documents.
 
-    Documents are read in groups. A group that can be read is followed by one of twice its size, any other by its first document
-    alone, so that the work grows with the text, whatever part of the documents can be read.
+    Documents are read in groups. After a readable group, the next group has twice its size. After an unreadable group, its
+    first document is read alone. So the work grows only with the text, however many documents can be read.
     """
     lines = data.splitlines(keepends=True)
     documents = _documents(lines)
@@ -91,7 +91,7 @@ def without_text_of_others(data: bytes, file: str) -> bytes:
 
 
 def findings(lost: Iterable[Lost], severity: Mapping[str, str], release: Release) -> Iterator[Finding]:
-    """The findings about unreadable documents, at their places; the first template stands for all templates."""
+    """The findings about unreadable documents, with their places. Only the first template is reported."""
     lost = list(lost)
     errors = [each.error for each in lost if not each.is_template]
     templates = [each.error for each in lost if each.is_template]
@@ -125,7 +125,7 @@ def passed_over(skipped: Iterable[SkippedFile], severity: Mapping[str, str], rel
 
 
 class Doubts:
-    """What is in doubt since documents could not be read: they may hold what else is missing."""
+    """Names in unreadable documents. A finding that something is missing may be wrong if they contain its name."""
 
     def __init__(self, lost: Iterable[Lost]) -> None:
         self._words = {word for each in lost for word in _words(each.text)}
@@ -146,7 +146,7 @@ def _words(text: bytes) -> list[bytes]:
 def _error(lines: list[bytes], start: int, end: int, file: str) -> InputError | None:
     """Why the lines from `start` to `end`, which are complete documents, can't be read; None if they can.
 
-    The mark of the next document is read with them: without it, what has no end would end with the text.
+    The mark of the next document is read too: without it, an unclosed value would end with the text.
     """
     mark = [MARK + b"\n"] if end < len(lines) else []
     try:
@@ -158,7 +158,7 @@ def _error(lines: list[bytes], start: int, end: int, file: str) -> InputError | 
 
 
 def _emptied(lines: list[bytes], start: int, end: int, error: InputError) -> Lost:
-    """Empty the document in these lines, but for its mark."""
+    """Empty the document in these lines, except for its mark."""
     text = b"".join(lines[start:end])
     mark = MARK + b"\n" if lines[start].startswith(MARK) else b"\n"
     lines[start:end] = [mark, *[b"\n"] * (end - start - 1)]
@@ -166,7 +166,7 @@ def _emptied(lines: list[bytes], start: int, end: int, error: InputError) -> Los
 
 
 def _readable(data: bytes, file: str, lost: list[Lost]) -> tuple[bytes, tuple[Lost, ...]]:
-    """The text and what was lost of it; nothing and all of it where the documents can be read one by one, but not together."""
+    """The text and its unreadable documents; no text if the documents can be read one by one, but not together."""
     try:
         read_text(data, file)
     except InputError as error:
@@ -175,7 +175,7 @@ def _readable(data: bytes, file: str, lost: list[Lost]) -> tuple[bytes, tuple[Lo
 
 
 def _documents(lines: list[bytes]) -> list[tuple[int, int]]:
-    """First line and end of each document, from 0; its mark belongs to it."""
+    """First line and end of each document, from 0; the mark belongs to its document."""
     starts = [number for number, line in enumerate(lines) if line.startswith(MARK) and line[3:4].strip() == b""]
     if not starts or starts[0] != 0:
         starts = [0, *starts]

@@ -1,4 +1,4 @@
-"""Which documents and folders are skipped, and why: what is no Kubernetes object, and what only tools read."""
+"""Documents and folders that are skipped, and the reasons: those that are no Kubernetes objects, or that only tools read."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ TOOL_GROUPS = ("kustomize.config.k8s.io", "kpt.dev", "kubevirt-render.dev")
 
 
 def about_templates(folder: str) -> str:
-    """What there is to say of a folder with the templates of a Helm chart."""
+    """The note about a folder with the templates of a Helm chart."""
     return f"{file_name(folder)} is skipped: it contains templates of a Helm chart; to render them, use `helm template`"
 
 
 def why_skipped(item: object, file: str) -> str:
-    """Why the document is none of ours, "" where it is an object."""
+    """The reason to skip a document; "" for an object."""
     unnamed = not isinstance(item, dict) or not text(item.get("apiVersion")) or not kind_of(item)
     tool = isinstance(item, dict) and group_of(item) in TOOL_GROUPS
     if file.rpartition("/")[2] in KUSTOMIZATIONS and (unnamed or tool):

@@ -1,4 +1,4 @@
-"""Which findings about files of folders are no certain mistakes: a namespace that nobody wrote may be any."""
+"""Findings about files of folders that may not be mistakes, because a namespace that is not written may be any namespace."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 MISSING = "missing-object"
 PARTIAL = "missing-field"
-# The kinds of objects that it misses.
+# The kinds of objects that a finding may miss.
 MISSED = frozenset(
     (
         "ConfigMap",
@@ -33,10 +33,10 @@ MISSED = frozenset(
 
 
 def certain(findings: Iterable[Finding], found: Sources) -> list[Finding]:
-    """The findings without those that who applies the files of folders may settle.
+    """The findings without those that may disappear when the files of the folders are applied.
 
-    These are about an object that is missing only since its namespace, or that of the object that refers to it, is not written;
-    and about the field that an object lacks in a file that the kustomization beside it leaves out, since a patch lacks it, too.
+    They are about an object that is missing only because its namespace, or that of the object that refers to it, is not
+    written. Or they are about a missing field in a file that the kustomization of its folder does not use: it may be a patch.
     """
     if not found.separate:
         return list(findings)
@@ -60,13 +60,13 @@ class _Doubts:
         return self._found.is_found(file) and self._is_elsewhere(finding, obj)
 
     def _is_elsewhere(self, finding: Finding, obj: Object) -> bool:
-        """True where an object of that name is there, and only a namespace that nobody wrote tells them apart."""
+        """True if an object has that name, and may have the same namespace, because one of the two is not written."""
         name = str(finding.current).rpartition("/")[2]
         return name in self._homeless or (name in self._names and not _has_namespace(obj))
 
 
 def _missed(obj: Object) -> Iterator[Object]:
-    """The object where others may miss it; what a VM makes of its dataVolumeTemplates, in its own namespace."""
+    """The object, if others may refer to it, and the objects that a VM creates from its dataVolumeTemplates."""
     if kind_of(obj) in MISSED:
         yield obj
     for template in as_list(get(obj, DATA_VOLUMES)):

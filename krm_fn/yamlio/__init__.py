@@ -1,8 +1,8 @@
-"""YAML in, YAML out: plain values for the core, and the input's own text for everything the core doesn't change.
+"""YAML in, YAML out: plain values for the core, and the input's own text for everything that the core does not change.
 
-`read_resource_list` and `read_stream` give texts, whose `items` are plain values; `write_resource_list` and `write_stream` take
-such values back. An item that is the very object that was read leaves byte for byte; in a changed one only the changed lines
-differ.
+`read_resource_list` and `read_stream` return texts, whose `items` are plain values. `write_resource_list` and `write_stream`
+take such values back. An item that is the same object as the one that was read keeps its bytes. In a changed item, only the
+changed lines differ.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    """What is loaded when it is first asked for: most lists are rendered without."""
+    """Load a function when it is first used: most lists are rendered without these."""
     if name == "dump":
         from krm_fn.yamlio.emit import dump
 
@@ -41,23 +41,23 @@ def __getattr__(name: str) -> Any:
 
 
 def read_resource_list(data: bytes, *, file: str = "") -> ListText:
-    """The text of one document that is a ResourceList; empty input is an empty list. `file` names it in errors.
+    """The text of one document that is a ResourceList; empty input is an empty list. Errors name `file`.
 
-    Raises: InputError with line and column for broken YAML, a second document, another kind, items that are no list, and
-    for input made to exhaust the reader.
+    Raises: InputError with line and column for broken YAML, a second document, another kind, items that are not a list, and
+    for input that is made to exhaust the reader.
     """
     from krm_fn.yamlio.plain.text import read_plain_list
 
     text = read_plain_list(data, file)
     if text is not None:
         return text
-    from krm_fn.yamlio.documents import read_list  # libyaml's road, which costs more to load than a small list to read
+    from krm_fn.yamlio.documents import read_list  # libyaml takes longer to load than a small list to read
 
     return read_list(data, file=file)
 
 
 def read_stream(data: bytes, *, file: str = "") -> StreamText:
-    """The text of any number of YAML or JSON documents. `file` names it in errors.
+    """The text of any number of YAML or JSON documents. Errors name `file`.
 
     Raises: InputError with line and column for broken YAML and for input made to exhaust the reader.
     """
@@ -66,13 +66,13 @@ def read_stream(data: bytes, *, file: str = "") -> StreamText:
     text = read_plain_stream(data, file)
     if text is not None:
         return text
-    from krm_fn.yamlio.documents import read_documents  # libyaml's road, too
+    from krm_fn.yamlio.documents import read_documents  # this loads libyaml, too
 
     return read_documents(data, file=file)
 
 
 def read_value(text: str) -> Any:
-    """The value of one YAML document, such as a ConfigMap's string may hold; None for an empty one.
+    """The value of one YAML document, for example of a string in a ConfigMap; None for an empty one.
 
     Raises: InputError for broken YAML and for a second document.
     """
@@ -82,11 +82,11 @@ def read_value(text: str) -> Any:
 
 
 def write_resource_list(text: ListText, items: Sequence[Any], results: Sequence[Any] = (), before: Sequence[int] = ()) -> bytes:
-    """The list with these items: those that are the ones read leave as they came, changed ones with their changes spliced in,
-    further ones come last, or where `before` says (see `order`); None leaves its item out. `results`, where there are any,
-    replace those of the input.
+    """The list with these items. Unchanged items keep their bytes, in changed items only the changed lines differ, and None
+    leaves its item out. Additional items come last, or at the place that `before` gives (see `order`). `results` replace those
+    of the input, if there are any.
 
-    Raises: InputError for a changed item that no cluster would take.
+    Raises: InputError for a changed item that no cluster accepts.
     """
     from krm_fn.yamlio.writing import write_list
 
@@ -94,9 +94,10 @@ def write_resource_list(text: ListText, items: Sequence[Any], results: Sequence[
 
 
 def write_stream(text: StreamText, items: Sequence[Any], before: Sequence[int] = ()) -> bytes:
-    """The stream with these items. Empty documents stay; another None leaves its document out.
+    """The stream with these items. Empty documents stay; any other None leaves its document out.
 
-    More items come last, or where `before` says; see `order`. Raises: InputError for a changed item that no cluster would take.
+    Additional items come last, or at the place that `before` gives (see `order`).
+    Raises: InputError for a changed item that no cluster accepts.
     """
     from krm_fn.yamlio import writing
 

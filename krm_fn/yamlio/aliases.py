@@ -1,4 +1,4 @@
-"""Aliases to anchors that change or go: an item that has one is written without it, so that it keeps its value."""
+"""Aliases to anchors that change or are removed. An item with such an alias is written without it, to keep its value."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 
 class Aliases:
-    """The aliases of a list's items to anchors in others. `changed` has the new texts of items; those in `gone` have none."""
+    """The aliases of a list's items to anchors in others. `changed` has the new texts of items. Items in `gone` are removed."""
 
     def __init__(self, text: ListText, items: Sequence[Any], gone: set[int], changed: dict[int, bytes]) -> None:
         self.text, self.items, self.gone, self.changed = text, items, gone, changed
-        self.read: dict[int, tuple[bytes, dict[str, Any]]] = {}  # by item: its text, and what anchors stand for in it
+        self.read: dict[int, tuple[bytes, dict[str, Any]]] = {}  # by item: its text, and the values of the anchors in it
 
     def write_out(self) -> bool:
-        """Write out the aliases to anchors that go or change, and add their items to `changed`.
+        """Write out the aliases to anchors that are removed or change, and add their items to `changed`.
 
-        True where what is no item aliases such an anchor.
+        True if a part of the list outside the items has such an alias.
         """
         expanded, before = set(self.gone), -1
         while len(expanded) > before:
@@ -37,7 +37,7 @@ class Aliases:
         return any(user < 0 for user in expanded)
 
     def keeps(self, home: int, name: str, value: Any) -> bool:
-        """True where the anchor in this item still has this value."""
+        """True if the anchor in this item still has this value."""
         if home in self.gone or home not in self.changed:
             return home not in self.gone
         anchors = self.anchors_in(home)

@@ -1,4 +1,4 @@
-"""Where two plain values differ, and which entries of two lists are the same one."""
+"""The places where two plain values differ, and the entries of two lists that belong together."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ if TYPE_CHECKING:
 
 
 def same(a: Any, b: Any) -> bool:
-    """True where two plain values are the same to JSON: `1` and `1.0` are, `1` and `true` are not."""
+    """True if two plain values are the same in JSON: `1` and `1.0` are, `1` and `true` are not."""
     if a != b:
         return False
-    # Equal to Python, where 1 == True. The printed form tells them apart, and settles nearly every case at C's speed.
+    # They are equal in Python, but there 1 == True. Only their printed forms differ then. This settles most cases quickly.
     if not isinstance(a, (dict, list)):
         return (a.__class__ is bool) == (b.__class__ is bool)
     return repr(a) == repr(b) or _same_kinds(a, b)
@@ -33,7 +33,7 @@ def _same_kinds(a: Any, b: Any) -> bool:
 
 
 def changes(old: Any, new: Any, path: Path = ()) -> list[Path]:
-    """The paths at which two values differ: the deepest that stand in both, or their parent for what only one has."""
+    """The paths at which two values differ: the deepest that exist in both, or the parent of what exists in only one."""
     found: list[Path] = []
     waiting = [(old, new, path)]
     while waiting:
@@ -52,7 +52,7 @@ def changes(old: Any, new: Any, path: Path = ()) -> list[Path]:
 
 
 def aligned(old: list[Any], new: list[Any]) -> list[tuple[int, int]]:
-    """Which entries of two lists are the same one, changed or not, as pairs of indexes that rise."""
+    """The entries of two lists that belong together, changed or not, as pairs of rising indexes."""
     if len(old) == len(new):
         return [(i, i) for i in range(len(old))]
     names = [_names(old), _names(new)]
@@ -75,6 +75,6 @@ def aligned(old: list[Any], new: list[Any]) -> list[tuple[int, int]]:
 
 
 def _names(entries: list[Any]) -> dict[str, int]:
-    """The index of each entry by its `name`; empty unless all entries have one of their own."""
+    """The index of each entry by its `name`; empty unless all entries have a unique name."""
     found = {item["name"]: i for i, item in enumerate(entries) if isinstance(item, dict) and isinstance(item.get("name"), str)}
     return found if len(found) == len(entries) else {}

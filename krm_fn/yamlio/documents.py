@@ -1,4 +1,4 @@
-"""From bytes to texts: the input is checked, read once, and cut into the pieces of its items."""
+"""From bytes to texts: this module checks the input, reads it once, and cuts it into the pieces of its items."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def read_documents(data: bytes, *, file: str = "") -> StreamText:
 
 
 def _read(reader: Callable[[bytes, str], AnyText], data: bytes, file: str) -> AnyText:
-    """What a reader makes of the input, whose lines count as editors count them.
+    """The text that a reader returns for the input, with lines counted as editors count them.
 
     Raises: InputError.
     """
@@ -63,11 +63,11 @@ def _as_input_error(error: YAMLError | InputError, data: bytes, file: str, *, ra
 
 
 def prepared(data: bytes, file: str) -> bytes:
-    """The input without byte order marks and with a line break at its end.
+    """The input without byte order marks, and with a line break at its end.
 
-    Raises: InputError for what is no UTF-8, and for a byte order mark at the start of a line.
+    Raises: InputError for bytes that are not UTF-8, and for a byte order mark at the start of a line.
     """
-    while data.startswith(BOM):  # libyaml takes a second one out too, and counts its places from there
+    while data.startswith(BOM):  # libyaml removes a second mark too, and counts its places from there
         data = data.removeprefix(BOM)
     if not data.isascii():
         check_utf8(data, file)
@@ -89,8 +89,8 @@ def check_utf8(data: bytes, file: str) -> None:
 def without_marks(data: bytes, file: str) -> bytes:
     """The input without the byte order marks that start a document, as in files that were joined.
 
-    Go's readers cut a stream at its `---` and take the mark of each part out. At the start of any other line libyaml passes
-    over a mark that they take for a part of a key.
+    Go's readers cut a stream at its `---` and remove the mark of each part. At the start of any other line they read the mark
+    as a part of a key, but libyaml skips it.
     Raises: InputError for a mark at the start of another line.
     """
     starts = [0]
@@ -104,7 +104,7 @@ def without_marks(data: bytes, file: str) -> bytes:
 
 
 def closed(data: bytes) -> bytes:
-    """The input, without a final line break, made ready for one: a block of text at its very end must not gain it."""
+    """The input, without a final line break, prepared for one: a block of text at the very end must not gain a line break."""
     if b"|" not in data and b">" not in data:
         return data
     source = Source(data)
@@ -125,7 +125,7 @@ def closed(data: bytes) -> bytes:
 
 
 def ended_as(data: bytes, out: bytes) -> bytes:
-    """`out` without its final line break where the input `data` has none; what `closed` changed for that is as it was.
+    """`out` without its final line break if the input `data` has none. Changes that `closed` made are undone.
 
     A block of text that is new at the end keeps its line break.
     """
@@ -139,9 +139,9 @@ def ended_as(data: bytes, out: bytes) -> bytes:
 
 
 def read_single(text: str) -> Any:
-    """The value of a text's only document, None where there is none.
+    """The value of a text's only document; None if there is none.
 
-    Raises: InputError, for a second document too.
+    Raises: InputError, also for a second document.
     """
     texts = read_documents(text.encode("utf-8", "surrogatepass"))
     if len(texts.items) > 1:
@@ -150,9 +150,9 @@ def read_single(text: str) -> Any:
 
 
 def read_alone(text: str, memo: Memo) -> tuple[Any, Spans]:
-    """The value of a document that stands in a stream with others, and where its nodes stand in the text.
+    """The value of one document of a stream, and the places of its nodes in the text.
 
-    Raises: InputError where it can't be read so: it isn't one document, or has aliases, which the whole stream counts.
+    Raises: InputError if it cannot be read alone: it is not one document, or has aliases, which are counted over the stream.
     """
     source = Source(text, memo=memo)
     try:

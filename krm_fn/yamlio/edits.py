@@ -1,4 +1,4 @@
-"""Edits of a text: values replaced, entries taken out and put in, in block and in flow style."""
+"""Edits of a text: values are replaced, entries are removed and added, in block and in flow style."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from krm_fn.yamlio.nodes import Node
 
-# How the text around a node holds it: under a key of a block map, behind a dash, inside brackets, or as a document's root.
-# With it comes the span of the key, if there is one.
+# How the text around a node holds it: after a key of a block map, after a dash, inside brackets, or as a document's root.
+# The span of the key follows, if there is one.
 KEY, DASH, FLOW, ROOT = "key", "dash", "flow", "root"
 Holder = tuple[str, int, int]
 
@@ -36,14 +36,14 @@ EXPLICIT_KEYS = ("? ", "?\r", "?\n")
 
 
 class Edits:
-    """The edits of one text: spans that are replaced. Where two touch, the deeper one comes first."""
+    """The edits of one text: spans that are replaced. If two edits touch, the deeper one comes first."""
 
     def __init__(self, text: str, root: Node, newline: str, *, json: bool, inside: bool) -> None:
         self.text, self.root, self.newline, self.json, self.inside = text, root, newline, json, inside
         self.edits: list[tuple[int, int, int, str]] = []  # start, end, depth downwards, new text
         self.depth = 0
-        # True while every edit puts whole lines between lines of block style, or a scalar in place of one: reading the
-        # text back would cost as much as everything else together, and has nothing to find. Any other edit clears it.
+        # True while every edit adds complete lines between lines of block style, or replaces a scalar there. Such text is not
+        # read back, because that would take as long as everything else together. Any other edit sets it to False.
         self.simple = root.simple and not (root.flow or inside or is_exotic(text)) and text.endswith("\n")
         self._style: Style | None = None
 
@@ -57,7 +57,7 @@ class Edits:
         return "".join([*out, self.text[at:]])
 
     def touch(self, spans: Sequence[tuple[int, int]]) -> bool:
-        """True where an edit changes what is in one of the spans."""
+        """True if an edit changes something in one of the spans."""
         return any(start < last and end > first for first, last in spans for start, end, *_ in self.edits)
 
     @property
@@ -91,7 +91,7 @@ class Edits:
             self.replace_behind(node, dash + 1, [lines[0][1:], *lines[1:]])
 
     def style_before(self, node: Node, column: int) -> Style:
-        """The style for new text in place of a node that belongs to `column`: a literal must not take in comments behind it."""
+        """The style of new text in place of a node of `column`. Comments after the node must not become part of a literal."""
         end = line_end(self.text, node.end)
         return self.style if past_comments(self.text, end, column + 1) == end else self.style.but(literal=False)
 
@@ -113,7 +113,7 @@ class Edits:
         self.edit(node.start, end, lines[0].lstrip(" ") + self.lines(lines[1:]))
 
     def replace_behind(self, node: Node, mark: int, lines: list[str]) -> None:
-        """Put `lines`, the first of them inline, behind the colon or dash that ends at `mark`."""
+        """Put `lines` after the colon or dash that ends at `mark`. The first of them goes on the same line."""
         text = self.text
         header = line_end(text, mark)
         tail = line_end(text, node.end)
@@ -128,11 +128,11 @@ class Edits:
             self.edit(header, tail, self.lines(lines[1:]))
             return
         self.simple = self.simple and node.end <= header
-        self.edit(mark, node.end, inline + " " * text.startswith("#", node.end))  # behind a quote or bracket it needs none
+        self.edit(mark, node.end, inline + " " * text.startswith("#", node.end))  # a quote or bracket before it needs no space
         self.edit(tail, tail, self.lines(lines[1:]))
 
     def header_end(self, node: Node, mark: int, header: int) -> int:
-        """Where on the header line the old value's part ends: its anchor and tag, and a block scalar's header."""
+        """The end of the old value's part of the header line: its anchor and tag, and a block scalar's header."""
         at = end = mark
         if node.start >= header and node.kind != BLOCK_SCALAR:
             return mark
@@ -143,7 +143,7 @@ class Edits:
         return end
 
     def delete(self, node: Node, children: list[tuple[int, Node]], gone: set[int]) -> None:
-        """Take the children with these numbers out; at least one stays. Each comes with the start of its key or dash."""
+        """Remove the children with these numbers; at least one stays. Each comes with the start of its key or dash."""
         text, count = self.text, len(children)
         if node.flow:
             self.simple = False
@@ -166,7 +166,7 @@ class Edits:
 
     def delete_lines(self, start: int, end: int) -> None:
         first = line_start(self.text, start)
-        last = past_comments(self.text, line_end(self.text, end), start - first + 1)  # deeper comments are its own
+        last = past_comments(self.text, line_end(self.text, end), start - first + 1)  # deeper comments belong to the entry
         if self.text[first:start].strip(" "):
             raise Unspliceable("something else stands before it on its line")
         if first == 0:
@@ -188,19 +188,19 @@ class Edits:
         self.edit(at, at, self.newline + kept_block(added, column, self.style).replace("\n", self.newline))
 
     def add_entry(self, node: Node, number: int, value: Any) -> None:
-        """Put an entry behind the one with this number."""
+        """Add an entry after the one with this number."""
         child = node.nodes[number]
         if node.flow:
             self.add_in_flow(child.start, child, value, "")
             return
         column = column_of(self.text, self.dash(node.nodes[0]))
-        # A comment in the column of compact dashes is the next key's, or the next entry's
+        # A comment in the column of compact dashes belongs to the next key or entry.
         inner = column + (number < len(node.nodes) - 1 or not self.style.dash)
         at = past_comments(self.text, line_end(self.text, child.end), inner)
         self.edit(at, at, self.lines(entry(" " * column + "-", value, column, self.style)))
 
     def add_first(self, node: Node, value: Any) -> None:
-        """Put an entry before the first one."""
+        """Add an entry before the first one."""
         first = node.nodes[0]
         self.simple = False
         if node.flow:
@@ -224,11 +224,11 @@ class Edits:
     # Places
 
     def first(self, node: Node) -> int:
-        """Where the first key or entry of a block collection starts."""
+        """The start of the first key or entry of a block collection."""
         return next(iter(node.entries.values()))[0] if node.kind == MAP else self.dash(node.nodes[0])
 
     def colon(self, start: int, end: int) -> int:
-        """The index behind the colon of the key with this span."""
+        """The index after the colon of the key with this span."""
         at = skip_blanks(self.text, end)
         if self.text[at : at + 1] != ":" or before(self.text, start) == "?":
             raise Unspliceable("a key with a question mark")
@@ -242,7 +242,7 @@ class Edits:
 
 
 def is_exotic(text: str) -> bool:
-    """True where lines and columns may not be what they seem: tabs, breaks other than LF and CRLF, explicit keys."""
+    """True if lines and columns may differ from how they look: tabs, breaks other than LF and CRLF, explicit keys."""
     return (
         "\t" in text
         or (not text.isascii() and any(rare in text for rare in RARE_BREAKS))

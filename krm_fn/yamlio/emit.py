@@ -1,7 +1,7 @@
 """Text for new values: block YAML, flow YAML and JSON.
 
-A string is written plain only where YAML 1.1 and 1.2 readers agree that it is one; clean text of several lines is a
-literal block; everything else is double-quoted with escapes. No line is folded, and there are no aliases.
+A string is written plain only if all YAML 1.1 and 1.2 readers read it as this string. Clean text of several lines is a
+literal block. Everything else is in double quotes, with escapes. No line is folded, and there are no aliases.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ SUFFIXES = ("Ki", "Mi", "Gi", "Ti", "Pi", "n", "u", "m", "k", "M", "G", "T", "P"
 FLOW_SAFE = STARTS | frozenset("0123456789-. ")
 ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0"}
 JSON_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
-FEW = 20  # characters that are looked for one by one, which takes a tenth of the time in a long text
-LONGEST_KEY = 1000  # characters; YAML readers look 1,024 ahead for the colon of a simple key
+FEW = 20  # characters that are searched one by one, which takes a tenth of the time in a long text
+LONGEST_KEY = 1000  # characters; YAML readers search the next 1,024 for the colon of a simple key
 PLAIN_NOTATION_BELOW = 1e21  # as Go's JSON does
 
 _inline: dict[str, str] = {}
 MEMO = 20_000
 
-# The text of maps that were written before: so many, and only those whose printed form is no longer than this.
+# How many texts of maps are kept, and the length of the longest printed form of such a map.
 KEPT, LONGEST_KEPT = 5_000, 2_000
 _written: dict[tuple[str, int, int, int, bool], str] = {}
 
 
 class Style(Value):
-    """How text is laid out: columns a level, columns of a list's dashes past their key, line break, literal blocks or none."""
+    """The layout of text: columns per level, columns from a key to its list's dashes, line break, and use of literal blocks."""
 
     step: int = 2
     dash: int = 0
@@ -41,7 +41,7 @@ class Style(Value):
 
 
 def number_text(value: float) -> str:
-    """A number as Go's JSON writes it, in a form that YAML 1.1 takes for a number too.
+    """A number as Go's JSON writes it, in a form that is a number in YAML 1.1 too.
 
     Raises: ValueError for infinities and NaN.
     """
@@ -56,7 +56,7 @@ def number_text(value: float) -> str:
 
 
 def is_plain(text: str) -> bool:
-    """True where every reader takes the bare text for this very string."""
+    """True if every reader reads the bare text as this string."""
     if not text or not text.isprintable():
         return False
     if text[0] not in STARTS:
@@ -87,7 +87,7 @@ def _in_quotes(text: str, escape: Callable[[str], str]) -> str:
     odd = [char for char in set(text) if char in ESCAPES or not char.isprintable()]
     if len(odd) > FEW:
         return f'"{text.translate({ord(char): escape(char) for char in odd})}"'
-    for char in sorted(odd, key="\\".__ne__):  # the backslash first, for it is in what others become
+    for char in sorted(odd, key="\\".__ne__):  # the backslash first, because the escapes contain it
         text = text.replace(char, escape(char))
     return f'"{text}"'
 
@@ -101,14 +101,14 @@ def _json_escape(char: str) -> str:
     if char in JSON_ESCAPES:
         return JSON_ESCAPES[char]
     units = char.encode("utf-16-be", "surrogatepass")
-    # A surrogate pair is JSON, but no YAML reader of Go's takes one: what lies beyond U+FFFF stays as it is.
+    # A surrogate pair is valid JSON, but none of Go's YAML readers accepts one. So characters beyond U+FFFF stay as they are.
     return char if len(units) > 2 else f"\\u{units.hex()}"
 
 
 def scalar_text(value: Any, *, flow: bool = False, json: bool = False) -> str:
-    """A scalar on one line; `{}` and `[]` too. In flow style more is quoted: commas, brackets, question marks.
+    """A scalar on one line; `{}` and `[]` too. Flow style quotes more: commas, brackets, question marks.
 
-    Raises: TypeError for what no JSON value is; ValueError for infinities and NaN.
+    Raises: TypeError for a value that JSON does not have; ValueError for infinities and NaN.
     """
     if isinstance(value, str):
         if json:
@@ -131,16 +131,16 @@ def scalar_text(value: Any, *, flow: bool = False, json: bool = False) -> str:
 
 
 def is_literal(text: str) -> bool:
-    """True for text of several lines that a literal block holds with no doubt."""
+    """True for text of several lines that a literal block holds without doubt."""
     if "\n" not in text or text[0] in " \t\n" or text.endswith("\n\n"):
         return False
     return all(line.isprintable() and line[-1:] != " " for line in text.split("\n"))
 
 
 def entry(head: str, value: Any, column: int, style: Style) -> list[str]:
-    """The lines of a map or list entry at `column`: `head` is its key and colon, or its dash, with the indentation before.
+    """The lines of a map or list entry at `column`. `head` is its key and colon, or its dash, with the indentation.
 
-    What belongs to a key is indented by `style.step`, a list's dashes by `style.dash`; a dash's value follows on its line.
+    The value of a key is indented by `style.step`, a list's dashes by `style.dash`. The value of a dash follows on its line.
     """
     out: list[str] = []
     _entry(out, head, value, column, style)
@@ -180,17 +180,17 @@ def _entry(out: list[str], head: str, value: Any, column: int, style: Style) -> 
 
 
 def block(value: Any, column: int, style: Style) -> list[str]:
-    """The lines of a whole value in block style, indented by `column`."""
+    """The lines of a value in block style, indented by `column`."""
     if not isinstance(value, (dict, list)):
         return [" " * column + scalar_text(value)]
-    # A dash two columns before carries any collection; without it, the collection stands alone.
+    # A dash two columns to the left can hold any collection. The result is the collection without this dash.
     lines = entry("-", value, column - 2, style)
     margin = " " * column
     return [margin + lines[0].removeprefix("- "), *lines[1:]]
 
 
 def kept_block(value: dict[str, Any], column: int, style: Style) -> str:
-    """The keys of a map as lines at `column`. Many VMs of one instancetype gain the same."""
+    """The keys of a map as lines at `column`. The result is kept, because many VMs of one instancetype gain the same keys."""
     key = repr(value), column, style.step, style.dash, style.literal
     text = _written.get(key)
     if text is None:
@@ -203,13 +203,13 @@ def kept_block(value: dict[str, Any], column: int, style: Style) -> str:
 
 
 def flow(value: Any, style: Style, margin: str | None = None, *, json: bool = False) -> str:
-    """The value in flow style, or as JSON. With `margin`, over several lines, the closing bracket indented by it."""
+    """The value in flow style, or as JSON. With `margin`, it has several lines, and `margin` indents the closing bracket."""
     if not isinstance(value, (dict, list)) or not value:
         return scalar_text(value, flow=True, json=json)
     inner = None if margin is None else margin + ("\t" if "\t" in margin else " " * style.step)
     entries = value.items() if isinstance(value, dict) else ((None, item) for item in value)
     parts = []
-    for key, item in entries:  # one frame a level: nesting must not meet Python's limit
+    for key, item in entries:  # one frame per level: nesting must not meet Python's limit
         head = "" if key is None else f"{scalar_text(key, flow=True, json=json)}: "
         if len(head) > LONGEST_KEY and not json:  # JSON has no form for it
             head = "? " + head
@@ -222,8 +222,8 @@ def flow(value: Any, style: Style, margin: str | None = None, *, json: bool = Fa
 
 
 def dump(value: Any) -> str:
-    """The value as block YAML, ending in a newline.
+    """The value as block YAML, with a newline at its end.
 
-    Raises: TypeError for what no JSON value is; ValueError for infinities and NaN.
+    Raises: TypeError for a value that JSON does not have; ValueError for infinities and NaN.
     """
     return "\n".join(block(value, 0, Style())) + "\n"

@@ -1,7 +1,7 @@
-"""libyaml's event stream, the one thing this package takes from PyYAML, and libyaml's complaints in our words.
+"""libyaml's event stream, the only part of PyYAML that this package uses, and libyaml's errors in our words.
 
 PyYAML's own composer, resolver and loaders are not used: they read MAC addresses as integers and crash on deep nesting.
-Importing this module costs more than reading a small input, so it is imported where an event stream is opened.
+To import this module takes longer than to read a small input, so it is imported only where an event stream is opened.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# What libyaml says (a part of it), and what it means to someone who wrote the file.
+# A part of libyaml's message, and the message for the author of the file.
 WORDING = (
     ("cannot start any token", "this character can't start a value; put the value in quotes"),
     ("mapping values are not allowed", "a ':' is not allowed here; check the indentation, or put the value in quotes"),
@@ -95,12 +95,12 @@ def start_of(event: Any) -> int:
 
 
 def end_of(event: Any) -> int:
-    """The index behind the last character of an event."""
+    """The index after the last character of an event."""
     return int(event.end_mark.index)
 
 
 def translate(error: YAMLError, data: bytes, file: str) -> InputError:
-    """libyaml's complaint as an InputError with the same place."""
+    """libyaml's error as an InputError with the same place."""
     if isinstance(error, ReaderError):
         before = data[: error.position].decode("utf-8", "replace")
         line, column = before.count("\n") + 1, len(before) - before.rfind("\n")

@@ -1,4 +1,4 @@
-"""Lines and columns of a text, whatever its line breaks, and edits of its bytes."""
+"""Lines and columns of a text, for all line breaks, and edits of its bytes."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    Edit = tuple[int, int, bytes]  # the bytes from a start to an end become others
+    Edit = tuple[int, int, bytes]  # start, end, and the new bytes for this span
 
-# Line breaks of YAML 1.1 that libyaml and Go's readers know; no editor counts them as lines. `line_start`, `line_end` and what
-# is made of them know them; `breaks` counts lines as editors do.
+# Line breaks of YAML 1.1 that libyaml and Go's readers know, but editors do not count. `line_start` and `line_end`, and the
+# functions that use them, know them. `breaks` counts lines as editors do.
 RARE_BREAKS = ("\x85", "\u2028", "\u2029")
 RARE_BREAK_BYTES = tuple(rare.encode() for rare in RARE_BREAKS)
 BLANKS_AND_BREAKS = "".join((" \t\r\n", *RARE_BREAKS))
-BLOCK = 1 << 16  # bytes that are looked at in one go
+BLOCK = 1 << 16  # bytes that are read at once
 STRIDE = 64  # characters
 
 
 class Unspliceable(Exception):  # noqa: N818
-    """This change can't be made in place; splice coarser."""
+    """This change cannot be made in place; a coarser edit is needed."""
 
 
 def bad_byte(data: bytes) -> int:
-    """Where what is no UTF-8 starts; -1 where all of it is. A `str` of all would take fourfold for one wide character."""
+    """The start of the first bytes that are not UTF-8; -1 if there are none. A `str` of everything may take too much memory."""
     at = 0
     try:
         while at < len(data):
@@ -59,7 +59,7 @@ def has_rare_breaks(data: bytes) -> bool:
 
 
 def line_numbers(data: bytes, starts: Iterable[int]) -> Iterator[int]:
-    """The numbers of the lines, from 1, in which rising places are."""
+    """The line numbers, from 1, of rising places."""
     line, before = 1, 0
     for start in starts:
         line += breaks_in_bytes(data[before:start], start - before)
@@ -68,7 +68,7 @@ def line_numbers(data: bytes, starts: Iterable[int]) -> Iterator[int]:
 
 
 def line_starts(data: bytes, mark: bytes) -> list[int]:
-    """Where the lines start that begin with these bytes, but the first line."""
+    """The starts of the lines that begin with these bytes, except the first line."""
     found = []
     for end in (b"\n", b"\r", *RARE_BREAK_BYTES):
         at = data.find(end + mark)
@@ -79,7 +79,7 @@ def line_starts(data: bytes, mark: bytes) -> list[int]:
 
 
 def relocated(error: InputError, data: bytes) -> InputError:
-    """The error of a text with rare line breaks, which libyaml counts as lines, at the place that editors show."""
+    """The error of a text with rare line breaks, with the place that editors show. libyaml counts these breaks as lines."""
     if not error.line:
         return error
     before = "".join(data.decode("utf-8", "replace").splitlines(keepends=True)[: error.line - 1])
@@ -89,7 +89,7 @@ def relocated(error: InputError, data: bytes) -> InputError:
 
 
 def line_start(text: str, at: int) -> int:
-    """Where the line that holds index `at` starts."""
+    """The start of the line that contains index `at`."""
     start = text.rfind("\n", 0, at) + 1
     carriage = text.rfind("\r", start, at)
     start = start if carriage < 0 else carriage + 1
@@ -99,7 +99,7 @@ def line_start(text: str, at: int) -> int:
 
 
 def line_end(text: str, at: int) -> int:
-    """Where the line that holds index `at` ends, before its line break."""
+    """The end of the line that contains index `at`, before its line break."""
     end = text.find("\n", at)
     if end < 0:
         end = len(text)
@@ -111,7 +111,7 @@ def line_end(text: str, at: int) -> int:
 
 
 def line_start_in_bytes(data: bytes, at: int) -> int:
-    """Where the line of UTF-8 that holds index `at` starts."""
+    """The start of the line of UTF-8 that contains index `at`."""
     start = data.rfind(b"\n", 0, at) + 1
     start = max(start, data.rfind(b"\r", start, at) + 1)
     for rare in () if data[start:at].isascii() else RARE_BREAK_BYTES:
@@ -121,14 +121,14 @@ def line_start_in_bytes(data: bytes, at: int) -> int:
 
 
 def next_line(text: str, at: int) -> int:
-    """Where the line after the one that ends at `at` starts."""
+    """The start of the line after the one that ends at `at`."""
     if text.startswith("\r\n", at):
         return at + 2
     return min(at + 1, len(text))
 
 
 def break_before(text: str, start: int) -> int:
-    """Where the line break before a line start stands."""
+    """The index of the line break before the start of a line."""
     if start >= 2 and text.startswith("\r\n", start - 2):
         return start - 2
     return max(start - 1, 0)
@@ -140,7 +140,7 @@ def column_of(text: str, at: int) -> int:
 
 
 def skip_blanks(text: str, at: int, blanks: str = " \t") -> int:
-    """The first index from `at` on that holds no space and no tab, or none of other `blanks`."""
+    """The first index from `at` on that has no space and no tab, or none of other `blanks`."""
     stride = STRIDE
     while at < len(text):
         part = text[at : at + stride]
@@ -148,12 +148,12 @@ def skip_blanks(text: str, at: int, blanks: str = " \t") -> int:
         at += len(part) - rest
         if rest:
             break
-        stride *= 2  # where there are many
+        stride *= 2  # for long runs of blanks
     return at
 
 
 def before(text: str, at: int) -> str:
-    """The last character before index `at` that is no space, tab or line break; empty without one."""
+    """The last character before index `at` that is no space, tab or line break; empty if there is none."""
     stride = STRIDE
     while at:
         part = text[max(at - stride, 0) : at].rstrip(BLANKS_AND_BREAKS)
@@ -165,7 +165,7 @@ def before(text: str, at: int) -> str:
 
 
 def past_comments(text: str, end: int, column: int) -> int:
-    """The end of the comment lines that follow the line ending at `end` and stand at `column` or deeper; `end` without any."""
+    """The end of the comment lines at `column` or deeper after the line that ends at `end`; `end` if there are none."""
     while True:
         at = skip_blanks(text, end, BLANKS_AND_BREAKS)
         if at == len(text) or text[at] != "#" or column_of(text, at) < column:
@@ -174,7 +174,7 @@ def past_comments(text: str, end: int, column: int) -> int:
 
 
 def dash_before(text: str, at: int) -> int:
-    """Where the dash of the list entry stands whose value starts at `at`; -1 without one."""
+    """The index of the dash of the list entry whose value starts at `at`; -1 if there is none."""
     start = line_start(text, at)
     before = text[start:at].rstrip(" \t")
     while True:
@@ -190,7 +190,7 @@ def dash_before(text: str, at: int) -> int:
 
 
 def spliced(data: bytes, edits: list[Edit]) -> bytes:
-    """The bytes with the edits made; edits may touch but not overlap."""
+    """The bytes with the edits applied; edits may touch but not overlap."""
     out: list[bytes | memoryview] = []
     at = 0
     view = memoryview(data)

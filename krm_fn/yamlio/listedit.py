@@ -1,4 +1,4 @@
-"""The edits that writing a ResourceList makes: changed items, further items, the `results`."""
+"""The edits of a ResourceList: changed items, additional items, the `results`."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from krm_fn.yamlio.nodes import Node
     from krm_fn.yamlio.texts import ListText, Top
 
-MARKS = frozenset("|>")  # of blocks of text, in which what looks like a comment is none
+MARKS = frozenset("|>")  # of blocks of text: what looks like a comment there is text
 
 
 class ListEdit:
-    """One writing of a list: the items in `gone` go, `changed` ones have new text, `added` ones come last.
+    """The edits for one list. Items in `gone` are removed, items in `changed` have new text, `added` items come last.
 
-    `inserted` ones stand before the item of that number. `items` are those that are to be there at the end, in order.
+    `inserted` items come before the item of that number. `items` are all items of the result, in order.
 
     In block style, the region of each top-level key (its lines up to the next key) and the last item's piece are texts that
-    are changed step by step, since several changes meet at their ends.
+    change step by step, because several changes meet at their ends.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class ListEdit:
         self.top: Top = text.top  # type: ignore[assignment]
         self.edits: list[Edit] = []
         self.newline = text.newline
-        self.behind = 0  # in the text of the last piece: where what was put behind it ends
+        self.behind = 0  # in the text of the last piece: the end of the lines that were added after it
 
     def run(self, results: list[Any]) -> bytes:
         for i, new in self.changed.items():
@@ -63,7 +63,7 @@ class ListEdit:
         return out
 
     def check(self, out: bytes) -> None:
-        """Read the items back: where lines went, a literal before may have gained empty ones, an alias lost its anchor."""
+        """Read the items back: a literal may have gained empty lines, or an alias may have lost its anchor."""
         from krm_fn.yamlio.documents import read_list
 
         wanted = [item for item in self.items if item is not None]
@@ -111,7 +111,7 @@ class ListEdit:
         return self.text.data[start:end].decode()
 
     def refilled(self, n: int) -> str:
-        """The region of `items`, null or `[]` so far, with the added items."""
+        """The region of `items`, which is null or `[]`, with the added items."""
         from krm_fn.yamlio.positions import read_positions
         from krm_fn.yamlio.reader import read_piece
 
@@ -123,7 +123,7 @@ class ListEdit:
         return respell(text, read(text), {"items": self.added}, parse=read_positions, read=read, newline=self.newline)
 
     def drop_results(self, n: int, regions: dict[int, str], keys: dict[str, Any]) -> None:
-        """Take the input's results out; where they are the last key, put the new ones in their place."""
+        """Remove the input's results. If they are the last key, put the new ones in their place."""
         from krm_fn.yamlio.positions import read_positions
 
         text = self.region_text(n)
@@ -135,7 +135,7 @@ class ListEdit:
             regions[n] = text[next_line(text, end) :]
 
     def put_last(self, keys: dict[str, Any], regions: dict[int, str]) -> None:
-        """Add top-level keys behind the last one."""
+        """Add top-level keys after the last one."""
         from krm_fn.yamlio.positions import read_positions
 
         lines = block(keys, self.top.column, Style())
@@ -157,7 +157,7 @@ class ListEdit:
         return "".join(self.newline + line for line in lines)
 
     def finish_items(self) -> None:
-        """Take items out of a block list and put the added ones behind the last."""
+        """Remove items from a block list, and put the added ones after the last."""
         for first, last in _runs(sorted(self.gone)):
             self.drop_items(first, last)
         if len(self.gone) == len(self.text.pieces):
@@ -168,7 +168,7 @@ class ListEdit:
         if self.added:
             column = self.dash_column()
             lines = self.entries(self.added)
-            # A comment in the column of compact dashes is the next key's
+            # A comment in the column of compact dashes belongs to the next key.
             self.put_behind_items(lines, column + (column == self.top.column))
 
     def entries(self, items: list[Any]) -> list[str]:
@@ -177,7 +177,7 @@ class ListEdit:
         return [line for item in items for line in entry(" " * column + "-", item, column, style)]
 
     def put_behind_items(self, lines: list[str], column: int) -> None:
-        """Put lines behind the last item and what was put there before, past comments at `column` or deeper."""
+        """Put lines after the last item and the lines that were added there, past comments at `column` or deeper."""
         start, end, text = self.last_piece()
         at = self.behind or line_end(text, self.parse_last(text).end)
         at = past_comments(text, at, column)
@@ -186,7 +186,7 @@ class ListEdit:
         self.edit(start, end, text[:at] + new + text[at:])
 
     def last_piece(self) -> tuple[int, int, str]:
-        """The last piece that stays and its text so far, whose edit is withdrawn: the caller makes the one that counts."""
+        """The last piece that stays, and its current text. Its edit is removed, because the caller makes the final one."""
         n = max(i for i in range(len(self.text.pieces)) if i not in self.gone)
         start, end = self.text.pieces[n].start, self.text.pieces[n].end
         for edit in self.edits:
@@ -200,11 +200,11 @@ class ListEdit:
         return self.text.parse(text, self.text.pieces[n])
 
     def drop_items(self, first: int, last: int) -> None:
-        """Take items that follow one another out."""
+        """Remove consecutive items."""
         pieces, data = self.text.pieces, self.text.data
         start, end = pieces[first].start, pieces[last].end
         lines = data.count(b"\n", start, end) + data.count(b"\r", start, end) - data.count(b"\r\n", start, end)
-        if lines == last + 1 - first:  # each is a line, as nulls mostly are
+        if lines == last + 1 - first:  # each is one line, as nulls mostly are
             self.edit(start, end, "")
         elif first < last:
             middle = (first + last) // 2
@@ -216,7 +216,7 @@ class ListEdit:
             self.edit(start, start + len(text[:at].encode()), "")
 
     def end_of_item(self, n: int, text: str) -> int:
-        """Where the value of an item ends in its text, or its dash where nothing but comments follow."""
+        """The end of an item's value in its text; 0, at its dash, if only comments follow."""
         head, *behind = text.splitlines()
         if MARKS.isdisjoint(head) and all(line.lstrip(" ")[:1] in ("", "#") for line in behind):
             return 0
@@ -233,7 +233,7 @@ class ListEdit:
     # Flow style and JSON
 
     def finish_items_in_flow(self) -> None:
-        """Take items out of a flow list and put the added ones behind the last."""
+        """Remove items from a flow list, and put the added ones after the last."""
         pieces = self.text.pieces
         if len(self.gone) == len(pieces):
             raise Unspliceable("no item stays")
@@ -269,21 +269,21 @@ class ListEdit:
         self.edit(begin, end, lead + self.flow(value, self.margin(start)))
 
     def add_in_flow(self, start: int, end: int, value: Any, head: str) -> None:
-        """Put an entry behind the one that starts and ends there, in its layout."""
+        """Add an entry after the one with this start and end, in its layout."""
         margin = self.margin(start)
         between = " " if margin is None else self.newline + margin
         pretty = self.text.json or b"\n" in self.text.data[start:end]
         self.edit(end, end, f",{between}{head}{self.flow(value, margin if pretty else None)}")
 
     def insert_in_flow(self, start: int, end: int, items: list[Any]) -> None:
-        """Put entries before the one that starts and ends there, in its layout."""
+        """Add entries before the one with this start and end, in its layout."""
         margin = self.margin(start)
         between = " " if margin is None else self.newline + margin
         pretty = self.text.json or b"\n" in self.text.data[start:end]
         self.edit(start, start, "".join(f"{self.flow(item, margin if pretty else None)},{between}" for item in items))
 
     def margin(self, at: int) -> str | None:
-        """The indentation of what starts at this byte; None where something stands before it on its line."""
+        """The indentation of the text that starts at this byte; None if the line has other text before it."""
         data = self.text.data
         start = line_start_in_bytes(data, at)
         before = data[start:at].decode()
@@ -296,7 +296,7 @@ class ListEdit:
 
 
 def _runs(numbers: list[int]) -> Iterator[tuple[int, int]]:
-    """The first and the last of numbers, which rise, that follow one another."""
+    """The first and last number of each run of consecutive numbers; the numbers rise."""
     first = 0
     for at, number in enumerate(numbers, 1):
         if at == len(numbers) or numbers[at] != number + 1:

@@ -1,4 +1,4 @@
-"""The reading of a ResourceList: its top-level map is walked by hand, so that the places of its items are known."""
+"""Reads a ResourceList. It goes through the top-level map itself, so that the places of the items are known."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Offsets:
 
 
 class ListReader:
-    """One reading of a ResourceList."""
+    """Reads one ResourceList."""
 
     def __init__(self, data: bytes, file: str) -> None:
         self.data, self.file = data, file
@@ -64,7 +64,7 @@ class ListReader:
         if event.__class__ is StreamEndEvent:
             return ListText(self.data, self.file, [], [], head={}, top=None)
         root = get()
-        if is_empty(root):  # markers around nothing: a list behind them would be a second document
+        if is_empty(root):  # markers around nothing: a list after them is a second document
             self.end_of_stream()
             return ListText(b"", self.file, [], [], head={}, top=None)
         if root.__class__ is not MappingStartEvent:
@@ -127,7 +127,7 @@ class ListReader:
             self.values[key] = value
 
     def read_items(self, event: Any) -> Any:
-        """Read the entries of `items`; the list's last event."""
+        """Read the entries of `items`. Returns the list's last event."""
         source, get, flow = self.source, self.source.get, event.flow_style
         items: list[Any] = []
         self.values["items"] = items
@@ -158,10 +158,10 @@ class ListReader:
         return event
 
     def cut(self, values: Sequence[int], lines: array[int], end: int) -> None:
-        """Cut a block list into pieces of whole lines, each from its dash on; `lines` are those of the values."""
+        """Cut a block list into pieces of complete lines, each from its dash on; `lines` are the lines of the values."""
         starts = array("Q")
         for i, value in enumerate(values):
-            if self.data[value - 3 : value] == b"\n- ":  # as nearly all are
+            if self.data[value - 3 : value] == b"\n- ":  # true for nearly all items
                 starts.append(value - 2)
                 self.source.spans.items[2 * i + 1] -= 2
                 continue
@@ -177,7 +177,7 @@ class ListReader:
         return self.keys[-1][4] if self.keys else 0
 
     def dash_line(self, since: int, start: int) -> tuple[int, int]:
-        """Where the line starts on which only a dash stands, before the line of its value; and how many lines before."""
+        """The start of the line with only a dash, above the line of its value, and the number of lines between them."""
         text = self.data[since:start].decode()
         dash = dash_before(text, len(text))
         if dash < 0:
@@ -205,9 +205,9 @@ class ListReader:
         )
 
     def end_of_stream(self) -> None:
-        """Read on to the end of the stream; empty documents behind the list are cut off.
+        """Read to the end of the stream. Empty documents after the list are cut off.
 
-        Raises: InputError for a second document with something in it.
+        Raises: InputError for a second document that is not empty.
         """
         get = self.source.get
         cut = -1
@@ -221,5 +221,5 @@ class ListReader:
 
 
 def is_empty(event: Any) -> bool:
-    """True for the node of a document that holds nothing."""
+    """True for the node of an empty document."""
     return event.__class__ is ScalarEvent and event.value == "" and event.implicit[0] and event.anchor is None

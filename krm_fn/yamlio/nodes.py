@@ -1,4 +1,4 @@
-"""The tree of spans that stands beside a plain value, made only for items that change.
+"""The tree of spans of a plain value. It is made only for items that change.
 
 Spans are indexes into the text. A node's `end` is the end of its last character: a block scalar's trailing empty lines,
 comments and line breaks are outside, so that new lines can follow the line on which a node ends.
@@ -20,10 +20,10 @@ NO_NODES: tuple[Node, ...] = ()
 
 
 class Node:
-    """One node. `start` includes its anchor and tag; `entries` are by key, a merge's under MERGE.
+    """One node. `start` includes its anchor and tag; `entries` are by key, those of a merge under MERGE.
 
-    `simple`, on a root, says that nothing in the tree keeps empty lines (`|+`); `guarded` are the spans of what aliases in the
-    tree may stand for.
+    On a root, `simple` says that no node in the tree keeps empty lines (`|+`). `guarded` are the spans of nodes that aliases in
+    the tree may refer to.
     """
 
     __slots__ = ("end", "entries", "flow", "kind", "nodes", "simple", "start")
@@ -36,7 +36,7 @@ class Node:
         self.nodes: Sequence[Node] = NO_NODES
 
     def nth(self, index: int) -> Node | None:
-        """One of the nodes of a list, None where there are not so many."""
+        """The node of a list at this index; None if the list is shorter."""
         return self.nodes[index] if 0 <= index < len(self.nodes) else None
 
 

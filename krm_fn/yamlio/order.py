@@ -1,6 +1,6 @@
-"""Items that were added to others, and the order in which all of them are to stand.
+"""The order of items, when some are added to others.
 
-Added items come last. `before` has for the first of them the numbers of the items that they have to precede; the others stay.
+Added items come last. For the first of them, `before` has the numbers of the items that must follow them.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 def in_order(items: Sequence[Any], before: Sequence[int], kept: int | None = None) -> list[Any]:
-    """The items with each added one before the item that it has to precede.
+    """The items, with each added one before the item that must follow it.
 
-    `kept` is the number of those that were not added; without it, `before` is of all that were.
+    `kept` is the number of items that were not added; without it, `before` has a number for each added item.
     """
     kept = min(len(items), len(items) - len(before) if kept is None else kept)
     inserted, last = parted(items[kept:], before, kept)
@@ -22,7 +22,7 @@ def in_order(items: Sequence[Any], before: Sequence[int], kept: int | None = Non
 
 
 def parted(added: Sequence[Any], before: Sequence[int], kept: int) -> tuple[dict[int, list[Any]], list[Any]]:
-    """The added items by the number of the item that they precede, and those that come last. None is left out."""
+    """The added items by the number of the item that follows them, and those that come last. None is left out."""
     inserted: dict[int, list[Any]] = {}
     for item, number in zip(added, before, strict=False):
         if item is not None:

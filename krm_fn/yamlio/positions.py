@@ -1,4 +1,4 @@
-"""Where the nodes of a text stand: its tree of spans, made of what the reader noted, as far as it is looked at."""
+"""The places of the nodes of a text: a tree of spans from the reader's notes. Parts are made when they are read."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
     from krm_fn.yamlio.nodes import Entry
 
-UNMARKED = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/-")  # what nearly all keys are made of
+UNMARKED = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/-")  # the characters of nearly all keys
 
 
 def read_positions(text: str, *, first_entry: bool = False, memo: Memo | None = None) -> Node:
     """The tree of the first document's root node; with `first_entry`, of the first entry of the list that the root is.
 
-    Reads no further than that node's end. The text must have been read before: YAMLError is for what it isn't.
+    Reads only to the end of that node. The text must have been read before. Raises: YAMLError if it was not.
     """
     source = Part(text, memo=memo)
     source.spans.begin(0)
@@ -39,7 +39,7 @@ def tree(text: str, spans: Spans, item: int) -> Node:
 
 
 class Part(Source):
-    """An event stream of a part of a text. Its aliases may lead out of it: here they stand for empty maps, and for no text."""
+    """An event stream of a part of a text. Aliases to anchors outside it are empty maps as values, and no text as keys."""
 
     def key(self, event: Any) -> Any:
         return (event.anchor,) if event.__class__ is AliasEvent else super().key(event)
@@ -49,7 +49,7 @@ class Part(Source):
 
 
 class Tree:
-    """What the nodes of one tree share: the text, and the spans, whose places are `base` ahead of the text's.
+    """The common data of the nodes of one tree: the text, and the spans, whose places are `base` larger than the text's.
 
     The root was noted at number `first`.
     """
@@ -60,7 +60,7 @@ class Tree:
         self.text, self.spans, self.first, self.base = text, spans, first, base
 
     def node(self, at: int) -> tuple[Node, int]:
-        """The node noted at number `at`, and the number behind it."""
+        """The node with number `at`, and the number after it."""
         kind = self.spans.kinds[at]
         shape = kind & SHAPE
         if shape < MAP:
@@ -74,19 +74,19 @@ class Tree:
         if kind & SHAPE == BLOCK_SCALAR:
             return Leaf(BLOCK_SCALAR, start, _block_end(text, start, end, blanks=kind != BLOCK_SCALAR))
         if start == end and at > self.first and text[start - 1] not in ":-":
-            # A `? key` without a value: libyaml places it behind the comments that follow
+            # A `? key` without a value: libyaml places it after the comments that follow.
             start = end = len(text[: spans.ends[at - 1] - base].rstrip())
         return Leaf(kind, start, end)
 
     def key(self, start: int, end: int) -> Any:
-        """What the key reads as that is written there; no text for an alias, and where only the whole input can tell."""
+        """The value of the key that is written there; no text for an alias, and if only the complete input shows the value."""
         written, known = self.text[start:end], self.spans.names
         if written not in known:
             known[written] = _read_key(written)
         return known[written]
 
     def reach(self, at: int) -> tuple[int, int]:
-        """Between where edits change the node noted at number `at`: in its span, and of a block up to what stands behind it."""
+        """The span that edits of the node with number `at` change: the node, and after a block the text up to the next one."""
         spans = self.spans
         start, end = spans.starts[at] - self.base, spans.ends[at]
         if spans.kinds[at] & SHAPE < MAP:
@@ -97,7 +97,7 @@ class Tree:
 
 
 class Leaf(Node):
-    """A node that holds no others."""
+    """A node without children."""
 
     __slots__ = ()
     flow = simple = False
@@ -109,7 +109,7 @@ class Leaf(Node):
 
 
 class Collection(Node):
-    """A map or list, noted at number `at`; `last` is the number behind what it holds, `held` what was asked for of that."""
+    """A map or list with number `at`. `last` is the number after its content, `held` the part of it that was read."""
 
     __slots__ = ("at", "held", "last", "tree")
 
@@ -122,14 +122,14 @@ class Collection(Node):
         at = self.last if self.flow else self.last - 1
         if self.tree.spans.kinds[at] == END:
             return self.tree.spans.ends[at] - self.tree.base
-        return self.tree.leaf(at).end  # what was noted last is inside everything that ends with it
+        return self.tree.leaf(at).end  # the node that was noted last is inside all nodes that end with it
 
     @property
     def simple(self) -> bool:  # type: ignore[override]
         return not ("+" in self.tree.text and self.keeps_lines())
 
     def keeps_lines(self) -> bool:
-        """True where a block scalar in it has a `+` in its header."""
+        """True if it has a block scalar with `+` in its header."""
         spans, text, base = self.tree.spans, self.tree.text, self.tree.base
         inside = range(self.at, self.last)
         starts = [spans.starts[at] - base for at in inside if spans.kinds[at] & SHAPE == BLOCK_SCALAR]
@@ -179,7 +179,7 @@ class Seq(Collection):
         return known[index] if 0 <= index < len(known) else None
 
     def first(self, count: int) -> list[Node]:
-        """The first nodes, at least so many where there are: of a long list few may be asked for."""
+        """The first nodes: at least `count`, if there are so many. Often only a few nodes of a long list are read."""
         if self.held is None:
             self.held, self.ahead = [], self.at + 1
         while len(self.held) < count and self.ahead < self.last:
@@ -199,7 +199,7 @@ def _read_key(written: str) -> Any:
 
 
 def _block_end(text: str, start: int, end: int, *, blanks: bool) -> int:
-    """Where a block scalar ends without its last line break, and without the empty lines that are no part of it."""
+    """The end of a block scalar without its last line break and the empty lines that do not belong to it."""
     header = text[start : line_end(text, start)].split("#", 1)[0]
     if "+" in header or blanks:
         if text[end - 1 : end] == "\n":

@@ -1,9 +1,9 @@
-"""Plain values out of libyaml's events, with an explicit stack: no input makes it recurse.
+"""Plain values from libyaml's events, with an explicit stack: no input makes it recurse.
 
-Maps become dicts with text keys, as JSON has them; aliases share the value they point at. What an input can make grow is
-counted: nesting, and the nodes that aliases stand for.
+Maps become dicts with text keys, as in JSON. Aliases share the value of their anchor. The reader counts the things of which
+an input can have too many: levels of nesting, and nodes that aliases stand for.
 
-Where the nodes stand is noted in passing: reading a text again to learn that takes as long as reading it.
+The places of the nodes are noted on the way. To read a text again for them takes as long as to read it.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-DEEPEST = 500  # levels of maps and lists in each other; a real VirtualMachine has under 20
-# Nodes that the aliases of one input may stand for; larger inputs may have more, see `Source.count_nodes`.
+DEEPEST = 500  # levels of nested maps and lists; a real VirtualMachine has under 20
+# The number of nodes that the aliases of one input may stand for. Larger inputs may have more, see `Source.count_nodes`.
 ALIASED_NODES = 100_000
 BYTES_PER_ALIASED_NODE = 4
 
 BLOCK_STYLES = frozenset("|>")
 MERGE_TAG = PREFIX + "merge"  # as yq writes it
 
-OUTSIDE = -1  # the home of what stands in no item
+OUTSIDE = -1  # the home of nodes that are in no item
 
-NO_KEY: Any = object()  # in place of the key of a list's entries
-UNKNOWN: Any = object()  # in place of the value of a plain scalar that was not read before
+NO_KEY: Any = object()  # instead of a key, in lists
+UNKNOWN: Any = object()  # instead of the value of a plain scalar that was not read before
 
 
 class Memo:
-    """The values of plain scalars and the texts of plain keys that were read so far; several sources may share it."""
+    """The values of plain scalars and the texts of plain keys that were read. Several sources may share it."""
 
     def __init__(self) -> None:
         self.plain: dict[str, Any] = {}
@@ -54,11 +54,11 @@ class Memo:
 
 
 class Source:
-    """An open event stream and what its nodes share: anchors, the memo of scalars, the budget of aliases.
+    """An open event stream with the common data of its nodes: anchors, the memo of scalars, the budget of aliases.
 
-    `anchors` holds the value of each anchor so far with the home it was defined in, a number that the caller sets: the item
-    that is being read. `crossing` collects the aliases to another home: (its home, this home, name, value). `spans` takes the
-    places of all that is read.
+    `anchors` has the value of each anchor and its home: the number of the item that is read, which the caller sets.
+    `crossing` collects the aliases to another home: (its home, this home, name, value). `spans` collects the places of all
+    nodes.
     """
 
     def __init__(
@@ -69,18 +69,18 @@ class Source:
         self.file = file
         self.home = OUTSIDE
         self.anchors: dict[str, tuple[Any, int]] = {name: (value, OUTSIDE) for name, value in (anchors or {}).items()}
-        self.open: set[int] = set()  # the ids of maps and lists that have an anchor and are not yet read to their end
+        self.open: set[int] = set()  # the ids of maps and lists that have an anchor and whose end is not yet read
         self.crossing: list[tuple[int, int, str, Any]] = []
         self.aliased, self.limit = 0, max(ALIASED_NODES, len(text) // BYTES_PER_ALIASED_NODE)
         self.memo = memo or Memo()
         self.spans = Spans()
-        self.merged: dict[int, set[Any]] = {}  # by the id of a map: its keys that only a merge gave; MERGE itself
+        self.merged: dict[int, set[Any]] = {}  # by the id of a map: the keys that only a merge set; MERGE itself
 
     def fail(self, message: str, event: Any) -> InputError:
         return InputError(message, file=self.file, **place_of(event))
 
     def scalar(self, event: Any) -> Any:
-        """The value of a scalar event that stands as a value."""
+        """The value of a scalar event that is a value, not a key."""
         try:
             if event.tag is not None:
                 return resolve_tagged(event.tag, event.value)
@@ -106,9 +106,9 @@ class Source:
             raise self.fail(str(error), event) from None
 
     def next_key(self, event: Any, into: dict[str, Any], stack: Sequence[Any]) -> Any:
-        """The key of a map that the event tells of, or MERGE; noted. `stack` has the maps and lists around `into`.
+        """The key of a map from its event, or MERGE; noted. `stack` has the maps and lists around `into`.
 
-        Raises: InputError for what is no key, and for one that is there.
+        Raises: InputError for an event that is no key, and for a key that the map has already.
         """
         kind = event.__class__
         self.spans.note(LEAF if kind is ScalarEvent else ALIAS, event)
@@ -124,7 +124,7 @@ class Source:
         return key
 
     def new_value(self, event: Any) -> Any:
-        """The value of a scalar event that is noted already, from now on remembered where it is plain."""
+        """The value of a scalar event that is already noted. A plain value is kept in the memo."""
         value = self.scalar(event)
         if event.tag is None and event.implicit[0]:
             self.memo.plain[event.value] = value
@@ -144,7 +144,7 @@ class Source:
         return into
 
     def close(self, value: Any, number: int, event: Any) -> None:
-        """Note the end of a map or list, which is the node of that number."""
+        """Note the end of the map or list with this node number."""
         if self.open:
             self.open.discard(id(value))
         if self.spans.kinds[number] & FLOW:
@@ -167,7 +167,7 @@ class Source:
         self.spans.anchored.append(len(self.spans.kinds) - 1)
 
     def alias(self, event: Any, depth: int) -> Any:
-        """The value an alias stands for that is inside so many containers."""
+        """The value of an alias that is inside `depth` containers."""
         name = event.anchor
         if name not in self.anchors:
             raise self.fail("this alias has no anchor before it", event)
@@ -183,7 +183,7 @@ class Source:
     def count_nodes(self, value: Any, depth: int, event: Any) -> None:
         """Count the nodes of an aliased value.
 
-        Raises: InputError when all aliases together stand for too many, or when the value nests too deep where it stands.
+        Raises: InputError if all aliases together stand for too many nodes, or if the value nests too deep at the alias.
         """
         level, self.aliased = [value], self.aliased + 1
         while level:
@@ -208,7 +208,7 @@ def too_deep() -> str:
 
 
 def open_node(source: Source, *, first_entry: bool) -> Any:
-    """The first event of the first document's node, with `first_entry` that of its list's first entry; None without either."""
+    """The first event of the first document's node, or of its list's first entry with `first_entry`; None if there is none."""
     event = source.get()
     while event.__class__ not in NODES:
         if event.__class__ is StreamEndEvent:
@@ -238,7 +238,7 @@ def read_piece(
         raise translate(error, text.encode(), "") from None
 
 
-# One loop with few calls: it runs over a hundred thousand events for a thousand resources.
+# One loop with few calls, because it runs over a hundred thousand events for a thousand resources.
 def read_node(source: Source, event: Any, outside: int = 0) -> tuple[Any, Any]:  # noqa: C901
     """The plain value of the node that starts with `event`, and the node's last event; `outside` is its depth.
 
@@ -246,7 +246,7 @@ def read_node(source: Source, event: Any, outside: int = 0) -> tuple[Any, Any]: 
     """
     get, plain = source.get, source.memo.plain
     kinds, starts, ends = source.spans.kinds, source.spans.starts, source.spans.ends
-    stack: list[tuple[Any, Any, int]] = []  # the open containers around `into`, the key that waits in each, `into`'s number
+    stack: list[tuple[Any, Any, int]] = []  # the open containers around `into`, the current key of each, `into`'s number
     into: Any = None
     key: Any = NO_KEY
     while True:
@@ -293,9 +293,9 @@ def block_kind(text: str) -> int:
 
 
 def check_again(source: Source, event: Any, into: dict[str, Any], key: Any, stack: Sequence[Any] = ()) -> None:
-    """Let a key stand that a merge gave before; a second one in the text is an error.
+    """Accept a key that only a merge has set before; a second one in the text is an error.
 
-    `stack` has the maps and lists around `into`, each with the key that waits in it, the outermost first.
+    `stack` has the maps and lists around `into`, each with its current key, from the outermost on.
     """
     merged = source.merged.setdefault(id(into), set())
     if key is MERGE and MERGE not in merged:
@@ -308,7 +308,7 @@ def check_again(source: Source, event: Any, into: dict[str, Any], key: Any, stac
 
 def _named(event: Any, into: Any, key: Any, stack: Sequence[Any]) -> str:
     """`the key 'name'`, `the key 'true' (written y)`; `a key` where it may be secret."""
-    from krm_fn.base.redaction import shows_key  # only where something is wrong
+    from krm_fn.base.redaction import shows_key  # needed only for errors
 
     name = "<<" if key is MERGE else key
     path = (*(waiting for _, waiting, _ in stack if isinstance(waiting, str)), name)
@@ -319,7 +319,7 @@ def _named(event: Any, into: Any, key: Any, stack: Sequence[Any]) -> str:
 
 
 def merge(source: Source, into: dict[str, Any], value: Any, event: Any) -> None:
-    """Merge the value of `<<` over what stands before it, as sigs.k8s.io/yaml does; of several maps the first wins."""
+    """Merge the value of `<<` over the keys before it, as sigs.k8s.io/yaml does; of several maps the first wins."""
     maps = value if isinstance(value, list) else [value]
     if not all(isinstance(one, dict) for one in maps):
         raise source.fail("the value of << must be a map or a list of maps", event)

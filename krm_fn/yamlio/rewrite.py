@@ -1,7 +1,7 @@
-"""A ResourceList as new text, for the few lists whose own text can't be changed in place.
+"""Writes a ResourceList as new text. Few lists need it: those whose own text cannot be changed in place.
 
-A merge or an alias holds the items of such a list, a question mark stands before a key, or a change meets an anchor. The items
-keep their own texts, comments and all, where these can stand in the new one.
+In such a list, a merge or an alias holds the items, a question mark is before a key, or a change meets an anchor. The items
+keep their own texts, with comments, if the new text can contain these.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def rewritten(
 ) -> bytes:
     """The list with these items and results, its keys in the input's order.
 
-    `places` has for each added item the number of the one that it precedes. `changed` has the new texts of items
+    `places` has, for each added item, the number of the item that must follow it. `changed` has the new texts of items
     by number, None where an item has none; then all items get new text.
     """
     head = {key: value for key, value in (text.head if text.top else HEAD).items() if not (results and key == "results")}
@@ -53,7 +53,7 @@ def rewritten(
 
 
 def _own_texts(text: ListText, items: Sequence[Any], changed: Mapping[int, bytes], places: Sequence[int]) -> bytes:
-    """The lines of the items, those added in the column of the others; without aliases to anchors around the items.
+    """The lines of the items, with added ones in the same column; without aliases to anchors around the items.
 
     Raises: Unspliceable.
     """
@@ -80,7 +80,7 @@ def _dumped(text: ListText, value: dict[str, Any]) -> bytes:
 
 
 def _reads_as(out: bytes, items: list[Any], head: dict[str, Any]) -> bool:
-    """True where the items' texts mean in the list what they meant before."""
+    """True if the items' texts have the same values in the list as before."""
     from krm_fn.yamlio.documents import read_list
 
     try:

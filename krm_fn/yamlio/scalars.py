@@ -1,7 +1,7 @@
-"""Plain scalars as sigs.k8s.io/yaml reads them: kubectl and the API server go through it, so its types are the cluster's.
+"""Plain scalars as sigs.k8s.io/yaml reads them. kubectl and the API server use it, so its types are those of the cluster.
 
-It has YAML 1.1's booleans but keeps dates and `12:30:45` as text; numbers follow Go's `strconv`, and pass through JSON:
-a whole number written as a float (`1.0`, `1e3`) is an integer afterwards.
+It has YAML 1.1's booleans, but keeps dates and `12:30:45` as text. Numbers follow Go's `strconv`, and then pass through JSON:
+a whole number that is written as a float (`1.0`, `1e3`) becomes an integer.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ WORDS: dict[str, Scalar] = {
 }
 BASES = {"0x": 16, "0o": 8, "0b": 2}
 DIGITS = {2: "01", 8: "01234567", 10: "0123456789", 16: "0123456789abcdefABCDEF"}
-LONGEST_INTEGER = 80  # characters; more never fits 64 bits, save for leading zeros
+LONGEST_INTEGER = 80  # characters; a longer one does not fit 64 bits, except with leading zeros
 INT64, UINT64 = 1 << 63, 1 << 64
-PLAIN_NOTATION_BELOW = 1e21  # Go's JSON writes floats from here on with an exponent
+PLAIN_NOTATION_BELOW = 1e21  # Go's JSON writes larger floats with an exponent
 
 PREFIX = "tag:yaml.org,2002:"
 
@@ -49,7 +49,7 @@ def resolve_typed(text: str) -> Scalar:
 def resolve_tagged(tag: str, text: str) -> Scalar:
     """The value of a scalar with an explicit tag; tags of applications are ignored.
 
-    Raises: ValueError where the text is none of the tag's, infinities included.
+    Raises: ValueError if the text does not fit the tag, also for infinities.
     """
     name = tag.removeprefix(PREFIX) if tag.startswith(PREFIX) else ""
     if name == "binary":
@@ -146,7 +146,7 @@ def _is_decimal(plain: str) -> bool:
 
 
 def _dotted(text: str) -> Scalar:
-    """Go's `ParseFloat` of text that starts with a dot: underscores stand between digits only."""
+    """Go's `ParseFloat` of text that starts with a dot; underscores are allowed between digits only."""
     pieces = text.split("_")
     apart = any(not (pieces[i][-1:].isdigit() and pieces[i + 1][:1].isdigit()) for i in range(len(pieces) - 1))
     if apart or not _is_decimal("".join(pieces)):
@@ -176,7 +176,7 @@ def _float_key(value: float) -> str:
 
 
 def _decoded(text: str) -> str:
-    from krm_fn.base.encoding import from_base64  # only where a document has binary text
+    from krm_fn.base.encoding import from_base64  # needed only for binary text
 
     data = from_base64("".join(text.split()))
     if data is None:

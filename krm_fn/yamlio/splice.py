@@ -1,8 +1,8 @@
-"""Changes to a value as changes to its text: only what differs is written anew.
+"""Changes to a value as changes to its text: only the parts that differ are written again.
 
-`respell` is the way in. It splices as finely as it can, reads the result back, and where that isn't the wanted value (an
-anchor that others alias, an exotic layout) it splices coarser: the collections around each change, then those around
-them, at worst the whole value, as new text in block or flow style.
+`respell` is the entry point. It makes the smallest edits that it can, and reads the result back. If that is not the wanted
+value (an anchor that others alias, an exotic layout), it makes larger edits: it writes the collections around each change as
+new text in block or flow style, then the collections around those, and at last the complete value.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ def respell(
 ) -> str:
     """The text of `old` changed so that it reads as `new`.
 
-    `parse` gives the tree of a text, `read` its value or an InputError. `json` is for a text that shows no style of its own,
-    `inside` for one out of brackets; with `expand`, no alias stays. `successors` names keys
-    that take the place, and the comments, of others in the same map.
-    Raises: Unspliceable where not even the whole value written anew reads back, which no legal text is known to do.
+    `parse` returns the tree of a text, `read` its value, or raises InputError. `json` is for a text that shows no style itself,
+    `inside` for one from inside brackets. With `expand`, no alias stays. `successors` names keys that replace others in the
+    same map, and keep their comments.
+    Raises: Unspliceable if the complete value as new text does not read back either; no legal text is known to do this.
     """
     root = parse(text)
     for expanding, targets in ladder(old, new):
@@ -62,14 +62,14 @@ def respell(
 
 
 def _has_same_end(text: str, edited: str) -> bool:
-    """True unless a line break at the end got lost, which what stands behind the text needs."""
+    """True unless a line break at the end was lost, which the text after it needs."""
     return edited.endswith(BREAKS) or not text.endswith(BREAKS)
 
 
 def ladder(old: Any, new: Any) -> Iterator[tuple[bool, frozenset[Path]]]:
-    """Ways to splice, finer ones first: whether aliases are written out, and the paths to write anew.
+    """Ways to splice, the smallest edits first: whether aliases are written out, and the paths to write again.
 
-    These are none, then the changes, what is around them, and so on up to the whole.
+    These paths are at first none, then the changes, then the values around them, and so on up to the complete value.
     """
     yield False, frozenset()
     yield True, frozenset()
@@ -80,7 +80,7 @@ def ladder(old: Any, new: Any) -> Iterator[tuple[bool, frozenset[Path]]]:
 
 
 class Splicer(Edits):
-    """The edits that a difference of values makes: what stands at `targets` is written anew, with `expand` every alias."""
+    """The edits for a difference of values. Values at `targets` are written again, and with `expand` every alias is."""
 
     def __init__(
         self, text: str, root: Node, newline: str, targets: frozenset[Path], *, json: bool, inside: bool, expand: bool
@@ -91,7 +91,7 @@ class Splicer(Edits):
         self.waiting: list[tuple[Node, Holder, Any, Any, Path, bool]] = []
 
     def run(self, old: Any, new: Any) -> str:
-        """The text with the difference of the two values spliced in."""
+        """The text with the difference of the two values applied."""
         self.waiting.append((self.root, self.holder_of_root(), old, new, (), self.json))
         while self.waiting:
             node, holder, one, two, path, self.json = self.waiting.pop()
@@ -108,7 +108,7 @@ class Splicer(Edits):
         return (FLOW if lead or self.inside else ROOT), start, start
 
     def change(self, node: Node, holder: Holder, old: Any, new: Any, path: Path) -> None:
-        """Make the edits that turn the node, which reads as `old`, into `new`; what is inside it may be left waiting."""
+        """Make the edits that change the node from `old` to `new`. Nodes inside it may be added to `waiting`."""
         if node.flow and (holder[0] != FLOW or not path):
             self.json = has_quoted_keys(self.text, node, default=self.json and holder[0] == FLOW)
         if path in self.targets or (self.expand and node.kind == ALIAS):
@@ -125,9 +125,9 @@ class Splicer(Edits):
         old, entries = self.rename_keys(node, old, new) if self.successors else (old, node.entries)
         gone = old.keys() - new.keys()
         if not gone <= entries.keys() or (gone and gone >= entries.keys()):
-            self.replace(node, holder, new)  # a merge gave a key that goes, or nothing stays
+            self.replace(node, holder, new)  # a merge set a removed key, or nothing stays
             return
-        self.simple = self.simple and entries.keys() <= old.keys()  # else a merge, which beats what stands before it
+        self.simple = self.simple and entries.keys() <= old.keys()  # false for a merge, which overrides the keys before it
         added = {}
         for key, value in new.items():
             if key not in old:
@@ -138,7 +138,7 @@ class Splicer(Edits):
                     holder_of_child = (FLOW if node.flow else KEY), start, end
                     self.waiting.append((child, holder_of_child, old[key], value, (*path, key), self.json))
             elif not same(old[key], value):
-                added[key] = value  # a merge gave the old one; a key of its own beats it
+                added[key] = value  # a merge set the old value; a key of the map itself overrides it
         if added and not entries:
             self.replace(node, holder, new)
             return
@@ -149,7 +149,7 @@ class Splicer(Edits):
             self.add_keys(node, added)
 
     def rename_keys(self, node: Node, old: dict[str, Any], new: dict[str, Any]) -> tuple[dict[str, Any], dict[Any, Entry]]:
-        """The old map and its entries under the names of their successors, where these are new; and the edits of the keys."""
+        """The old map and its entries with keys renamed to their successors, if these are new; also edits the keys."""
         names: dict[str, str] = {}
         for key in old:
             name = self.successor(key, new)
@@ -164,7 +164,7 @@ class Splicer(Edits):
         )
 
     def successor(self, key: str, new: dict[str, Any]) -> str:
-        """The first name in the chain of a key's successors that the new map has; the key itself where there is none."""
+        """The first name in the chain of a key's successors that the new map has; the key itself if there is none."""
         name = key
         while name in self.successors:
             name = self.successors[name]

@@ -1,7 +1,7 @@
-"""A stream of documents in plain form: what it holds, and how it is written back.
+"""A stream of documents in plain form: reading and writing it.
 
-What `plain` reads of a list's items, it reads of documents too. Of a stream that can be cut at its marks, libyaml reads those
-documents alone that are in another form. Values, places and written bytes are those that libyaml gives of the whole.
+A document can have the same form as an item that `plain` reads. In a stream that can be cut at its marks, libyaml reads only
+the documents of another form. Values, places and written bytes are the same as if libyaml had read the complete stream.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 
 BOM = b"\xef\xbb\xbf"
 MARK = b"---"
-ODD = (-1, -1)  # in place of the layout of a document that libyaml had to read
+ODD = (-1, -1)  # instead of the layout of a document that libyaml had to read
 
 
 def read_plain_stream(data: bytes, file: str) -> PlainStream | None:
-    """The text of a stream; None where it can't be cut at its marks, or where a document can't be read by itself."""
+    """The text of a stream; None if it cannot be cut at its marks, or if a document cannot be read by itself."""
     try:
         return _read(_prepared(data), file)
-    except (NotPlain, InputError):  # libyaml words the error, and knows the line
+    except (NotPlain, InputError):  # libyaml words the error and knows the line
         return None
 
 
 def _prepared(data: bytes) -> bytes:
-    """The input without byte order mark, ended by a line break. Raises: NotPlain where libyaml has to look at its end."""
+    """The input without byte order mark, with a line break at its end. Raises: NotPlain if libyaml must check its end."""
     data = data.removeprefix(BOM)
     if not data.endswith(b"\n"):
         if b"|" in data or b">" in data:
@@ -61,7 +61,7 @@ def _read(data: bytes, file: str) -> PlainStream:
 def _cut(data: bytes) -> Iterator[tuple[int, int, int]]:
     """Start, end of the mark, and end of each document. Comments before the first mark belong to its document."""
     marks = list(_marks(data))
-    if not says_nothing(data[: marks[0][0]] if marks else data):
+    if not is_blank(data[: marks[0][0]] if marks else data):
         marks = [(0, 0), *marks]
     if not marks:
         raise NotPlain
@@ -71,7 +71,7 @@ def _cut(data: bytes) -> Iterator[tuple[int, int, int]]:
 
 
 def _marks(data: bytes) -> Iterator[tuple[int, int]]:
-    """Start and end of the lines that are marks. Raises: NotPlain where more than a comment stands behind one."""
+    """Start and end of the lines that are marks. Raises: NotPlain if more than a comment follows one."""
     starts = [0] if data.startswith(MARK) else []
     at = data.find(b"\n" + MARK)
     while at >= 0:
@@ -81,14 +81,14 @@ def _marks(data: bytes) -> Iterator[tuple[int, int]]:
         end = data.index(b"\n", start) + 1
         behind = data[start + len(MARK) : end - 1]
         if behind[:1] not in (b"", b" "):
-            continue  # a scalar that starts with three dashes; a tab is left to libyaml with the document
+            continue  # a scalar that starts with three dashes; libyaml reads a document with a tab here
         if behind.strip(b" ")[:1] not in (b"", b"#"):
             raise NotPlain
         yield start, end
 
 
-def says_nothing(data: bytes) -> bool:
-    """True where there are only comments and empty lines."""
+def is_blank(data: bytes) -> bool:
+    """True if there are only comments and empty lines."""
     at = 0
     while at < len(data):
         end = data.find(b"\n", at) + 1 or len(data)
@@ -99,14 +99,14 @@ def says_nothing(data: bytes) -> bool:
 
 
 class PlainStream(StreamText):
-    """The text of a stream. Of each document: its layout, and what of its text is no comment, mark or empty line around it."""
+    """The text of a stream: for each document the layout, and the text without the comments, mark and empty lines around it."""
 
     def __init__(self, data: bytes, file: str, items: list[Any], pieces: list[Piece]) -> None:
         super().__init__(data, file, items, pieces)
         self.pieces: list[Piece] = pieces
         self.layouts: list[Layout | None] = []
         self.spans: list[tuple[int, int]] = []
-        self.odd: dict[int, Spans] = {}  # of the documents that libyaml had to read, by their numbers: where their nodes stand
+        self.odd: dict[int, Spans] = {}  # by the numbers of the documents that libyaml had to read: the places of the nodes
         self.names: dict[str, Any] = {}
 
     def add(self, piece: Piece, head: int) -> None:
@@ -121,7 +121,7 @@ class PlainStream(StreamText):
         self.pieces.append(piece)
 
     def read(self, content: str, document: str) -> tuple[Any, Layout | None]:
-        """The value of a document, and its layout; `document` has its mark, too, and what stands around it."""
+        """The value of a document, and its layout; `document` also has its mark and the text around it."""
         if not content:
             return None, ODD
         try:
@@ -149,7 +149,7 @@ class PlainStream(StreamText):
         from krm_fn.yamlio.plain.tree import tree
 
         start, _ = self.spans[item]
-        return tree(text[:start].replace("---", "#--") + text[start:])  # the reader of lines knows no marks
+        return tree(text[:start].replace("---", "#--") + text[start:])  # the line reader does not know marks
 
     def respelled(self, item: int, new: Any, *, expand: bool = False) -> str:
         layout = self.layouts[item]
@@ -165,7 +165,7 @@ class PlainStream(StreamText):
 
 
 def _span(text: str, start: int) -> tuple[int, int]:
-    """Where the first line from `start` on that says something starts, and the last one ends: no empty line follows it."""
+    """The start of the first line with content from `start` on, and the end of the last one: no empty line follows it."""
     while start < len(text):
         behind = text.index("\n", start) + 1
         if text[start:behind].lstrip(" ")[:1] not in ("\n", "#"):

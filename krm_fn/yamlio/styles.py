@@ -1,4 +1,4 @@
-"""How the text around a change is laid out, so that new text can follow it."""
+"""The layout of the text around a change, so that new text can follow it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def style_of(text: str, root: Node, newline: str) -> Style:
-    """How the text around new lines is laid out: the first nested map and the first list under a key decide."""
+    """The layout of the text around new lines: the first nested map and the first list under a key decide."""
     step = dash = 0
     found_dash = False
     if root.flow:
@@ -37,7 +37,7 @@ def style_of(text: str, root: Node, newline: str) -> Style:
 
 
 def _step_in_brackets(text: str, root: Node) -> int:
-    """By how much what stands in brackets over several lines is indented."""
+    """The indentation of values in brackets that span several lines."""
     children = [start for start, _, _ in root.entries.values()] or [node.start for node in root.nodes]
     if children:
         first, last = line_start(text, children[0]), line_start(text, root.end - 1)
@@ -47,7 +47,7 @@ def _step_in_brackets(text: str, root: Node) -> int:
 
 
 def has_quoted_keys(text: str, node: Node, *, default: bool) -> bool:
-    """True where the flow collection is JSON: its first key stands in double quotes; `default` where there is no key."""
+    """True if the flow collection is JSON: its first key is in double quotes; `default` if there is no key."""
     waiting = [node]
     for one in waiting:
         for start, _, child in one.entries.values():

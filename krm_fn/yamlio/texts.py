@@ -1,4 +1,4 @@
-"""Texts that were read, cut into one piece an item: their values, where these stand, and an item's text with another value."""
+"""Texts that were read, cut into one piece per item: their values, the places of these, and an item's text with a new value."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from krm_fn.yamlio.reader import Memo
     from krm_fn.yamlio.spans import Spans
 
-# How a piece holds its value: as the first entry of a list, as the whole text, or exactly, from bracket to bracket.
+# How a piece holds its value: as the first entry of a list, as the complete text, or exactly, from bracket to bracket.
 ENTRY, DOCUMENT, EXACT = range(3)
-STRIDE = 1 << 13  # characters in which line breaks are counted once
-# An item of more bytes, with fewer than one value in so many of them, is no List of objects, and no object.
+STRIDE = 1 << 13  # characters; each line break is counted once per stride
+# An item of more than LARGEST bytes with fewer than one value per SPARSE bytes is neither an object nor a List of objects.
 LARGEST, SPARSE = 16 << 20, 1 << 10
 
 
@@ -33,7 +33,7 @@ class Piece(Value):
 
 
 class Pieces:
-    """The pieces of a list in block style, each made when it is asked for: they touch, and the last one ends at `end`."""
+    """The pieces of a list in block style, each made when it is read. They touch, and the last one ends at `end`."""
 
     __slots__ = ("end", "lines", "starts")
 
@@ -57,7 +57,7 @@ class Pieces:
 
 
 class LookedAt:
-    """An item in which places are looked for: its piece, its text and its tree, None where it is bloated."""
+    """An item in which places are searched: its piece, its text, and its tree, or None if it is bloated."""
 
     __slots__ = ("counts", "piece", "root", "text")
 
@@ -66,7 +66,7 @@ class LookedAt:
         self.counts = [0]  # the line breaks before each stride
 
     def breaks_before(self, start: int) -> int:
-        """The number of line breaks before a line of the item. Findings are many where somebody means ill."""
+        """The number of line breaks before a line of the item. Counts are kept: hostile input may have many findings."""
         text, counts, strides = self.text, self.counts, start // STRIDE
         while len(counts) <= strides:
             end = len(counts) * STRIDE
@@ -75,10 +75,10 @@ class LookedAt:
 
 
 class Text:
-    """What both texts share: the bytes, the values, and the pieces they were read from.
+    """The common part of both texts: the bytes, the values, and the pieces of the values.
 
-    `outer` holds, by item, the values of anchors that the item aliases but doesn't define. `successors`, which who writes may
-    set, names keys that take the place of others: where both are in one map, the line stays and only its key changes.
+    `outer` has, by item, the values of anchors that the item aliases but does not define. A caller that writes may set
+    `successors`: keys that replace others. If both occur in one map, the line stays and only its key changes.
     """
 
     def __init__(self, data: bytes, file: str, items: list[Any], pieces: Pieces | list[Piece]) -> None:
@@ -88,7 +88,7 @@ class Text:
         self.successors: Mapping[str, str] = {}
         self.json = False
         self.memo: Memo | None = None
-        self.noted: Spans | None = None  # what the reader of libyaml's events noted
+        self.noted: Spans | None = None  # the notes of the reader of libyaml's events
         self._kept: list[tuple[int, LookedAt]] = []
 
     def text_of(self, item: int) -> str:
@@ -96,9 +96,9 @@ class Text:
         return self.data[piece.start : piece.end].decode()
 
     def place(self, item: int, path: Path = (), *, key: bool = False) -> tuple[int, int]:
-        """The line and column, from 1, of the value at `path`, or of its nearest ancestor; (0, 0) where neither is known.
+        """The line and column, from 1, of the value at `path`, or of its nearest ancestor; (0, 0) if neither is known.
 
-        With `key`, those of the last key in place of its value.
+        With `key`, the place is that of the last key, not of its value.
         """
         if not 0 <= item < len(self.pieces):
             return 0, 0
@@ -138,7 +138,7 @@ class Text:
         return True
 
     def _looked_at(self, item: int) -> LookedAt:
-        """The item as places are looked for in it. A finding and the place it points to beside mostly take turns."""
+        """The item prepared for searching. The last two are kept, because a finding and its related place often alternate."""
         found = next((known for number, known in self._kept if number == item), None)
         if found is None:
             bloated = self.is_bloated(item)
@@ -148,7 +148,7 @@ class Text:
         return found
 
     def lines_of(self, item: int, spans: Callable[[Node, str], Iterable[tuple[int, int]]]) -> frozenset[int] | None:
-        """The lines, from 1, of the parts of an item that `spans` finds in its tree and text; None where it is bloated."""
+        """The lines, from 1, of the parts of an item that `spans` finds in its tree and text; None if it is bloated."""
         looked_at = self._looked_at(item)
         if looked_at.root is None:
             return None
@@ -161,7 +161,7 @@ class Text:
     def respelled(self, item: int, new: Any, *, expand: bool = False) -> str:
         """The piece of an item, changed so that it reads as `new`; with `expand`, without aliases.
 
-        Raises: InputError for one that no cluster would take; Unspliceable.
+        Raises: InputError for an item that no cluster accepts; Unspliceable.
         """
         from krm_fn.yamlio.splice import respell  # the plain reader makes most changes itself
 
@@ -188,13 +188,13 @@ class Text:
         )
 
     def is_bloated(self, item: int) -> bool:
-        """True for an item that is large with few values. Beside its value, its text would be in memory in several forms."""
+        """True for a large item with few values. Its value, and several forms of its text, would be in memory together."""
         piece = self.pieces[item]
         size = piece.end - piece.start
         return size > LARGEST and not holds(self.items[item], size // SPARSE)
 
     def refuse_bloated(self, item: int) -> None:
-        """Raises: InputError for an item that is to be written anew, but no cluster would take."""
+        """Raises: InputError for an item that must be written again, but that no cluster accepts."""
         if self.is_bloated(item):
             from krm_fn.base.errors import InputError
 
@@ -221,7 +221,7 @@ class Text:
 
 
 def holds(value: Any, count: int) -> bool:
-    """True where at least so many values are in a value."""
+    """True if a value contains at least `count` values."""
     found = [value]
     for one in found:
         if len(found) >= count:
@@ -236,10 +236,10 @@ class StreamText(Text):
 
 
 class Top(Value):
-    """The top-level map of a list: its keys as (key, start and end of the key, start and end of the value), and where it ends.
+    """The top-level map of a list: its keys as (key, start and end of the key, start and end of the value), and its end.
 
-    `form` says how the items stand: "block", "flow", "empty" (null or `[]`), "absent", or "loose": in a way that only
-    writing everything anew can change (an alias, a merge). Places are byte offsets; a block value's end is loose.
+    `form` says where the items are: "block", "flow", "empty" (null or `[]`), "absent", or "loose": in a form that can only be
+    changed by writing everything again (an alias, a merge). Places are byte offsets; the end of a block value is not exact.
     """
 
     flow: bool
@@ -261,9 +261,9 @@ class ListText(Text):
         self.json = bool(top and top.flow and data[top.keys[0][1] : top.keys[0][1] + 1] == b'"')
 
     def place_in_head(self, path: Path) -> tuple[int, int]:
-        """The line and column, from 1, of the last key of a path in `head`, or of what is nearest around it.
+        """The line and column, from 1, of the last key of a path in `head`, or of the nearest key around it.
 
-        (0, 0) where the text doesn't tell.
+        (0, 0) if the text does not show it.
         """
         from krm_fn.yamlio.events import YAMLError
 
@@ -273,12 +273,12 @@ class ListText(Text):
                 piece = Piece(start=start, end=end, line=breaks(before, len(before)) + 1, column=column_of(before, len(before)))
                 try:
                     return StreamText(self.data, self.file, [self.head.get(name)], [piece]).place(0, path, key=True)
-                except YAMLError:  # brackets may stand where only brackets around them allow it
+                except YAMLError:  # some text in brackets cannot be read without the brackets around it
                     break
         return 0, 0
 
     def has_own_texts(self) -> bool:
-        """True where there are items, and each one's piece is the text of an entry of a block list."""
+        """True if there are items, and each item's piece is the text of an entry of a block list."""
         return 0 < len(self.pieces) == len(self.items) and all(
             piece.form == ENTRY and self.data[piece.start : piece.end].lstrip(b" ").startswith(b"-") for piece in self.pieces
         )

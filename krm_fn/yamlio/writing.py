@@ -1,4 +1,4 @@
-"""Texts with other items: what nothing touched leaves as it came, byte for byte; in the rest only the changed lines differ."""
+"""Writes texts with other items: unchanged items keep their bytes, in the others only the changed lines differ."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def write_stream(text: StreamText, items: Sequence[Any], before: Sequence[int] = ()) -> bytes:
-    """The stream with these items: None leaves its document out, further ones come last, or `before` those of these numbers."""
+    """The stream with these items. None leaves its document out. Additional items come last, or where `before` says."""
     edits: list[Edit] = []
     inserted, last = parted(items[len(text.items) :], before, len(text.items))
     for number, (old, new) in enumerate(zip(text.items, items, strict=False)):
@@ -36,7 +36,7 @@ def write_stream(text: StreamText, items: Sequence[Any], before: Sequence[int] =
 
 
 def write_document(text: StreamText, number: int, new: Any) -> bytes:
-    """The text of one document with this item, which is not None, and with all that stands around it."""
+    """The text of one document with this item, which is not None, and with everything around it."""
     piece = text.pieces[number]
     if not differs(text.items[number], new):
         return text.data[piece.start : piece.end]
@@ -47,7 +47,7 @@ def write_document(text: StreamText, number: int, new: Any) -> bytes:
 
 
 def _with_documents(text: StreamText, more: Sequence[Any], written: bytes, *, first: bool) -> bytes | None:
-    """The text of a document with others before it; None where a directive or a mark of another form is in the way."""
+    """The text of a document with others before it; None if a directive or a mark of another form prevents that."""
     mark = "---" + text.newline
     at = _head_end(written)
     if written[at:].startswith(b"---"):
@@ -61,7 +61,7 @@ def _with_documents(text: StreamText, more: Sequence[Any], written: bytes, *, fi
 
 
 def _head_end(text: bytes) -> int:
-    """Where the comments and empty lines at the start of a text end."""
+    """The end of the comments and empty lines at the start of a text."""
     at = 0
     for line in text.splitlines(keepends=True):
         if line.lstrip()[:1] not in (b"", b"#"):
@@ -71,9 +71,9 @@ def _head_end(text: bytes) -> int:
 
 
 def write_list(text: ListText, items: Sequence[Any], results: Sequence[Any] = (), before: Sequence[int] = ()) -> bytes:
-    """The list with these items: None leaves out its item, further ones come last, or `before` those of these numbers.
+    """The list with these items. None leaves its item out. Additional items come last, or where `before` says.
 
-    `results`, where there are any, replace those of the input.
+    `results` replace those of the input, if there are any.
     """
     if text.top is None:
         from krm_fn.yamlio.rewrite import rewritten
@@ -92,7 +92,7 @@ class Writing:
         self.touched = {i for i, old in enumerate(text.items) if differs(old, items[i] if i < len(items) else None)}
         self.gone = {i for i in self.touched if i >= len(items) or items[i] is None}
         self.inserted, self.added = parted(items[count:], before, count)
-        self.changed: dict[int, bytes] | None = None  # the new texts of items, once all are known
+        self.changed: dict[int, bytes] | None = None  # the new texts of items, when all are known
 
     def run(self, top: Top, results: list[Any]) -> bytes:
         moves = bool(self.gone or self.added or self.inserted or results)
@@ -105,7 +105,7 @@ class Writing:
         return self.rewritten(results) if written is None else written
 
     def in_place(self, top: Top, results: list[Any], *, moves: bool) -> bytes | None:
-        """The list's own text with the changes spliced in; None where what is around the items is in the way.
+        """The list's own text with the changes applied; None if the text around the items prevents that.
 
         Raises: Unspliceable.
         """
@@ -130,9 +130,9 @@ class Writing:
         return {number: self.text.respelled(number, self.items[number]).encode() for number in sorted(self.touched - self.gone)}
 
     def write_aliases_out(self, changed: dict[int, bytes]) -> bool:
-        """Write out the aliases to anchors that go or change, in what changes and in further items.
+        """Write out the aliases to anchors that are removed or change, in changed items and in others.
 
-        True where what is no item has such an alias.
+        True if a part of the list outside the items has such an alias.
         """
         from krm_fn.yamlio.aliases import Aliases
 

@@ -27,7 +27,7 @@ def test_the_current_name_beats_a_previous_one():
     assert bundle.find("VirtualMachineInstancetype", "default", "dev-small").item == 0
 
 
-def test_the_first_of_two_alike_is_found():
+def test_of_two_equal_objects_the_first_is_found():
     bundle = Bundle([instancetype("small"), instancetype("small")])
     assert bundle.find("VirtualMachineInstancetype", "default", "small").item == 0
 

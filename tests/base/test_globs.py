@@ -41,7 +41,7 @@ def test_a_glob_covers_what_it_matches_and_what_is_below(glob, path):
         ("*.yaml", "a/vm.yaml"),
     ],
 )
-def test_a_glob_covers_nothing_else(glob, path):
+def test_a_glob_covers_no_other_path(glob, path):
     assert not covers(glob, path)
 
 

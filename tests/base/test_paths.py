@@ -17,7 +17,7 @@ def test_absent_null_empty_strings_and_empty_lists_are_unset(value):
 
 
 @pytest.mark.parametrize("value", [{}, False, 0, "x", [0]])
-def test_everything_else_is_set(value):
+def test_all_other_values_are_set(value):
     assert paths.is_set(value)
 
 
@@ -37,7 +37,7 @@ def test_plain_go_scalars_of_value_zero_are_unset_too(value):
         (("spec", "disks", 0, "name", "deeper"), "none"),
     ],
 )
-def test_get_answers_the_default_where_a_step_leads_nowhere(path, found):
+def test_get_returns_the_default_if_a_step_does_not_exist(path, found):
     assert paths.get(VM, path, "none") == found
 
 
@@ -99,7 +99,7 @@ def test_every_leaf_is_found_again_by_its_path(value):
 
 
 @given(plain)
-def test_whole_numbers_become_integers_and_nothing_else_changes(value):
+def test_whole_numbers_become_integers_and_other_values_stay(value):
     read = paths.with_integers([value, 2.0])
     assert read == [value, 2]  # 2.0 is equal to 2
     assert [leaf for _, leaf in paths.leaves(read) if paths.is_integral(leaf)] == []
@@ -107,11 +107,11 @@ def test_whole_numbers_become_integers_and_nothing_else_changes(value):
 
 
 @pytest.mark.parametrize("value", [{"a": [0.5, {}, "2.0", True, None, 1e300, float("inf")]}, {}, "x", 1])
-def test_what_has_no_whole_floats_is_handed_on_itself(value):
+def test_a_value_without_whole_floats_is_returned_itself(value):
     assert paths.with_integers(value) is value
 
 
-def test_whole_numbers_are_read_however_they_are_nested():
+def test_whole_numbers_are_read_at_any_depth():
     deep = shared = {"a": 2.0}
     for _ in range(10_000):
         deep = [deep, shared]

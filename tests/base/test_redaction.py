@@ -16,7 +16,7 @@ from krm_fn.kubevirt.schema import FILE
 FILES = ("json", "sarif", "junit", "github", "gitlab", "tap", "markdown")
 
 
-def told(folder, text):
+def reported(folder, text):
     """All that the commands tell of a text, by command: stdout and stderr of `check`, stderr of those that print objects."""
     (folder / "all.yaml").write_text(text)
     outputs = ["-o", "text", *(part for name in FILES for part in ("-o", f"{name}=out.{name}"))]
@@ -49,11 +49,11 @@ def leaks(folder, seed):
     """The commands that tell the canary of the text that the seed makes."""
     text = canaries.text(Random(seed))
     assert CANARY in text or str(canaries.NUMBER) in text
-    return [name for name, said in told(folder, text) if shows(said)]
+    return [name for name, said in reported(folder, text) if shows(said)]
 
 
 @pytest.mark.parametrize("start", range(0, 240, 20))
-def test_no_command_tells_a_secret(tmp_path, start):
+def test_no_command_shows_a_secret(tmp_path, start):
     assert {seed: found for seed in range(start, start + 20) if (found := leaks(tmp_path, seed))} == {}
 
 
@@ -105,16 +105,16 @@ def checked(folder, text, *arguments):
         ),
     ],
 )
-def test_what_is_wrong_with_a_secret_is_told_without_it(tmp_path, text):
-    told = checked(tmp_path, text)
-    assert ("all.yaml:" in told, "hunter2" in told) == (True, False), told
+def test_a_fault_of_a_secret_is_reported_without_its_value(tmp_path, text):
+    reported = checked(tmp_path, text)
+    assert ("all.yaml:" in reported, "hunter2" in reported) == (True, False), reported
 
 
 def test_the_line_is_named_though_it_is_not_quoted(tmp_path):
-    told = checked(tmp_path, VM.format("          userdata: hunter2"), "--color", "never")
+    reported = checked(tmp_path, VM.format("          userdata: hunter2"), "--color", "never")
     field = "spec.template.spec.volumes[0].cloudInitNoCloud.userdata"
     fact = "KubeVirt 1.9.0 has no field userdata here; did you mean userData"
-    assert f"error: all.yaml:12:11: VirtualMachine web: {field}: {fact} (unknown-field)\n" in told
+    assert f"error: all.yaml:12:11: VirtualMachine web: {field}: {fact} (unknown-field)\n" in reported
 
 
 def test_a_place_below_a_secret_key_is_found_and_not_named(tmp_path):
@@ -130,17 +130,17 @@ def test_a_place_below_a_secret_key_is_found_and_not_named(tmp_path):
         },
     }
     vault = "apiVersion: example.com/v1\nkind: Vault\nmetadata: {name: a}\nspec:\n  password:\n    hunter2: bad\n"
-    told = checked(tmp_path, f"{yamlio.dump(definition)}---\n{vault}", "--color", "never")
+    reported = checked(tmp_path, f"{yamlio.dump(definition)}---\n{vault}", "--color", "never")
     line = len(yamlio.dump(definition).splitlines()) + 7
     fact = "the value is not valid; it may be secret and is not shown"
-    assert told == f"error: all.yaml:{line}:5: Vault a: spec.password: {fact} (unknown-field)\n"
+    assert reported == f"error: all.yaml:{line}:5: Vault a: spec.password: {fact} (unknown-field)\n"
 
 
 def test_the_message_stays_where_the_value_can_be_left_out(tmp_path):
     labelled = VM.replace("web}}", "web, labels: {{token: hunt er2}}}}").format("          userData: x")
-    told = checked(tmp_path, labelled, "--color", "never")
+    reported = checked(tmp_path, labelled, "--color", "never")
     fact = "label value (hidden) is not valid; use at most 63 letters, digits and '-_.', with a letter or digit at both ends"
-    assert f"metadata.labels.token: {fact} (invalid-label)\n" in told
+    assert f"metadata.labels.token: {fact} (invalid-label)\n" in reported
 
 
 OPEN = {
@@ -169,7 +169,7 @@ KIND = "apiVersion: kubevirt-render.dev/v1alpha1\nkind: RenderVirtualMachines\n"
         "apiVersion: v1\nkind: ConfigMap\ndata: {configuration: 'password: {hunter2: a, hunter2: b}'}\n",
     ],
 )
-def test_a_wrong_config_is_told_without_its_secrets(tmp_path, text):
+def test_a_wrong_config_is_reported_without_its_secrets(tmp_path, text):
     (tmp_path / "config.yaml").write_text(text)
     (tmp_path / "all.yaml").write_text(SECRET + "  a: b\n")
     code, out, err = run("check", "all.yaml", "--config", "config.yaml", cwd=tmp_path)

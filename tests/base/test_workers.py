@@ -1,4 +1,4 @@
-"""Work that processes share comes to the same as work that one does alone, whatever becomes of the others."""
+"""Work that several processes share gives the same result as in one process, even if the other processes fail."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ DEFAULTS = Config(
         config_map({"mode": "", "provenance": "", "severity": "", "configuration": None}),
     ],
 )
-def test_what_is_not_said_is_the_default(absent):
+def test_unset_keys_have_the_default(absent):
     assert read(absent) == DEFAULTS
 
 

@@ -1,4 +1,4 @@
-"""What rendering doesn't read of a VM: whatever stands there, the VM is rendered alike, and the same is said of it."""
+"""The values of a VM that rendering does not read: with any text there, the VM is rendered in the same way."""
 
 import pytest
 from measured import files
@@ -19,7 +19,7 @@ def pattern(path):
 
 
 def unread(vm):
-    """The paths of the texts in a VM that rendering is said not to read."""
+    """The paths of the texts in a VM that rendering does not read, according to `fields`."""
     uses = uses_of("VirtualMachine")
     return [path for path, value in leaves(vm) if path and isinstance(value, str) and uses(pattern(path)) == TEXT]
 
@@ -28,7 +28,7 @@ def infers(vm):
     return any(get(vm, ("spec", matcher, "inferFromVolume")) for matcher in ("instancetype", "preference"))
 
 
-def told(rendered):
+def reported(rendered):
     return [(found.get("severity"), found["tags"]["rule"], found.get("field", {}).get("path")) for found in rendered["results"]]
 
 
@@ -42,7 +42,7 @@ def assert_unread(case, mode):
             for path, value in paths[number]:
                 put(item, path, value + OTHER)
     wanted, found = krm_fn.process(given), krm_fn.process(changed)
-    assert told(found) == told(wanted)
+    assert reported(found) == reported(wanted)
     for number, changes in paths.items():
         rendered = copy(found["items"][number])
         for path, value in changes:

@@ -182,7 +182,7 @@ def test_vms_that_are_like_another_are_rendered_as_by_themselves(seed: int, conf
     agree((HEAD + "items:\n" + ITEMS + vms + CONFIG + CONFIGS[config]).encode())
 
 
-def test_of_vms_that_are_alike_one_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_equivalent_vms_one_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
 
     def counted(text: str) -> object:
@@ -197,5 +197,5 @@ def test_of_vms_that_are_alike_one_is_read(monkeypatch: pytest.MonkeyPatch) -> N
 
 @settings(max_examples=150, deadline=None)
 @given(st.integers(0, 2**32))
-def test_mangled_lists_are_rendered_alike(seed: int) -> None:
+def test_mangled_lists_are_rendered_in_the_same_way(seed: int) -> None:
     agree(mangled(Random(seed), BENCH).encode("utf-8", "surrogatepass"))

@@ -1,4 +1,4 @@
-"""Of what one rule finds in one object the first thousand are told, and how many more there are."""
+"""Of the findings of one rule in one object, the first thousand are reported, and the number of the others."""
 
 import pytest
 
@@ -30,7 +30,7 @@ def found(*items, mode="validate", **spec):
     return stages.render(items, settings).findings
 
 
-def told(findings, rule):
+def reported(findings, rule):
     return [each for each in findings if each.rule == rule]
 
 
@@ -50,7 +50,7 @@ def test_the_first_come_as_they_are_found_and_the_last_of_them_with_the_number_o
     assert list(first(range(MOST + 7))) == [*numbers[:-1], (MOST - 1, 7)]
 
 
-def test_each_key_has_its_own_first():
+def test_the_first_of_each_key_are_kept():
     mixed = [(key, number) for number in range(MOST + 1) for key in "ab"]
     assert [each for each, left_out in first(mixed, lambda one: one[0]) if left_out] == [("a", MOST - 1), ("b", MOST - 1)]
 
@@ -91,7 +91,7 @@ def test_over_all_objects_no_error_goes_for_many_warnings():
     assert [each.severity for each in limit.left_out()] == ["warning"]
 
 
-def test_a_rule_of_which_far_too_much_was_found_is_not_asked_again_and_the_number_is_the_least():
+def test_a_rule_with_far_too_many_findings_is_not_run_again_and_the_number_is_a_minimum():
     limit = InAll(1)
     list(limit.first(finding(number) for number in range(2 * MOST_IN_ALL - 1)))
     assert not limit.is_full("a-rule", "error")
@@ -121,7 +121,7 @@ def test_an_error_that_is_not_reported_fails_the_run_whatever_annotations_and_ba
 def test_what_was_left_out_of_the_report_is_not_called_unused():
     note = {"kubevirt-render.dev/ignore": "unknown-field: known"}
     many = [vm(f"a-{number}", spec={f"k{key}": 1 for key in range(MOST)}, annotations=note) for number in range(11)]
-    assert told(found(*many), "unused-ignore") == []
+    assert reported(found(*many), "unused-ignore") == []
 
 
 def test_a_budget_ends_the_run_when_it_is_spent():
@@ -142,10 +142,10 @@ def test_of_what_is_added_the_last_of_each_sort_says_how_many_were_left_out():
     assert [(each.kind, each.more) for each in kept if each.more] == [("a", 2), ("b", 2)]
 
 
-def test_unknown_keys_of_one_object_are_told_in_part():
+def test_unknown_keys_of_one_object_are_reported_in_part():
     spec = {f"k{number}": 1 for number in range(MOST + 5)}
     findings = found(vm("a", spec=spec), vm("b", spec={"k": 1}))
-    assert len(told(findings, "unknown-field")) == MOST + 1
+    assert len(reported(findings, "unknown-field")) == MOST + 1
     assert more(findings) == ["5 more of these are not reported"]
 
 
@@ -158,14 +158,14 @@ def test_no_error_goes_for_many_warnings():
         "spec": {"configuration": {"developerConfiguration": {"featureGates": gates, "k": 1}}},
     }
     findings = found(kubevirt)
-    assert len(told(findings, "unknown-feature-gate")) == MOST
-    assert len(told(findings, "unknown-field")) == 1
+    assert len(reported(findings, "unknown-feature-gate")) == MOST
+    assert len(reported(findings, "unknown-field")) == 1
     assert results.exit_code(findings, "error") == 1
 
 
 def test_nulls_that_may_be_meant_don_t_count_as_values_of_a_wrong_type():
     nulls = {"disks": [{"name": f"d{number}", "disk": None} for number in range(MOST + 5)], "interfaces": 1}
-    wrong = told(found(vm(devices=nulls)), "wrong-type")
+    wrong = reported(found(vm(devices=nulls)), "wrong-type")
     assert [each.severity for each in wrong].count("warning") == MOST
     assert [each.path[-1] for each in wrong if each.severity == "error"] == ["interfaces"]
     assert more(wrong) == ["5 more of these are not reported"]
@@ -173,25 +173,25 @@ def test_nulls_that_may_be_meant_don_t_count_as_values_of_a_wrong_type():
 
 def test_refusals_of_several_checks_are_counted_together():
     disks = [{"name": f"d{number}", "disk": {"bus": "xxx"}} for number in range(MOST + 5)]
-    refused = told(found(vm(devices={"disks": disks})), "refused-disk")
+    refused = reported(found(vm(devices={"disks": disks})), "refused-disk")
     assert len(refused) == MOST
     assert more(refused) == [f"{MOST + 10:,} more of these are not reported"]  # each has no volume either
 
 
 def test_what_would_take_long_is_counted_in_part():
     disks = [{"name": "a"}] * (COUNTED + MOST)
-    refused = told(found(vm(devices={"disks": disks})), "refused-disk")
+    refused = reported(found(vm(devices={"disks": disks})), "refused-disk")
     assert more(refused) == [f"at least {2 * COUNTED - MOST:,} more of these are not reported"]
 
 
 @pytest.mark.parametrize("mode", ["expand", "validate"])
-def test_null_items_are_told_in_part(mode):
+def test_null_items_are_reported_in_part(mode):
     findings = found(vm(), *[None] * (MOST + 1), mode=mode)
-    assert len(told(findings, "null-item")) == MOST
+    assert len(reported(findings, "null-item")) == MOST
     assert more(findings) == ["1 more of these are not reported"]
 
 
-def test_an_ignore_silences_those_that_are_not_told_too():
+def test_an_ignore_silences_findings_that_are_not_reported_too():
     note = {"kubevirt-render.dev/ignore": "unknown-field: all known"}
     assert found(vm(spec={f"k{number}": 1 for number in range(MOST + 5)}, annotations=note)) == ()
 
@@ -212,7 +212,7 @@ def test_a_long_key_is_cut_in_messages():
     assert one.path == ("spec", "k" * 1000)
 
 
-def test_results_of_earlier_functions_are_not_said_twice():
+def test_results_of_earlier_functions_are_not_repeated():
     ours = [finding(number) for number in range(3)]
     earlier = [results.to_krm(ours[1]), {"message": "found 1"}, {"message": 1}, "odd", {"severity": "info"}]
     assert results.merge(earlier, ours) == [*earlier[1:], *map(results.to_krm, ours)]

@@ -97,7 +97,7 @@ def test_the_place_of_an_item_comes_from_the_hosts_annotations(annotations, plac
     assert place_of({"metadata": {"annotations": annotations}}) == place
 
 
-def test_earlier_results_stay_first_and_ours_are_not_said_twice():
+def test_earlier_results_stay_first_and_ours_are_not_repeated():
     earlier = [{"message": "from another function"}, results.to_krm(FINDING)]
     assert results.merge(earlier, [FINDING]) == [{"message": "from another function"}, results.to_krm(FINDING)]
 

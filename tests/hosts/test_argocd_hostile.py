@@ -392,7 +392,7 @@ def test_the_administrators_helm_is_guarded_too(built: App) -> None:
 
 
 @pytest.mark.parametrize("place", ["helm/data/plugins", "bin", ".", "..", "tmp/../helm/data", "tmp/link/data/plugins"])
-def test_a_chart_is_not_unpacked_where_the_guard_has_its_own_files(app: App, place: str, tmp_path: Path) -> None:
+def test_a_chart_is_not_unpacked_into_the_folder_of_the_guards_files(app: App, place: str, tmp_path: Path) -> None:
     scratch = tmp_path / "scratch"
     (scratch / "tmp").mkdir(parents=True)
     (scratch / "tmp" / "link").symlink_to("../helm")
@@ -410,7 +410,7 @@ def git(folder: Path, *arguments: str) -> None:
 
 @pytest.fixture
 def remote(built: App, tmp_path: Path) -> str:
-    """A kustomization that fetches a repository by a program of its own; the file that the program would make."""
+    """A kustomization that fetches a repository with a program from it, and the file that the program would create."""
     other = tmp_path / "other"
     other.mkdir()
     (other / "kustomization.yaml").write_text("resources: [a.yaml]\n")

@@ -237,7 +237,7 @@ def test_a_volume_to_infer_from_is_gone_after_admission():
     assert [entry["jsonPointers"] for entry in entries] == [["/spec/preference/inferFromVolume"]]
 
 
-def test_amounts_in_another_spelling_are_told_and_not_ignored():
+def test_amounts_in_another_spelling_are_reported_and_not_ignored():
     given = vm()
     given["spec"]["template"]["spec"]["domain"]["memory"] = {"guest": "2048Mi"}
     given["spec"]["template"]["spec"]["domain"]["resources"] = {"requests": {"cpu": "1000m", "memory": "1Gi"}}

@@ -249,7 +249,7 @@ def test_13_many_documents_are_for_the_command_and_an_error_for_the_function() -
     assert "document" in refused(f"{BOTH}---\n{BOTH}")
 
 
-def test_14_anchors_may_be_named_alike_and_none_is_written_across_items() -> None:
+def test_14_anchors_may_have_the_same_name_and_none_is_written_across_items() -> None:
     first = CONFIG_MAP + "data: &data\n  a: &value one\n  b: *value\n"
     second = CONFIG_MAP.replace("name: a", "name: b") + "data: &data\n  a: &value two\n  b: *value\n"
     ran = call(listing(first, second, VM, SMALL))
@@ -493,7 +493,7 @@ def test_30_go_reads_what_we_read(kubectl: str, tmp_path: Path, environment: dic
     assert built == yamlio.read_value(out)
 
 
-def test_31_errors_exit_with_1_wrong_configs_with_2_and_warnings_with_0_unless_asked() -> None:
+def test_31_errors_exit_with_1_wrong_configs_with_2_and_warnings_with_0_by_default() -> None:
     warned = BOTH + "-\n"
     codes = [
         call(sent).returncode
@@ -510,7 +510,7 @@ def test_31_errors_exit_with_1_wrong_configs_with_2_and_warnings_with_0_unless_a
     assert call("", "--no-such-flag").returncode == 2
 
 
-def test_32_on_failure_stdout_is_whole_with_the_items_as_they_came_or_empty() -> None:
+def test_32_on_failure_stdout_is_complete_with_the_input_items_or_empty() -> None:
     ran = call(WRONG)
     assert ran.stdout.decode().startswith(WRONG)
     assert rules(yamlio.read_value(ran.stdout.decode())) == ["unresolved-instancetype"]
@@ -548,7 +548,7 @@ def test_34_results_are_sorted_and_those_of_earlier_functions_come_first() -> No
     assert len({json.dumps(one) for one in results}) == len(results)
 
 
-def test_35_findings_are_lines_on_stderr_and_nothing_is_said_where_there_are_none() -> None:
+def test_35_findings_are_lines_on_stderr_which_is_empty_without_findings() -> None:
     assert call(BOTH).stderr == b""
     placed = VM.replace("name: web\n", "name: web\n  namespace: shop\n  annotations: {config.kubernetes.io/path: vm.yaml}\n", 1)
     err = call(listing(placed.replace("name: small", "name: smal"), SMALL)).stderr.decode()
@@ -578,7 +578,7 @@ def test_37_what_can_not_be_resolved_or_merged_is_a_result_never_an_exception() 
             assert results[0]["field"]["proposedValue"] in ("small", "fedora")
 
 
-def test_38_secrets_are_never_told() -> None:
+def test_38_secrets_are_never_shown() -> None:
     secret = "hunter2-of-cloud-init"
     vm = VM.replace("name: small", "name: smal") + (
         f"      volumes:\n        - name: c\n          cloudInitNoCloud:\n            userData: 'password: {secret}'\n"
@@ -613,7 +613,7 @@ def test_40_it_starts_at_once_and_renders_thousands_in_seconds() -> None:
     assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 1 << 20  # KiB
 
 
-def test_41_it_ends_when_told_and_when_nobody_reads() -> None:
+def test_41_it_ends_on_a_signal_and_when_nobody_reads() -> None:
     started = {
         "stdin": subprocess.PIPE,
         "stdout": subprocess.PIPE,
@@ -756,7 +756,7 @@ def test_47_packages_in_kpts_own_layout_give_what_they_expect_twice(
         assert found == {name: (expected / name).read_text() for name in found}
 
 
-def test_48_the_metadata_is_of_the_form_the_catalogue_asks_for() -> None:
+def test_48_the_metadata_has_the_form_that_the_catalogue_requires() -> None:
     made = runpy.run_path(str(ROOT / "scripts" / "make_metadata.py"))["texts"]()
     assert {name: (ROOT / "image" / name).read_text() for name in made} == made
     metadata = yamlio.read_value(made["metadata.yaml"])

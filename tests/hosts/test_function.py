@@ -48,14 +48,14 @@ def test_a_wrong_config_leaves_the_items_and_is_one_result_and_one_line():
         (lambda text: text.replace("    mode: expnad\n", "    <<: {mode: expnad}\n"), "stdin:11:5"),
     ],
 )
-def test_a_wrong_config_is_told_with_the_place_in_the_list(change, place):
+def test_a_wrong_config_is_reported_with_the_place_in_the_list(change, place):
     err = io.StringIO()
     assert function.run(change(WRONG).encode(), io.BytesIO(), err) == 2
     assert err.getvalue().startswith(f"kubevirt-render: error: {place}: functionConfig spec")
     assert err.getvalue().count("\n") == 1
 
 
-def test_where_the_host_tells_the_file_of_the_config_that_is_told():
+def test_a_wrong_config_is_reported_with_its_file_if_the_host_names_it():
     origin = "metadata:\n    annotations:\n      config.kubernetes.io/origin: |\n        path: fn/render.yaml\n  spec:"
     out, err = io.BytesIO(), io.StringIO()
     assert function.run(WRONG.replace("spec:", origin).encode(), out, err) == 2

@@ -43,7 +43,7 @@ Container = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture
 def container(image: str, podman: dict[str, str]) -> Container:
-    """Runs the image with flags, arguments and stdin, and gives what came of it."""
+    """Runs the image with flags, arguments and stdin, and returns the result."""
 
     def call(*flags: str, arguments: tuple[str, ...] = (), stdin: str = RESOURCE_LIST) -> subprocess.CompletedProcess[str]:
         command = ["podman", "run", "--rm", "-i", *STRICT, *flags, image, *arguments]
@@ -104,7 +104,7 @@ def test_no_shell_is_needed(container: Container) -> None:
     assert rendered(container("--user", "nobody", *masked).stdout) == (None, {"guest": "4Gi"})
 
 
-def test_the_whole_command_is_inside(container: Container) -> None:
+def test_the_complete_command_is_in_the_image(container: Container) -> None:
     flags = ("--user", "nobody")
     assert container(*flags, arguments=("--version",)).stdout == f"kubevirt-render {__version__}\n"
     assert container(*flags, arguments=("catalogue", "show", "u1.medium")).returncode == 0

@@ -105,7 +105,7 @@ def test_a_package_without_a_vm_is_left_as_it_was(kpt: str, tmp_path: Path, envi
     assert diff(tmp_path, environment) == ""
 
 
-def test_rendering_takes_away_the_references_and_nothing_else(kpt: str, bundle: Path, environment: dict[str, str]) -> None:
+def test_rendering_removes_only_the_references(kpt: str, bundle: Path, environment: dict[str, str]) -> None:
     settled(kpt, bundle, environment)
     passed(run(kpt, "fn", "render", ".", "--allow-exec", cwd=bundle, environment=environment))
     assert changed(diff(bundle, environment), "-") == [

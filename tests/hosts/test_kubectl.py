@@ -86,12 +86,12 @@ def test_without_a_folder_it_is_put_where_kustomize_looks(app: Path, environment
     assert "instancetype" not in objects(passed(run(*BUILD, cwd=app, environment=at_home)))["VirtualMachine", "web"]["spec"]
 
 
-def test_what_to_export_is_said_for_another_folder(environment: dict[str, str], tmp_path: Path) -> None:
+def test_the_message_for_another_folder_names_what_to_export(environment: dict[str, str], tmp_path: Path) -> None:
     said = passed(run("kubevirt-render", "install-plugin", "plugins", cwd=tmp_path, environment=environment))
     assert said.splitlines()[1:] == [f"export KUSTOMIZE_PLUGIN_HOME={tmp_path}/plugins"]
 
 
-def test_an_exec_function_is_left_out_in_silence_and_check_expanded_tells(app: Path, environment: dict[str, str]) -> None:
+def test_an_exec_function_is_left_out_silently_and_check_expanded_reports_it(app: Path, environment: dict[str, str]) -> None:
     write(app, render=RENDER)
     built = run(*BUILD, cwd=app, environment=environment)
     assert (built.returncode, "name: small" in built.stdout) == (0, True)

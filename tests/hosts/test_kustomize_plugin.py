@@ -54,7 +54,7 @@ def called(place, config, stdin=DOCUMENTS, **environment):
     return subprocess.run([place, file, "--further"], input=stdin, env=environment, capture_output=True, text=True, check=False)
 
 
-def test_what_is_not_rendered_leaves_as_it_came_and_the_vm_rendered(place):
+def test_other_documents_do_not_change_and_the_vm_is_rendered(place):
     ran = called(place, CONFIG)
     first, _, vm = ran.stdout.partition("---\n")
     assert (first, ran.returncode, ran.stderr) == (DOCUMENTS.partition("---\n")[0], 0, "")

@@ -141,7 +141,7 @@ def test_sizes_vendored_in_a_folder_of_their_own(way: Way, folder: Callable[[str
     assert memory(built["VirtualMachine", "prod-web"]) == {"guest": "1Gi"}
 
 
-def test_files_are_named_where_kustomize_tells_them(way: Way, folder: Callable[[str], Path]) -> None:
+def test_files_are_named_if_kustomize_names_them(way: Way, folder: Callable[[str], Path]) -> None:
     write(folder("base"), vm=VM.replace("name: small", "name: smal"), small=SMALL, kustomization=PLAIN)
     kustomization = "resources: [../base]\nbuildMetadata: [originAnnotations]\n" + RENDERED
     ran = way.run(write(folder("overlay"), render=way.config, kustomization=kustomization))
@@ -205,7 +205,7 @@ def test_kpt_runs_the_image_with_a_config_and_shows_findings(
 
 
 def test_a_container_is_given_no_network_and_no_root(image: str, podman: dict[str, str], folder: Callable[[str], Path]) -> None:
-    """What kustomize asks of `docker`: a wrapper writes its arguments down."""
+    """The arguments with which kustomize calls `docker`, recorded by a wrapper."""
     kustomize = fetched("5.8.1")
     wrapper = folder("wrapper") / "docker"
     wrapper.write_text(f'#!/bin/sh\necho "$@" >>{wrapper.parent}/calls\nexec podman "$@"\n')

@@ -161,7 +161,7 @@ HOSTS: dict[str, Callable[[Host, pytest.FixtureRequest], Objects]] = {
 
 
 def table_row(name: str, given: Objects, expected: Objects, found: Objects) -> str:
-    """A row of the table: what came out, how much of it is what the command gives, and what was left out."""
+    """A row of the table: the output, how much of it equals that of the command, and what was left out."""
     changed = sum(found[key] != given[key] for key in found)
     equal = sum(found[key] == expected.get(key) for key in found)
     left_out = [key for key in expected if key not in found]

@@ -71,7 +71,7 @@ def test_what_a_setting_decides_is_left_to_a_cluster_that_nobody_describes(relea
         ([kubevirt(configuration={})], {"configuration": None}),
     ],
 )
-def test_a_cluster_that_somebody_describes_has_its_defaults_written(others: Any, spec: Any) -> None:
+def test_a_described_cluster_has_its_defaults_written(others: Any, spec: Any) -> None:
     made = rendered(*others, **spec)
     assert (made["architecture"], made["evictionStrategy"], made["domain"]["machine"], made["domain"]["cpu"]) == (
         "amd64",
@@ -158,7 +158,7 @@ def test_the_kubevirt_object_decides_the_release(spec: Any, status: Any, release
     assert notes["kubevirt-render.dev/kubevirt-version"] == release
 
 
-def test_the_config_outdoes_the_object_which_is_told() -> None:
+def test_the_config_overrides_the_object_and_a_finding_reports_it() -> None:
     left, found = run(vm(), PREFERENCE, kubevirt(imageTag="v1.6.3"), provenance=True, kubevirtVersion="1.8")
     assert left[0]["metadata"]["annotations"]["kubevirt-render.dev/kubevirt-version"] == "1.8.4"
     (told,) = found

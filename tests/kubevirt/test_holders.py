@@ -122,7 +122,7 @@ def test_its_vm_is_judged_as_that_of_a_pool(packages):
     ]
 
 
-def test_fields_that_are_gone_are_told_and_migrated(packages):
+def test_removed_fields_are_reported_and_migrated(packages):
     answers = processed(packages["with"], SIZE, UNSOUND)
     place = "spec.vmTemplate.spec.template.spec.volumes[1].registryDisk"
     assert ["removed-field", place] in answers["expand"][1]

@@ -138,7 +138,7 @@ def test_no_text_raises(text: str) -> None:
         ("9" * 4000, -1),
     ],
 )
-def test_a_whole_number_that_64_bits_cannot_hold_is_what_go_makes_of_it(text: str, whole: int) -> None:
+def test_a_whole_number_that_64_bits_cannot_hold_has_gos_value(text: str, whole: int) -> None:
     found = parse(text)
     assert found is not None
     assert found.value() == whole

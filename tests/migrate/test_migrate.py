@@ -58,7 +58,7 @@ def test_migrating_twice_changes_nothing_more(case):
 
 
 @pytest.mark.parametrize("case", CASES, ids=named)
-def test_the_items_that_came_are_left_as_they_were(case):
+def test_the_input_items_do_not_change(case):
     items = yamlio.read_stream((case / "input.yaml").read_bytes()).items
     before = repr(items)
     migrate(items, release_of(case))

@@ -41,25 +41,25 @@ def size(**spec: Any) -> dict[str, Any]:
     }
 
 
-class Told(NamedTuple):
+class Reported(NamedTuple):
     roots: list[Finding]
     following: list[Finding]
 
 
-def told(*items: Any, settings: Config = SETTINGS) -> Told:
+def reported(*items: Any, settings: Config = SETTINGS) -> Reported:
     """The errors that hosts print, and those that only follow from them."""
     roots = stages.render(items, settings).findings
     everything = stages.render(items, settings, judging=stages.Judging(following=True)).findings
     errors = [each for each in everything if each.severity == "error"]
-    return Told(roots=[each for each in errors if each in roots], following=[each for each in errors if each not in roots])
+    return Reported(roots=[each for each in errors if each in roots], following=[each for each in errors if each not in roots])
 
 
-def rules(found: Told, *, follows: bool) -> list[str]:
+def rules(found: Reported, *, follows: bool) -> list[str]:
     return sorted(each.rule for each in (found.following if follows else found.roots))
 
 
 def test_what_vms_inherit_follows_from_the_error_in_their_instancetype() -> None:
-    found = told(size(), vm("a", instancetype={"name": "own"}), vm("b", instancetype={"name": "own"}))
+    found = reported(size(), vm("a", instancetype={"name": "own"}), vm("b", instancetype={"name": "own"}))
     assert rules(found, follows=True) == ["refused-memory", "refused-memory"]
     (root,) = found.roots
     assert (root.rule, root.path) == ("unusable-instancetype", ("spec", "memory", "guest"))
@@ -68,16 +68,16 @@ def test_what_vms_inherit_follows_from_the_error_in_their_instancetype() -> None
 
 def test_what_a_vm_says_itself_follows_from_nothing() -> None:
     own = {"domain": {"memory": {"guest": "1500Mi", "hugepages": {"pageSize": "1Gi"}}, "devices": {}}}
-    assert rules(told(vm(spec=own)), follows=False) == ["refused-memory"]
+    assert rules(reported(vm(spec=own)), follows=False) == ["refused-memory"]
 
 
 def test_an_error_in_another_part_of_the_instancetype_hides_nothing() -> None:
-    found = told(size(hostDevice=[]), vm(spec={"hostname": "a_b"}, instancetype={"name": "own"}))
+    found = reported(size(hostDevice=[]), vm(spec={"hostname": "a_b"}, instancetype={"name": "own"}))
     assert rules(found, follows=False) == ["refused-name", "unknown-field", "unusable-instancetype"]
 
 
 def test_a_requirement_cannot_be_measured_where_the_instancetype_is_not_found() -> None:
-    found = told(vm(instancetype={"name": "u1.smalll"}, preference={"name": "windows.11"}))
+    found = reported(vm(instancetype={"name": "u1.smalll"}, preference={"name": "windows.11"}))
     assert rules(found, follows=False) == ["unresolved-instancetype"]
     assert set(rules(found, follows=True)) == {"unmet-requirement"}
 
@@ -125,30 +125,30 @@ def test_an_interface_lacks_a_network_since_networks_is_misplaced() -> None:
         "devices": {"interfaces": [{"name": "default", "masquerade": {}}]},
         "networks": [{"name": "default", "pod": {}}],
     }
-    found = told(vm(spec={"domain": domain}))
+    found = reported(vm(spec={"domain": domain}))
     assert rules(found, follows=False) == ["unknown-field"]
     assert set(rules(found, follows=True)) == {"refused-network"}
     del domain["networks"]
-    assert set(rules(told(vm(spec={"domain": domain})), follows=False)) == {"refused-network"}
+    assert set(rules(reported(vm(spec={"domain": domain})), follows=False)) == {"refused-network"}
 
 
-def test_a_matcher_of_a_wrong_type_is_told_once() -> None:
-    found = told(vm(instancetype="u1.small"))
+def test_a_matcher_of_a_wrong_type_is_reported_once() -> None:
+    found = reported(vm(instancetype="u1.small"))
     assert (rules(found, follows=False), rules(found, follows=True)) == (["bad-matcher"], ["wrong-type"])
-    found = told(vm(instancetype={"name": True}, preference={"name": "fedora", "kind": []}))
+    found = reported(vm(instancetype={"name": True}, preference={"name": "fedora", "kind": []}))
     assert (rules(found, follows=False), rules(found, follows=True)) == (["wrong-type"] * 2, ["bad-matcher"] * 2)
     pool = {"replicas": 1, "selector": {}, "virtualMachineTemplate": {"spec": vm(preference=["a"])["spec"]}}
     made = {"apiVersion": "pool.kubevirt.io/v1beta1", "kind": "VirtualMachinePool", "metadata": {"name": "a"}, "spec": pool}
-    found = told(made)
+    found = reported(made)
     assert (rules(found, follows=False), rules(found, follows=True)) == (["bad-matcher"], ["wrong-type"])
 
 
 def test_what_one_rule_alone_says_of_a_matcher_follows_from_nothing() -> None:
     domain = {"cpu": {"cores": "2"}, "devices": {}}
-    found = told(vm(spec={"domain": domain}, instancetype={"inferFromVolume": 5}, preference={}))
+    found = reported(vm(spec={"domain": domain}, instancetype={"inferFromVolume": 5}, preference={}))
     assert rules(found, follows=False) == ["bad-matcher", "wrong-type", "wrong-type"]
     off = SETTINGS.but(severity={"wrong-type": "off"})
-    found = told(vm(instancetype={"name": 5}), settings=off)
+    found = reported(vm(instancetype={"name": 5}), settings=off)
     assert (rules(found, follows=False), rules(found, follows=True)) == (["bad-matcher"], [])
 
 
@@ -156,12 +156,12 @@ DATA = {"name": "data", "emptyDisk": {"capacity": "1Gi"}}
 
 
 def disks(*given: Any, volumes: Any = (DATA,)) -> list[tuple[str, Any]]:
-    """Rule and place of what is told of a VM with these disks and volumes."""
-    found = told(vm(spec={"domain": {"devices": {"disks": list(given)}}, "volumes": list(volumes)}))
+    """Rule and place of the findings about a VM with these disks and volumes."""
+    found = reported(vm(spec={"domain": {"devices": {"disks": list(given)}}, "volumes": list(volumes)}))
     return [(each.rule, each.path[4:]) for each in found.roots]
 
 
-def test_a_disk_without_a_name_is_told_once() -> None:
+def test_a_disk_without_a_name_is_reported_once() -> None:
     place = ("devices", "disks", 1, "name")
     data = {"name": "data", "disk": {}}
     assert disks(data, {"disk": {}}) == [("missing-field", place)]
@@ -171,7 +171,7 @@ def test_a_disk_without_a_name_is_told_once() -> None:
     assert disks(data, {"disk": {}}, {"disk": {}}) == [("missing-field", place), ("missing-field", second)]
 
 
-def test_a_disk_or_a_volume_in_an_old_form_is_told_once() -> None:
+def test_a_disk_or_a_volume_in_an_old_form_is_reported_once() -> None:
     old = {"name": "disk", "disk": {}, "volumeName": "data"}
     assert disks(old) == [("unknown-field", ("devices", "disks", 0, "volumeName"))]
     registry = {"name": "root", "registryDisk": {"image": "example.com/fedora"}}
@@ -179,7 +179,7 @@ def test_a_disk_or_a_volume_in_an_old_form_is_told_once() -> None:
     assert found == [("unknown-field", (0, "registryDisk"))]
 
 
-def test_a_template_whose_storage_is_null_is_told_once() -> None:
+def test_a_template_whose_storage_is_null_is_reported_once() -> None:
     spec = {"source": {"blank": {}}, "storage": None}
     volume = {"name": "data", "dataVolume": {"name": "dv"}}
     item = vm(spec={"volumes": [volume]}, dataVolumeTemplates=[{"metadata": {"name": "dv"}, "spec": spec}])
@@ -187,7 +187,7 @@ def test_a_template_whose_storage_is_null_is_told_once() -> None:
     assert [each.message for each in found] == ["storage is null, so the template requests no storage; set storage"]
 
 
-def test_a_name_in_capitals_is_told_as_a_placeholder_in_place_of_what_is_wrong_with_it() -> None:
+def test_a_name_in_capitals_is_reported_as_a_placeholder_instead_of_its_faults() -> None:
     volumes = [{"name": "root", "persistentVolumeClaim": {"claimName": "CLAIM_NAME"}}]
     spec = {"domain": {"devices": {"disks": [{"name": "root", "disk": {}}]}}, "volumes": volumes}
     template = {"metadata": {"labels": {"app": "__APP__"}}, "spec": spec}
@@ -213,7 +213,7 @@ def test_capitals_and_underscores_elsewhere_are_no_placeholders() -> None:
         assert placeholders(value, path) == (), value
 
 
-def test_a_placeholder_is_told_in_place_of_the_errors_that_its_value_is() -> None:
+def test_a_placeholder_is_reported_instead_of_the_errors_of_its_value() -> None:
     spec = {"domain": {"cpu": {"cores": "${CORES}"}, "devices": {}}}
     item = vm("${NAME}", spec=spec, instancetype={"name": "<size>"})
     found = list(stages.render([item], SETTINGS).findings)

@@ -1,4 +1,4 @@
-"""Equivalents: of VMs that differ only in what nobody reads, what is said of one alone is said of each."""
+"""Equivalents: VMs that differ only in texts that nobody reads have the same findings as each of them alone."""
 
 import pytest
 from measured import cases, files
@@ -62,7 +62,7 @@ def patient(monkeypatch):
 
 
 def repeats(vm):
-    """True for a VM that was not looked at, since it repeats another."""
+    """True for a VM that was not judged, because it repeats another."""
     return vm.sound and vm.expansion is None
 
 
@@ -71,8 +71,8 @@ def rendered(case, items):
     return config.read(listing["functionConfig"]), items
 
 
-def told(case, items):
-    """By the number of the item, what is said of each VM by itself."""
+def reported(case, items):
+    """The findings of each VM alone, by the number of the item."""
     settings, items = rendered(case, items)
     found = {number: [] for number, item in enumerate(items) if item["kind"] == VM}
     for each in stages.render(items, settings).findings:
@@ -119,7 +119,7 @@ FLEET_OF = [
 
 
 def sound(name):
-    """Some cases with a VM of which nothing is said: (case, its other objects, the VM)."""
+    """Some cases with a VM without findings: (case, its other objects, the VM)."""
     found = 0
     if name.startswith(FLEET):
         yield from (({"kubevirt": name.split()[1]}, [], vm) for vm in FLEET_OF)
@@ -127,7 +127,7 @@ def sound(name):
     for case in cases(name):
         others = [item for item in case["items"] if item["kind"] not in (VM, "KubeVirt")]
         vm = next((item for item in case["items"] if item["kind"] == VM), None)
-        if vm and told(case, [*others, vm]) == {len(others): []}:
+        if vm and reported(case, [*others, vm]) == {len(others): []}:
             yield case, others, vm
             found += 1
             if found == MOST:
@@ -135,22 +135,22 @@ def sound(name):
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_of_each_of_many_vms_is_said_what_is_said_of_it_alone(name, patient):
+def test_each_of_many_vms_has_the_findings_that_it_has_alone(name, patient):
     repeated = 0
     for case, others, vm in sound(name):
         many = [vm, *variants(vm)]
-        together = told(case, [*others, *many])
+        together = reported(case, [*others, *many])
         for number, each in enumerate(many, len(others)):
-            (alone,) = told(case, [*others, each]).values()
+            (alone,) = reported(case, [*others, each]).values()
             assert together[number] == alone
         settings, items = rendered(case, [*others, *many])
         repeated += sum(map(repeats, gather(Bundle(items), settings).vms))
     assert repeated > 20
 
 
-def test_the_fleet_has_all_that_the_rows_are_about_and_nothing_is_said_of_it():
+def test_the_fleet_has_all_texts_of_the_rows_and_no_findings():
     assert all(any(get(vm, path) for vm in FLEET_OF for path in places(vm, pattern)) for pattern, _ in ROWS)
-    assert [told({"kubevirt": "1.9"}, [vm]) for vm in FLEET_OF] == [{0: []}] * len(FLEET_OF)
+    assert [reported({"kubevirt": "1.9"}, [vm]) for vm in FLEET_OF] == [{0: []}] * len(FLEET_OF)
 
 
 NOTES = (
@@ -215,16 +215,16 @@ def catalogue():
 
 
 @pytest.mark.parametrize("release", ["1.4", "1.9"])
-def test_of_each_of_vms_that_refer_to_what_is_alike_is_said_what_is_said_of_it_alone(release, patient, monkeypatch):
+def test_each_of_the_vms_with_equal_references_has_the_findings_that_it_has_alone(release, patient, monkeypatch):
     permitted = {"pciHostDevices": [{"resourceName": "example.com/grace", "pciVendorSelector": "10DE:2342"}]}
     case = {"kubevirt": release, "config": {"permittedHostDevices": permitted}}
     pairs = catalogue()
     given = [(notes, pair) for notes in NOTES_OF_VMS for pair in pairs for _ in range(2)]
     vms = [referring(number, notes, *pair) for number, (notes, pair) in enumerate(given)]
     others = list({id(each): each for pair in pairs for each in pair if each}.values())
-    together = told(case, [*others, *vms])
+    together = reported(case, [*others, *vms])
     for number, (vm, (_, pair)) in enumerate(zip(vms, given, strict=True)):
-        (alone,) = told(case, [*filter(None, pair), vm]).values()
+        (alone,) = reported(case, [*filter(None, pair), vm]).values()
         assert together[len(others) + number] == alone
     settings, items = rendered(case, [*others, *vms])
     found = []
@@ -272,7 +272,7 @@ def test_what_has_a_flaw_or_is_refused_is_not_repeated():
 
 def test_looking_for_repeats_ends_where_it_does_not_pay(monkeypatch):
     looked_at = []
-    monkeypatch.setattr("krm_fn.pipeline.equivalents.read", lambda *told: looked_at.append(told) or read(*told))
+    monkeypatch.setattr("krm_fn.pipeline.equivalents.read", lambda *reported: looked_at.append(reported) or read(*reported))
     vms = [plain_vm(f"vm-{number}") for number in range(3 * PATIENCE)]
     for number, vm in enumerate(vms):
         vm["spec"]["template"]["spec"]["domain"]["memory"]["guest"] = f"{number + 1}Gi"
@@ -355,7 +355,7 @@ def test_what_nobody_reads_makes_no_vm_large():
 
 
 @pytest.mark.parametrize("release", ["1.4", "1.5", "1.6", "1.7", "1.8", "1.9"])
-def test_the_schema_asks_no_more_than_text_where_a_row_stands(release):
+def test_the_schema_requires_only_text_at_the_place_of_a_row(release):
     for pattern, _ in (*ROWS, *REFERENCES):
         node = table.of(parse(release)).node("v1.VirtualMachine")
         for step in pattern:
@@ -379,5 +379,5 @@ def test_each_vm_is_held_against_a_definition_that_comes_with_the_bundle():
     vms = [plain_vm(name) for name in ("a", "b", "c")]
     for vm, name in zip(vms, ("web", "db", "web"), strict=True):
         vm["spec"]["template"]["spec"]["hostname"] = name
-    found = told({"kubevirt": "1.9"}, [definition, *vms])
+    found = reported({"kubevirt": "1.9"}, [definition, *vms])
     assert {number: [each[0] for each in said] for number, said in found.items()} == {1: [], 2: ["value-not-allowed"], 3: []}

@@ -23,22 +23,22 @@ def rules(*items, **spec):
     return [(rule, name) for rule, _, name, _ in told(run(*items, **spec)[1])]
 
 
-def test_an_ignored_rule_says_nothing_of_the_object():
+def test_an_ignored_rule_does_not_report_the_object():
     assert run(instancetype(), conflicting(ignore="instancetype-conflict: known"))[1] == []
 
 
-def test_it_speaks_of_other_objects_all_the_same():
+def test_an_ignored_rule_still_reports_other_objects():
     items = instancetype(), conflicting("a", ignore="instancetype-conflict: known"), conflicting("b")
     assert rules(*items) == [("instancetype-conflict", "b")]
 
 
-def test_objects_in_one_list_are_told_apart():
+def test_objects_in_one_list_are_distinguished():
     items = [conflicting("a", ignore="instancetype-conflict: known"), conflicting("b")]
     listing = {"apiVersion": "v1", "kind": "List", "items": items}
     assert rules(instancetype(), listing) == [("instancetype-conflict", "b")]
 
 
-def test_the_annotation_stays_and_the_vm_leaves_as_it_came():
+def test_the_annotation_and_the_vm_do_not_change():
     machine = conflicting(ignore="instancetype-conflict: known")
     before = copy.deepcopy(machine)
     items, _ = run(instancetype(), machine)
@@ -55,13 +55,13 @@ def test_no_reason_no_silence():
     assert rules(instancetype(), machine) == [("instancetype-conflict", "web"), ("bad-ignore", "web")]
 
 
-def test_a_misspelt_rule_is_told_beside_those_that_are_silenced():
+def test_a_misspelt_rule_is_reported_and_the_others_are_silenced():
     (result,) = run(instancetype(), conflicting(ignore="instancetype-conflict, instancetype-conflct: known"))[1]
     assert result["message"] == "instancetype-conflct is not a rule; did you mean instancetype-conflict"
     assert result["field"]["path"] == f'metadata.annotations["{IGNORE}"]'
 
 
-def test_an_unused_ignore_is_told_only_where_all_rules_are_asked():
+def test_an_unused_ignore_is_reported_only_if_all_rules_run():
     machine = vm(instancetype="small")
     machine["metadata"]["annotations"] = {IGNORE: "unused-instancetype: for later"}
     assert rules(instancetype(), machine) == []
@@ -81,7 +81,7 @@ def test_a_rule_that_another_release_has_leaves_no_unused_ignore():
     assert rules(instancetype(), machine, mode="validate", kubevirtVersion="1.5") == [("unused-ignore", "web")]
 
 
-def test_a_rule_that_was_not_asked_for_leaves_no_unused_ignore():
+def test_a_rule_that_does_not_run_leaves_no_unused_ignore():
     machine = vm()
     machine["metadata"]["annotations"] = {IGNORE: "unexpanded-vm: it stays as it is"}
     assert rules(machine, mode="validate") == []
@@ -99,19 +99,19 @@ def test_ignores_can_not_be_ignored():
     assert rules(instancetype(), machine) == [("instancetype-conflict", "web"), ("bad-ignore", "web"), ("bad-ignore", "web")]
 
 
-def test_an_empty_annotation_is_none_and_another_shape_is_told():
+def test_an_empty_annotation_is_none_and_another_shape_is_reported():
     assert rules(instancetype(), conflicting(ignore="")) == [("instancetype-conflict", "web")]
     assert rules(instancetype(), conflicting(ignore={"a": [1]})) == [("instancetype-conflict", "web"), ("bad-ignore", "web")]
 
 
-def test_the_outcome_tells_what_is_ignored_and_why():
+def test_the_outcome_has_the_ignored_findings_with_their_reasons():
     outcome = stages.render([instancetype(), conflicting(ignore="instancetype-conflict: known")], config.read(None))
     assert [(each.finding.rule, each.by, each.reason) for each in outcome.ignored] == [
         ("instancetype-conflict", "ignore", "known")
     ]
 
 
-def test_the_severity_of_what_is_said_of_ignores_is_the_configs():
+def test_the_severity_of_findings_about_ignores_is_the_configs():
     machine = conflicting(ignore="instancetype-conflict, x: known")
     assert told(run(instancetype(), machine, severity={"bad-ignore": "error"})[1])[0][1] == "error"
     assert run(instancetype(), machine, severity={"bad-ignore": "off"})[1] == []

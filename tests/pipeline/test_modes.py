@@ -18,13 +18,13 @@ def test_expand_applies_what_the_vm_refers_to_and_drops_the_reference():
     assert results == []
 
 
-def test_a_vm_that_refers_to_nothing_is_the_very_object_that_came():
+def test_a_vm_without_references_is_the_same_object_as_before():
     given = vm()
     (left,), _ = run(given)
     assert left is given
 
 
-def test_a_vm_that_cannot_be_rendered_leaves_as_it_came_and_hides_no_other():
+def test_a_vm_that_cannot_be_rendered_does_not_change_and_hides_no_other():
     broken, sound = vm("broken", instancetype="smal"), vm("sound", instancetype="small")
     (_, left, rendered), results = run(instancetype(), broken, sound)
     assert left is broken
@@ -33,7 +33,7 @@ def test_a_vm_that_cannot_be_rendered_leaves_as_it_came_and_hides_no_other():
     assert results[0]["field"]["proposedValue"] == "small"
 
 
-def test_validate_leaves_every_item_as_it_came():
+def test_validate_changes_no_item():
     items = [instancetype(), vm(instancetype="small"), vm("broken", instancetype="smal")]
     left, results = run(*items, mode="validate")
     assert all(mine is theirs for mine, theirs in zip(left, items, strict=True))
@@ -195,13 +195,13 @@ def test_a_snapshotted_vm_renders_as_before_after_the_instancetype_changed_or_we
     assert changed[1] == gone[0] == before[1]
 
 
-def test_a_vm_pinned_to_an_older_form_is_told_of_when_validating():
+def test_a_vm_pinned_to_an_older_form_is_reported_when_validating():
     (_, revision, pinned), _ = run(instancetype(), vm(instancetype="small"), mode="snapshot")
     _, results = run(instancetype(cpu=8), pinned, revision, mode="validate")
     assert told(results) == [("outdated-revision", "warning", "web", "spec.instancetype.revisionName")]
 
 
-def test_no_secret_of_an_older_form_is_told():
+def test_no_secret_of_an_older_form_is_shown():
     def guarded(session):
         given = instancetype()
         given["spec"]["launchSecurity"] = {"sev": {"session": session}}

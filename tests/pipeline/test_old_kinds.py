@@ -1,4 +1,4 @@
-"""Old kinds and forms as the function renders them: flavors, replica sets, OfflineVirtualMachines, and what is said of them."""
+"""Old kinds and forms as the function renders them: flavors, replica sets, OfflineVirtualMachines, and their findings."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_a_profile_without_a_cpu_changes_nothing():
     ] == {"cores": 3}
 
 
-def test_an_unknown_profile_is_told_with_those_there_are():
+def test_an_unknown_profile_is_reported_with_the_existing_ones():
     assert errors(flavor(profiles=PROFILES), vm(flavor={**SMALL, "profile": "d"})) == [
         (
             "unresolved-flavor",
@@ -138,7 +138,7 @@ def test_no_kind_is_the_cluster_flavor(kind):
     assert domain(flavor(spec=SPEC), wide, vm(flavor={"name": "small", "kind": kind}))["cpu"]["sockets"] == 9
 
 
-def test_an_unknown_flavor_is_told_with_the_likest():
+def test_an_unknown_flavor_is_reported_with_the_nearest_name():
     assert errors(flavor(spec=SPEC), vm(flavor={**SMALL, "name": "smal"})) == [
         (
             "unresolved-flavor",
@@ -327,7 +327,7 @@ def test_a_vm_of_v1alpha1_with_a_template_is_a_vm():
     assert domain(machine)["memory"]["guest"] == "4Gi"
 
 
-def said(item, rule, release="1.9"):
+def messages(item, rule, release="1.9"):
     return [f.message for f in outcome(item, release=release).findings if f.rule == rule]
 
 
@@ -349,13 +349,13 @@ INSTANCETYPE = "instancetype.kubevirt.io"
         (FLAVOR, "VirtualMachineClusterPreference", "1.4", f"{INSTANCETYPE}/v1beta1"),
     ],
 )
-def test_what_a_release_does_not_serve_is_told_with_what_to_write(api_version, kind, release, word):
-    (message,) = said(obj(api_version, kind, "a", spec={}), "unserved-api-version", release)
+def test_a_kind_that_a_release_does_not_serve_is_reported_with_its_successor(api_version, kind, release, word):
+    (message,) = messages(obj(api_version, kind, "a", spec={}), "unserved-api-version", release)
     assert message.endswith(f"does not serve {kind} in {api_version}; `kubevirt-render migrate` converts it to {word}")
 
 
 def test_the_first_virtual_machine_became_an_instance():
-    (message,) = said(
+    (message,) = messages(
         obj("kubevirt.io/v1alpha1", "VirtualMachine", "a", spec={"domain": {"devices": {}}}), "unserved-api-version"
     )
     assert message.endswith("converts it to VirtualMachineInstance in kubevirt.io/v1")
@@ -374,11 +374,11 @@ def test_the_first_virtual_machine_became_an_instance():
         ("v1", "ConfigMap", "1.9"),
     ],
 )
-def test_what_a_release_serves_is_not_told(api_version, kind, release):
-    assert said(obj(api_version, kind, "a", spec={}), "unserved-api-version", release) == []
+def test_a_kind_that_a_release_serves_is_not_reported(api_version, kind, release):
+    assert messages(obj(api_version, kind, "a", spec={}), "unserved-api-version", release) == []
 
 
-def test_fields_that_are_gone_are_told_where_the_release_takes_the_object():
+def test_removed_fields_are_reported_if_the_release_accepts_the_object():
     machine = vm({"devices": {"disks": [{"name": "a", "volumeName": "b"}, {"name": "c", "floppy": {}}]}}, flavor=SMALL)
     machine["spec"]["liveUpdateFeatures"] = {"cpu": {"maxSockets": 4}}
     machine["spec"]["template"]["spec"]["volumes"] = [{"name": "b", "registryDisk": {"image": "i"}}]
@@ -393,4 +393,4 @@ def test_fields_that_are_gone_are_told_where_the_release_takes_the_object():
         (*spec, "networks", 0, "genie"),
         (*spec, "volumes", 0, "registryDisk"),
     ]
-    assert said({**machine, "apiVersion": "kubevirt.io/v1alpha2"}, "removed-field") == []
+    assert messages({**machine, "apiVersion": "kubevirt.io/v1alpha2"}, "removed-field") == []

@@ -57,7 +57,7 @@ def test_a_refused_value_of_a_preference_names_the_preference_and_leads_to_its_f
     )
 
 
-def test_a_value_that_the_vm_sets_itself_comes_from_nowhere_else() -> None:
+def test_a_value_that_the_vm_sets_itself_has_no_origin() -> None:
     (found,) = refused(WRONG, vm(model="foo"))
     assert (found.related, "preference" in found.message.lower()) == ((), False)
 

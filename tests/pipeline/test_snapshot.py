@@ -195,7 +195,7 @@ def test_the_oldest_form_is_stored_under_the_name_that_kubevirt_gives_it():
     assert made["data"]["metadata"] == {"name": "old-version-of-instancetype-object"}
 
 
-def test_an_older_revision_that_bears_the_new_name_is_an_error():
+def test_an_older_revision_that_has_the_new_name_is_an_error():
     old = revision("web-small-v1beta1-u-1-3", {**ALPHA, "apiVersion": API_VERSION}, version="")
     given = pinned_to("web-small-v1beta1-u-1-3")
     left, results = snapshot(old, given)
@@ -245,7 +245,7 @@ def test_one_half_that_fails_leaves_the_other_pinned_and_is_an_error():
 
 
 @pytest.mark.parametrize("reference", [{}, {"name": "of-another"}])
-def test_beside_a_reference_of_the_status_that_leads_nowhere_nothing_is_stored_as_in_a_cluster(reference):
+def test_with_an_unresolved_reference_in_the_status_nothing_is_stored_as_in_a_cluster(reference):
     other = revision("of-another", instancetype("medium", cpu=8))
     given = vm(instancetype="small")
     matcher = given["spec"]["instancetype"]
@@ -272,7 +272,7 @@ def test_an_older_revision_that_the_status_names_and_kubevirt_cannot_upgrade_is_
 
 
 @pytest.mark.parametrize("turn", [1, -1])
-def test_a_shared_older_revision_is_stored_again_for_the_vm_whose_name_it_bears(turn):
+def test_a_shared_older_revision_is_stored_again_for_the_vm_whose_name_it_has(turn):
     name = "web-b-small-u-1-3"
     machines = [{**pinned_to(name), "metadata": {"name": each}} for each in ("web", "web-b", "a")]
     _, results = snapshot(*[revision(name, ALPHA, version=""), *machines][::turn], kubevirtVersion="1.6")
@@ -295,7 +295,7 @@ def test_a_revision_has_no_owner_though_the_vm_has_a_uid():
     assert "ownerReferences" not in made["metadata"]
 
 
-def test_a_revision_that_a_vm_is_pinned_to_loses_its_owner_and_keeps_all_else():
+def test_a_revision_that_a_vm_is_pinned_to_loses_only_its_owner():
     owner = {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "name": "web", "uid": UID, "controller": True}
     owned = revision("held", instancetype(), ownerReferences=[owner])
     before = copy.deepcopy(owned)

@@ -45,7 +45,7 @@ def render(items, mode="validate", release=None, **beside):
     return stages.render(items, settings, judging=judging)
 
 
-def told(findings):
+def reported(findings):
     return [(each.rule, str(each.ref), each.path, each.message.partition(" is not in the bundle")[0]) for each in findings]
 
 
@@ -55,7 +55,7 @@ def test_own_objects_are_judged_as_with_the_others_beside_them(mode, items):
     whole = stages.render([*items, SIZE, VOLUME], Config(mode=mode))
     found = render(items, mode, context=(SIZE, VOLUME))
     own = [each for each in whole.findings if each.item < len(items)]
-    assert told(own) == told(found.findings)
+    assert reported(own) == reported(found.findings)
     assert found.items == whole.items[: len(items)]
     assert all(each.item < len(items) for each in found.findings)
 
@@ -69,7 +69,7 @@ def test_without_the_others_more_is_wrong():
     }
 
 
-def test_a_fault_of_a_foreign_instancetype_is_said_of_the_vm():
+def test_a_fault_of_a_foreign_instancetype_is_reported_at_the_vm():
     own = {each.rule for each in render([vm(), WIDE, VOLUME]).findings}
     beside = {each.rule for each in render([vm()], context=(WIDE, VOLUME)).findings}
     assert "unusable-instancetype" in own
@@ -99,7 +99,7 @@ EXTERNAL = (External(kind="VirtualMachineClusterInstancetype", name="sm*"), Exte
 
 
 @pytest.mark.parametrize("release", ["1.4", "1.9"])
-def test_nothing_is_said_of_what_is_external(release):
+def test_external_objects_have_no_findings(release):
     found = render([vm(cores=4)], release=release, external=(*EXTERNAL, External(kind="Secret", namespace="shop")))
     assert results.ordered(found.findings) == ()
     assert [str(each) for each in found.external] == [
@@ -116,12 +116,12 @@ def test_a_vm_with_an_external_instancetype_is_not_rendered():
     assert found.findings == ()
 
 
-def test_what_an_external_instancetype_cannot_change_is_still_said():
+def test_what_an_external_instancetype_cannot_change_is_still_reported():
     found = render([vm(runStrategy="Sometimes")], external=(*EXTERNAL, External(kind="Secret")))
     assert {each.rule for each in found.findings} == {"refused-run-strategy"}
 
 
-def test_what_no_entry_covers_is_said():
+def test_what_no_entry_covers_is_reported():
     found = render([vm()], external=(External(kind="VirtualMachineClusterInstancetype", name="large"),))
     assert "unresolved-instancetype" in {each.rule for each in found.findings}
     assert found.external == ()

@@ -70,7 +70,7 @@ def test_a_field_has_its_type(given: dict[str, Any], words: str) -> None:
         (field(["string"], items={"enum": ["a", "b"]}), "[string] webhooks:enum=a|b"),
     ],
 )
-def test_what_kubevirts_own_schema_asks_is_asked_by_webhooks(given: dict[str, Any], words: str) -> None:
+def test_webhooks_require_what_kubevirts_own_schema_requires(given: dict[str, Any], words: str) -> None:
     assert lines(types(a=given))["v1.VirtualMachine"] == {"a": words}
 
 
@@ -127,7 +127,7 @@ def test_what_kubevirts_own_schema_asks_is_asked_by_webhooks(given: dict[str, An
         ),
     ],
 )
-def test_a_field_has_what_its_definition_asks_besides(given: dict[str, Any], words: str) -> None:
+def test_a_field_has_the_other_constraints_of_its_definition(given: dict[str, Any], words: str) -> None:
     assert lines(types(a=given))["v1.VirtualMachine"] == {"a": words}
 
 

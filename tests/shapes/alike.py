@@ -1,4 +1,4 @@
-"""Much of the same in one object, and objects that are alike."""
+"""Objects with many similar parts, and lists of similar objects."""
 
 from __future__ import annotations
 

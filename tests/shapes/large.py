@@ -115,7 +115,7 @@ def patterns(n: int) -> Documents:
 
 
 def machines(pattern: str) -> Make:
-    """As many patterns as are looked at, each of which takes long, and VMs of nearly their form."""
+    """The largest number of patterns that is checked, each of them slow, and VMs that nearly match them."""
 
     def shape(n: int) -> Documents:
         listed = "emulatedMachines:\n" + numbered(f"- '{pattern}{{}}'\n", 50)

@@ -1,4 +1,4 @@
-"""Kustomizations that commands build (`-k DIR`): what reaches kustomize, how long it may take, and what is left of it."""
+"""Kustomizations that commands build (`-k DIR`): what kustomize gets, how long it may take, and what remains of it."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def test_a_build_may_take_as_long_as_argo_cd_gives_one(builder: Builder) -> None
 
 
 def test_a_build_has_neither_stdin_nor_terminal(builder: Builder) -> None:
-    """What asks for a password has to fail, not to wait."""
+    """A program that asks for a password must fail, not wait."""
     builder.script("cat; (exec </dev/tty) 2>/dev/null && exit 3; cat <<E\n" + OBJECT + "E")
     done = builder.run("sh", "-c", 'echo "a: b" | "$@"', "sh", *RENDER)
     assert (done.returncode, done.stdout) == (0, OBJECT)

@@ -1,4 +1,4 @@
-"""Links that lead out of what is read, links that lead nowhere, and what is no file at all."""
+"""Links that lead out of the given paths, broken links, and entries that are no files."""
 
 import json
 import os
@@ -49,7 +49,7 @@ def test_what_a_link_leads_to_outside_is_not_printed(folder, target):
         assert TOKEN not in "".join(map(str, run("render", ".", "-o", form, cwd=folder)))
 
 
-def test_a_link_to_a_folder_outside_is_told_whatever_it_is_called(folder):
+def test_a_link_to_a_folder_outside_is_reported_with_any_name(folder):
     (folder / "more").symlink_to("../home")
     assert rules(folder) == (0, [("more", "outside-link")])
 
@@ -134,7 +134,7 @@ def test_a_known_link_is_not_taken_for_another(folder):
 
 
 @pytest.mark.parametrize("command", ["render", "check", "migrate"])
-def test_a_link_that_leads_nowhere_is_a_finding_and_the_rest_is_read(folder, command):
+def test_a_broken_link_is_a_finding_and_the_rest_is_read(folder, command):
     (folder / "gone.yaml").symlink_to("absent.yaml")
     (folder / "web.yaml").write_text(CONFLICT)
     code, out, err = run(command, ".", cwd=folder)
@@ -143,7 +143,7 @@ def test_a_link_that_leads_nowhere_is_a_finding_and_the_rest_is_read(folder, com
     assert command == "migrate" or "web.yaml:12:" in out + err
 
 
-def test_in_place_writes_the_others_where_a_link_leads_nowhere(folder):
+def test_in_place_writes_the_others_if_a_link_is_broken(folder):
     (folder / "gone.yaml").symlink_to("absent.yaml")
     assert run("render", "--in-place", ".", cwd=folder)[0] == 1
     assert "sockets" in (folder / "web.yaml").read_text()

@@ -50,7 +50,7 @@ def test_an_object_in_a_list_has_its_own_place(tmp_path):
     assert related("all.yaml", cwd=tmp_path) == [("all.yaml", 9, 14)]
 
 
-def test_alike_findings_of_two_objects_in_a_list_are_two(tmp_path):
+def test_equal_findings_of_two_objects_in_a_list_are_two(tmp_path):
     items = [{**json.loads(POOL), "metadata": {"name": name}} for name in ("a", "b")]
     (tmp_path / "all.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
     assert [each[0] for each in places("all.json", cwd=tmp_path)].count("bad-matcher") == 2
@@ -135,7 +135,7 @@ def test_what_is_built_without_origins_has_no_place(overlay):
 
 
 @pytest.mark.parametrize("text", ["{{ broken", "a: 1\n", f"{CONFLICT}---\n{CONFLICT.replace('name: web', 'name: b')}"])
-def test_a_file_that_says_something_else_by_now_gives_no_line(overlay, text):
+def test_a_file_that_has_changed_gives_no_line(overlay, text):
     built(overlay / "lab", prefix="lab-")
     write(overlay / "base", web=text)
     assert places("-k", "lab", cwd=overlay) == [("instancetype-conflict", "base/web.yaml", 0, 0)]

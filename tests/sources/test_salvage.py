@@ -1,4 +1,4 @@
-"""`check` of files of which a document can't be read: the others are judged, and nothing is made of what is missing."""
+"""`check` of files with an unreadable document: the others are judged, and nothing is concluded from missing objects."""
 
 import pytest
 from checking import CONFLICT, SIZE, check, write
@@ -35,7 +35,7 @@ def test_the_same_behind_a_mark(broken, line):
     assert data.decode().count("fine") == 2
 
 
-def test_all_documents_that_cannot_be_read_are_told():
+def test_all_documents_that_cannot_be_read_are_reported():
     assert [line for line, _ in lines(f"{TWICE}---\n{FINE}---\n{TAB}---\n{OPEN}---\n{FINE}")] == [2, 10, 13]
 
 
@@ -47,7 +47,7 @@ def test_a_document_that_can_be_read_is_kept_whatever_stands_before_and_behind_i
     assert [each.error.line for each in lost] == [2, 13, 14, 32, 63, 65, 111]
 
 
-def test_documents_with_the_same_mistake_are_each_told(tmp_path):
+def test_each_of_the_documents_with_the_same_mistake_is_reported(tmp_path):
     write(tmp_path, vm=f"{TWICE}---\n{TWICE}---\n{FINE}---\n{TWICE}")
     told = check(".", cwd=tmp_path)[1].splitlines()
     assert [line.split(" ")[1] for line in told] == ["vm.yaml:2:1:", "vm.yaml:5:1:", "vm.yaml:12:1:"]
@@ -91,7 +91,7 @@ def test_what_the_lost_document_may_hold_is_not_missed(tmp_path):
     assert rules == ["(unreadable-document)", "(unresolved-instancetype)"]
 
 
-def test_it_fails_whatever_else_may(tmp_path):
+def test_it_fails_in_any_case(tmp_path):
     write(tmp_path, vm=TAB)
     assert check(".", "--fail-on", "never", cwd=tmp_path)[0] == 1
     code, out, err = check(".", "--severity", "unreadable-document=off", cwd=tmp_path)

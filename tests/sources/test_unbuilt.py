@@ -29,7 +29,7 @@ def write(root, files):
         (root / name).write_text(text)
 
 
-def told(root, *paths):
+def reported(root, *paths):
     """Rule and file of each finding of `check`."""
     _, out, _ = check("-o", "json", *(paths or (".",)), cwd=root)
     return [(each["tags"]["rule"], each["file"]["path"]) for each in json.loads(out)["results"]]
@@ -51,23 +51,23 @@ def with_namespace(text, namespace):
 
 def test_a_namespace_that_is_not_written_may_be_the_one_that_is_meant(tmp_path):
     write(tmp_path, {"vm.yaml": DISK, "claim.yaml": CLAIM})
-    assert told(tmp_path) == []
+    assert reported(tmp_path) == []
     write(tmp_path, {"vm.yaml": with_namespace(DISK, "shop"), "claim.yaml": CLAIM.replace(", namespace: shop", "")})
-    assert told(tmp_path) == []
+    assert reported(tmp_path) == []
 
 
 def test_what_a_machine_without_a_namespace_makes_may_be_the_one_that_is_meant(tmp_path):
     template = "  dataVolumeTemplates: [{metadata: {name: root}, spec: {source: {blank: {}}, storage: {}}}]\n  template:"
     maker = DISK.replace("  template:", template).replace("persistentVolumeClaim: {claimName", "dataVolume: {name")
     write(tmp_path, {"web.yaml": maker, "copy.yaml": DISK.replace("name: web", "name: copy\n  namespace: shop")})
-    assert told(tmp_path) == []
-    assert told(tmp_path, "web.yaml", "copy.yaml") == [("missing-object", "copy.yaml")]
+    assert reported(tmp_path) == []
+    assert reported(tmp_path, "web.yaml", "copy.yaml") == [("missing-object", "copy.yaml")]
 
 
 def test_an_object_is_missing_where_all_namespaces_are_written(tmp_path):
     write(tmp_path, {"vm.yaml": with_namespace(DISK, "lab"), "claim.yaml": CLAIM})
-    assert told(tmp_path) == [("missing-object", "vm.yaml")]
-    assert told(tmp_path, "vm.yaml", "claim.yaml") == [("missing-object", "vm.yaml")]
+    assert reported(tmp_path) == [("missing-object", "vm.yaml")]
+    assert reported(tmp_path, "vm.yaml", "claim.yaml") == [("missing-object", "vm.yaml")]
 
 
 DUPLICATE = [("duplicate-object", "b.yaml")]
@@ -75,7 +75,7 @@ DUPLICATE = [("duplicate-object", "b.yaml")]
 
 def test_objects_of_one_name_clash_in_one_folder(tmp_path):
     write(tmp_path, {"a.yaml": VM, "b.yaml": LARGE})
-    assert told(tmp_path) == DUPLICATE
+    assert reported(tmp_path) == DUPLICATE
 
 
 @pytest.mark.parametrize(
@@ -97,18 +97,18 @@ def test_different_files_that_nobody_named_may_be_variants(tmp_path, files, path
 
 def test_objects_of_one_name_clash_where_the_files_are_named(tmp_path):
     write(tmp_path, {"one/a.yaml": VM, "two/b.yaml": LARGE})
-    assert told(tmp_path, "one/a.yaml", "two/b.yaml") == [("duplicate-object", "two/b.yaml")]
-    assert told(tmp_path, "one", "two/b.yaml") == [("duplicate-object", "two/b.yaml")]
+    assert reported(tmp_path, "one/a.yaml", "two/b.yaml") == [("duplicate-object", "two/b.yaml")]
+    assert reported(tmp_path, "one", "two/b.yaml") == [("duplicate-object", "two/b.yaml")]
 
 
 def test_what_stands_in_different_folders_may_be_for_different_clusters(tmp_path):
     write(tmp_path, {"one/a.yaml": VM, "two/b.yaml": LARGE})
-    assert told(tmp_path) == []
+    assert reported(tmp_path) == []
 
 
 def test_of_a_folder_with_a_kustomization_what_it_leaves_out_does_not_clash(tmp_path):
     write(tmp_path, {"a.yaml": VM, "b.yaml": LARGE, "kustomization.yaml": kustomization(resources=["c.yaml"]), "c.yaml": "{}"})
-    assert DUPLICATE[0] not in told(tmp_path)
+    assert DUPLICATE[0] not in reported(tmp_path)
 
 
 def test_different_kubevirts_in_folders_are_of_different_clusters(tmp_path):
@@ -118,20 +118,20 @@ def test_different_kubevirts_in_folders_are_of_different_clusters(tmp_path):
     )
     north, south = (kubevirt.replace("NAME", "kubevirt").replace("PULL", pull) for pull in ("Always", "Never"))
     write(tmp_path, {"vm.yaml": vm, "north/kubevirt.yaml": north})
-    assert ("refused-device", "vm.yaml") in told(tmp_path)
+    assert ("refused-device", "vm.yaml") in reported(tmp_path)
     write(tmp_path, {"same/kubevirt.yaml": north})
-    assert ("refused-device", "vm.yaml") in told(tmp_path)
+    assert ("refused-device", "vm.yaml") in reported(tmp_path)
     write(tmp_path, {"south/kubevirt.yaml": south})
-    assert told(tmp_path) == [("unknown-configuration", "vm.yaml")]
+    assert reported(tmp_path) == [("unknown-configuration", "vm.yaml")]
 
 
 def test_what_a_kustomization_leaves_out_may_be_a_patch(tmp_path):
     patch = "apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {name: web}\nspec: {runStrategy: Always}\n"
     write(tmp_path, {"base/kustomization.yaml": kustomization(resources=["vm.yaml"]), "base/vm.yaml": VM, "base/p.yaml": patch})
-    assert told(tmp_path) == []
-    assert told(tmp_path, ".", "base/p.yaml")[0] == ("missing-field", "base/p.yaml")
+    assert reported(tmp_path) == []
+    assert reported(tmp_path, ".", "base/p.yaml")[0] == ("missing-field", "base/p.yaml")
     write(tmp_path, {"other/p.yaml": patch})
-    assert told(tmp_path)[0] == ("missing-field", "other/p.yaml")
+    assert reported(tmp_path)[0] == ("missing-field", "other/p.yaml")
 
 
 def test_the_files_of_a_helm_chart_are_left_alone(tmp_path):
@@ -143,8 +143,8 @@ def test_the_files_of_a_helm_chart_are_left_alone(tmp_path):
     write(tmp_path, chart)
     said = "chart/templates is skipped: it contains templates of a Helm chart; to render them, use `helm template`\n"
     assert said in check("-v", ".", cwd=tmp_path)[2]
-    assert told(tmp_path) == [("chart-not-built", "chart/Chart.yaml")]
-    assert told(tmp_path, "chart/templates") == [("unrendered-template", "chart/templates/vm.yaml")]
+    assert reported(tmp_path) == [("chart-not-built", "chart/Chart.yaml")]
+    assert reported(tmp_path, "chart/templates") == [("unrendered-template", "chart/templates/vm.yaml")]
 
 
 def test_one_template_stands_for_all(tmp_path):
@@ -166,9 +166,9 @@ def test_one_template_stands_for_all(tmp_path):
 def test_a_template_fails_the_run_only_where_it_is_named(tmp_path, mark):
     write(tmp_path, {"vm.yaml": VM, "template.yaml": VM.replace("web", mark)})
     assert check(".", cwd=tmp_path)[0] == 0
-    assert told(tmp_path) == [("unrendered-template", "template.yaml")]
+    assert reported(tmp_path) == [("unrendered-template", "template.yaml")]
     assert check("template.yaml", "vm.yaml", cwd=tmp_path)[0] == 1
-    assert told(tmp_path, "template.yaml", "vm.yaml") == [("unreadable-document", "template.yaml")]
+    assert reported(tmp_path, "template.yaml", "vm.yaml") == [("unreadable-document", "template.yaml")]
     assert check(".", "--severity", "unrendered-template=off", cwd=tmp_path)[:2] == (0, "")
 
 
@@ -181,21 +181,21 @@ def test_a_mistake_beside_a_template_is_not_silenced(tmp_path):
 
 def test_a_folder_named_templates_without_a_chart_is_read(tmp_path):
     write(tmp_path, {"templates/vm.yaml": BARE})
-    assert told(tmp_path) == [("refused-run-strategy", "templates/vm.yaml")]
+    assert reported(tmp_path) == [("refused-run-strategy", "templates/vm.yaml")]
 
 
 def test_what_cannot_be_read_and_says_no_api_version_is_no_object(tmp_path):
     write(tmp_path, {"playbook.yaml": "- hosts: all\n  vars: {a: 1, a: 2}\n", "vm.yaml": VM})
-    assert told(tmp_path) == []
-    assert told(tmp_path, "playbook.yaml") == [("unreadable-document", "playbook.yaml")]
+    assert reported(tmp_path) == []
+    assert reported(tmp_path, "playbook.yaml") == [("unreadable-document", "playbook.yaml")]
     write(tmp_path, {"vm.yaml": VM.replace("{}", "{rng: {}, rng: {}}")})
-    assert told(tmp_path) == [("unreadable-document", "vm.yaml")]
+    assert reported(tmp_path) == [("unreadable-document", "vm.yaml")]
 
 
 def test_what_sops_encrypts_is_not_judged(tmp_path):
     sops = "sops:\n  mac: ENC[AES256_GCM,data:aa,type:str]\n  version: 3.10.2\n"
     encrypted = VM.replace("domain:", "terminationGracePeriodSeconds: ENC[AES256_GCM,data:aa,type:int]\n      domain:")
     write(tmp_path, {"vm.yaml": encrypted + sops})
-    assert told(tmp_path) == []
+    assert reported(tmp_path) == []
     write(tmp_path, {"vm.yaml": VM + "sops: {}\n"})
-    assert told(tmp_path) == [("unknown-field", "vm.yaml")]
+    assert reported(tmp_path) == [("unknown-field", "vm.yaml")]

@@ -55,7 +55,7 @@ IGNORED = (
 
 
 def bundles_of_presets() -> Iterator[dict[str, Any]]:
-    """The cases about presets, which have a form of their own; they vary releases, too, that can't be asked for."""
+    """The cases about presets, which have another form; their releases include some that are not supported."""
     for case in measured.preset_cases():
         vm = case["vm"]
         template = {
@@ -127,7 +127,7 @@ def test_both_readers_lead_to_the_same(name: str, cases: measured.Cases, record_
     assert left <= count / 30
 
 
-def test_what_escapes_hide_is_seen_on_every_road() -> None:
+def test_what_escapes_hide_is_seen_on_every_path() -> None:
     data = IGNORED.encode()
     out, others = io.BytesIO(), io.BytesIO()
     codes = function.run(data, out, io.StringIO()), function.run(data.replace(b"\n", b"\r\n"), others, io.StringIO())

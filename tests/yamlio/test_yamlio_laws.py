@@ -48,7 +48,7 @@ def ended(data: bytes) -> bytes:
 
 @many
 @given(seeds)
-def test_a_list_that_does_not_change_leaves_as_it_came(seed: int) -> None:
+def test_an_unchanged_list_keeps_its_bytes(seed: int) -> None:
     _, data, text = a_list(seed)
     assume(text.items and None not in text.items)
     assert write_resource_list(text, text.items) == ended(data)
@@ -57,7 +57,7 @@ def test_a_list_that_does_not_change_leaves_as_it_came(seed: int) -> None:
 
 @many
 @given(seeds)
-def test_a_stream_that_does_not_change_leaves_as_it_came(seed: int) -> None:
+def test_an_unchanged_stream_keeps_its_bytes(seed: int) -> None:
     _, data, text = a_stream(seed)
     assert write_stream(text, text.items) == ended(data)
 

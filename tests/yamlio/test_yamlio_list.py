@@ -24,7 +24,7 @@ items:
 """
 
 
-def test_an_equal_copy_leaves_as_the_text_that_came() -> None:
+def test_an_equal_copy_keeps_the_bytes_of_the_input() -> None:
     text = read_resource_list(LIST)
     assert write_resource_list(text, [{"a": 1, "b": ["x", {"c": "d"}]}, {"g": {"f": 1}, "e": {"f": 1}}]) == LIST
 
@@ -79,7 +79,7 @@ def test_a_block_of_text_that_goes_takes_what_looks_like_comments_along() -> Non
     assert write_resource_list(text, [None, None, text.items[2]]) == b"kind: ResourceList\nitems:\n# comment\n- a: 1\n"
 
 
-def test_a_list_behind_an_alias_is_written_anew_only_when_it_changes() -> None:
+def test_a_list_behind_an_alias_is_rewritten_only_when_it_changes() -> None:
     data = b"x: &x [{a: 1}] # x\nkind: ResourceList\nitems: *x\n"
     text = read_resource_list(data)
     assert write_resource_list(text, text.items) == data

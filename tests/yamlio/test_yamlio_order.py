@@ -68,7 +68,7 @@ def test_items_that_change_or_go_take_nothing_along():
     assert left == b"kind: ResourceList\nitems:\n- new: 1\n- a: 3 # one\n- m: 1\n- b: 2\nresults:\n- message: m\n"
 
 
-def test_a_list_that_is_written_again_as_a_whole_has_the_item_in_its_place():
+def test_a_list_that_is_rewritten_completely_has_the_item_in_its_place():
     text = b"? kind\n: ResourceList\nitems:\n- a: 1 # one\n- b: 2 # two\n"
     listing = read_resource_list(text)
     written = write_resource_list(listing, [*listing.items, NEW], before=(1,))

@@ -1,4 +1,4 @@
-"""The strict reader against libyaml: what it accepts, both read and write alike."""
+"""The strict reader compared with libyaml: both read and write the input that it accepts in the same way."""
 
 from __future__ import annotations
 
@@ -82,14 +82,14 @@ def test_everything_that_kustomize_writes_is_taken() -> None:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_files_of_the_project_read_alike(path: Path) -> None:
+def test_both_readers_agree_on_files_of_the_project(path: Path) -> None:
     for text in path.read_text().split("\n---\n"):
         lines = [line for line in text.split("\n") if not line.startswith(("#", "---")) and line]
         agrees("\n".join(lines) + "\n")
         agrees("- " + "\n  ".join(lines) + "\n")
 
 
-def test_recorded_documents_read_alike() -> None:
+def test_both_readers_agree_on_recorded_documents() -> None:
     for document in measured.documents():
         agrees(document["yaml"])
         agrees(document["yaml"] + "\n")
@@ -97,7 +97,7 @@ def test_recorded_documents_read_alike() -> None:
 
 @many
 @given(seeds)
-def test_mangled_items_read_alike(seed: int) -> None:
+def test_both_readers_agree_on_mangled_items(seed: int) -> None:
     rng = Random(seed)
     text = mangled(rng, rng.choice(ITEMS))
     try:
@@ -111,7 +111,7 @@ ITEMS = items_of(BENCH)
 
 @many
 @given(seeds)
-def test_lists_of_any_layout_read_and_write_alike(seed: int) -> None:
+def test_both_readers_agree_on_lists_of_any_layout(seed: int) -> None:
     rng = Random(seed)
     data = listed(rng, [value(rng, 4) for _ in range(rng.randint(0, 4))], tame=rng.random() < 0.8)
     texts = both(data)
@@ -126,7 +126,7 @@ def test_lists_of_any_layout_read_and_write_alike(seed: int) -> None:
 
 @settings(max_examples=300, deadline=None)
 @given(seeds)
-def test_mangled_lists_read_and_write_alike(seed: int) -> None:
+def test_both_readers_agree_on_mangled_lists(seed: int) -> None:
     rng = Random(seed)
     texts = both(mangled(rng, BENCH).encode())
     if texts is None:
@@ -138,7 +138,7 @@ def test_mangled_lists_read_and_write_alike(seed: int) -> None:
 
 @settings(max_examples=300, deadline=None)
 @given(seeds)
-def test_places_are_alike(seed: int) -> None:
+def test_both_readers_give_the_same_places(seed: int) -> None:
     rng = Random(seed)
     texts = both(listed(rng, [value(rng, 4) for _ in range(3)], tame=True))
     if texts is None:

@@ -1,4 +1,4 @@
-"""What the reader of libyaml's events notes in passing, and what is spliced in without reading the result back."""
+"""The notes of the reader of libyaml's events, and edits that are made without reading the result back."""
 
 from __future__ import annotations
 

@@ -208,7 +208,7 @@ ROWS = {
 
 
 class Wrong(NamedTuple):
-    """One input with very many mistakes of one kind, whose findings have the `words`, and the roads on which they are told."""
+    """One input with very many mistakes of one kind, whose findings contain `words`, and the paths that report them."""
 
     build: Callable[[], str]
     words: str
@@ -252,7 +252,7 @@ WRONG = {
 
 
 def listed(lines: str, holder: str, *, large: bool = False) -> bytes:
-    """A ResourceList with these lines, between two VMs that have to be rendered; a large one has many more, no two alike."""
+    """A ResourceList with these lines, between two VMs that must be rendered; a large one has many more, all different."""
     head = {"vm": VM, "other": OTHER}.get(holder, "").format("hostile")
     inside, behind = ("", lines) if holder in ("behind", "end") else (head + lines, "")
     much = "".join(UNLIKE.format(number, number) for number in range(LARGE_LIST)) if large else ""
@@ -261,7 +261,7 @@ def listed(lines: str, holder: str, *, large: bool = False) -> bytes:
 
 
 def run(data: bytes, folder: Path, *arguments: str) -> Run:
-    """As `measured`; if it failed, it said why in one line."""
+    """Like `measured`. If the run fails, it reports one line."""
     ran = measured(data, folder, *arguments)
     if ran.err.startswith("kubevirt-render: error: "):
         assert (ran.code, ran.out, ran.err.count("\n"), ran.err[-1]) == (1, b"", 1, "\n")
@@ -284,7 +284,7 @@ def measured(data: bytes, folder: Path, *arguments: str) -> Run:
 
 
 def hold(ran: Run, row: Row, text: bytes) -> None:
-    """The function said what the row says, or rendered the VMs and left the text as it was."""
+    """The function reports the words of the row, or renders the VMs and does not change the text."""
     if row.error:
         assert ran.err.endswith(f"{row.error}\n")
     else:
@@ -313,7 +313,7 @@ def test_the_command_ends_cleanly(row: Row, command: str, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 @pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
-def test_of_very_many_mistakes_the_first_are_told_on_both_roads(wrong: Wrong, newline: str, tmp_path: Path) -> None:
+def test_of_very_many_mistakes_the_first_are_reported_by_both_readers(wrong: Wrong, newline: str, tmp_path: Path) -> None:
     lines = listed(wrong.build(), wrong.holder).decode()
     roads = {"render": (lines, ()), "validate": (lines + VALIDATE, ()), "check": (lines, ("check", "-"))}
     for road, (text, arguments) in roads.items():

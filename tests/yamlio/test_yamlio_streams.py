@@ -1,4 +1,4 @@
-"""Streams that are cut at their documents against those that libyaml reads whole: both read, write and place alike."""
+"""Streams that are cut at their documents, compared with streams that libyaml reads completely: both agree."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def paths(item: Any, above: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_files_of_the_project_are_read_written_and_placed_alike(path: Path) -> None:
+def test_both_readers_read_write_and_place_files_of_the_project_in_the_same_way(path: Path) -> None:
     try:
         texts = both(path.read_bytes())
     except InputError:
@@ -94,7 +94,7 @@ def test_files_of_the_project_are_read_written_and_placed_alike(path: Path) -> N
         placed_alike(texts)
 
 
-def test_recorded_documents_are_read_alike() -> None:
+def test_both_readers_read_recorded_documents_in_the_same_way() -> None:
     documents = [document["yaml"] for document in measured.documents()]
     taken = [both(text.encode()) for text in documents]
     pairs = [both(f"{VM}---\n{text}\n---\n{VM}".encode()) for text in documents]
@@ -116,7 +116,7 @@ def test_one_document_in_another_form_does_not_hold_up_the_others() -> None:
 
 @settings(max_examples=1500, deadline=None)
 @given(seeds)
-def test_streams_of_any_layout_are_read_written_and_placed_alike(seed: int) -> None:
+def test_both_readers_read_write_and_place_streams_of_any_layout_in_the_same_way(seed: int) -> None:
     rng = Random(seed)
     items = [None if rng.random() < 0.1 else value(rng, 4) for _ in range(rng.randint(0, 4))]
     data = streamed(rng, items, tame=rng.random() < 0.7)
@@ -130,7 +130,7 @@ def test_streams_of_any_layout_are_read_written_and_placed_alike(seed: int) -> N
 
 @settings(max_examples=600, deadline=None)
 @given(seeds)
-def test_mangled_streams_are_read_written_and_placed_alike(seed: int) -> None:
+def test_both_readers_read_write_and_place_mangled_streams_in_the_same_way(seed: int) -> None:
     rng = Random(seed)
     text = "".join(rng.choice(BEFORE) + rng.choice(ITEMS) + rng.choice(BEHIND) for _ in range(rng.randint(1, 3)))
     texts = read_alike((mangled(rng, text) if rng.random() < 0.7 else text).encode())
@@ -139,7 +139,7 @@ def test_mangled_streams_are_read_written_and_placed_alike(seed: int) -> None:
 
 
 def read_alike(data: bytes) -> tuple[PlainStream, Any] | None:
-    """As `both`; and what libyaml refuses, the reader as a whole refuses with the same words."""
+    """Like `both`; an input that libyaml refuses is refused with the same words."""
     wanted = refusal(lambda: read_documents(data, file="a.yaml"))
     assert refusal(lambda: read_stream(data, file="a.yaml")) == wanted
     return None if wanted else both(data)

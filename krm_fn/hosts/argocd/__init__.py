@@ -1,5 +1,5 @@
-"""Argo CD: what its config management plugin needs beside the core.
+"""Argo CD: the parts of its config management plugin outside the core.
 
-`parameters` reads what an application sets, and announces what it may set; `build` turns the application's folder into objects;
-`manifests` says which objects leave, and as what; `drift` finds what the cluster will still hold differently.
+`parameters` reads the parameters of an application, and announces them; `build` turns the application's folder into objects;
+`manifests` selects the objects for the cluster; `drift` finds the fields in which the cluster will differ.
 """

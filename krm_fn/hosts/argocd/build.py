@@ -1,4 +1,4 @@
-"""From an application's folder to its objects: what kustomize or helm makes of it, or the files themselves."""
+"""From an application's folder to its objects: the output of kustomize or helm, or the files themselves."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ FIX = ", because Argo CD waits for only 60 s; reduce what the build fetches, or 
 def build(
     folder: Path, *, options: Sequence[str], wanted: Wanted = NOTHING, environment: Mapping[str, str], timeout: float
 ) -> Sources:
-    """The objects of the folder, maybe none. `options` are the administrator's further flags, `wanted` the application's.
+    """The objects of the folder; there may be none. `options` are the administrator's flags, `wanted` those of the application.
 
-    Raises: InputError where the folder can't be built within `timeout` seconds, or read; ConfigError for a flag that an
-    application may not give.
+    Raises: InputError if the folder can't be read, or built within `timeout` seconds; ConfigError for a flag that an
+    application may not set.
     """
     command = command_for(folder, options=options, wanted=wanted, environment=environment)
     if command:
@@ -43,14 +43,14 @@ def build(
         found = reading.read([os.path.relpath(folder)], within=[str(_repository(folder, environment))])
     except NothingFoundError:
         return Sources(sources=())
-    found.refuse_skipped()  # Argo CD would delete what is missing
+    found.refuse_skipped()  # Argo CD would delete the missing objects
     return found
 
 
 def command_for(folder: Path, *, options: Sequence[str], wanted: Wanted = NOTHING, environment: Mapping[str, str]) -> list[str]:
-    """The command that builds the folder, empty where its files are the objects.
+    """The command that builds the folder; empty if its files are the objects.
 
-    Raises: InputError without the program; ConfigError for a flag that an application may not give.
+    Raises: InputError without the program; ConfigError for a flag that an application may not set.
     """
     path = environment.get("PATH", os.defpath)
     if any((folder / name).is_file() for name in KUSTOMIZATIONS):
@@ -68,7 +68,7 @@ def command_for(folder: Path, *, options: Sequence[str], wanted: Wanted = NOTHIN
 
 
 def _allowed(program: str, wanted: Wanted, folder: Path, environment: Mapping[str, str]) -> list[str]:
-    """The application's flags as the program gets them. Raises: ConfigError for one that it may not give."""
+    """The application's flags in the form for the program. Raises: ConfigError for a flag that it may not set."""
     known, places = flags.ALLOWED[program], (_repository(folder, environment),)
     try:
         return list(flags.permitted(wanted.words, known, lambda name: flags.is_one_file(name, folder, places)))
@@ -82,12 +82,12 @@ def _allowed(program: str, wanted: Wanted, folder: Path, environment: Mapping[st
 
 
 def _repository(folder: Path, environment: Mapping[str, str]) -> Path:
-    """The folder of the repository that the application's folder is in: links may lead there, as Argo CD allows itself."""
+    """The folder of the repository that contains the application's folder. Links may lead there, as in Argo CD itself."""
     return flags.repository(folder, environment.get("ARGOCD_APP_SOURCE_PATH", ""))
 
 
 def _release(environment: Mapping[str, str]) -> str:
-    """The name of helm's release: the application's."""
+    """The name of helm's release: that of the application."""
     name = environment.get("ARGOCD_APP_NAME") or "release-name"
     if name.startswith("-"):
         raise InputError(f"ARGOCD_APP_NAME: found {show(name)}, which helm would read as a flag; expected a name")
@@ -95,7 +95,7 @@ def _release(environment: Mapping[str, str]) -> str:
 
 
 def _cluster(environment: Mapping[str, str]) -> list[str]:
-    """The flags with which Argo CD itself calls helm: namespace, custom resources, and what the cluster serves."""
+    """The flags that Argo CD itself passes to helm: namespace, custom resources, and the versions that the cluster serves."""
     found = ["--include-crds"]
     if environment.get("ARGOCD_APP_NAMESPACE"):
         found += ["--namespace", environment["ARGOCD_APP_NAMESPACE"]]
@@ -107,7 +107,7 @@ def _cluster(environment: Mapping[str, str]) -> list[str]:
 
 
 def _printed(command: Sequence[str], folder: Path, environment: Mapping[str, str], timeout: float) -> bytes:
-    """What the command prints. What it writes meanwhile goes into a folder of its own: `/tmp` is every application's."""
+    """The stdout of the command. Its temporary files go into a separate folder, because all applications share `/tmp`."""
     name, *words = command
     path = environment.get("PATH", os.defpath)
     with programs.scratch() as made:
@@ -132,7 +132,7 @@ def _printed(command: Sequence[str], folder: Path, environment: Mapping[str, str
 
 
 def _without_helm(words: Sequence[str]) -> tuple[list[str], str]:
-    """The words without the administrator's choice of helm, and that."""
+    """The words without the administrator's choice of helm, and that choice."""
     kept: list[str] = []
     chosen = "helm"
     rest = iter(words)

@@ -1,7 +1,7 @@
-"""What the cluster will hold differently than what is applied, and so Argo CD will call out of sync.
+"""Differences between applied and stored objects, for which Argo CD will report an application as out of sync.
 
-Argo CD compares what git has: a key that the cluster adds to a map is no difference, one that it adds inside a list is, for
-lists are compared whole. Both sides of the comparison are at hand: what is applied, and what KubeVirt's admission stores of it.
+Argo CD compares what is in git. A key that the cluster adds to a map is no difference. A key that it adds inside a list is one,
+because lists are compared as one value. Both sides are known here: the applied object, and what KubeVirt's admission stores.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.settings import Config
     from krm_fn.rules.facts import VmFacts
 
-# Stands in a path for any entry of a list, or any key of a map.
+# Stands for any entry of a list, or any key of a map, in a path.
 ANY = "*"
 
-# Up to 1.7 Go writes the creation time of an embedded object even where there is none, as null.
+# Up to 1.7, Go writes the creation time of an embedded object as null if there is none.
 CREATION_TIME_UNTIL: Version = (1, 8)
 
 QUANTITIES: tuple[Path, ...] = (
@@ -47,7 +47,7 @@ QUANTITIES: tuple[Path, ...] = (
 
 
 class Respelt(Value):
-    """An amount that the cluster writes in another way: the VM, the place, what is written, and what will be stored."""
+    """An amount that the cluster stores in another spelling: the VM, the place, the written and the stored amount."""
 
     vm: Object
     path: Path
@@ -56,9 +56,9 @@ class Respelt(Value):
 
 
 def ignored(items: Sequence[Any], config: Config) -> list[Object]:
-    """The smallest `ignoreDifferences` for the items as they leave, in Argo CD's form.
+    """The smallest `ignoreDifferences` for the items that are sent to Argo CD, in its form.
 
-    A place is ignored for all VMs where none has something else there, and else by name.
+    A place is ignored for all VMs if no VM has another value there, and otherwise by name.
     """
     drifts = [(each.vm, differing(each)) for each in _facts(items, config)]
     places = dict.fromkeys(path for _, paths in drifts for path in paths)
@@ -73,7 +73,7 @@ def ignored(items: Sequence[Any], config: Config) -> list[Object]:
 
 
 def respelt(items: Sequence[Any], config: Config) -> Iterator[Respelt]:
-    """The amounts that the cluster stores in another spelling; to be written so, for ignoring them would hide changes."""
+    """The amounts that the cluster stores in another spelling. Users should write that one, because ignoring hides changes."""
     for each in _facts(items, config):
         for pattern in QUANTITIES:
             for path, value in found(each.vm, pattern):
@@ -83,13 +83,13 @@ def respelt(items: Sequence[Any], config: Config) -> Iterator[Respelt]:
 
 
 def _facts(items: Sequence[Any], config: Config) -> Iterator[VmFacts]:
-    """The VMs that admission stores, with what it makes of them; the VMs of a pool are the pool's own business."""
+    """The VMs that admission stores, with the stored values. VMs of a pool are left out, because the pool creates them."""
     facts = gather(Bundle(items), config.but(mode="expand", defaults="pinned", instances="omit"))
     return (each for each in facts.vms if not each.prefix and not each.resolution.errors)
 
 
 def differing(each: VmFacts) -> tuple[Path, ...]:
-    """The places in the VM that the cluster will hold differently, entries of lists as ANY."""
+    """The places in the VM that the cluster will store differently. Entries of lists are ANY."""
     stored: Object = copy(each.rendered if each.rendered and _expands(each) else each.admitted)
     if each.release.within(until=CREATION_TIME_UNTIL):
         for template in as_list(get(stored, DATA_VOLUMES)):
@@ -100,12 +100,12 @@ def differing(each: VmFacts) -> tuple[Path, ...]:
 
 
 def _expands(each: VmFacts) -> bool:
-    """True where the controller expands VMs for good, and takes their references away."""
+    """True if the controller expands VMs permanently, and removes their references."""
     return bool(each.cluster.expanding_policy(each.release))
 
 
 def _differences(applied: Any, stored: Any, path: Path, *, listed: bool = False) -> Iterator[Path]:
-    """Places that differ. Outside of lists (`listed`) what is only stored is passed over."""
+    """The places that differ. Outside of lists (`listed`), keys that are only stored are skipped."""
     if isinstance(applied, dict) and isinstance(stored, dict):
         for key in applied:
             if key in stored:
@@ -122,7 +122,7 @@ def _differences(applied: Any, stored: Any, path: Path, *, listed: bool = False)
 
 
 def found(value: Any, pattern: Path, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """Every place that a path with ANY leads to, and the value there."""
+    """Every place that a path with ANY matches, and the value there."""
     if not pattern:
         yield path, value
         return
@@ -148,7 +148,7 @@ def _pointer(path: Path) -> str:
 
 
 def _expression(path: Path) -> str:
-    """The path for jq, which passes over lists that are not there."""
+    """The path for jq. It skips lists that do not exist."""
     text = ""
     for step in path:
         plain = isinstance(step, str) and step.isascii() and step.isidentifier()

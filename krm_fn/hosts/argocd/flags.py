@@ -1,8 +1,8 @@
 """The flags that an application may give to the program that builds it.
 
-Whoever can push into an application's folder can set its parameters, and the sidecar builds for every application. So only
-flags are let through that run no program, read no file outside of the repository, reach no network and write nowhere. What is
-not in the tables is refused, and what is let through is written anew in the one form `--flag=value`.
+Everybody who can push into an application's folder can set its parameters, and the sidecar builds for every application. So
+only flags are allowed that run no program, read no file outside of the repository, reach no network and write nowhere. A flag
+that is not in the tables is refused. An allowed flag is written again, in the one form `--flag=value`.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from krm_fn.base.value import Value
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-# helm takes a text for the value of `--values` that holds several file names, in quotes or not, and addresses.
+# helm reads a value of `--values` as several file names, in quotes or not, or as addresses.
 NO_FILE_NAME = frozenset(',":\n\r')
 
 
 class Flag(Value):
-    """A flag: its long and its short name, and what its value is: "text", a "file", a "folder", or "" for a switch."""
+    """A flag: its long and its short name, and the kind of its value: "text", a "file", a "folder", or "" for a switch."""
 
     name: str
     short: str = ""
@@ -56,14 +56,14 @@ ALLOWED = {"kustomize": KUSTOMIZE, "helm": HELM}
 
 
 class Wanted(Value):
-    """The words that an application wants to give, and the place where it set them, for errors."""
+    """The words that an application wants to pass, and the place where it sets them, for errors."""
 
     words: tuple[str, ...] = ()
     place: str = ""
 
 
 class RefusedError(Exception):
-    """A word that may not reach the program, and why, "" where the word itself says it."""
+    """A word that may not reach the program, and the reason, "" if the word itself shows it."""
 
     def __init__(self, word: str, reason: str = "") -> None:
         super().__init__(word)
@@ -71,10 +71,10 @@ class RefusedError(Exception):
 
 
 def read(words: Sequence[str], known: Sequence[Flag]) -> Iterator[tuple[Flag | None, str]]:
-    """Each flag with its value ("" for a switch that has none), and each word that is no flag, with None.
+    """Each flag with its value ("" for a switch without one), and each word that is no flag, with None.
 
-    Flags are read as Go's pflag does, but each in fewer forms: `--flag`, `--flag=value`, `--flag value` and `-f value`.
-    Raises: RefusedError for a flag that is not known, and for one without its value.
+    Flags are read as in Go's pflag, but only in these forms: `--flag`, `--flag=value`, `--flag value` and `-f value`.
+    Raises: RefusedError for an unknown flag, and for a flag without its value.
     """
     names = {name: flag for flag in known for name in (flag.name, flag.short) if name}
     rest = iter(words)
@@ -101,7 +101,7 @@ def _value(flag: Flag, word: str, rest: Iterator[str]) -> str:
 
 
 def permitted(words: Sequence[str], known: Sequence[Flag], is_file: Callable[[str], bool]) -> Iterator[str]:
-    """The words of an application as they may reach the program; `is_file` says whether a file may be read.
+    """The words of an application that may reach the program; `is_file` returns whether a file may be read.
 
     Raises: RefusedError.
     """
@@ -114,13 +114,13 @@ def permitted(words: Sequence[str], known: Sequence[Flag], is_file: Callable[[st
 
 
 def is_below(path: Path, folders: Sequence[Path]) -> bool:
-    """True for a place in one of the folders, links followed."""
-    real = Path(os.path.realpath(path))  # unlike resolve() it takes links that lead to themselves
+    """True for a place in one of the folders, after links are followed."""
+    real = Path(os.path.realpath(path))  # unlike resolve(), it accepts links that lead to themselves
     return any(real.is_relative_to(os.path.realpath(folder)) for folder in folders)
 
 
 def is_one_file(name: str, folder: Path, folders: Sequence[Path]) -> bool:
-    """True where the name, as seen from `folder`, is a file in one of the folders, and helm reads it as that file alone."""
+    """True if the name, relative to `folder`, is a file in one of the folders, and helm reads it as this file alone."""
     if NO_FILE_NAME & set(name) or name != name.strip():
         return False
     path = folder / name
@@ -128,7 +128,7 @@ def is_one_file(name: str, folder: Path, folders: Sequence[Path]) -> bool:
 
 
 def repository(folder: Path, source: str) -> Path:
-    """The application's repository: the folder without the path that Argo CD says it has there, where it ends in that."""
+    """The application's repository: the folder without the path inside it that Argo CD gives, if the folder ends with that."""
     parts = Path(source).parts
     real = folder.resolve()
     return real.parents[len(parts) - 1] if parts and real.parts[-len(parts) :] == parts else real

@@ -1,12 +1,12 @@
-"""helm as kustomize gets it: limited to what kustomize itself says to helm.
+"""A guard between kustomize and helm: it allows only the calls that kustomize itself makes.
 
-With `--enable-helm`, kustomize hands texts of a kustomization to helm as they are. A `releaseName` may be a flag there, such as
-`--post-renderer=/bin/sh`, which runs what the chart says. `configHome` may name a folder with helm plugins, which are programs,
-and `chartHome` any folder to unpack a chart into.
+With `--enable-helm`, kustomize passes texts of a kustomization to helm unchanged. A `releaseName` may be a flag there, such as
+`--post-renderer=/bin/sh`, which runs commands of the chart. `configHome` may name a folder with helm plugins, which are
+programs, and `chartHome` any folder to unpack a chart into.
 
-So kustomize finds a script as `helm` on its PATH, which calls `main`. It starts helm with the flags that kustomize writes and
-no others, for charts and values files of the repository and of kustomize's temporary folder, and with folders for helm's own
-files that the kustomization can't choose.
+So kustomize finds a script as `helm` on its PATH, which calls `main`. It starts helm only with the flags that kustomize writes,
+for charts and values files in the repository and in kustomize's temporary folder. The folders for helm's own files are not
+those that the kustomization chooses.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from krm_fn.hosts.argocd.helm import main
 sys.exit(main({helm!r}, sys.argv[1:], repository={repository!r}, scratch={scratch!r}))
 """
 
-# What kustomize calls helm for, and with which flags; all releases together.
+# The commands of helm that kustomize calls, with their flags in all releases of kustomize.
 CALLS = {
     "version": (Flag(name="--client", short="-c"), Flag(name="--short")),
     "pull": (
@@ -56,12 +56,12 @@ CALLS = {
         Flag(name="--values", short="-f", value="file"),
     ),
 }
-# Functions of helm's name templates that tell what is no business of an application's: variables, and who has which address.
-TELLING = ("env", "getHostByName")
+# Functions of helm's name templates that show data which an application must not see: variables, and addresses of hosts.
+REVEALING = ("env", "getHostByName")
 
 
 def temporary(scratch: Path) -> Path:
-    """Where kustomize may write: beside what the guard and helm have in the folder, so that no chart is unpacked there."""
+    """The folder for kustomize's files. It is separate from those of the guard and helm, so that no chart is unpacked there."""
     return scratch / "tmp"
 
 
@@ -77,24 +77,24 @@ def guarded(helm: str, *, repository: Path, scratch: Path) -> Path:
 
 
 def main(helm: str, words: Sequence[str], *, repository: str, scratch: str) -> int:
-    """Become helm, where its arguments are what kustomize itself says; else the exit code, after a line on stderr."""
+    """Become helm if kustomize itself makes such a call. Otherwise write a line to stderr and return an exit code."""
     try:
         check(words, (Path(repository), temporary(Path(scratch))))
     except RefusedError as error:
         reason = error.reason or "a kustomization must not pass this flag to helm"
         sys.stderr.write(f"refused: {error.word!r}: {reason}\n")
         return 1
-    os.execve(helm, [helm, *words], {**os.environ, **homes(scratch)})  # noqa: S606  what is run is helm
+    os.execve(helm, [helm, *words], {**os.environ, **homes(scratch)})  # noqa: S606  the program is helm
     return 1
 
 
 def homes(scratch: str) -> Mapping[str, str]:
-    """The variables that say where helm keeps what; kustomize sets them as the kustomization says."""
+    """The variables for the folders of helm's files; kustomize sets them to those of the kustomization."""
     return {f"HELM_{name}_HOME": f"{scratch}/helm/{name.lower()}" for name in ("CACHE", "CONFIG", "DATA")}
 
 
 def check(words: Sequence[str], folders: Sequence[Path]) -> None:
-    """Raises: RefusedError for what kustomize itself doesn't say, and for what leads out of the folders."""
+    """Raises: RefusedError for arguments that kustomize itself does not write, and for places outside of the folders."""
     call = words[0] if words else ""
     if call not in CALLS:
         raise RefusedError(call)
@@ -104,5 +104,5 @@ def check(words: Sequence[str], folders: Sequence[Path]) -> None:
             raise RefusedError(value, "it is outside the application's repository")
         if kind == "file" and not is_one_file(value, Path(), folders):
             raise RefusedError(value, "expected one file in the application's repository")
-        if kind == "template" and any(name in value for name in TELLING):
-            raise RefusedError(value, f"a nameTemplate must not use {' or '.join(TELLING)}")
+        if kind == "template" and any(name in value for name in REVEALING):
+            raise RefusedError(value, f"a nameTemplate must not use {' or '.join(REVEALING)}")

@@ -1,4 +1,4 @@
-"""What leaves for the cluster: Argo CD applies all it is given, so what only tools read is dropped here."""
+"""The objects for the cluster. Argo CD applies everything that it gets, so objects that only tools read are removed here."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ INTERNAL = (
 )
 FUNCTION_CONFIG = ("config.kubernetes.io/function", "config.k8s.io/function", "config.kubernetes.io/container")
 
-# The namespaced kinds that rendering looks at; Argo CD puts objects without a namespace into the application's.
+# The namespaced kinds that rendering reads. Argo CD puts objects without a namespace into the application's namespace.
 NAMESPACED = {
     *SERVED,
     ("", "PersistentVolumeClaim"),
@@ -39,7 +39,7 @@ NAMESPACED = {
 
 
 def in_namespace(items: Sequence[Any], namespace: str) -> list[Any]:
-    """The items, the objects that matter for rendering in the namespace they will land in."""
+    """The items. The objects that matter for rendering get the namespace that Argo CD will put them in."""
     if not namespace:
         return list(items)
     entries = (entry for entry in Bundle(items).entries if _lacks_namespace(entry.obj))
@@ -55,9 +55,9 @@ def _placed(obj: Object, namespace: str) -> Object:
 
 
 def leaving(item: Any, *, notes: bool) -> Any:
-    """The item as it leaves: None where only tools read it, the very item where nothing in it is theirs.
+    """The item for the cluster: None if only tools read it, the same object if no part of it is for tools.
 
-    `notes` says whether what the renderer annotated stays.
+    `notes`: keep the renderer's annotations.
     """
     if not isinstance(item, dict):
         return None
@@ -84,8 +84,8 @@ def _list(item: Object, *, notes: bool) -> Object | None:
 
 
 def is_local(obj: Object) -> bool:
-    """True for what only tools read: kustomizations, Kptfiles, function configs, and what is marked so."""
+    """True for objects that only tools read: kustomizations, Kptfiles, function configs, and objects marked as local."""
     given = annotations_of(obj)
-    # as kustomize reads the mark: whatever it says but "false"
+    # as in kustomize: every value of the mark except "false"
     marked = LOCAL_CONFIG in given and text(given[LOCAL_CONFIG]) != "false"
     return marked or group_of(obj) in TOOL_GROUPS or any(key in given for key in FUNCTION_CONFIG)

@@ -1,7 +1,7 @@
-"""What an application sets: the function config's keys, and a few of the plugin's own, as Argo CD hands them to its plugins.
+"""The parameters of an application: the function config's keys, and a few of the plugin's own, as Argo CD passes them.
 
-They come in three ways, the later ones first: `parameters` of the application (as JSON in ARGOCD_APP_PARAMETERS; where that
-is not set, from PARAM_*), and its `env`, which Argo CD prefixes: `FAIL_ON` arrives as ARGOCD_ENV_FAIL_ON.
+They come from two places. The first has precedence: the `parameters` of the application (as JSON in ARGOCD_APP_PARAMETERS; if
+that is not set, from PARAM_*), and its `env`, to which Argo CD adds a prefix: `FAIL_ON` becomes ARGOCD_ENV_FAIL_ON.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ COLLECTIONS = ("string", "array", "map")
 
 
 class Own(Value):
-    """A parameter of the plugin's own: its `name`, the collection it is, and what it does."""
+    """A parameter of the plugin itself: its `name`, the kind of its collection, and its effect."""
 
     name: str
     collection: str
@@ -58,14 +58,14 @@ NAMES = (*(key.name for key in KEYS), *(own.name for own in OWN))
 
 
 class Given(Value):
-    """The value of a parameter (a string, a list or a map of strings) and where it was set, for errors."""
+    """The value of a parameter (a string, a list or a map of strings) and the place where it is set, for errors."""
 
     value: Any
     place: str
 
 
 class Parameters(Value):
-    """What an application sets. `given` holds the keys of the config, by name; `options_place` is where `build_options` are."""
+    """The parameters of an application. `given` has the config's keys, by name; `options_place` is that of `build_options`."""
 
     given: dict[str, Given] = {}  # noqa: RUF012  nobody writes into a Value
     config: str = ""
@@ -74,13 +74,13 @@ class Parameters(Value):
     allow_empty: bool = False
 
     def over(self, base: Config) -> Config:
-        """The config with the parameters laid over it. Raises: ConfigError, which names the parameter."""
+        """The config with these parameters set. Raises: ConfigError, which names the parameter."""
         texts = {name: text for key in KEYS if key.name in self.given for name, text in _texts(key, self.given[key.name])}
         return with_texts(base, texts, place=lambda name: self.given[name.partition(".")[0]].place)
 
 
 def read(environment: Environment) -> Parameters:
-    """The parameters that an environment holds. Raises: ConfigError."""
+    """The parameters in an environment. Raises: ConfigError."""
     given = dict(_of_env(environment))
     given.update(_of_json(environment[JSON]) if JSON in environment else _of_variables(environment))
     for one in given.values():
@@ -96,7 +96,7 @@ def read(environment: Environment) -> Parameters:
 
 
 def upper(name: str) -> str:
-    """`failOn` as environment variables of users have it: FAIL_ON."""
+    """`failOn` in the form of environment variables: FAIL_ON."""
     return "".join(f"_{letter}" if letter.isupper() else letter.upper() for letter in name)
 
 
@@ -126,7 +126,7 @@ def _of_json(text: str) -> dict[str, Given]:
 
 
 def _of_variables(environment: Environment) -> dict[str, Given]:
-    """What PARAM_* says: PARAM_X for strings, PARAM_X_0 for entries of lists, PARAM_X_KEY for entries of maps."""
+    """The values of PARAM_*: PARAM_X for strings, PARAM_X_0 for entries of lists, PARAM_X_KEY for entries of maps."""
     found = {}
     for name in NAMES:
         variable = f"PARAM_{name.upper()}"
@@ -160,7 +160,7 @@ def _string(given: Given) -> str:
 
 
 def _refuse_odd(value: Any, place: str) -> None:
-    """Raises: ConfigError for text that is in no file name and no argument of a program: with a NUL, or no UTF-8."""
+    """Raises: ConfigError for text that no file name and no argument can contain: with a NUL, or not UTF-8."""
     if isinstance(value, dict | list):
         for below in (*value, *value.values()) if isinstance(value, dict) else value:
             _refuse_odd(below, place)
@@ -169,7 +169,7 @@ def _refuse_odd(value: Any, place: str) -> None:
 
 
 def _is_utf8(text: str) -> bool:
-    """False for text with half of a pair of UTF-16, which JSON and stray bytes make."""
+    """False for text with half of a UTF-16 pair, which can come from JSON and from other bytes."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -178,7 +178,7 @@ def _is_utf8(text: str) -> bool:
 
 
 def _words(given: Given) -> list[str]:
-    """The entries of a list, or the words of a text as a shell splits it."""
+    """The entries of a list, or the words of a text, split as in a shell."""
     if not isinstance(given.value, str):
         return _strings(given)
     try:
@@ -232,6 +232,6 @@ def _announced(name: str, tooltip: str, collection: str, item: str = "string") -
 
 
 def unknown_variables(environment: Environment) -> Sequence[str]:
-    """The variables of the application's `env` that nothing reads: most likely misspelt."""
+    """The variables of the application's `env` that nothing reads, probably because they are misspelt."""
     known = {f"ARGOCD_ENV_{upper(name)}" for name in NAMES}
     return sorted(name for name in environment if name.startswith("ARGOCD_ENV_") and name not in known)

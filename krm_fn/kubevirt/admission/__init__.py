@@ -1,8 +1,8 @@
-"""What KubeVirt's validating webhooks refuse, as pure checks over VMs as they are after expansion.
+"""The checks of KubeVirt's validating webhooks, as pure functions over VMs after expansion.
 
-Each module of `fields` stands for one group of fields and declares its checks in tables: `GROUPS` of rows, `EXAMINATIONS` for
-what no row expresses, `VM_EXAMINATIONS` for what is asked of VirtualMachines only. `specs` puts them together. Upstream stops
-at the first stage that refuses; here the causes of all stages are found.
+Each module of `fields` has one group of fields, and declares its checks in tables: `GROUPS` of rows, `EXAMINATIONS` for checks
+that no row can express, and `VM_EXAMINATIONS` for checks of VirtualMachines only. `specs` combines them. KubeVirt stops at the
+first stage that refuses; here the causes of all stages are found.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ __all__ = ["Cause", "admit_vm"]
 def admit_vm(
     vm: Object, *, expanded: Object | None, cluster: Cluster, release: Release, instancetype: Object | None = None
 ) -> tuple[Cause, ...]:
-    """All for which admission refuses a VM; paths run from the VM's root.
+    """All causes for which admission refuses a VM; paths start at the VM's root.
 
-    `expanded` is the VM with instancetype, preference and defaults applied; None where they can't be, and then only the VM's
-    own fields are looked at. `instancetype` is the spec of the one that was applied, if there was one. Conflicts and unmet
-    requirements are not repeated here.
+    `expanded` is the VM with instancetype, preference and defaults applied, or None if they can't be. Then only the VM's own
+    fields are checked. `instancetype` is the spec of the applied one, if there is one. Conflicts and unmet requirements are
+    reported elsewhere.
     upstream: pkg/virt-api/webhooks/validating-webhook/admitters/vms-admitter.go:Admit
     """
     if is_set(get(vm, ("metadata", "deletionTimestamp"))):
@@ -45,7 +45,7 @@ def _causes(
 ) -> Iterator[Cause]:
     own = as_map(vm.get("spec"))
     if own.get("template") is None:
-        return  # the schema tells of it
+        return  # a rule of the schema reports it
     subject = vm if expanded is None else expanded
     spec = as_map(subject.get("spec"))
     template = as_map(get(spec, ("template", "spec")))
@@ -63,9 +63,9 @@ def _causes(
 
 
 def _requested(vm: Object, scope: Scope) -> Iterator[Cause]:
-    """What is wrong with volume requests in the VM's status, or with the VM once they are carried out.
+    """The causes of volume requests in the VM's status, and of the VM after these requests.
 
-    The VM is not expanded for that: upstream takes it as the mutating webhook stored it.
+    The VM is not expanded for this: upstream uses it as the mutating webhook stored it.
     """
     wanted = get(vm, volume_requests.PLACE)
     if not is_set(wanted):

@@ -1,4 +1,4 @@
-"""Quantities of a spec as Go reads them: whole units and thousandths, rounded away from zero, zero where there is none."""
+"""Quantities of a spec as Go reads them: whole units and thousandths, rounded away from zero, zero if there is none."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 NANOS_PER_MILLI = 10**6
 
 
-# The same few amounts stand in most VMs, so what they mean is remembered, for at most this many spellings.
+# Most VMs have the same few amounts, so the parsed values are kept, for at most this many spellings.
 MOST_REMEMBERED = 1000
 _remembered: dict[Any, Quantity | None] = {}
 
 
 def quantity(value: Any) -> Quantity | None:
-    """The quantity, or None where there is none."""
+    """The quantity, or None if there is none."""
     if not isinstance(value, str):
         return None if value is None else parse(value)
     if value not in _remembered:
@@ -30,22 +30,22 @@ def quantity(value: Any) -> Quantity | None:
 
 
 def units(value: Any) -> int:
-    """Whole units of a quantity; 0 for what is none."""
+    """Whole units of a quantity; 0 if it is none."""
     found = quantity(value)
     return found.value() if found else 0
 
 
 def is_some(value: Any) -> bool:
-    """True for a quantity that is not zero, also where it is too large for `units`."""
+    """True for a quantity that is not zero, also if it is too large for `units`."""
     found = quantity(value)
     return found is not None and found.nanos != 0
 
 
 def thousandths(value: Any) -> int:
-    """Thousandths of a quantity as 64 bits hold them; 0 for what is none.
+    """Thousandths of a quantity as a 64-bit integer; 0 if it is none.
 
-    Of what is larger, upstream makes 0, except where it has read more digits than it keeps as they are, or a binary suffix:
-    then it takes the lowest bits, and a large amount may turn out negative.
+    Larger amounts become 0 upstream, except those with a binary suffix, or with more digits than upstream keeps unchanged. Of
+    these it takes the lowest bits, so a large amount may become negative.
     upstream: k8s.io/apimachinery/pkg/api/resource/quantity.go:ScaledValue
     """
     found = quantity(value)

@@ -1,4 +1,4 @@
-"""Causes: what an admission check refuses, and where."""
+"""Causes: why and where an admission check refuses an object."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from krm_fn.base.paths import Path
 
-# Kubernetes' words for why a value is refused.
+# Kubernetes' reasons for refusing a value.
 INVALID = "FieldValueInvalid"
 REQUIRED = "FieldValueRequired"
 DUPLICATE = "FieldValueDuplicate"
@@ -21,10 +21,10 @@ FORBIDDEN = "FieldValueForbidden"
 
 
 class Cause(Value):
-    """One refusal. `path` is the real place from the object's root; `upstream_path` the dotted path KubeVirt names
-    where it names another; `upstream` the place in its source. `current` is the scalar at `path`, UNSET where there is none.
-    `more` is how many of its check were left out after it. `gate` is the feature gate with which the same would pass. `known`
-    are the words that are allowed there, where only some are.
+    """One refusal. `path` is the real place from the object's root; `upstream_path` the dotted path that KubeVirt names,
+    if it is another; `upstream` the place in KubeVirt's source. `current` is the scalar at `path`, or UNSET.
+    `more` is the number of causes of the same check that are left out after it. If the feature gate `gate` is open, the object
+    passes. `known` are the words that are allowed there, if only some are.
     """
 
     path: Path

@@ -1,6 +1,6 @@
-"""Tables of checks, compiled for one release to what costs little per VM.
+"""Tables of checks, compiled for one release, so that a check of a VM takes little time.
 
-Groups and examinations become a tree that is walked along the keys a spec has, so that a field nobody set costs nothing.
+Groups and examinations become a tree. The tree is walked along the keys of a spec, so that unset fields take no time.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ class CheckTree:
 
 
 class Branch:
-    """One place in the tree: what is asked of the value there.
+    """One place in the tree, with the checks of the value there.
 
-    `always` rows look at the map whatever it has, `keyed` ones at a key that is there, with the node below that key.
+    `always` rows check every map, `keyed` rows only a key that is set; each has the node below that key.
     """
 
     __slots__ = ("always", "each", "examinations", "keyed")
@@ -60,7 +60,7 @@ class Branch:
         self.examinations: list[tuple[Callable[[Scope], Iterable[Cause]], str]] = []
 
     def at(self, steps: Path) -> Branch:
-        """The node some steps down, made where it isn't there yet."""
+        """The node some steps below, created if necessary."""
         node = self
         for step in steps:
             if step == EACH:
@@ -79,7 +79,7 @@ class Branch:
             self.always.append((check.at, check.refuses, check))
 
     def visit(self, item: Any, at: Path, scope: Scope, found: Limited) -> None:
-        """Add to `found` what is wrong with the value that stands at `at`; rows pass over other shapes than maps."""
+        """Add the causes for the value at `at` to `found`. Rows skip values that are no maps."""
         for examination, upstream in self.examinations:
             for cause in examination(scope):
                 if found.takes(examination):
@@ -113,14 +113,14 @@ class Branch:
 
 
 def _reach(value: Any, steps: Path) -> Any:
-    """What the steps lead to, None where they leave the maps."""
+    """The value after these steps; None if a step is not in a map."""
     for step in steps:
         value = value.get(step) if isinstance(value, dict) else None
     return value
 
 
 def _deeper(cause: Cause, keys: Sequence[str], item: Object) -> Cause:
-    """The cause at the last of the keys that are set, where there are several; upstream's path stays that of the map."""
+    """The cause at the last of the keys that are set, if there are several. Upstream's path stays that of the map."""
     present = [key for key in item if key in keys and item[key] is not None]
     if len(present) < 2:
         return cause

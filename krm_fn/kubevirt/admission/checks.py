@@ -1,8 +1,8 @@
-"""How a check is declared, and the builders that most rows need.
+"""How a check is declared, and functions that build most rows.
 
-A `Group` stands for a place in the spec; its `Check` rows look at fields below that place. Tests are plain functions of the
-field's value, the map it stands in and the scope; they say whether the value is refused. `Examination` is what no row
-expresses: a generator over the whole scope. All carry the place in upstream's source that refuses the same.
+A `Group` is a place in the spec; its `Check` rows check fields below that place. A test is a plain function of the field's
+value, the map around it and the scope; it returns whether the value is refused. An `Examination` is for a check that no row can
+express: a generator over the complete scope. Each has the place of the same check in upstream's source.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ LABEL_FORM = "use at most 63 of a-z, 0-9 and '-', with a letter or digit at both
 
 
 def new_since(release: Version, message: str) -> str:
-    """The message about what the releases before `release` took."""
+    """The message of a check that the releases before `release` do not have."""
     return f"{message}; KubeVirt checks this since {'.'.join(map(str, release))}"
 
 
 class Check(Value):
     """One row. `at` is the field below the group's place; `refuses` the test; `message` may hold `{value}`.
 
-    `lazy` rows are skipped where the field is absent or null. `named` is upstream's path below the group's spec where it
-    isn't the real one, with `{0}`, `{1}` for the indexes on the way; `absolute` the same without the spec's path before it.
-    Where several keys `among` these are set, the cause is at the last of them, and upstream's path is that of the map. `gate`
-    is the feature gate with which the same would pass, `known` the words that are allowed where only some are. `is_new` rows
-    refuse what the release before `since` took; their message says so.
+    `lazy` rows are skipped if the field is absent or null. `named` is upstream's path below the group's spec if it differs from
+    the real one, with `{0}`, `{1}` for the indexes; `absolute` is the same without the path of the spec. If several keys of
+    `among` are set, the cause is at the last of them, and upstream's path is that of the map. With the feature gate `gate`, the
+    object passes. `known` are the words that are allowed, if only some are. `is_new` rows refuse values that the release before
+    `since` accepted; their message says so.
     """
 
     at: Path
@@ -60,19 +60,19 @@ class Check(Value):
 
     @property
     def wording(self) -> str:
-        """The message, with the release that brought the check where it is `is_new`."""
+        """The message, including the release that added the check if it is `is_new`."""
         return new_since(self.since, self.message) if self.is_new else self.message
 
 
 class Group(Value):
-    """The rows of one place: `at` leads from the spec to a map, with EACH where every item of a list is meant."""
+    """The rows of one place: `at` is the path from the spec to a map, with EACH for every item of a list."""
 
     at: Path
     checks: tuple[Check, ...]
 
 
 class Examination(Value):
-    """A check that is a function: run where `needs` is set in the spec (`()`: always)."""
+    """A check that is a function: it runs if `needs` is set in the spec (`()`: always)."""
 
     check: Callable[[Scope], Iterable[Cause]]
     upstream: str
@@ -93,7 +93,7 @@ def examine(
 
 
 def one_of(at: Path, values: Sequence[str], *, upstream: str, pointer: bool = False, **more: Any) -> Check:
-    """The text is one of `values`. `""` passes as unset, unless Go has a pointer there."""
+    """The text is one of `values`. `""` counts as unset, unless Go has a pointer there."""
     known = frozenset(values) if pointer else frozenset((*values, ""))
     return Check(
         at=at,
@@ -106,7 +106,7 @@ def one_of(at: Path, values: Sequence[str], *, upstream: str, pointer: bool = Fa
 
 
 def bounded(at: Path, *, low: int, high: int, upstream: str, **more: Any) -> Check:
-    """The number, or zero where it is absent, lies from `low` to `high`."""
+    """The number, or zero if it is absent, is from `low` to `high`."""
     return Check(
         at=at,
         refuses=lambda value, _item, _scope: not low <= number(value) <= high,
@@ -130,7 +130,7 @@ def exclusive(keys: Sequence[str], *, upstream: str, message: str = "", **more: 
 
 
 def exactly_one(keys: Sequence[str], *, upstream: str, message: str = "", **more: Any) -> Check:
-    """One of `keys` is set in the map, and no second."""
+    """Exactly one of `keys` is set in the map."""
     return Check(
         at=(),
         refuses=lambda _value, item, _scope: count(item, keys) != 1,
@@ -142,7 +142,7 @@ def exactly_one(keys: Sequence[str], *, upstream: str, message: str = "", **more
 
 
 def gated(at: Path, gate: str, *, upstream: str, **more: Any) -> Check:
-    """The field is set only where the feature gate is open."""
+    """The field is set only if the feature gate is open."""
     return Check(
         at=at,
         refuses=lambda value, _item, scope: value not in (None, []) and not scope.gate(gate),
@@ -154,7 +154,7 @@ def gated(at: Path, gate: str, *, upstream: str, **more: Any) -> Check:
 
 
 def required(at: Path, *, upstream: str, reason: str = REQUIRED, message: str = "", **more: Any) -> Check:
-    """The field is there, and not empty."""
+    """The field is set, and not empty."""
     return Check(
         at=at,
         refuses=lambda value, _item, _scope: value is None or value == "",
@@ -179,7 +179,7 @@ def dns_label(at: Path, *, upstream: str, **more: Any) -> Check:
 
 
 def dns_subdomain(at: Path, *, upstream: str, pointer: bool = False, **more: Any) -> Check:
-    """The text is a DNS subdomain; `""` passes as unset, unless Go has a pointer there."""
+    """The text is a DNS subdomain; `""` counts as unset, unless Go has a pointer there."""
     return Check(
         at=at,
         refuses=lambda value, _item, _scope: (pointer or value != "") and not is_subdomain(value),
@@ -190,7 +190,7 @@ def dns_subdomain(at: Path, *, upstream: str, pointer: bool = False, **more: Any
 
 
 def well_formed(at: Path, form: Callable[[object], bool], expected: str, *, upstream: str, **more: Any) -> Check:
-    """The text, where it isn't empty, has a form; `expected` words it."""
+    """The text, if it is not empty, has a form; `expected` describes the form."""
     return Check(
         at=at,
         refuses=lambda value, _item, _scope: value != "" and not form(value),
@@ -201,7 +201,7 @@ def well_formed(at: Path, form: Callable[[object], bool], expected: str, *, upst
 
 
 def count(item: Object, keys: Iterable[str]) -> int:
-    """How many of the keys hold something that is not null."""
+    """The number of the keys whose value is not null."""
     found = 0
     for key in keys:
         if item.get(key) is not None:
@@ -210,12 +210,12 @@ def count(item: Object, keys: Iterable[str]) -> int:
 
 
 def number(value: object) -> int:
-    """The value where it is an integer, else 0, as Go reads an absent one."""
+    """The value if it is an integer, otherwise 0, as Go reads an absent one."""
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
 def is_on(value: object) -> bool:
-    """Go's FeatureState and the like: on where the map is there and `enabled` is absent or true."""
+    """Go's FeatureState and similar types: on if the map is set and `enabled` is absent or true."""
     return isinstance(value, dict) and value.get("enabled") in (None, True)
 
 

@@ -1,6 +1,6 @@
-"""The VM as admission judges it: stored by the mutating webhook, then, on a copy, expanded and given its defaults.
+"""The VM as admission checks it: stored by the mutating webhook, and then, as a copy, expanded with its defaults.
 
-It is nearly what expand-spec returns; but there the default disks and the default network come before the preference.
+The result is nearly that of expand-spec. But expand-spec adds default disks and the default network before the preference.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.facts import Resolution
     from krm_fn.kubevirt.releases import Release
 
-MACHINE_TYPE: Path = ("spec", "domain", "machine", "type")  # from the template on
+MACHINE_TYPE: Path = ("spec", "domain", "machine", "type")  # below the template
 
 
 def expand_for_admission(
@@ -34,10 +34,10 @@ def expand_for_admission(
     cluster: Cluster,
     release: Release,
 ) -> Expansion:
-    """What becomes of the resolved VM before its fields are checked; `vm` is None where admission refuses it before that.
+    """The resolved VM before its fields are checked; `vm` is None if admission refuses it earlier.
 
-    A reference that leads nowhere is passed over here, as upstream does: the other one is applied all the same. `expansion` is
-    what expand-spec makes of the VM, with defaults; where nothing can tell the two apart, it is taken and nothing done twice.
+    As upstream, this skips a reference that cannot be resolved, and applies the other one. `expansion` is the result of
+    expand-spec for the VM, with defaults. If the two cannot differ, it is returned, and nothing is done twice.
     upstream: pkg/virt-api/webhooks/validating-webhook/admitters/vms-admitter.go:Admit
     """
     instancetype = resolution.instancetype.spec if resolution.instancetype else None
@@ -63,8 +63,8 @@ def expand_for_admission(
 
 
 def _expands_the_same(vm: Object, preference: Object | None) -> bool:
-    """True where admission and expand-spec make the same of a VM: its architecture is said, or decided by nothing but the
-    cluster, and no default disk or network is added that a preference would then see or not see.
+    """True if admission and expand-spec give the same result: the VM sets its architecture, or only the cluster decides it,
+    and no default disk or network is added that a preference would then see or not see.
     """
     spec = get(vm, INSTANCE_SPEC)
     if not isinstance(spec, dict):
@@ -81,6 +81,6 @@ def _expands_the_same(vm: Object, preference: Object | None) -> bool:
 
 
 def _holds(template: Object, path: Path) -> bool:
-    """True where a map stands at the path, or nothing that stands in the way of one."""
+    """True if the path has a map, or has no value yet."""
     value = get(template, path)
     return value is None or isinstance(value, dict)

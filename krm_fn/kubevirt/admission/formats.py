@@ -1,6 +1,6 @@
-"""Text forms that Kubernetes and KubeVirt ask for: names, labels, addresses, base64, paths. Written out, since `re` is heavy.
+"""Forms of text in Kubernetes and KubeVirt: names, labels, addresses, base64, paths. They do not use `re`, to load faster.
 
-Predicates take any value; what is no string has no form.
+Predicates accept any value; they are false for values that are not strings.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def is_pci_address(value: object) -> bool:
 
 
 def mac_length(value: object) -> int:
-    """The bytes (6, 8 or 20) of a MAC address with separators as Go parses it, 0 for anything else. upstream: net.ParseMAC"""
+    """The bytes (6, 8 or 20) of a MAC address with separators, as Go parses it; 0 for anything else. upstream: net.ParseMAC"""
     if not isinstance(value, str) or len(value) < 14:
         return 0
     separator, digits = (value[2], 2) if value[2] in ":-" else (".", 4)
@@ -93,13 +93,13 @@ def mac_length(value: object) -> int:
 
 
 def bare_mac_length(value: object) -> int:
-    """The same of a MAC address without separators, which Go parses since 1.26."""
+    """The same for a MAC address without separators, which Go parses since 1.26."""
     sound = isinstance(value, str) and len(value) / 2 in MAC_LENGTHS and HEX.issuperset(value)
     return len(str(value)) // 2 if sound else 0
 
 
 def is_ipv4(value: object) -> bool:
-    """Four decimal numbers to 255, without leading zeros."""
+    """Four decimal numbers up to 255, without leading zeros."""
     parts = value.split(".") if isinstance(value, str) else []
     return len(parts) == 4 and all(_is_octet(part) for part in parts)
 
@@ -114,13 +114,13 @@ def is_ip(value: object) -> bool:
 
 
 def is_ipv4_or_mapped(value: object) -> bool:
-    """An IPv4 address, or one written as IPv6 (`::ffff:1.2.3.4`), as Go's IP.To4 takes it."""
+    """An IPv4 address, or one in IPv6 form (`::ffff:1.2.3.4`), as Go's IP.To4 accepts it."""
     groups = _ipv6_groups(value) if isinstance(value, str) else None
     return is_ipv4(value) or (groups is not None and groups[:5] == [0] * 5 and groups[5] == 0xFFFF)
 
 
 def _ipv6_groups(text: str) -> list[int] | None:
-    """The eight 16-bit groups of an IPv6 address, None where the text is none."""
+    """The eight 16-bit groups of an IPv6 address; None if the text is not one."""
     head, gap, tail = text.partition("::")
     if "::" in tail or tail.startswith(":"):
         return None
@@ -147,7 +147,7 @@ def _hex_groups(text: str, *, last: bool) -> list[int] | None:
 
 
 def base64_length(text: str) -> tuple[int, bool]:
-    """How many bytes the text decodes to, and whether all of it is base64; of broken text the bytes before the break count.
+    """The number of decoded bytes, and whether the complete text is base64. Bytes before an error count.
 
     upstream: encoding/base64 StdEncoding.DecodeString, which skips line ends
     """
@@ -160,19 +160,19 @@ def base64_length(text: str) -> tuple[int, bool]:
 
 
 def is_clean_path(text: str) -> bool:
-    """An absolute path without `.`, `..` and doubled slashes; one slash at its end is fine."""
+    """An absolute path without `.`, `..` and double slashes; one slash at its end is allowed."""
     trimmed = text.removesuffix("/")
     parts = trimmed.split("/")
     return trimmed == "/" or (parts[0] == "" and len(parts) > 1 and all(part not in ("", ".", "..") for part in parts[1:]))
 
 
 def is_path_below_root(text: str) -> bool:
-    """A clean path to something else than `/`. upstream: pkg/storage/admitters/disks.go:ValidatePath"""
+    """A clean path other than `/`. upstream: pkg/storage/admitters/disks.go:ValidatePath"""
     return text != "/" and is_clean_path(text)
 
 
 def matches_glob(pattern: str, text: str) -> bool:
-    """Go's filepath.Match: `*` and `?` don't cross a slash, `[a-z]` is a class, a backslash takes the next character literally.
+    """Go's filepath.Match: `*` and `?` match no slash, `[a-z]` is a class, a backslash makes the next character literal.
 
     A malformed pattern matches nothing.
     """
@@ -193,7 +193,7 @@ def matches_glob(pattern: str, text: str) -> bool:
 
 
 def _after(chunk: Sequence[Step], text: str, *, last: bool) -> str | None:
-    """The text after what the chunk matches at its start, None where it doesn't; the last chunk leaves nothing."""
+    """The text after the part that the chunk matches at its start; None if it does not match. The last chunk leaves nothing."""
     if len(text) < len(chunk) or (last and len(text) > len(chunk)):
         return None
     sound = all(step == char if isinstance(step, str) else step(char) for step, char in zip(chunk, text, strict=False))
@@ -201,7 +201,7 @@ def _after(chunk: Sequence[Step], text: str, *, last: bool) -> str | None:
 
 
 def _chunks(pattern: str) -> list[tuple[bool, list[Step]]] | None:
-    """The pattern as (after a star, what stands for one character each), None where it is malformed."""
+    """The pattern as (after a star, one step per character); None if it is malformed."""
     chunks: list[tuple[bool, list[Step]]] = []
     while pattern:
         star = pattern[0] == "*"
@@ -217,7 +217,7 @@ def _chunks(pattern: str) -> list[tuple[bool, list[Step]]] | None:
 
 
 def _step(pattern: str) -> tuple[Step | None, str]:
-    """What the pattern's first character stands for, and the pattern after it."""
+    """The step for the pattern's first character, and the rest of the pattern."""
     if pattern[0] == "?":
         return (lambda char: char != "/"), pattern[1:]
     if pattern[0] == "[":
@@ -228,7 +228,7 @@ def _step(pattern: str) -> tuple[Step | None, str]:
 
 
 def _class(pattern: str) -> tuple[Step | None, str]:
-    """The class that begins behind a bracket, and the pattern after it."""
+    """The class that begins after a bracket, and the rest of the pattern."""
     negated = pattern.startswith("^")
     pattern = pattern[negated:]
     ranges: list[tuple[str, str]] = []
@@ -242,7 +242,7 @@ def _class(pattern: str) -> tuple[Step | None, str]:
 
 
 def _member(pattern: str) -> tuple[str, str]:
-    """The next character of a class, and the pattern after it; "" where none can stand there. upstream: getEsc"""
+    """The next character of a class, and the rest of the pattern; "" if no character is allowed there. upstream: getEsc"""
     if pattern[:1] in ("", "-", "]"):
         return "", ""
     pattern = pattern.removeprefix("\\")

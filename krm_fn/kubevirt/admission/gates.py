@@ -1,4 +1,4 @@
-"""Feature gates: which a release knows, in which state, and whether a cluster's configuration opens one.
+"""Feature gates: the gates of each release, their states, and whether a cluster's configuration opens one.
 
 upstream: pkg/virt-config/featuregate/{active,inactive,feature-gates}.go
 """
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 ALPHA, BETA, GA, DEPRECATED, DISCONTINUED = "alpha", "beta", "GA", "deprecated", "discontinued"
 
-# From here on a beta gate is open unless it is disabled, and a gate the release doesn't know stays shut even if it is listed.
+# Since this release, a beta gate is open unless it is disabled, and a gate that the release does not know stays closed.
 BETA_IS_OPEN: Version = (1, 9)
 
 # Each gate with the states it went through and the release that brought each; "" where a release dropped it. Releases before
@@ -106,7 +106,7 @@ GATES: dict[str, tuple[tuple[str, Version], ...]] = {
 
 
 def state(name: str, release: Release) -> str:
-    """The gate's state in the release, "" where the release doesn't know it."""
+    """The gate's state in the release; "" if the release does not know it."""
     found = ""
     for word, since in GATES.get(name, ()):
         if release.within(since=since):
@@ -115,7 +115,7 @@ def state(name: str, release: Release) -> str:
 
 
 def enabled(cluster: Cluster, name: str, release: Release) -> bool:
-    """True where the gate is open: GA always is, then what the configuration lists, then beta by default.
+    """True if the gate is open: GA always is, others if the configuration lists them, and beta by default.
 
     upstream: pkg/virt-config/featuregate/feature-gates.go:IsEnabled
     """

@@ -1,4 +1,4 @@
-"""Items of a spec's lists, with what several groups of fields read of them as Go reads it."""
+"""Items of a spec's lists, and the values that several groups of fields read from them, as Go reads them."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ def maps(value: object) -> list[dict[str, Any]]:
 
 
 def name_of(item: dict[str, Any]) -> str:
-    """The item's `name`; "" where it is absent or no string, as Go reads it."""
+    """The item's `name`; "" if it is absent or no string, as Go reads it."""
     name = item.get("name")
     return name if isinstance(name, str) else ""
 
 
 def target_of(disk: Object) -> str:
-    """Which of disk, lun and cdrom the disk is, "" where it names none."""
+    """Which of disk, lun and cdrom the disk is; "" if it sets none."""
     return next((key for key in TARGETS if disk.get(key) is not None), "")
 
 
 def bus_of(disk: Object) -> str:
-    """The bus of the disk's target, "" where it names none. upstream: pkg/storage/admitters/disks.go:getDiskBus"""
+    """The bus of the disk's target; "" if it sets none. upstream: pkg/storage/admitters/disks.go:getDiskBus"""
     bus = as_map(disk.get(target_of(disk))).get("bus")
     return bus if isinstance(bus, str) else ""
 

@@ -45,7 +45,7 @@ POOL_SPEC = POOL.in_vm(("spec",))
 
 STRATEGIES = ("unmanaged", "opportunistic", "proactive")
 
-# What a release doesn't know, its API server leaves out, and its webhook doesn't see.
+# The API server removes a field that its release does not know, so the webhook does not see it.
 MOST_UNAVAILABLE_SINCE: Version = (1, 6)
 STRATEGIES_SINCE: Version = (1, 7)
 
@@ -103,7 +103,7 @@ def _is_part(value: object) -> bool:
 
 
 def _selector(obj: Object, labels: Object, upstream: str, scope: Scope) -> Iterator[Cause]:
-    """A selector that is sound and takes the template's labels; upstream blames the selector as a whole."""
+    """The selector is valid and matches the template's labels. Upstream always names the path of the selector."""
     selector = as_map(obj.get("spec")).get("selector")
     if selector is None:
         message = "the selector is missing; set one that matches the labels of the template"
@@ -129,7 +129,7 @@ class _Request:
         self.obj, self.completed, self.cluster, self.release = obj, completed, cluster, release
 
     def scope(self, at: Path = ("spec",), *, completed: bool = False) -> Scope:
-        """The map at a place of the object (or of its completed form) as a scope."""
+        """The map at a place of the object, or of its completed form, as a scope."""
         source = self.completed if completed and self.completed is not None else self.obj
         spec = as_map(get(source, at))
         return Scope(spec, path=at, cluster=self.cluster, release=self.release, as_written=not completed)
@@ -163,7 +163,7 @@ def _replica_set(request: _Request) -> Iterator[Cause]:
 
 
 def _pool(request: _Request) -> Iterator[Cause]:
-    """The VM in a pool is looked at as it stands: only the VMs that the pool makes of it are expanded, and checked so."""
+    """The pool's VM is checked as it is written. Only the VMs that the pool creates are expanded, and checked in that form."""
     yield from _check_tree("pool", request.release).run(request.scope())
     vm = get(request.obj, POOLED)
     if not isinstance(vm, dict):
@@ -234,9 +234,9 @@ def _check_tree(name: str, release: Release) -> CheckTree:
 
 
 def admit_object(obj: Object, *, completed: Object | None = None, cluster: Cluster, release: Release) -> tuple[Cause, ...]:
-    """All that admission says of an object of another kind than VirtualMachine; () for kinds it doesn't know.
+    """All causes for which admission refuses an object that is not a VirtualMachine; () for unknown kinds.
 
-    `completed` is, for a VirtualMachineInstance, the same with presets applied and the webhook's defaults set.
+    For a VirtualMachineInstance, `completed` is the object with presets applied and the webhook's defaults set.
     """
     admit = KINDS.get((group_of(obj), kind_of(obj)))
     return tuple(admit(_Request(obj, completed, cluster, release))) if admit else ()

@@ -1,4 +1,4 @@
-"""The parts of an object by which refusals are told: each has a rule of its own."""
+"""The parts of an object by which refusals are reported: each part has its own rule."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from krm_fn.base.paths import Path
     from krm_fn.kubevirt.admission.causes import Cause
 
-# (part, path): below an instance's spec. The first row that the path starts with decides; deeper rows stand first.
+# (part, path) below an instance's spec. The first row whose path matches decides, so deeper rows come first.
 IN_INSTANCE: tuple[tuple[str, Path], ...] = (
     ("cpu", ("domain", "cpu")),
     ("cpu", ("domain", "ioThreads")),
@@ -45,21 +45,21 @@ IN_INSTANCE: tuple[tuple[str, Path], ...] = (
     ("scheduling", ("startStrategy",)),
     ("scheduling", ("schedulerName",)),
 )
-# The same below the spec of a VirtualMachine.
+# (part, path) below the spec of a VirtualMachine.
 IN_VM: tuple[tuple[str, Path], ...] = (
     ("data-volume-template", ("dataVolumeTemplates",)),
     ("run-strategy", ("running",)),
     ("run-strategy", ("runStrategy",)),
     ("run-strategy", ("updateVolumesStrategy",)),
 )
-# Where an instance's spec, and a VM's, may stand in an object; the longest first.
+# The places of an instance's spec, and of a VM's, in objects; the longest first.
 INSTANCES = tuple(sorted({holder.instance for holder in SERVED.values()}, key=len, reverse=True))
 VMS = tuple(sorted({holder.in_vm(("spec",)) for holder in RENDERED}, key=len, reverse=True))
 OTHER = "object"
 
 
 def by_part(causes: Iterable[Cause]) -> dict[str, list[Cause]]:
-    """The causes in their order, by the part of the object that they are in."""
+    """The causes by the part of the object that they are in, in their order."""
     parts: dict[str, list[Cause]] = {}
     for cause in causes:
         parts.setdefault(part_of(cause.path), []).append(cause)
@@ -67,7 +67,7 @@ def by_part(causes: Iterable[Cause]) -> dict[str, list[Cause]]:
 
 
 def part_of(path: Path) -> str:
-    """The part of an object that a path is in; `object` for what no row names."""
+    """The part of an object that contains a path; `object` if no row has it."""
     if "metadata" in path[:-1]:
         return "label"
     for bases, rows in ((INSTANCES, IN_INSTANCE), (VMS, IN_VM)):

@@ -1,4 +1,4 @@
-"""The VirtualMachineInstance spec under examination, with what most checks read of it."""
+"""The VirtualMachineInstance spec under admission, with the values that most checks read."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ LIVE_GATE = "VMLiveUpdateFeatures"
 
 
 class Scope:
-    """One spec, read once. Nobody changes it after it is built; a slotted class, since one is built for every VM.
+    """One spec, read once. It does not change after it is built. The class has slots, because each VM needs a scope.
 
-    `path` leads from the object's root to the spec. `as_written`: no mutating webhook has rewritten the object, which would
-    have left out what is empty, so an empty list is there where Go asks for nil. `instancetype` is the spec of the one that was
-    applied; no webhook rewrites it either. Lists hold maps only: an item of another shape stands as an empty map, so that
-    indexes stay those of the user's list.
+    `path` is the path from the object's root to the spec. `as_written`: no mutating webhook has rewritten the object, so empty
+    values are still there, and an empty list is not nil in Go. `instancetype` is the spec of the applied one, which no webhook
+    rewrites either. Lists hold maps only: an item of another shape becomes an empty map, so that the indexes are those of the
+    user's list.
     """
 
     __slots__ = (
@@ -75,26 +75,26 @@ class Scope:
         self._sources: dict[str, bool] = {}
 
     def gate(self, name: str) -> bool:
-        """True where the feature gate is open on the cluster."""
+        """True if the feature gate is open on the cluster."""
         if name not in self._gates:
             self._gates[name] = enabled(self.cluster, name, self.release)
         return self._gates[name]
 
     def has_volume(self, source: str) -> bool:
-        """True where a volume has that source, such as `cloudInitNoCloud`."""
+        """True if a volume has that source, such as `cloudInitNoCloud`."""
         if source not in self._sources:
             self._sources[source] = any(volume.get(source) is not None for volume in self.volumes)
         return self._sources[source]
 
     def rolls_out_live(self) -> bool:
-        """True where changes reach running VMs. upstream: pkg/virt-config/virt-config.go:IsVMRolloutStrategyLiveUpdate"""
+        """True if changes reach running VMs. upstream: pkg/virt-config/virt-config.go:IsVMRolloutStrategyLiveUpdate"""
         strategy = self.cluster.pointer("vmRolloutStrategy")
         if strategy is None:
             return self.release.within(since=LIVE_BY_DEFAULT_SINCE)
         return strategy == "LiveUpdate" and self.gate(LIVE_GATE)
 
     def has_secure_boot(self) -> bool:
-        """True where the guest boots by UEFI, and secure boot is not off."""
+        """True if the guest boots with UEFI, and secure boot is not off."""
         efi = get(self.domain, ("firmware", "bootloader", "efi"))
         return isinstance(efi, dict) and efi.get("secureBoot") in (None, True)
 
@@ -109,9 +109,8 @@ class Scope:
         secret: bool = False,
         gate: str = "",
     ) -> Cause:
-        """A cause at the place `at` below the spec. Upstream's own path, where it isn't that one, is `named` (below the spec)
-        or `absolute`. The value of a `secret` place is left out. `gate` is the feature gate
-        with which the same would pass.
+        """A cause at the place `at` below the spec. If upstream's path differs, it is `named` (below the spec) or `absolute`.
+        The value of a `secret` place is left out. With the feature gate `gate`, the object passes.
         """
         path, current = (*self.path, *at), UNSET if secret else get(self.spec, at, UNSET)
         upstream_path = absolute or (below(dotted(self.path), named) if named else "")
@@ -126,7 +125,7 @@ class Scope:
 
 
 def below(base: str, named: str) -> str:
-    """Upstream's dotted path of `named` below `base`; an index follows without a dot (`spec[0].x`, `named` "." is the base)."""
+    """Upstream's dotted path of `named` below `base`. An index has no dot before it (`spec[0].x`); "." is the base itself."""
     if named == ".":
         return base
     return base + named if named.startswith("[") or not base else f"{base}.{named}"

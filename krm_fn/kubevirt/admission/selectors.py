@@ -1,4 +1,4 @@
-"""Label and node selectors, wherever they stand.
+"""Label and node selectors, in all places of objects.
 
 upstream: pkg/virt-api/webhooks/validating-webhook/admitters/validate-k8s-utils.go, and apimachinery's apis/meta/v1/validation
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 UPSTREAM = "pkg/virt-api/webhooks/validating-webhook/admitters/validate-k8s-utils.go:"
 
-# How many values an operator takes: at least, at most.
+# The number of values of an operator: minimum, maximum.
 LABEL_OPERATORS = {"In": (1, 10**6), "NotIn": (1, 10**6), "Exists": (0, 0), "DoesNotExist": (0, 0)}
 NODE_OPERATORS = {**LABEL_OPERATORS, "Gt": (1, 1), "Lt": (1, 1)}
 FIELD_OPERATORS = {"In": (1, 1), "NotIn": (1, 1)}
@@ -32,7 +32,7 @@ VALUE_FORM = "use at most 63 letters, digits and '-_.', with a letter or digit a
 
 
 class Position:
-    """Where a selector stands: `at` below the spec, `named` the same in upstream's words."""
+    """The place of a selector: `at` below the spec, and `named` in upstream's spelling."""
 
     __slots__ = ("at", "named", "scope")
 
@@ -40,17 +40,17 @@ class Position:
         self.scope, self.at, self.named = scope, at, named
 
     def below(self, *steps: str | int) -> Position:
-        """The place some steps further down, in the same words."""
+        """The place some steps below."""
         named = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
         return Position(self.scope, (*self.at, *steps), self.named + named)
 
     def cause(self, message: str, *, deeper: Path = ()) -> Cause:
-        """A cause here; `deeper` leads on to the very value, which upstream doesn't name."""
+        """A cause here; `deeper` continues the path to the value, which upstream does not name."""
         return self.scope.cause((*self.at, *deeper), message, named=self.named)
 
 
 def label_selector(selector: object, place: Position) -> Iterator[Cause]:
-    """What is wrong with a label selector. upstream: ValidateLabelSelector"""
+    """The causes in a label selector. upstream: ValidateLabelSelector"""
     for key, value in as_map(as_map(selector).get("matchLabels")).items():
         here = place.below("matchLabels")
         if not is_qualified_name(key):
@@ -67,7 +67,7 @@ def label_selector(selector: object, place: Position) -> Iterator[Cause]:
 
 
 def node_term(term: object, place: Position) -> Iterator[Cause]:
-    """What is wrong with a node selector term. upstream: ValidateNodeSelectorTerm"""
+    """The causes in a node selector term. upstream: ValidateNodeSelectorTerm"""
     for index, requirement in enumerate(maps(as_map(term).get("matchExpressions"))):
         here = place.below("matchExpressions", index)
         yield from _operator(requirement, here, NODE_OPERATORS)
@@ -107,14 +107,14 @@ def _field(requirement: Object, place: Position) -> Iterator[Cause]:
 
 
 def topology_key(value: object, place: Position) -> Iterator[Cause]:
-    """What is wrong with a topology key, which names a node's label."""
+    """The causes in a topology key, which names a label of nodes."""
     if not is_qualified_name(value):
         word = f"topologyKey {show(value)} is malformed" if is_set(value) else "topologyKey is missing"
         yield place.below("topologyKey").cause(f"{word}; {KEY_FORM}")
 
 
 def missed(selector: Object, labels: Object) -> tuple[Path, str] | None:
-    """The place in a selector that doesn't take an object of these labels, and the label's key; None where it takes it."""
+    """The place in a selector that does not match these labels, and the label's key; None if the selector matches."""
     for key, value in as_map(selector.get("matchLabels")).items():
         if labels.get(key) != value:
             return ("matchLabels", key), key

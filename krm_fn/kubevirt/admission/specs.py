@@ -1,4 +1,4 @@
-"""Admission of an instance's spec and metadata, in whatever object they stand."""
+"""Admission of an instance's spec and metadata, in all kinds of objects."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ _trees: dict[tuple[str, Version], CheckTree] = {}
 
 
 def check_tree(name: str, release: Release) -> CheckTree:
-    """The compiled tables of a kind of object for a release; made once."""
+    """The compiled tables of a kind of object for a release; compiled once."""
     key = name, release.version
     if key not in _trees:
         groups, examinations = {
@@ -83,9 +83,9 @@ def check_tree(name: str, release: Release) -> CheckTree:
 def admit_instance_spec(
     spec: Object, path: Path, *, cluster: Cluster, release: Release, as_written: bool = False
 ) -> list[Cause]:
-    """All that admission says of a VirtualMachineInstance's spec with its defaults set; `path` leads to the spec.
+    """All causes for which admission refuses a VirtualMachineInstance's spec with its defaults set; `path` is that of the spec.
 
-    `as_written`: no mutating webhook has left out of it what is empty.
+    `as_written`: no mutating webhook has removed empty values.
     upstream: pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go:ValidateVirtualMachineInstanceSpec
     """
     scope = Scope(spec, path=path, cluster=cluster, release=release, as_written=as_written)
@@ -93,7 +93,7 @@ def admit_instance_spec(
 
 
 def metadata_causes(found: Object, at: Path, scope: Scope) -> Iterator[Cause]:
-    """What an instance may not have in its metadata. `at` is the metadata's place."""
+    """The causes in an instance's metadata. `at` is the metadata's place."""
     yield from metadata.foreign_metadata(found, at, scope)
     yield from earlier_releases.migration_threads(found, at, scope)
     yield from grace_gpus.grace_annotations(found, at, scope)

@@ -1,12 +1,12 @@
 """The builtin catalogue: the cluster instancetypes and preferences that each KubeVirt release deploys.
 
-All of it stands in `builtin.txt`, made by `scripts/make_catalogue.py`. A lookup reads that file once and decodes the one
-spec it asks for. The file's sections are `[releases]`, `[parts]` and one for each kind; their lines:
+`builtin.txt` has all of it; `scripts/make_catalogue.py` makes it. A lookup reads that file once, and decodes only the spec that
+it needs. The file has the sections `[releases]`, `[parts]` and one for each kind, with these lines:
 
     1.9.0 1.7.0                        a KubeVirt release, and the version of common-instancetypes in it
-    cpu.2 cpu:guest=2 cpu:realtime={}  a part: leaves that recur together
-    n 1.4.0 1.4.1 deprecated LEAVES    a run of releases in which the name had one spec, of leaves and parts; `-` for the last
-                                       release is the newest
+        cpu.2 cpu:guest=2 cpu:realtime={}  a part: leaves that often occur together
+        n 1.4.0 1.4.1 deprecated LEAVES    consecutive releases in which the name has one spec, of leaves and parts; `-` for the
+                                           last release is the newest
 
 A leaf is `key:key:…=value`; a key of digits is the index in a list; a value is read as YAML reads it, quotes mark a string.
 """
@@ -33,9 +33,9 @@ _FILE = f"{__path__[0]}/builtin.txt"
 
 
 class Run(Value):
-    """Releases, one after the other, in which a name had one spec: `first` to `last`, both included.
+    """Consecutive releases in which a name has one spec: `first` to `last`, both included.
 
-    Equal forms are equal specs, whatever the name and the release.
+    Equal forms are equal specs, for all names and releases.
     """
 
     first: Version
@@ -45,16 +45,16 @@ class Run(Value):
 
 
 class Catalogue:
-    """What one release deploys. `version` is that release, () where the table begins later: then nothing is found.
+    """The catalogue of one release. `version` is that release, or () for a release before the table: then nothing is found.
 
-    Kinds are given in the API's spelling; any kind but the two cluster kinds has no names.
+    Kinds are spelled as in the API. Only the two cluster kinds have names.
     """
 
     def __init__(self, version: Version) -> None:
         self.version = version
 
     def find(self, kind: str, name: str) -> Object | None:
-        """The spec of that name. It is shared by all who ask: callers must not change it."""
+        """The spec of that name. It is shared: callers must not change it."""
         run = self.run(kind, name)
         return spec_of(run) if run else None
 
@@ -63,26 +63,26 @@ class Catalogue:
         return tuple(name for name in names(kind) if self.run(kind, name))
 
     def deprecated(self, kind: str, name: str) -> bool:
-        """True where the release marks the name as one that will go."""
+        """True if the release marks the name as deprecated."""
         run = self.run(kind, name)
         return bool(run and run.deprecated)
 
     def removed_in(self, kind: str, name: str) -> Version:
-        """The first later release that lacks the name; () where all have it, or this one lacks it already."""
+        """The first later release without the name; () if there is none, or if this one does not have it."""
         last = next((last for first, last in spans(kind, name) if first <= self.version <= last), None)
         return next((version for version in releases() if last and version > last), ())
 
     def elsewhere(self, kind: str, name: str) -> tuple[Span, ...]:
-        """The stretches of releases whose catalogue has the name, (first, last) each; for a name that this one lacks."""
+        """The (first, last) releases whose catalogue has the name; for a name that this catalogue does not have."""
         return spans(kind, name)
 
     def run(self, kind: str, name: str) -> Run | None:
-        """The run of releases, this one among them, in which the name has the spec it has here."""
+        """The run of releases that contains this one, and in which the name has the same spec as here."""
         return next((run for run in history(kind, name) if run.first <= self.version <= run.last), None)
 
 
 def of(release: Release) -> Catalogue:
-    """The catalogue of a release; a patch release newer than the table has that of the newest one before it."""
+    """The catalogue of a release. A patch release newer than the table has the catalogue of the newest one before it."""
     return Catalogue(max((version for version in releases() if version <= release.version), default=()))
 
 
@@ -92,17 +92,17 @@ def releases() -> tuple[Version, ...]:
 
 
 def names(kind: str) -> tuple[str, ...]:
-    """The names that any release of the table has, sorted."""
+    """The names in any release of the table, sorted."""
     return _table().names(kind)
 
 
 def history(kind: str, name: str) -> tuple[Run, ...]:
-    """All that the name ever was, oldest first; a gap between two runs is releases without it. Empty: no release has it."""
+    """All runs of the name, oldest first. Releases in a gap between two runs do not have it. Empty: no release has it."""
     return _table().history(kind, name)
 
 
 def spans(kind: str, name: str, form: tuple[str, ...] = ()) -> tuple[Span, ...]:
-    """The releases that have the name, whatever it is there or in one form: (first, last) of each unbroken stretch."""
+    """The releases that have the name, in any form or in one: (first, last) of each run without a gap."""
     found: list[Span] = []
     order = releases()
     for run in history(kind, name):
@@ -116,12 +116,12 @@ def spans(kind: str, name: str, form: tuple[str, ...] = ()) -> tuple[Span, ...]:
 
 
 def spec_of(run: Run) -> Object:
-    """The spec that a name has in a run of releases; shared, callers must not change it."""
+    """The spec of a name in a run of releases. It is shared: callers must not change it."""
     return _table().spec(run.form)
 
 
 class _Table:
-    """The file, its lines by section and first word; a line is decoded when it is first asked for."""
+    """The file: its lines by section and first word. A line is decoded when it is first needed."""
 
     def __init__(self, text: str) -> None:
         self.sections = _split(text)
@@ -196,7 +196,7 @@ def _plant(spec: Object, leaf: str) -> None:
 
 
 def _enter(node: Any, step: str, new: Any) -> Any:
-    """What stands at a key of a map or list; `new`, put there, where nothing does."""
+    """The value at a key of a map or list; `new` is put there if there is none."""
     if not isinstance(node, list):
         return node.setdefault(step, new)
     if int(step) == len(node):

@@ -1,4 +1,4 @@
-"""The builtin catalogue as people look at it: tables, complete objects, what goes with what. Off the function's road."""
+"""The builtin catalogue for people: tables, complete objects, and which of them fit together. The function does not load it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 API_VERSION = "instancetype.kubevirt.io/v1beta1"
 
-# The short words for the kinds, as users give and read them.
+# The short names of the kinds, for input and output.
 WORDS = {INSTANCETYPE: "instancetype", PREFERENCE: "preference"}
 
 
@@ -29,7 +29,7 @@ class UnknownNameError(RenderError):
 
 
 class CatalogueRow(Value):
-    """One line of a table. `vcpus` and `memory` are what an instancetype gives or what a preference requires; "" is nothing."""
+    """One line of a table. `vcpus` and `memory` are what an instancetype sets or what a preference requires; "" is nothing."""
 
     name: str
     kind: str
@@ -42,7 +42,7 @@ class CatalogueRow(Value):
 
 
 class Trait(Value):
-    """What is notable where `path` is set and not false; `text` may hold the value as `{}`."""
+    """A remarkable trait of an object in which `path` is set and not false; `text` may contain the value as `{}`."""
 
     text: str
     path: tuple[str | int, ...]
@@ -78,9 +78,9 @@ TRAITS = {
 
 
 def release_of(text: str) -> Release:
-    """The release that `1.9`, `1.6.3` or `v1.6.3` names, back to the first that has a catalogue.
+    """The release of `1.9`, `1.6.3` or `v1.6.3`, from the first that has a catalogue.
 
-    Raises: ConfigError for text of another form, and for a minor release that the table lacks.
+    Raises: ConfigError for text of another form, and for a minor release that the table does not have.
     """
     parts = text.removeprefix("v").split(".")
     known = catalogue.releases()
@@ -96,14 +96,14 @@ def release_of(text: str) -> Release:
 
 
 def rows(release: Release, kind: str) -> tuple[CatalogueRow, ...]:
-    """The table of a kind, smallest first where names have sizes, else by name."""
+    """The table of a kind: the smallest first if names have sizes, otherwise by name."""
     found = catalogue.of(release)
     made = [_row(found, kind, name) for name in found.names(kind)]
     return tuple(sorted(made, key=_by_size) if kind == INSTANCETYPE else made)
 
 
 def satisfying(preference: str, release: Release) -> tuple[str, ...]:
-    """The instancetypes that give what the preference requires, and whose vCPUs its topology can spread; smallest first.
+    """The instancetypes that meet the preference's requirements, and whose vCPUs its topology can spread; smallest first.
 
     Raises: UnknownNameError.
     """
@@ -115,7 +115,7 @@ def satisfying(preference: str, release: Release) -> tuple[str, ...]:
 
 
 def show(name: str, release: Release, kind: str = "") -> Object:
-    """The complete object, the caller's own; of any kind where none is given.
+    """A copy of the complete object; of any kind if none is given.
 
     Raises: UnknownNameError.
     """
@@ -128,7 +128,7 @@ def show(name: str, release: Release, kind: str = "") -> Object:
 
 
 def describe(name: str, release: Release, kind: str = "") -> tuple[tuple[str, str], ...]:
-    """What there is to know of a name, as pairs of label and text.
+    """The description of a name, as pairs of label and text.
 
     Raises: UnknownNameError.
     """
@@ -151,7 +151,7 @@ def describe(name: str, release: Release, kind: str = "") -> tuple[tuple[str, st
 
 
 def in_words(spans: Sequence[Span]) -> str:
-    """Stretches of releases for a sentence: `1.1.0 to 1.3.1, 1.6.0 to 1.9.0`."""
+    """Runs of releases for a sentence: `1.1.0 to 1.3.1, 1.6.0 to 1.9.0`."""
     return ", ".join(_dotted(first) if first == last else f"{_dotted(first)} to {_dotted(last)}" for first, last in spans)
 
 
@@ -190,7 +190,7 @@ def _nanos(text: str) -> int:
 
 
 def _meets(instancetype: Object, preference: Object, release: Release) -> bool:
-    # the architecture is the VM's to choose, no instancetype names one
+    # The VM chooses the architecture; no instancetype has one.
     vm = {"architecture": get(preference, ("requirements", "architecture"))}
     unmet = unmet_requirements(vm, instancetype=instancetype, preference=preference, release=release)
     return not unmet and not indivisible_vcpus(instancetype, preference)

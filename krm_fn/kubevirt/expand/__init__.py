@@ -1,10 +1,10 @@
-"""Expansion: an instancetype and a preference written into the VM that refers to them, as KubeVirt's expand-spec does it.
+"""Expansion: writes an instancetype and a preference into the VM that refers to them, as KubeVirt's expand-spec does.
 
-The parts are of use by themselves, to whoever starts an instance from a VM in another order: `apply`, `set_default_disks`,
+Starting an instance from a VM uses some of the parts in another order: `apply`, `set_default_disks`,
 `set_default_network`, `set_instance_defaults`, `set_platform`, `apply_device_preferences`, `apply_autoattach_preferences`.
 
-Refusals: `no-template` (the VM has no spec.template, or something else than a map there), `bridge-forbidden` and
-`slirp-removed` (the cluster's settings forbid the network that the VM would be given).
+Refusals: `no-template` (the VM has no spec.template, or it is not a map), `bridge-forbidden` and
+`slirp-removed` (the cluster's settings forbid the default network of the VM).
 """
 
 from __future__ import annotations
@@ -59,12 +59,11 @@ def expand(
     defaults: bool,
     table: str = "instancetype",
 ) -> Expansion:
-    """The VM with instancetype and preference (their specs, v1beta1) applied and its matchers gone, or why that can't be.
+    """The VM with instancetype and preference (their specs, v1beta1) applied and its matchers removed, or the reason why not.
 
-    `defaults` says whether the defaults that KubeVirt's expander writes are written too; where the cluster's configuration is
-    not known, these are the ones that the VM alone decides. `table` names the field table of the instancetype, which a flavor
-    may stand in for. The argument is left as it was; the result shares with it what lies outside spec.template, and nothing
-    with the specs.
+    `defaults`: write the defaults that KubeVirt's expander writes, too. If the cluster's configuration is not known, these are
+    only the defaults that the VM alone decides. `table` is the field table of the instancetype, or of a flavor in its place.
+    The argument does not change. The result shares everything outside spec.template with it, and nothing with the specs.
     upstream: pkg/instancetype/expand/expand.go:Expand
     """
     template = copy(get(vm, TEMPLATE))
@@ -90,7 +89,7 @@ def expand(
 def _unmet(
     spec: Object, instancetype: Object | None, preference: Object, cluster: Cluster, release: Release, *, defaulted: bool
 ) -> tuple[Unmet, ...]:
-    """The unmet requirements, judged with all of KubeVirt's defaults whether these are written or not."""
+    """The unmet requirements, judged with all of KubeVirt's defaults, even if these are not written."""
     requirements = preference.get("requirements")
     if not requirements:
         return ()
@@ -101,12 +100,12 @@ def _unmet(
 
 
 def _requires_nothing_of_defaults(requirements: Object, spec: Object, instancetype: Object | None) -> bool:
-    """True where no default decides on a requirement: an instancetype gives the vCPUs, and guest memory is set already."""
+    """True if no default affects a requirement: an instancetype sets the vCPUs, and guest memory is already set."""
     return instancetype is not None and requirements.get("architecture") is None and is_set(get(spec, GUEST))
 
 
 def _without_matchers(vm: Object, template: Object) -> Object:
-    """The VM around another template, without the references that are now written out."""
+    """The VM with another template, without the references, whose values the template now has."""
     spec = {key: value for key, value in vm["spec"].items() if key not in ("instancetype", "preference")}
     rendered = {**vm, "spec": {**spec, "template": template}}
     if "status" in vm:

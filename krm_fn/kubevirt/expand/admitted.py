@@ -1,4 +1,4 @@
-"""The VM as the mutating webhook stores it: what admission adds to a VM that is created.
+"""The VM as the mutating webhook stores it, with the fields that admission adds to a new VM.
 
 upstream: pkg/virt-api/webhooks/mutating-webhook/mutators/vm-mutator.go:Mutate,
 pkg/instancetype/webhooks/vm/mutator.go:Mutate, pkg/defaults/defaults.go:SetVirtualMachineDefaults
@@ -25,21 +25,21 @@ ARCHITECTURE = (*INSTANCE_SPEC, "architecture")
 ARCHITECTURE_LABEL = "template.kubevirt.io/architecture"
 ARCHITECTURES = ("amd64", "arm64", "s390x")
 
-# The kind that an empty one stands for was written into the VM before 1.7.
+# Before 1.7, the kind that an empty one means was written into the VM.
 KINDS_WRITTEN_UNTIL: Version = (1, 7)
 DEFAULT_KINDS = (("instancetype", "virtualmachineclusterinstancetype"), ("preference", "virtualmachineclusterpreference"))
 PREFERRED_ARCHITECTURE_SINCE: Version = (1, 7)
-# Patch releases brought the label of the DataSource too: (since, until) for each line of releases.
+# Patch releases added the label of the DataSource too: (since, until) for each series of releases.
 ARCHITECTURE_LABEL_IN: tuple[tuple[Version, Version], ...] = (((1, 6, 4), (1, 7)), ((1, 7), ()))
 
 
 def admit(
     vm: Object, *, preference: Object | None, namespace: str, bundle: Bundle, cluster: Cluster, release: Release
 ) -> Object:
-    """The VM with architecture, machine type, storage classes and kinds filled in; `vm` itself where none was missing.
+    """The VM with architecture, machine type, storage classes and kinds filled in; `vm` itself if none is missing.
 
-    `vm` is after inference; `preference` is a spec. Firmware uuid and serial, which admission draws at random, and the PCI
-    topology annotation are written by `pinned`.
+    `vm` is the VM after inference; `preference` is a spec. `pinned` writes the PCI topology annotation, and the firmware uuid
+    and serial, which admission generates at random.
     """
     if not isinstance(get(vm, INSTANCE_SPEC), dict):
         return vm
@@ -59,7 +59,7 @@ def admit(
 def platform(
     vm: Object, *, preference: Object | None, namespace: str, bundle: Bundle, cluster: Cluster, release: Release
 ) -> tuple[Any, Any]:
-    """The architecture and the machine type with which a VM is stored: its own, else what comes first of what there is."""
+    """The architecture and the machine type of the stored VM: its own, or the first that is set elsewhere."""
     wanted, spec = preference or {}, as_map(get(vm, INSTANCE_SPEC))
     architecture: Any = spec.get("architecture")
     machine = get(spec, ("domain", "machine", "type"))
@@ -84,7 +84,7 @@ def _preferred_architecture(preference: Object, release: Release) -> object:
 
 
 def with_storage_classes(vm: Object, preference: Object) -> Object:
-    """The VM with the preferred storage class in the DataVolume templates that name none; `vm` itself where none is.
+    """The VM with the preferred storage class in the DataVolume templates that have none; `vm` itself if nothing changes.
 
     upstream: pkg/instancetype/webhooks/vm/mutator.go:mutateDataVolumeTemplates
     """
@@ -105,7 +105,7 @@ def _claims_without_class(template: object) -> list[Object]:
 
 
 def _labelled_architecture(vm: Object, namespace: str, bundle: Bundle, release: Release) -> str:
-    """The architecture that the first DataSource of the VM's templates is labelled with, "" where none is.
+    """The architecture label of the first DataSource of the VM's templates; "" if there is none.
 
     upstream: pkg/defaults/defaults.go:setDefaultArchitectureFromDataSource
     """
@@ -124,7 +124,7 @@ def _labelled_architecture(vm: Object, namespace: str, bundle: Bundle, release: 
 
 
 def _followed(source: Object, bundle: Bundle) -> Object | None:
-    """The DataSource that a DataSource points at, itself where it points at none, None where that is missing."""
+    """The DataSource that a DataSource refers to, itself if it refers to none, None if that is missing."""
     onward = get(source, ("spec", "source", "dataSource"))
     if not isinstance(onward, dict):
         return source

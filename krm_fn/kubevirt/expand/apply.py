@@ -1,6 +1,6 @@
-"""Applying an instancetype and a preference to a `{metadata, spec}` template, and parts of a preference alone.
+"""Applies an instancetype and a preference, or parts of a preference, to a `{metadata, spec}` template.
 
-All of these change the template they are given: the caller owns it. They share no structure with the specs.
+All functions change the given template, which belongs to the caller. The result shares no structure with the specs.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _groups: dict[tuple[str, Version], Groups] = {}
 def apply(
     template: Object, *, instancetype: Object | None, preference: Object | None, release: Release, table: str = "instancetype"
 ) -> tuple[Conflict, ...]:
-    """The fields that the template and the instancetype both claim; none where everything was applied.
+    """The fields that both the template and the instancetype set; empty if everything is applied.
 
-    `table` names the field table of the instancetype. With conflicts the template is left half-done and must be thrown away.
+    `table` is the field table of the instancetype. After conflicts, the template is incomplete and must not be used.
     upstream: pkg/instancetype/apply/vmi.go:ApplyToVMI
     """
     application = Application(template, instancetype=instancetype, preference=preference)
@@ -45,7 +45,7 @@ def apply(
 
 
 def apply_device_preferences(template: Object, preference: Object, release: Release) -> None:
-    """Apply what the preference says about devices, nothing else.
+    """Apply the device preferences only.
 
     upstream: pkg/instancetype/preference/apply/device.go:ApplyDevicePreferences
     """
@@ -53,7 +53,7 @@ def apply_device_preferences(template: Object, preference: Object, release: Rele
 
 
 def apply_autoattach_preferences(template: Object, preference: Object, release: Release) -> None:
-    """Apply what the preference says about attaching default devices, nothing else.
+    """Apply the preferences for attaching default devices only.
 
     upstream: pkg/instancetype/preference/apply/device.go:ApplyAutoAttachPreferences
     """
@@ -68,6 +68,6 @@ def _compiled(table: str, release: Release) -> Groups:
 
 
 def _flavor_table(table: str) -> Sequence[Field]:
-    from krm_fn.kubevirt.fields.flavor import TABLES as OF_FLAVORS  # nobody else pays for them
+    from krm_fn.kubevirt.fields.flavor import TABLES as OF_FLAVORS  # other VMs do not need them
 
     return OF_FLAVORS[table]

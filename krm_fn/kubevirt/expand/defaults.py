@@ -1,7 +1,7 @@
-"""What KubeVirt fills in: disks for volumes, a network, and an instance's resources, sizes and policies.
+"""KubeVirt's defaults: disks for volumes, a network, and an instance's resources, sizes and policies.
 
-These functions change the VMI spec they are given: the caller owns it. `BRIDGE_FORBIDDEN` and `SLIRP_REMOVED` are the words for
-cluster settings that forbid the default network.
+These functions change the given VMI spec, which belongs to the caller. `BRIDGE_FORBIDDEN` and `SLIRP_REMOVED` are the refusals
+of cluster settings that forbid the default network.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _steps_of: dict[tuple[Version, bool], Sequence[Callable[[Object, Cluster, Releas
 class Step(Value):
     """One default of an instance, and the releases that write it.
 
-    `setting`: the setting of the KubeVirt configuration that decides the value, "" where the VM alone does.
+    `setting`: the setting of the KubeVirt configuration that decides the value, "" if only the VM decides it.
     """
 
     run: Callable[[Object, Cluster, Release], None]
@@ -46,7 +46,7 @@ class Step(Value):
 
 
 def set_default_disks(spec: Object) -> None:
-    """Give every volume without a disk or filesystem of its name a disk that only has the name.
+    """Give each volume without a disk or filesystem of its name a disk that has only the name.
 
     upstream: pkg/util/util.go:SetDefaultVolumeDisk
     """
@@ -55,14 +55,14 @@ def set_default_disks(spec: Object) -> None:
     used = [user.get("name") for user in users if isinstance(user, dict)]
     texts = {name for name in used if isinstance(name, str)}
     names = [volume.get("name") for volume in as_list(spec.get("volumes")) if isinstance(volume, dict)]
-    # one for each of two volumes of one name, as upstream
+    # Two volumes with one name get one disk each, as upstream.
     missing = [name for name in names if name not in (texts if isinstance(name, str) else used)]
     if missing:
         enter_list(reach(spec, ("domain", "devices")), "disks").extend({"name": name} for name in missing)
 
 
 def set_default_network(spec: Object, cluster: Cluster) -> str:
-    """Attach a VM that says nothing about networks to the pod's. The word for what forbids that, "" where all is well.
+    """Attach a VM without network settings to the pod network. Returns the refusal, or "".
 
     upstream: pkg/network/vmispec/defaults.go:SetDefaultNetworkInterface
     """
@@ -80,9 +80,9 @@ def set_default_network(spec: Object, cluster: Cluster) -> str:
 
 
 def set_instance_defaults(spec: Object, cluster: Cluster, release: Release, *, certain: bool = False) -> str:
-    """Fill in what every instance has. The word for what forbids the default network, "" where all is well.
+    """Set the defaults of every instance. Returns the refusal of the default network, or "".
 
-    `certain`: leave out what a setting of the cluster decides. Disks and network are filled in all the same.
+    `certain`: leave out defaults that a setting of the cluster decides, except disks and network.
     upstream: pkg/defaults/defaults.go:SetDefaultVirtualMachineInstanceSpec
     """
     for run in _steps(release, certain=certain):
@@ -94,7 +94,7 @@ def set_instance_defaults(spec: Object, cluster: Cluster, release: Release, *, c
 
 
 def set_platform(spec: Object, cluster: Cluster, release: Release) -> None:
-    """Fill in architecture and machine type alone: what the VM's own admission writes.
+    """Set only architecture and machine type, as the admission of VMs does.
 
     upstream: pkg/defaults/defaults.go:SetVirtualMachineDefaults
     """
@@ -122,14 +122,14 @@ def _request_limited_memory(spec: Object, _: Cluster, __: Release) -> None:
 
 
 def _request_limit(spec: Object, resource: str) -> None:
-    """A limit without a request is a request too."""
+    """A limit without a request becomes the request too."""
     limit = _amount(spec, (*LIMITS, resource))
     if limit and not _amount(spec, (*REQUESTS, resource)):
         reach(spec, REQUESTS)[resource] = str(limit)
 
 
 def _request_guest_memory(spec: Object, cluster: Cluster, _: Release) -> None:
-    """Without a request the pod asks for the guest's memory, less what the cluster overcommits."""
+    """Without a memory request, the pod requests the guest's memory, less the cluster's overcommit."""
     guest = parse(get(spec, GUEST)) if is_set(get(spec, GUEST)) else _page_size(spec)
     if is_set(get(spec, (*REQUESTS, "memory"))) or guest is None or guest.value() <= 0:
         return
@@ -140,7 +140,7 @@ def _request_guest_memory(spec: Object, cluster: Cluster, _: Release) -> None:
 
 
 def _request_cluster_cpu(spec: Object, cluster: Cluster, _: Release) -> None:
-    """The cluster's own default request, for VMs that request nothing and have no CPUs of their own."""
+    """The cluster's default request, for VMs without a CPU request and without dedicated CPUs."""
     request = cluster.cpu_request
     dedicated = as_map(get(spec, CPU)).get("dedicatedCpuPlacement") is True
     if request and not dedicated and not is_set(get(spec, (*REQUESTS, "cpu"))):
@@ -157,18 +157,18 @@ def _set_guest_memory(spec: Object, _: Cluster, __: Release) -> None:
 
 
 def _set_requested_topology(spec: Object, _: Cluster, __: Release) -> None:
-    """As many sockets as CPUs are limited to, else requested, where the VM states no topology."""
+    """As many sockets as the CPU limit, or else the CPU request, if the VM sets no topology."""
     stated = next((value for kind in (LIMITS, REQUESTS) if is_set(value := get(spec, (*kind, "cpu")))), None)
     if stated is None or states_topology(as_map(get(spec, CPU))):
         return
     count, cpu = parse(stated), reach(spec, CPU)
     cpu.update(sockets=count.value() % UINT32 if count else 1, cores=1, threads=1)
     if not cpu["sockets"]:
-        del cpu["sockets"]  # Go doesn't write a plain zero
+        del cpu["sockets"]  # Go does not write a plain zero
 
 
 def _set_least_topology(spec: Object, _: Cluster, __: Release) -> None:
-    """One CPU, where neither the VM nor the cluster's default request says how many."""
+    """One CPU, if neither the VM nor the cluster's default request sets a number."""
     cpu = reach(spec, CPU)
     if not states_topology(cpu):
         cpu.update(sockets=1, cores=1, threads=1)
@@ -183,7 +183,7 @@ def _set_pull_policies(spec: Object, _: Cluster, __: Release) -> None:
 
 def _pull_policy(image: Any) -> str:
     name = image if isinstance(image, str) else ""
-    # upstream takes the port of a registry for a tag
+    # Upstream reads the port of a registry as a tag.
     untagged = ":" not in name and "@" not in name
     return "Always" if untagged or name.endswith(":latest") else "IfNotPresent"
 
@@ -194,7 +194,7 @@ def _set_eviction_strategy(spec: Object, cluster: Cluster, _: Release) -> None:
 
 
 def _steps(release: Release, *, certain: bool) -> Sequence[Callable[[Object, Cluster, Release], None]]:
-    """What a release runs, in order; with `certain`, without what a setting of the cluster decides."""
+    """The steps of a release, in order; with `certain`, without those that a setting of the cluster decides."""
     key = release.version, certain
     if key not in _steps_of:
         steps = (step for step in STEPS if not (certain and step.setting))
@@ -203,7 +203,7 @@ def _steps(release: Release, *, certain: bool) -> Sequence[Callable[[Object, Clu
 
 
 def _amount(spec: Object, path: tuple[str, ...]) -> Quantity | None:
-    """The quantity at a path, None where there is none or it is zero."""
+    """The quantity at a path; None if there is none or it is zero."""
     found = parse(get(spec, path))
     return found if found and found.nanos else None
 

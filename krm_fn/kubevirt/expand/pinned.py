@@ -1,4 +1,4 @@
-"""What admission draws at random or writes once: stable values of them, so that git and the cluster stay the same.
+"""Stable values for fields that admission generates at random or writes once, so that git and the cluster stay equal.
 
 upstream: pkg/virt-api/webhooks/mutating-webhook/mutators/vm-mutator.go:Mutate, where the VM is created
 """
@@ -26,7 +26,7 @@ PCI_TOPOLOGY_VERSION = "v3"
 
 
 class Drawn(Value):
-    """A firmware value that admission draws: the namespace of the uuids that stand for it, and the releases that draw it."""
+    """A firmware value that admission generates: the namespace of the uuids that replace it, and the releases that have it."""
 
     key: str
     namespace: str
@@ -34,7 +34,7 @@ class Drawn(Value):
     until: Version = ()
 
 
-# The serial came to 1.5 in its last patch release, and to 1.6 in its first.
+# The serial was added in the last patch release of 1.5, and in the first of 1.6.
 DRAWN = (
     Drawn(key="uuid", namespace="5b0a5c58-0d3e-5f0c-8a57-6a0f2f0d7c11", since=(1, 6)),
     Drawn(key="serial", namespace="d3b7e1c4-94f5-5c1a-b0ce-1f5a7c2e9b62", since=(1, 5, 3), until=(1, 6)),
@@ -43,7 +43,7 @@ DRAWN = (
 
 
 class Topology(Value):
-    """Releases that annotate a VM with its PCI topology, and what they look at before: nothing, or parts of its spec."""
+    """Releases that annotate a VM with its PCI topology, and their conditions: none, or parts of its spec."""
 
     since: Version
     until: Version = ()
@@ -51,7 +51,7 @@ class Topology(Value):
     machine: bool = True
 
 
-# Each line of releases got the annotation in a patch release, and its conditions in the next ones.
+# Each series of releases got the annotation in a patch release, and its conditions in the next ones.
 TOPOLOGIES = (
     Topology(since=(1, 6, 4), until=(1, 6, 5), architecture=False, machine=False),
     Topology(since=(1, 6, 5), until=(1, 6, 6), machine=False),
@@ -66,9 +66,9 @@ TOPOLOGIES = (
 
 
 class Listed(Value):
-    """What Go writes into every entry of a list that has the map `inside`: `key`, with its zero.
+    """A key that Go writes with its zero into every entry of a list that has the map `inside`.
 
-    Lists are compared whole, so it counts there; what is added to maps outside of lists harms nobody.
+    Lists are compared as one value, so this key matters there. Keys that are added to maps outside of lists do not matter.
     """
 
     entries: Path
@@ -85,10 +85,10 @@ LISTED = (
 
 
 def pin(vm: Object, *, name: str, namespace: str, release: Release) -> Object:
-    """The admitted VM with all that admission still writes, as far as it lacks it; `vm` itself where it has all.
+    """The admitted VM with the remaining values that admission writes; `vm` itself if it has them all.
 
-    Namespace and name decide firmware uuid and serial. `name` is "" where many VMs come of one template: each needs its own, so
-    none is written.
+    Namespace and name decide firmware uuid and serial. `name` is "" if many VMs have one template: each needs a different
+    value, so none is written.
     """
     if not isinstance(get(vm, INSTANCE_SPEC), dict):
         return vm
@@ -117,13 +117,13 @@ def _draw(spec: Object, name: str, release: Release) -> None:
 
 
 def _stable(namespace: str, name: str) -> str:
-    from uuid import UUID, uuid5  # only where values are pinned
+    from uuid import UUID, uuid5  # needed only to pin values
 
     return str(uuid5(UUID(namespace), name))
 
 
 def states_topology(spec: Object, release: Release) -> bool:
-    """True where a new VM's template, or a new instance, of this spec is annotated with its PCI topology.
+    """True if a new VM's template, or a new instance, with this spec gets the annotation of its PCI topology.
 
     upstream: pkg/defaults/defaults.go:SupportsPCIeHotplug
     """

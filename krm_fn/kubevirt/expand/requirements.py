@@ -1,7 +1,7 @@
-"""What a preference asks of the VM that uses it. KubeVirt's admission checks it, its expander doesn't.
+"""The requirements of a preference. KubeVirt's admission checks them, its expander does not.
 
-The kinds of `Unmet`: `vcpus`, `memory` and `architecture` are requirements; `spread` is a topology that the instancetype's
-vCPUs can't be divided by, with `ratio` and `across` in its detail. That of `vcpus` names in `counted` the fields that count.
+The kinds of `Unmet`: `vcpus`, `memory` and `architecture` are requirements; `spread` is a topology that does not divide the
+instancetype's vCPUs, with `ratio` and `across` in its detail. For `vcpus`, `counted` names the fields that count.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ REQUIREMENTS = ("spec", "requirements")
 
 
 class Requirement(Value):
-    """One requirement: where a preference states it, what checks it, and the releases that know it.
+    """One requirement: its place in a preference, its check, and the releases that know it.
 
-    `check` gets the instancetype (None without one), the preference and the rendered VMI spec.
+    `check` gets the instancetype (or None), the preference and the rendered VMI spec.
     """
 
     source: Path
@@ -47,7 +47,7 @@ class Requirement(Value):
 
 
 def unmet_requirements(spec: Object, *, instancetype: Object | None, preference: Object, release: Release) -> tuple[Unmet, ...]:
-    """The requirements that a rendered VMI spec, defaults included, falls short of.
+    """The requirements that a rendered VMI spec with defaults does not meet.
 
     upstream: pkg/instancetype/preference/requirements/checker.go:Check, which stops at the first
     """
@@ -63,7 +63,7 @@ def unmet_requirements(spec: Object, *, instancetype: Object | None, preference:
 
 
 def indivisible_vcpus(instancetype: Object | None, preference: Object | None) -> tuple[Unmet, ...]:
-    """The spread topology that the instancetype's vCPUs don't fit, or nothing.
+    """The spread topology that does not divide the instancetype's vCPUs, or nothing.
 
     upstream: pkg/instancetype/preference/validation/cpu.go:CheckSpreadCPUTopology
     """
@@ -93,7 +93,7 @@ def _vcpus(instancetype: Object | None, preference: Object, spec: Object) -> Unm
         fields: tuple[str, ...] = ()
         actual = whole_number(get(instancetype, ("cpu", "guest")))
     elif preferred_topology(preference) not in TOPOLOGIES:
-        return None  # upstream counts nothing then
+        return None  # upstream counts nothing here
     else:
         fields = _counted(preference)
         actual = _product(counts(as_map(get(spec, CPU))), fields)
@@ -112,7 +112,7 @@ def _vcpus(instancetype: Object | None, preference: Object, spec: Object) -> Unm
 
 
 def _counted(preference: Object) -> tuple[str, ...]:
-    """The fields of domain.cpu whose product a VM without instancetype is measured by."""
+    """The fields of domain.cpu whose product counts for a VM without instancetype."""
     topology = preferred_topology(preference)
     if topology == "any":
         return "cores", "sockets", "threads"
@@ -123,7 +123,7 @@ def _counted(preference: Object) -> tuple[str, ...]:
 
 
 def _product(sizes: dict[str, int], fields: tuple[str, ...]) -> int:
-    """The product as upstream's 32-bit integers have it; 0 of no fields."""
+    """The product in upstream's 32-bit integers; 0 for no fields."""
     total = 1 if fields else 0
     for field in fields:
         total = total * sizes[field] % UINT32

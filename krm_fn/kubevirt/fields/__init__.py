@@ -1,5 +1,5 @@
-"""The field tables: what becomes of each field of an instancetype or a preference, one row a field.
+"""The field tables: the effect of each field of an instancetype or a preference, one row per field.
 
-`instancetype` and `preference` hold the rows, `verbs` what rows are made of; the other modules hold the few fields that need a
-function of their own.
+`instancetype` and `preference` have the rows, `verbs` the parts of rows. The other modules have the functions for the few
+fields that need one.
 """

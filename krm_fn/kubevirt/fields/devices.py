@@ -1,4 +1,4 @@
-"""What preferences do to disks, interfaces and panic devices beyond filling in one field each."""
+"""The effects of preferences on disks, interfaces and panic devices that a row cannot express."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BINDINGS = ("bridge", "slirp", "masquerade", "sriov", "macvtap", "passt", "passt
 
 
 def give_targets(application: Application, _value: Any, _: Path) -> None:
-    """Make every disk without a target a plain `disk`: any `devices` block does, even an empty one.
+    """Make every disk without a target a plain `disk`. Every `devices` block does this, even an empty one.
 
     upstream: pkg/instancetype/preference/apply/disk.go:applyDiskPreferences
     """
@@ -29,7 +29,7 @@ def give_targets(application: Application, _value: Any, _: Path) -> None:
 
 
 def as_sizes(block: Any) -> Any:
-    """A block size as Go wrote it until sizes could be left out: both of a custom one, be they zero."""
+    """A block size as Go wrote it before sizes became optional: with both sizes of a custom one, also if they are zero."""
     custom = as_map(block).get("custom")
     if not isinstance(custom, dict):
         return as_written(block)
@@ -38,12 +38,12 @@ def as_sizes(block: Any) -> Any:
 
 
 def as_plain_devices(devices: Any) -> Any:
-    """GPUs or host devices as Go wrote them until claims came: each with the name of its resource, be it empty."""
+    """GPUs or host devices as Go wrote them before claims were added: each with the name of its resource, even an empty one."""
     return [{"deviceName": "", **as_written(device)} for device in as_list(devices) if isinstance(device, dict)]
 
 
 def as_claiming_devices(devices: Any) -> Any:
-    """GPUs or host devices as Go wrote them while the names of claims were pointers: with these, be they empty."""
+    """GPUs or host devices as Go wrote them while the names of claims were pointers: also with empty names."""
     return [as_written(device) | _claims(device) for device in as_list(devices) if isinstance(device, dict)]
 
 
@@ -68,7 +68,7 @@ def is_lun(disk: Object) -> bool:
 
 
 def masquerade(application: Application, value: Any, _: Path) -> None:
-    """Bind by masquerade every interface that has no binding and is on the pod network.
+    """Use masquerade for every interface on the pod network that has no binding.
 
     upstream: pkg/instancetype/preference/apply/interface.go:applyInterfacePreferences
     """
@@ -79,7 +79,7 @@ def masquerade(application: Application, value: Any, _: Path) -> None:
 
 
 def _on_pod_network(interface: Object, spec: Object) -> bool:
-    """True where the first network of the interface's name is the pod's."""
+    """True if the first network with the interface's name is the pod network."""
     for network in as_list(spec.get("networks")):
         if isinstance(network, dict) and network.get("name") == interface.get("name"):
             return network.get("pod") is not None
@@ -87,7 +87,7 @@ def _on_pod_network(interface: Object, spec: Object) -> bool:
 
 
 def add_panic_device(application: Application, value: Any, _: Path) -> None:
-    """Give a VM without a panic device one of the preferred model.
+    """Give a VM without panic devices one of the preferred model.
 
     upstream: pkg/instancetype/preference/apply/device.go:applyPanicDevicePreferences
     """

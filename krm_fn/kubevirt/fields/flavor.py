@@ -1,6 +1,6 @@
-"""What becomes of each field of a flavor, the form that instancetypes had in KubeVirt 0.47 to 0.55.
+"""The effect of each field of a flavor, the form of instancetypes in KubeVirt 0.47 to 0.55.
 
-A flavor wants the parts of the domain for itself that it speaks of; requests and limits never clash with one.
+A VM must not set the parts of the domain that its flavor sets. Requests and limits never conflict with a flavor.
 
 upstream: pkg/flavor/flavor.go:ApplyToVmi
 """
@@ -14,7 +14,7 @@ from krm_fn.kubevirt.quantity import canonical
 
 # The form of 0.54 and 0.55.
 FLAVOR = (
-    Field("cpu.guest", forbid("domain.cpu"), lay_out),  # the whole block, whatever is in it
+    Field("cpu.guest", forbid("domain.cpu"), lay_out),  # the complete block, with any content
     Field("cpu.model", overwrite("domain.cpu.model")),
     Field("cpu.dedicatedCPUPlacement", overwrite("domain.cpu.dedicatedCpuPlacement", present=is_nonzero)),
     Field("cpu.isolateEmulatorThread", overwrite("domain.cpu.isolateEmulatorThread", present=is_nonzero)),
@@ -28,7 +28,7 @@ FLAVOR = (
     Field("hostDevices", *claim("domain.devices.hostDevices")),
 )
 
-# The form of 0.47 to 0.53: a domain's own CPU, and nothing else.
+# The form of 0.47 to 0.53: the CPU of a domain, and nothing more.
 FLAVOR_CPU = (Field("cpu", *claim("domain.cpu")),)
 
 TABLES = {"flavor": FLAVOR, "flavor-cpu": FLAVOR_CPU}

@@ -1,4 +1,4 @@
-"""What becomes of each field of a VirtualMachineInstancetypeSpec.
+"""The effect of each field of a VirtualMachineInstancetypeSpec.
 
 upstream: pkg/instancetype/apply
 """
@@ -33,7 +33,7 @@ INSTANCETYPE = (
     Field("cpu.numa", *claim("domain.cpu.numa")),
     Field("cpu.realtime", *claim("domain.cpu.realtime")),
     Field("cpu.maxSockets", overwrite("domain.cpu.maxSockets", present=is_nonzero)),  # upstream checks no conflict here
-    Field("memory.guest", forbid("domain.memory"), until=(1, 7)),  # the whole block, whatever is in it
+    Field("memory.guest", forbid("domain.memory"), until=(1, 7)),  # the complete block, with any content
     Field("memory.guest", forbid("domain.memory.guest"), since=(1, 7)),
     Field(
         "memory.guest",

@@ -1,4 +1,4 @@
-"""Memory overcommit: how much of the guest's memory its pod requests."""
+"""Memory overcommit: how much of the guest's memory the pod requests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GUEST = ("domain", "memory", "guest")
 
 
 def overcommit(application: Application, value: Any, _: Path) -> None:
-    """The pod requests so many percent less than the guest has, in the format of the instancetype's own text.
+    """The pod requests `value` percent less than the guest's memory, in the format of the instancetype's text.
 
     upstream: pkg/instancetype/apply/memory.go:applyMemory
     """
@@ -28,18 +28,18 @@ def overcommit(application: Application, value: Any, _: Path) -> None:
 
 
 def overcommitted(size: int, percent: int) -> int:
-    """`size` less `percent` of it, rounded after every step as 32-bit floats are: 15 % off 128Mi leave 114085072."""
+    """`size` less `percent` of it, rounded after each step as 32-bit floats are: 128Mi less 15 % is 114085072."""
     if size < 0:
         return -overcommitted(-size, percent)
     left = single(1 - single(percent / 100))
-    excess = max(0, size.bit_length() - 50)  # a 64-bit float holds 53; what is cut off may still break a tie
+    excess = max(0, size.bit_length() - 50)  # a 64-bit float holds 53; the other bits may still decide a tie
     rounded = (size >> excess << 1) | bool(size & ((1 << excess) - 1))
     request = int(single(single(rounded / 2) * left) * 2**excess)
     return request if -INT64 <= request < INT64 else -INT64
 
 
 def single(number: float) -> float:
-    """The number, of a memory's size at most, as near as a 32-bit float comes to it: with 24 binary digits."""
-    numerator, parts = number.as_integer_ratio()  # `parts` is a power of two; `struct` would cost more to load than all this
+    """The number, at most a memory size, rounded to a 32-bit float: to 24 binary digits."""
+    numerator, parts = number.as_integer_ratio()  # `parts` is a power of two; `struct` takes long to load
     unit: int = 1 << max(0, numerator.bit_length() - 24)
     return round(numerator / unit) * unit / parts

@@ -1,4 +1,4 @@
-"""The fields outside the devices that need a function of their own: CPU features, firmware, clock, annotations."""
+"""Functions for fields outside the devices: CPU features, firmware, clock, annotations."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ FIRMWARE = ("domain", "firmware", "bootloader")
 
 
 def add_cpu_features(application: Application, value: Any, _: Path) -> None:
-    """Add the features that the VM doesn't name itself.
+    """Add the features that the VM does not set itself.
 
-    upstream: pkg/instancetype/preference/apply/cpu.go:applyCPUPreferences; it crashes where the VM has no domain.cpu
+    upstream: pkg/instancetype/preference/apply/cpu.go:applyCPUPreferences; it crashes if the VM has no domain.cpu
     """
     features = enter_list(reach(application.spec, ("domain", "cpu")), "features")
     own = {_name(feature) for feature in features}
@@ -28,13 +28,13 @@ def add_cpu_features(application: Application, value: Any, _: Path) -> None:
 
 
 def _name(feature: Any) -> Any:
-    """The name of a feature; "" where there is none that Go can read."""
+    """The name of a feature; "" if there is none that Go can read."""
     name = as_map(feature).get("name")
     return name if isinstance(name, str) else ""
 
 
 def set_up_firmware(application: Application, value: Any, _: Path) -> None:
-    """Choose a bootloader where the VM has none, and refine what it has; preferredEfi outdoes the deprecated two.
+    """Choose a bootloader if the VM has none, and complete it. preferredEfi has precedence over the two deprecated fields.
 
     upstream: pkg/instancetype/preference/apply/firmware.go:applyFirmwarePreferences
     """
@@ -61,7 +61,7 @@ def _refine(loader: dict[str, Any], kind: str, field: str, value: Any) -> None:
 
 
 def set_clock_offset(application: Application, value: Any, _: Path) -> None:
-    """Set the offset as a whole, and only where the VM states neither a timezone nor UTC.
+    """Set the complete offset, but only if the VM sets neither a timezone nor UTC.
 
     upstream: pkg/instancetype/preference/apply/clock.go:applyClockPreferences
     """
@@ -91,7 +91,7 @@ def claim_annotations(application: Application, value: Any, source: Path) -> Non
 
 
 def default_annotations(application: Application, value: Any, _: Path) -> None:
-    """Annotate the template with what it doesn't have yet.
+    """Annotate the template with the annotations that it does not have.
 
     upstream: pkg/instancetype/preference/apply/annotations.go:applyPreferenceAnnotations
     """

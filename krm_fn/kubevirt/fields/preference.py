@@ -1,4 +1,4 @@
-"""What becomes of each field of a VirtualMachinePreferenceSpec.
+"""The effect of each field of a VirtualMachinePreferenceSpec.
 
 upstream: pkg/instancetype/preference/apply
 """
@@ -34,7 +34,7 @@ INTERFACES = "domain.devices.interfaces"
 INPUTS = "domain.devices.inputs"
 PANIC_DEVICES = "domain.devices.panicDevices"
 
-# What decides which devices a VM gets at all; applied before them when an instance starts.
+# Fields that decide which devices a VM gets; they are applied before the devices when an instance starts.
 AUTOATTACH = (
     Field("devices.preferredAutoattachGraphicsDevice", default("domain.devices.autoattachGraphicsDevice")),
     Field("devices.preferredAutoattachMemBalloon", default("domain.devices.autoattachMemBalloon")),
@@ -100,7 +100,7 @@ PREFERENCE = (
     Field("preferSpreadSocketToCoreRatio", consulted("the instancetype's cpu.guest")),
     *DEVICES,
     Field("features", ensure("domain.features")),
-    Field("features.preferredAcpi", overwrite("domain.features.acpi")),  # upstream can't tell whether the VM sets it
+    Field("features.preferredAcpi", overwrite("domain.features.acpi")),  # upstream cannot see whether the VM sets it
     Field("features.preferredApic", default("domain.features.apic")),
     *HYPERV,
     Field("features.preferredKvm", default("domain.features.kvm")),

@@ -1,4 +1,4 @@
-"""The sections of a domain that presets reach. All else in a preset's domain is left aside, as in every release of KubeVirt.
+"""The sections of a domain that presets set. Other parts of a preset's domain have no effect in any release of KubeVirt.
 
 upstream: pkg/virt-api/webhooks/mutating-webhook/mutators/preset.go:mergeDomainSpec
 """
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 class Section(Value):
-    """One row: a part of the domain that is copied as a whole where the instance lacks it.
+    """One row: a part of the domain that is copied completely if the instance does not have it.
 
-    `path` is its place below `spec.domain`, `upstream` the place KubeVirt names in its messages. `only` narrows a map to these
-    keys. `amounts` marks a map of quantities, which is compared key by key; `scalar` a plain string. `zero` lists the plain
-    scalars of Go below it, where zero and false mean unset; `always` the empty structures that Go writes along with it.
+    `path` is its place below `spec.domain`, `upstream` the place in KubeVirt's messages. `only` restricts a map to these keys.
+    `amounts` marks a map of quantities, which is compared key by key; `scalar` a plain string. `zero` lists Go's plain scalars
+    below it, for which zero and false mean unset; `always` lists the empty structures that Go writes with it.
     """
 
     path: Path
@@ -32,7 +32,7 @@ class Section(Value):
     until: Version = ()
 
 
-# In the order in which KubeVirt looks at them: the clock's timer comes after the offset, whose copy makes the clock.
+# In KubeVirt's order: the clock's timer follows the offset, which creates the clock.
 SECTIONS = (
     Section(path=("resources", "requests"), upstream="spec.resources.requests", amounts=True),
     Section(
@@ -65,7 +65,7 @@ _sections: dict[tuple[int, int, int], tuple[Section, ...]] = {}
 
 
 def sections(release: Release) -> tuple[Section, ...]:
-    """The rows that hold for a release, in order."""
+    """The rows for a release, in order."""
     if release.version not in _sections:
         _sections[release.version] = tuple(row for row in SECTIONS if release.within(since=row.since, until=row.until))
     return _sections[release.version]

@@ -1,4 +1,4 @@
-"""How an instancetype's vCPUs are laid out as sockets, cores and threads."""
+"""The layout of an instancetype's vCPUs as sockets, cores and threads."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DEFAULT_RATIO = 2
 THREADS_PER_CORE = 2
 UINT32 = 2**32
 
-# The names that v1beta1 still takes for the topologies.
+# The deprecated names that v1beta1 still accepts for the topologies.
 DEPRECATED = {
     "preferSockets": "sockets",
     "preferCores": "cores",
@@ -36,7 +36,7 @@ TOPOLOGIES = frozenset((*COUNT_IN, "spread"))
 
 
 class Across(Value):
-    """One way to spread: `fields` are those whose product counts, `counted` those that the ratio and the rest go to."""
+    """One way to spread: the product of `fields` counts; the ratio and the rest apply to `counted`."""
 
     fields: tuple[str, ...]
     ratio: str
@@ -55,7 +55,7 @@ DEFAULT_ACROSS = "SocketsCores"
 
 
 def preferred_topology(preference: Object | None) -> str:
-    """The topology's name in its present spelling; any other word as it is.
+    """The topology's name in its present spelling; any other word does not change.
 
     upstream: pkg/instancetype/preference/apply/cpu.go:GetPreferredTopology
     """
@@ -65,7 +65,7 @@ def preferred_topology(preference: Object | None) -> str:
 
 
 def spread_options(preference: Object | None) -> tuple[int, str]:
-    """The ratio and what to spread across.
+    """The ratio, and what to spread across.
 
     upstream: pkg/instancetype/preference/apply/cpu.go:GetSpreadOptions, which divides by a ratio of zero; here it is unset
     """
@@ -77,7 +77,7 @@ def spread_options(preference: Object | None) -> tuple[int, str]:
 
 
 def whole_number(value: object) -> int:
-    """The value where it is a whole number from 0 on, else 0; the API server reads 2.0 and 2e0 as 2."""
+    """The value if it is a whole number from 0 on, otherwise 0. The API server reads 2.0 and 2e0 as 2."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return value if type(value) is int and value > 0 else 0
@@ -93,11 +93,11 @@ def lay_out(application: Application, value: Any, _: Path) -> None:
         if count:
             cpu[field] = count
         else:
-            cpu.pop(field, None)  # Go doesn't write a plain zero
+            cpu.pop(field, None)  # Go does not write a plain zero
 
 
 def laid_out(vcpus: int, preference: Object | None) -> dict[str, int]:
-    """Sockets, cores and threads for so many vCPUs; 1, 1, 1 for a topology of another name."""
+    """Sockets, cores and threads for a number of vCPUs; 1, 1, 1 for an unknown topology."""
     layout = {"sockets": 1, "cores": 1, "threads": 1}
     topology = preferred_topology(preference)
     if vcpus == 1:
@@ -112,10 +112,10 @@ def laid_out(vcpus: int, preference: Object | None) -> dict[str, int]:
 
 
 def counts(cpu: Object) -> dict[str, int]:
-    """Sockets, cores and threads as domain.cpu states them, 0 where it doesn't."""
+    """Sockets, cores and threads as domain.cpu sets them, 0 if it does not."""
     return {field: whole_number(cpu.get(field)) for field in ("sockets", "cores", "threads")}
 
 
 def states_topology(cpu: Object) -> bool:
-    """True where domain.cpu states any of the three."""
+    """True if domain.cpu sets any of the three."""
     return any(is_nonzero(cpu.get(field)) for field in ("sockets", "cores", "threads"))

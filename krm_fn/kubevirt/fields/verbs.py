@@ -1,7 +1,7 @@
-"""What the rows of the field tables are made of: a source path, verbs, and the releases they hold for.
+"""The parts of the rows of the field tables: a source path, verbs, and the releases of the row.
 
-A verb is a function of the application, the value of its field, and the field's path. Paths are taken apart when a table is
-loaded, never for a VM. "Set" is `paths.is_set` unless a row says otherwise.
+A verb is a function of the application, the value of its field, and the field's path. Paths are split when a table is loaded,
+never for a VM. "Set" means `paths.is_set`, unless a row says otherwise.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
     Verb = Callable[["Application", Any, Path], None]
     Plan = tuple[tuple[Verb, Any, Path], ...]
-    # A row at its key: where it stands, its verbs, and what tells a value that is set.
+    # A row by its key: its place, its verbs, and the test whether a value is set.
     Row = tuple[str, Path, tuple[Verb, ...], Callable[[object], bool]]
-    # Blocks of a spec: where each stands, the keys that some row is about, and the rows by their keys, in order.
+    # Blocks of a spec: the place of each, the keys that have rows, and the rows in order, with their keys.
     Groups = tuple[tuple[Path, frozenset[str], tuple[Row, ...]], ...]
 
-# What Go writes inside a structure even when nothing was put there.
+# Parts that Go always writes inside a structure.
 ALWAYS_WRITTEN: dict[str, Object] = {
     "domain": {"devices": {}, "resources": {}},
     "features": {"acpi": {}},
@@ -36,12 +36,12 @@ ALWAYS_WRITTEN: dict[str, Object] = {
 }
 
 
-# Go's plain booleans and integers in what specs hold whole: their zero is not written.
+# Go's plain booleans and integers in parts that are copied completely: Go does not write their zero.
 PLAIN = ("endOfInterrupt", "hidden", "logical", "physical")
 
 
 class Application:
-    """One application of two specs: the VM's own template, which the verbs write into, and the conflicts found so far."""
+    """One application of two specs: the VM's own template, which the verbs change, and the conflicts that were found."""
 
     __slots__ = ("conflicts", "instancetype", "preference", "spec", "template")
 
@@ -54,10 +54,10 @@ class Application:
 
 
 class Field(Value):
-    """A row: the field's path in its spec, what becomes of it, and from which release on and before which.
+    """A row: the field's path in its spec, its verbs, and the first release with it and the first without it.
 
-    A row without verbs says in `reason` why nothing happens here. `pointer` marks a text that is a pointer in Go, whose empty
-    text counts too. It is made without `Value`: every start makes a hundred.
+    A row without verbs has the `reason` why the field has no effect. `pointer` marks a text that is a pointer in Go, so that an
+    empty text counts too. The class does not use `Value`, because every start creates a hundred rows.
     """
 
     source: Path
@@ -83,7 +83,7 @@ class Field(Value):
 
 
 def groups_of(table: Iterable[Field], release: Release) -> Groups:
-    """A release's rows by the block they stand in, so that a block a spec lacks costs one look."""
+    """A release's rows by the block that they are in, so that a block that a spec does not have takes little time."""
     blocks: dict[Path, list[Row]] = {(): []}
     for row in table:
         if row.verbs and release.within(since=row.since, until=row.until):
@@ -93,13 +93,13 @@ def groups_of(table: Iterable[Field], release: Release) -> Groups:
     return tuple((block, frozenset(row[0] for row in rows), tuple(rows)) for block, rows in blocks.items())
 
 
-# What there is to do for the specs of late: many VMs share one. With each the spec itself, so that no other gets its id.
+# The plans for the last specs, because many VMs share one. Each plan keeps its spec, so that no other spec gets its id.
 _plans: dict[tuple[int, int], tuple[Groups, Object, Plan]] = {}
 _PLANS_AT_MOST = 2_000
 
 
 def carry_out(groups: Groups, spec: Object, application: Application) -> None:
-    """Run the verbs of every field that the spec sets. Nobody changes the spec afterwards."""
+    """Run the verbs of every field that the spec sets. The spec must not change afterwards."""
     key = id(groups), id(spec)
     if key not in _plans:
         if len(_plans) >= _PLANS_AT_MOST:
@@ -124,7 +124,7 @@ def _planned(groups: Groups, spec: Object) -> Iterator[tuple[Verb, Any, Path]]:
 
 
 def enter(parent: Object, key: str) -> Object:
-    """The map at `key`, made as Go makes it where none is. Where the user wrote something else, a map that leads nowhere."""
+    """The map at `key`, created as Go does if there is none. If the key has another value, a map outside of the spec."""
     below = parent.get(key)
     if below is None:
         below = parent[key] = copy(ALWAYS_WRITTEN[key]) if key in ALWAYS_WRITTEN else {}
@@ -132,7 +132,7 @@ def enter(parent: Object, key: str) -> Object:
 
 
 def enter_list(parent: Object, key: str) -> list[Any]:
-    """The list at `key`, made where none is. Where the user wrote something else, a list that leads nowhere."""
+    """The list at `key`, created if there is none. If the key has another value, a list outside of the spec."""
     below = parent.get(key)
     if below is None:
         below = parent[key] = []
@@ -140,7 +140,7 @@ def enter_list(parent: Object, key: str) -> list[Any]:
 
 
 def reach(parent: Object, way: Iterable[str]) -> Object:
-    """The map at the end of a path, every step entered."""
+    """The map at the end of a path. Missing maps are created."""
     for key in way:
         below = parent.get(key)
         parent = below if isinstance(below, dict) else enter(parent, key)
@@ -148,13 +148,13 @@ def reach(parent: Object, way: Iterable[str]) -> Object:
 
 
 def write(parent: Object, path: Iterable[str], value: Any) -> None:
-    """Set the value at a path, every step entered; nothing where the user wrote something else on the way."""
+    """Set the value at a path. Missing maps are created. Nothing changes if a step of the path has another value."""
     *way, last = path
     reach(parent, way)[last] = value
 
 
 def as_written(value: Any) -> Any:
-    """A copy of a part of a spec as Go writes it: without what is unset in it."""
+    """A copy of a part of a spec as Go writes it: without unset fields."""
     if value.__class__ in SCALARS:
         return value
     if isinstance(value, dict):
@@ -163,7 +163,7 @@ def as_written(value: Any) -> Any:
 
 
 def _is_written(key: str, empty: Any) -> bool:
-    """True where Go writes an empty value: names always."""
+    """True if Go writes this empty value: names always."""
     return empty is not None if key == "name" else is_set(empty) and key not in PLAIN
 
 
@@ -173,17 +173,17 @@ def as_quantity(value: Any) -> Any:
 
 
 def given(value: object) -> bool:
-    """True for what is set and for an empty text, as for what Go has a pointer to."""
+    """True for a value that is set, and for an empty text, as for a pointer in Go."""
     return value == "" or is_set(value)
 
 
 def filled(value: object) -> bool:
-    """True for a map with something in it: Go doesn't write an empty one."""
+    """True for a map that is not empty: Go does not write an empty one."""
     return isinstance(value, dict) and bool(value)
 
 
 def forbid(target: str, *, present: Callable[[object], bool] = is_set, upstream: str = "") -> Verb:
-    """The VM must leave `target` unset, else it conflicts. `upstream` is how KubeVirt spells the path where it errs."""
+    """The VM must not set `target`, or it conflicts. `upstream` is KubeVirt's spelling of the path, if that is wrong."""
     way = tuple(target.split("."))
     named = ".".join((*INSTANCE_SPEC, upstream)) if upstream else ""
 
@@ -197,7 +197,7 @@ def forbid(target: str, *, present: Callable[[object], bool] = is_set, upstream:
 
 
 def overwrite(target: str, *, present: Callable[[object], bool] = is_set, written: Callable[[Any], Any] = as_written) -> Verb:
-    """`target` gets the value whatever stood there; it goes where the value is one that Go doesn't write."""
+    """`target` always gets the value. It is removed if Go does not write the value."""
     *way, last = target.split(".")
 
     def verb(application: Application, value: Any, _: Path) -> None:
@@ -217,12 +217,12 @@ def claim(
     written: Callable[[Any], Any] = as_written,
     upstream: str = "",
 ) -> tuple[Verb, Verb]:
-    """`target` is the instancetype's: a VM that sets it conflicts, any other gets the value."""
+    """`target` belongs to the instancetype: a VM that sets it conflicts, any other VM gets the value."""
     return forbid(target, present=present, upstream=upstream), overwrite(target, present=present, written=written)
 
 
 def default(target: str) -> Verb:
-    """`target` gets the value where it is unset; what leads there is made."""
+    """`target` gets the value if it is unset; maps on the way are created."""
     *way, last = target.split(".")
 
     def verb(application: Application, value: Any, _: Path) -> None:
@@ -234,7 +234,7 @@ def default(target: str) -> Verb:
 
 
 def default_within(target: str) -> Verb:
-    """`target` gets the value where it is unset and the map that holds it is there."""
+    """`target` gets the value if it is unset and the map around it exists."""
     *way, last = target.split(".")
 
     def verb(application: Application, value: Any, _: Path) -> None:
@@ -257,7 +257,7 @@ def default_each(
     present: Callable[[object], bool] = is_set,
     written: Callable[[Any], Any] = as_written,
 ) -> Verb:
-    """`target` in every entry of a list (of those that `where` holds for) gets the value where it is unset."""
+    """`target` gets the value if it is unset, in every entry of a list, or in those for which `where` is true."""
     listed = tuple(entries.split("."))
     *way, last = target.split(".")
 
@@ -272,7 +272,7 @@ def default_each(
 
 
 def ensure(target: str) -> Verb:
-    """The map at `target` is made where it is missing, empty as Go makes it."""
+    """Create the map at `target` if it is missing, empty as in Go."""
     way = tuple(target.split("."))
 
     def verb(application: Application, _value: Any, _: Path) -> None:
@@ -282,10 +282,10 @@ def ensure(target: str) -> Verb:
 
 
 def consulted(by: str) -> str:
-    """The reason of a row that another row's function, or another stage, reads."""
+    """The reason of a row whose field the function of another row, or another stage, reads."""
     return f"consulted by {by}"
 
 
 def ignored(why: str) -> str:
-    """The reason of a row that KubeVirt declares and does nothing with."""
+    """The reason of a row that KubeVirt declares, but does not use."""
     return f"ignored: {why}"

@@ -1,4 +1,4 @@
-"""The VirtualMachineInstance that a VM would start as: what the controller creates and the webhook completes.
+"""The VirtualMachineInstance that a VM starts as: the controller creates it, and the webhook completes it.
 
 In upstream's order: the VM as admission stores it, its template, firmware uuid, default disks, auto-attach preferences, input
 device, default network, instancetype and preference with the annotations that name them, presets, then the webhook's defaults.
@@ -30,20 +30,20 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.presets import Applied, Group
     from krm_fn.kubevirt.releases import Release, Version
 
-# The namespace of the firmware uuids that a VM's name alone decides.
+# The namespace of the firmware uuids that depend only on a VM's name.
 # upstream: pkg/virt-controller/watch/vm/firmware.go:CalculateLegacyUUID
 FIRMWARE_NAMESPACE = "6a1a24a1-4061-4607-8bf4-a3963d0c5895"
 
 QGS_SOCKET = "kubevirt.io/qgs-socket-path"
 QGS_SOCKET_SINCE: Version = (1, 9)
 
-# Copied from the KubeVirt object to instances whose emulator thread is isolated, where the gate is open.
+# Copied from the KubeVirt object to instances with an isolated emulator thread, if the gate is open.
 EVEN_PARITY_GATE = "AlignCPUs"
 
-# Until 1.7 all device preferences were applied before devices were added, and once more after.
+# Before 1.7 all device preferences were applied before devices were added, and again after.
 ALL_DEVICE_PREFERENCES_UNTIL: Version = (1, 7)
 
-# Which annotation names what a matcher resolved to, by the matcher's kind in lower case and without a plural's end.
+# The annotation for the name in a matcher, by the matcher's kind in lower case and singular.
 NAMED_BY = {
     "instancetype": {
         "": "kubevirt.io/cluster-instancetype-name",
@@ -55,7 +55,7 @@ NAMED_BY = {
         "virtualmachineclusterpreference": "kubevirt.io/cluster-preference-name",
         "virtualmachinepreference": "kubevirt.io/preference-name",
     },
-    # what 0.50 to 0.55 wrote
+    # written by 0.50 to 0.55
     "flavor": {
         "": "kubevirt.io/cluster-flavor-name",
         "virtualmachineclusterflavor": "kubevirt.io/cluster-flavor-name",
@@ -65,7 +65,7 @@ NAMED_BY = {
 
 
 class Started(Value):
-    """What starting led to: the instance, None where conflicts or a refusal stop it; and what the presets did."""
+    """The result of starting: the instance, or None if conflicts or a refusal prevent it; and the effect of the presets."""
 
     instance: Object | None
     conflicts: tuple[Conflict, ...] = ()
@@ -82,9 +82,9 @@ def start(
     release: Release,
     presets: Group,
 ) -> Started:
-    """The instance of a VM whose references are resolved. `owner` is the VM (or pool) whose name and namespace it bears.
+    """The instance of a VM whose references are resolved. `owner` is the VM (or pool) whose name and namespace it gets.
 
-    `presets` are those of the namespace; give none to leave presets out. Nothing given is changed.
+    `presets` are those of the namespace; without them, no presets apply. The arguments do not change.
     """
     instancetype = resolution.instancetype.spec if resolution.instancetype else None
     preference = resolution.preference.spec if resolution.preference else None
@@ -107,7 +107,7 @@ def start(
 
 
 def _created(vm: Object, owner: Object) -> Object:
-    """The instance as the controller makes it from the template."""
+    """The instance as the controller creates it from the template."""
     template = as_map(get(vm, TEMPLATE))
     metadata = {key: copy(value) for key, value in as_map(template.get("metadata")).items() if key != "generateName"}
     metadata["name"] = name_of(owner)
@@ -119,14 +119,14 @@ def _created(vm: Object, owner: Object) -> Object:
 
 
 def stable_uuid(name: str) -> str:
-    """The firmware uuid that a VM of this name gets where it names none."""
+    """The firmware uuid of a VM with this name that sets none."""
     from uuid import UUID, uuid5
 
     return str(uuid5(UUID(FIRMWARE_NAMESPACE), name))
 
 
 def _prepare(instance: Object, preference: Object | None, cluster: Cluster, release: Release) -> str:
-    """Add the devices that a VM gets by default. The word for what forbids them, "" where all is well."""
+    """Add the default devices of a VM. Returns the refusal, or ""."""
     spec = instance["spec"]
     expand.set_default_disks(spec)
     if preference is not None:
@@ -145,7 +145,7 @@ def _name_sources(instance: Object, vm: Object) -> None:
     """
     for matcher, named_by in NAMED_BY.items():
         given = as_map(get(vm, ("spec", matcher)))
-        # a stored revision is used whatever the kind says, and nothing is named then
+        # A stored revision is used for any kind; then no annotation is set.
         annotation = named_by.get(text(given.get("kind")).lower().removesuffix("s"))
         outdone = matcher == "flavor" and get(vm, ("spec", "instancetype")) is not None
         if given and annotation and not outdone:
@@ -153,7 +153,7 @@ def _name_sources(instance: Object, vm: Object) -> None:
 
 
 def complete(instance: Object, cluster: Cluster, release: Release) -> None:
-    """Write what the webhook writes after presets, and the mark that keeps hosts from applying the preview."""
+    """Write the values of the webhook after presets, and the mark that keeps hosts from applying the preview."""
     spec = instance["spec"]
     set_webhook_defaults(spec, cluster=cluster, release=release)
     notes = {}

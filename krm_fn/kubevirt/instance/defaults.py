@@ -1,6 +1,6 @@
-"""What the webhook for new VirtualMachineInstances writes into a spec, after presets and before validation.
+"""The defaults that the webhook for new VirtualMachineInstances writes into a spec, after presets and before validation.
 
-Everything here changes the spec it is given: the caller owns it. Tables say what is set where it is unset.
+These functions change the given spec, which belongs to the caller. The tables have the values for unset fields.
 
 upstream: pkg/defaults/defaults.go:SetDefaultVirtualMachineInstance
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Enabled(Value):
-    """A feature that counts as enabled once it is there: `key` below `path` becomes true where it is unset."""
+    """A feature that is enabled if it is set: `key` below `path` becomes true if it is unset."""
 
     path: Path
     key: str = "enabled"
@@ -58,15 +58,15 @@ ENABLED = (
     Enabled(path=(*_HYPERV, "evmcs")),
 )
 
-# Probe fields of which anything below 1 counts as unset.
+# Probe fields for which any value below 1 counts as unset.
 PROBE = (("timeoutSeconds", 1), ("periodSeconds", 10), ("successThreshold", 1), ("failureThreshold", 3))
 
-# A Hyper-V feature and the one it needs, in upstream's order: leaves first, so that one pass is enough.
+# A Hyper-V feature and the feature that it needs, in upstream's order, so that one pass is enough.
 HYPERV_NEEDS = (("evmcs", "vapic"), ("ipi", "vpindex"), ("tlbflush", "vpindex"), ("synictimer", "synic"), ("synic", "vpindex"))
 
 
 class Platform(Value):
-    """What an architecture defaults to. `watchdog` is the device's key, "" where the architecture has no default."""
+    """The defaults of an architecture. `watchdog` is the device's key, "" if the architecture has no default."""
 
     disk_bus: str = "virtio"
     watchdog: str = ""
@@ -81,20 +81,20 @@ PLATFORMS = {
     "s390x": Platform(watchdog="diag288", acpi=False),
 }
 AMD64 = Platform(disk_bus="sata", watchdog="i6300esb")
-# Before, all architectures had one watchdog, and CPUs could be plugged into all of them.
+# In earlier releases all architectures had one watchdog, and supported CPU hotplug.
 WATCHDOGS_SINCE = (1, 5)
 PLUGGED_UNIFORMLY_UNTIL = (1, 5)
 
 
 class Labelled(Value):
-    """A label that nodes must bear where something other than false stands at `path` in the domain."""
+    """A label that nodes must have if `path` in the domain has another value than false."""
 
     path: Path
     label: str
     until: Version = ()
 
 
-# Later releases ask for such nodes when they make the pod.
+# Later releases require such nodes when they create the pod.
 NODE_LABELS = (
     Labelled(path=("cpu", "realtime"), label="kubevirt.io/realtime", until=(1, 5)),
     Labelled(path=("launchSecurity", "sev"), label="kubevirt.io/sev", until=(1, 5)),
@@ -124,7 +124,7 @@ def set_webhook_defaults(spec: Object, *, cluster: Cluster, release: Release) ->
 
 
 def _set_structures(domain: Object, platform: Platform) -> None:
-    """The structures that KubeVirt fills even where nobody asked for them."""
+    """The structures that KubeVirt always creates."""
     domain["firmware"] = as_map(domain.get("firmware"))
     domain["features"] = as_map(domain.get("features"))
     acpi = domain["features"]["acpi"] = as_map(domain["features"].get("acpi"))
@@ -178,7 +178,7 @@ def _enable(feature: object, key: str) -> None:
 
 
 def _set_hyperv_needs(domain: Object) -> None:
-    """Switch on what enabled Hyper-V features need; where the user switched it off, admission refuses later.
+    """Enable the features that enabled Hyper-V features need. If the user disables one, admission refuses the instance later.
 
     upstream: pkg/defaults/hyperv.go:SetHypervFeatureDependencies, which stops at the first need it can't meet
     """
@@ -220,7 +220,7 @@ def _set_platform(domain: Object, platform: Platform, release: Release) -> None:
         write(watchdog, (kind, "action"), get(watchdog, (kind, "action")) or "reset")
 
 
-# Before 1.8 only the loader that KubeVirt itself writes has secure boot off; from then on every EFI loader that is silent.
+# Before 1.8 only the loader that KubeVirt itself writes has secure boot off; since then every EFI loader that does not set it.
 SILENT_SECURE_BOOT_OFF_SINCE = (1, 8)
 
 

@@ -1,4 +1,4 @@
-"""The headroom that a new instance gets for CPUs and memory plugged in later.
+"""The limits of a new instance for CPUs and memory that are hotplugged later.
 
 upstream: pkg/defaults/defaults.go:setupHotplug, pkg/liveupdate/memory/memory.go:ValidateLiveUpdateMemory
 """
@@ -20,13 +20,13 @@ MOST_VCPUS = 512
 UINT32 = 0xFFFFFFFF
 MIB = 1 << 20
 GIB = 1 << 30
-# Guest memory grows in blocks, of huge pages' own size where those are of 1Gi.
+# Guest memory grows in blocks. For huge pages of 1Gi, a block has the size of a page.
 BLOCK, BLOCK_OF_1GI_PAGES, LEAST_GUEST = 2 * MIB, GIB, GIB
 ARCHITECTURES = {(): ("amd64", "arm64"), (1, 7): ("amd64",)}
 
 
 def set_hotplug(spec: Object, *, cluster: Cluster, release: Release) -> None:
-    """Write `cpu.maxSockets` and `memory.maxGuest` where the cluster lets instances grow while they run."""
+    """Write `cpu.maxSockets` and `memory.maxGuest` if the cluster lets running instances grow."""
     if cluster.rollout_strategy(release) != "LiveUpdate":
         return
     _set_max_sockets(reach(spec, ("domain", "cpu")), cluster)
@@ -42,7 +42,7 @@ def _set_max_sockets(cpu: Object, cluster: Cluster) -> None:
         most = max(most, sockets)
     else:
         most = sockets * cluster.max_hotplug_ratio & UINT32
-        # upstream divides by zero where cores or threads are 0; such a VM is refused later, so 1 stands in
+        # Upstream divides by zero if cores or threads are 0. Such a VM is refused later, so 1 is used here.
         if (most * cores * threads) & UINT32 > MOST_VCPUS:
             most = max(MOST_VCPUS // max(cores * threads & UINT32, 1), sockets)
     if most:

@@ -1,4 +1,4 @@
-"""Presets: parts of a domain that KubeVirt copies into instances whose labels a selector matches."""
+"""Presets: parts of a domain that KubeVirt copies into instances whose labels match a selector."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Two comparisons of quantities: by value, and as KubeVirt compares the requests of presets, by the way they are written.
+"""Two comparisons of quantities: by value, and by spelling, as KubeVirt compares the requests of presets.
 
-KubeVirt compares Go's parsed structures there. They remember the text of a quantity in its shortest form, so that 1Gi and
-1024Mi differ; of 8Gi and 8192Mi they remember the amount alone, so that these two are alike. Left out on purpose: a fraction
-such as 1.5Gi is held by a pointer in Go, so that KubeVirt finds 1.5Gi in conflict with 1.5Gi; here it is compared by value.
+KubeVirt compares Go's parsed structures there. They keep the text of a quantity if it is in its shortest form, so 1Gi and
+1024Mi differ. For 8Gi and 8192Mi they keep only the amount, so these two are equal. One case differs on purpose: Go keeps a
+fraction such as 1.5Gi behind a pointer, so KubeVirt reports a conflict of 1.5Gi with 1.5Gi; here it is compared by value.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from krm_fn.kubevirt.quantity import parse
 
 
 def same_form(one: object, other: object) -> bool:
-    """True where KubeVirt finds no conflict between two quantities. What is no quantity is compared as it stands."""
+    """True if KubeVirt finds no conflict between two quantities. Other values are compared as they are."""
     first, second = parse(one), parse(other)
     return one == other if first is None or second is None else first == second
 
 
 def same_amount(one: object, other: object) -> bool:
-    """True where two quantities are the same amount, however they are written."""
+    """True if two quantities are the same amount, in any spelling."""
     first, second = parse(one), parse(other)
     return one == other if first is None or second is None else first.nanos == second.nanos

@@ -1,4 +1,4 @@
-"""Presets applied to an instance, or to the template that instances start from.
+"""Applies presets to an instance, or to the template of instances.
 
 upstream: pkg/virt-api/webhooks/mutating-webhook/mutators/preset.go:applyPresets; up to 0.8 pkg/virt-controller/watch/preset.go
 """
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.presets.era import Era
     from krm_fn.kubevirt.releases import Release
 
-# KubeVirt never renamed the prefix when it renamed the kind.
+# KubeVirt did not rename the prefix when it renamed the kind.
 APPLIED_PREFIX = "virtualmachinepreset.kubevirt.io/"
 
 _FIRMWARE = (*DOMAIN, "firmware")
-# One disagreement stops the instance; more than these help nobody, and there may be as many as pairs of presets.
+# One disagreement stops the instance. Nobody reads more than these, and there may be one for each pair of presets.
 MOST_DISAGREEMENTS = 10
 _DRAWN = "<drawn when the VM is created>"
 
@@ -40,12 +40,12 @@ _DRAWN = "<drawn when the VM is created>"
 def apply_presets(
     instance: Object, presets: Group | Sequence[Entry | Object], *, release: Release, namespace: str = "", owned: bool = False
 ) -> Applied:
-    """The instance with the matching presets applied, in the order given, and what came up.
+    """The instance with the matching presets applied, in the given order, and the facts about them.
 
-    `instance` has metadata and spec.domain; `namespace` is where it stands, if it does not say so itself. `presets` are those
-    that it sees; of others, those of other namespaces are passed over. A preset may come with its place in the bundle, which
-    findings need, or without. An instance of an API version that the release no longer serves is treated as the last release
-    that did treated it. `owned`: it stands for a template, which never bears the preset controller's marker.
+    `instance` has metadata and spec.domain; `namespace` is its namespace, if it does not name it itself. `presets` are those
+    that can apply to it; presets of other namespaces are skipped. A preset may have its place in the bundle, which findings
+    need. An instance of an API version that the release no longer serves is treated as in the last release that served it.
+    `owned`: the instance represents a template, which never has the marker of the preset controller.
     """
     release = release_for(instance, release)
     era = era_of(release)
@@ -71,11 +71,11 @@ def fold_presets(
     at: Path = TEMPLATE,
     firmware_too: bool = False,
 ) -> Applied:
-    """The owner of a template with the presets folded into it; the result's `instance` is the owner.
+    """The owner of a template with the presets merged into it; the result's `instance` is the owner.
 
-    Labels and annotations are the template's, never the owner's, and the names of the presets are written there. A preset's
-    firmware is folded only where `firmware_too` says so, for replica sets: an instance made for a VM has its firmware uuid
-    before presets are looked at, so that no preset's firmware ever reaches it.
+    Labels and annotations are those of the template, never of the owner; the names of the presets are written there. The
+    firmware of a preset is merged only with `firmware_too`, for replica sets: an instance of a VM has its firmware uuid before
+    presets are applied, so it never gets a preset's firmware.
 
     upstream: pkg/virt-controller/watch/vm/vm.go:SetupVMIFromVM
     """
@@ -101,7 +101,7 @@ def fold_presets(
 
 
 def _entry(preset: Entry | Object) -> Entry:
-    """The preset with its place in the bundle, if it comes with one."""
+    """The preset with its place in the bundle, if it has one."""
     return preset if isinstance(preset, Entry) else Entry(obj=preset, item=-1)
 
 
@@ -110,7 +110,7 @@ def _seen(presets: Sequence[Entry | Object], namespace: str) -> Group:
 
 
 def _matched(instance: Object, presets: Group, *, release: Release, era: Era) -> Applied:
-    """The instance after the presets whose selector takes it, unless the era refuses it."""
+    """The instance after the presets whose selector matches it, unless the era refuses it."""
     invalid = presets.invalid
     if invalid and era.refuses_selectors:
         return Applied(instance=instance, invalid=invalid, refused="selector")
@@ -148,7 +148,7 @@ def _merged(instance: Object, matching: Sequence[Preset], *, release: Release, e
 
 
 def _disagreements(matching: Sequence[Preset], release: Release) -> Iterator[Disagreement]:
-    """The pairs of presets that clash, whether or not the instance sets the part itself; the first of many."""
+    """The pairs of presets that clash, even if the instance sets the part itself; only the first ones of many."""
     earlier_values, count = SeenValues(release), 0
     for number, later in enumerate(matching):
         for earlier in matching[:number] if earlier_values.otherwise(later) else ():
@@ -162,7 +162,7 @@ def _disagreements(matching: Sequence[Preset], release: Release) -> Iterator[Dis
 
 
 def _order(matching: Sequence[Preset], domain: Domain, release: Release) -> Iterator[OrderMatters]:
-    """The sections whose outcome hangs on which preset comes first: from 0.4 on that is left to the requests alone."""
+    """The sections whose result depends on the order of presets. Since 0.4 these are only the requests."""
     setting: dict[Path, list[Preset]] = {}
     for preset in matching:
         for section, _ in preset.offers(release):
@@ -184,7 +184,7 @@ def _annotated(instance: Object, notes: Object) -> Object:
 
 
 def _with_firmware(instance: Object) -> Object:
-    """The instance with a firmware uuid, as the controller makes it, where it can have one."""
+    """The instance with a firmware uuid, as the controller creates it, if it can have one."""
     firmware = get(instance, _FIRMWARE)
     if not _sound(instance) or not (firmware is None or isinstance(firmware, dict)) or is_set(get(firmware, ("uuid",))):
         return instance
@@ -194,13 +194,13 @@ def _with_firmware(instance: Object) -> Object:
 
 
 def _without_drawn(conflict: PresetConflict, firmware: Object | None) -> PresetConflict:
-    """The conflict with the template's own firmware in place of the one with the uuid."""
+    """The conflict with the template's own firmware instead of the one with the generated uuid."""
     current = UNSET if firmware is None else firmware
     clashing = (clash.but(current=current) if clash.path == _FIRMWARE else clash for clash in conflict.clashes)
     return conflict.but(clashes=tuple(clashing))
 
 
 def _sound(instance: Object) -> bool:
-    """False where something stands in the way of what presets write: a string for the spec, say."""
+    """False if presets cannot be written, for example if the spec is a string."""
     places: tuple[Path, ...] = (("metadata",), ("metadata", "annotations"), ("spec",), DOMAIN)
     return all(get(instance, place) is None or isinstance(get(instance, place), dict) for place in places)

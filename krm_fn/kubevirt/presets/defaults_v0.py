@@ -1,7 +1,7 @@
-"""The defaults that the preset controller wrote into an instance after presets, up to 0.8.
+"""The defaults that the preset controller, up to 0.8, wrote into an instance after presets.
 
-Releases 0.3 and 0.4 wrote the same ones later, when they created the pod; 0.5.0 forgot them. Of the random firmware uuid only a
-given one is written: else the cluster draws it.
+Releases 0.3 and 0.4 wrote the same values later, when they created the pod; 0.5.0 did not write them. A random firmware uuid
+is not written, only a given one: the cluster generates it.
 
 upstream: pkg/api/v1/defaults.go, pkg/virt-controller/watch/preset.go:initializeVirtualMachine
 """
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 
 class Filled(Value):
-    """One row: `path`, below the domain, gets `value` where it is unset and what stands around it is there."""
+    """One row: `path`, below the domain, gets `value` if it is unset and the map around it exists."""
 
     path: Path
     value: Any
 
 
 class Network(Value):
-    """When an instance without networks gets the pod's; `unless_first_is_pod`: also one whose networks begin with another."""
+    """When an instance without networks gets the pod network; `unless_first_is_pod`: also if its first network is another."""
 
     unless_first_is_pod: bool = False
     heeds_autoattach: bool = False
@@ -55,7 +55,7 @@ FILLED = (
     Filled(path=("devices", "watchdog", "i6300esb", "action"), value="reset"),
 )
 
-# The same for each disk, below the disk.
+# The same for each disk; paths are below the disk.
 DISK_FILLED = (
     Filled(path=("floppy", "tray"), value="closed"),
     Filled(path=("cdrom", "readonly"), value=True),
@@ -74,9 +74,9 @@ NETWORKS = (
 
 
 def with_defaults(found: Applied, given: Object, *, release: Release, firmware_uuid: str = "") -> Applied:
-    """What presets led to, with the defaults of `release` written after them; `given` is the instance as it came.
+    """The result of presets, with the defaults of `release` written after them; `given` is the original instance.
 
-    An instance that was excluded or failed gets none, nor one that the controller had seen before, nor one of a later release.
+    An instance that is excluded, failed, was processed by the controller before, or belongs to a later release gets none.
     """
     release = release_for(given, release)
     if not era_of(release).marker or found.excluded or found.refused or found.instance is given:
@@ -85,7 +85,7 @@ def with_defaults(found: Applied, given: Object, *, release: Release, firmware_u
 
 
 def set_defaults(instance: Object, *, release: Release, firmware_uuid: str = "") -> Object:
-    """The instance with the defaults of a release up to 0.8; what stands in the way of one is left as it is."""
+    """The instance with the defaults of a release up to 0.8. Values of a wrong type are left as they are."""
     instance = copy(instance)
     domain = _made(instance, DOMAIN)
     if domain is None:
@@ -107,7 +107,7 @@ def set_defaults(instance: Object, *, release: Release, firmware_uuid: str = "")
 def _set_memory(domain: Object) -> None:
     resources = _made(domain, ("resources",))
     if resources is not None and "memory" not in as_map(resources.get("requests")):
-        # upstream replaces the whole map, so that a request for cpu alone is lost
+        # Upstream replaces the complete map, so a request for cpu alone is lost.
         resources["requests"] = {"memory": MEMORY}
 
 
@@ -135,13 +135,13 @@ def _set_network(spec: Object, release: Release) -> None:
     if networks is not None and not isinstance(networks, list):
         return
     if not networks or (row.unless_first_is_pod and get(networks, (0, "pod")) is None):
-        # upstream drops interfaces of the instance's own here
+        # Upstream drops the instance's own interfaces here.
         devices["interfaces"] = [{"name": "default", "bridge": {}}]
         spec["networks"] = [{"name": "default", "pod": {}}]
 
 
 def _made(value: Object, path: tuple[str, ...]) -> Object | None:
-    """The map at `path`, made where it is absent; None where something else stands in the way. Changes `value` in place."""
+    """The map at `path`, created if it is absent; None if another value is there. Changes `value` in place."""
     for step in path:
         below = value.get(step)
         if below is None:
@@ -153,6 +153,6 @@ def _made(value: Object, path: tuple[str, ...]) -> Object | None:
 
 
 def _fill(holder: object, key: Any, value: Any) -> None:
-    """Set an unset key of a map in place; nothing where the holder is no map."""
+    """Set an unset key of a map in place; nothing happens if the holder is no map."""
     if isinstance(holder, dict) and not is_set(holder.get(key)):
         holder[key] = value

@@ -1,4 +1,4 @@
-"""Domains as presets look at them: section by section, each taken apart once, however many others it is compared with."""
+"""Domains as presets read them: section by section. Each section is read once, also if it is compared many times."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ REQUESTS, VALUES = 2, 8  # of a preset of the usual size
 
 
 class Domain:
-    """A domain and what its sections mean to Go. Who fills a section owns the domain's value."""
+    """A domain, and the values of its sections in Go. Code that fills a section must own the domain's value."""
 
     __slots__ = ("_meanings", "value")
 
@@ -35,23 +35,23 @@ class Domain:
         self._meanings: dict[tuple[Path, bool], Any] = {}
 
     def current(self, section: Section, *, unnarrowed: bool = False) -> Any:
-        """What stands in a section; with `unnarrowed` not only the keys that the section is narrowed to."""
+        """The value of a section; with `unnarrowed` also the keys to which the section is not restricted."""
         value = get(self.value, section.path)
         return value if unnarrowed else narrowed(section, value)
 
     def meaning(self, section: Section, *, unnarrowed: bool = False) -> Any:
-        """What Go reads from that."""
+        """The value of a section as Go reads it."""
         key = section.path, unnarrowed
         if key not in self._meanings:
             self._meanings[key] = _meaning(section, self.current(section, unnarrowed=unnarrowed))
         return self._meanings[key]
 
     def is_taken(self, section: Section) -> bool:
-        """True where the domain has the section; an empty one counts, as in Go, where it is no nil pointer."""
+        """True if the domain has the section. An empty one counts, because it is no nil pointer in Go."""
         return get(self.value, section.path) is not None
 
     def is_fillable(self, section: Section) -> bool:
-        """True where the domain lacks the section and has room for it: what stands around it is a map or nothing."""
+        """True if the domain does not have the section and can get it: what is around it is a map or absent."""
         around = (get(self.value, section.path[:n]) for n in range(1, len(section.path)))
         return not self.is_taken(section) and all(one is None or isinstance(one, dict) for one in around)
 
@@ -62,7 +62,7 @@ class Domain:
 
 
 class Preset:
-    """A preset with its place in the bundle, its selector and its domain, and what is wrong with the selector."""
+    """A preset with its place in the bundle, its selector and its domain, and the problems of the selector."""
 
     __slots__ = ("_offers", "_weights", "domain", "entry", "problems", "selector")
 
@@ -76,14 +76,14 @@ class Preset:
         self._weights: dict[Version, int] = {}
 
     def offers(self, release: Release) -> Offers:
-        """The sections that it has something to give for, in order, and what."""
+        """The sections that it sets, in order, with their values."""
         if release.version not in self._offers:
             given = ((section, offered(self.domain.value, section)) for section in sections(release))
             self._offers[release.version] = tuple((section, value) for section, value in given if value is not UNSET)
         return self._offers[release.version]
 
     def weight(self, release: Release) -> int:
-        """How many presets of the usual size it takes as much time as: each request is compared by itself."""
+        """How many presets of the usual size take the same time: each request is compared separately."""
         if release.version not in self._weights:
             given = self.offers(release)
             requests = sum(len(value) for section, value in given if section.amounts)
@@ -94,17 +94,17 @@ class Preset:
 
 
 def domain_of(obj: Object) -> Object:
-    """The domain of a preset or an instance, empty where there is none."""
+    """The domain of a preset or an instance; empty if there is none."""
     return as_map(get(obj, DOMAIN))
 
 
 def offers(domain: Object, section: Section) -> bool:
-    """True where a preset's domain has something to give for a section."""
+    """True if a preset's domain sets a section."""
     return offered(domain, section) is not UNSET
 
 
 def offered(domain: Object, section: Section) -> Any:
-    """What a preset's domain has to give for a section, UNSET for nothing."""
+    """The value that a preset's domain sets in a section; UNSET for nothing."""
     value = get(domain, section.path)
     if section.scalar:
         return value if isinstance(value, str) else UNSET
@@ -118,7 +118,7 @@ def narrowed(section: Section, value: Any) -> Any:
 
 
 def _meaning(section: Section, value: Any, path: Path = ()) -> Any:
-    """The value without what means nothing in Go: unset keys, and zeros of plain scalars."""
+    """The value without parts that have no effect in Go: unset keys, and zeros of plain scalars."""
     if isinstance(value, list):
         return [_meaning(section, item, path) for item in value]
     if not isinstance(value, dict):

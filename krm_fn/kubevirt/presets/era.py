@@ -1,4 +1,4 @@
-"""How releases differ in applying presets: who did it, what it refused, which annotations it read and wrote."""
+"""How releases differ in applying presets: which part did it, what it refused, which annotations it read and wrote."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 class Era(Value):
-    """A span of releases that treat presets alike.
+    """A span of releases that treat presets in the same way.
 
-    `exclude` is the annotation that keeps presets off an instance, "" where there was none. `marker` is the annotation that the
-    preset controller left on every instance it had seen, "" where the webhook does the work. `compares_presets`: presets that
-    disagree are refused as a set. `refuses_selectors`: one invalid selector stops the instance; else only its preset is
-    dropped. `credits_copies`: a preset counts as applied only where it changed something, not where the instance says the same
-    already. `amounts_by_value`: 1Gi and 1024Mi are the same when it is decided whether a preset counts as applied.
-    `reports_idle`: a preset that matched and had nothing to give is mentioned.
+    `exclude` is the annotation that excludes an instance from presets, "" if there was none. `marker` is the annotation that
+    the preset controller set on every instance that it processed, "" if the webhook does the work. `compares_presets`: presets
+    that disagree are refused together. `refuses_selectors`: one invalid selector stops the instance; otherwise only its preset
+    is dropped. `credits_copies`: a preset counts as applied only if it changed something, not if the instance already had the
+    same values. `amounts_by_value`: 1Gi and 1024Mi are equal when deciding whether a preset counts as applied.
+    `reports_idle`: a preset that matched but set nothing is reported.
     """
 
     exclude: str = ""
@@ -71,16 +71,16 @@ _NEWEST = {"kubevirt.io/v1alpha1": (0, 6, 0), "kubevirt.io/v1alpha2": (0, 8, 0)}
 
 
 def era_of(release: Release) -> Era:
-    """How a release treats presets."""
+    """The era of a release."""
     return next(era for era in _ERAS if release.within(since=era.since, until=era.until))
 
 
 def group_version_of(release: Release) -> str:
-    """What a release writes as the value of its annotations: `kubevirt.io/v1`."""
+    """The value that a release writes into its annotations: `kubevirt.io/v1`."""
     return next(row.group_version for row in _SERVED if release.within(since=row.since, until=row.until))
 
 
 def release_for(instance: Object, release: Release) -> Release:
-    """The release whose treatment an instance gets: the given one, or an older one where its API version is gone since."""
+    """The release whose treatment an instance gets: the given one, or an older one if its API version was removed."""
     newest = _NEWEST.get(text(get(instance, ("apiVersion",))))
     return Release(version=min(newest, release.version)) if newest else release

@@ -1,7 +1,7 @@
-"""Facts about presets: what applying them to one instance led to. Rules word them.
+"""Facts about presets: the results of applying them to one instance. Rules have the messages.
 
 `path` is a place in the instance (or the preset) from its root, `("spec", "domain", "cpu")`; `upstream` the place as KubeVirt's
-messages name it, `spec.cpu`. Values are plain, UNSET where there is none.
+messages name it, `spec.cpu`. Values are plain, or UNSET.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 class Clash(Value):
-    """A part of the domain that two sides set and set differently: `value` on the preset's side, `current` on the other.
+    """A part of the domain that two sides set differently: `value` is that of the preset, `current` that of the other side.
 
-    `same_amount` marks two spellings of one quantity, which KubeVirt takes for different.
+    `same_amount` marks two spellings of one quantity, which KubeVirt treats as different.
     """
 
     path: Path
@@ -34,7 +34,7 @@ class Clash(Value):
 
 
 class PresetConflict(Value):
-    """A preset that clashes with the instance, which keeps its values. `partial`: something else of the preset was applied."""
+    """A preset that clashes with the instance, which keeps its values. `partial`: another part of the preset was applied."""
 
     preset: Entry
     clashes: tuple[Clash, ...]
@@ -42,7 +42,7 @@ class PresetConflict(Value):
 
 
 class Disagreement(Value):
-    """Two presets that match the same instance and clash; `preset` comes after `other` in the order of application."""
+    """Two presets that match the same instance and clash; `preset` is applied after `other`."""
 
     preset: Entry
     other: Entry
@@ -50,7 +50,7 @@ class Disagreement(Value):
 
 
 class InvalidSelector(Value):
-    """A preset in the instance's namespace whose selector is invalid, matching or not; the last of several counts `more`."""
+    """A preset in the instance's namespace with an invalid selector, matching or not; the last of several counts `more`."""
 
     preset: Entry
     problems: tuple[Problem, ...]
@@ -58,20 +58,20 @@ class InvalidSelector(Value):
 
 
 class OrderMatters(Value):
-    """A part of the domain that several presets would fill differently: the first of `presets` did, KubeVirt may take any."""
+    """A part of the domain that several presets set differently: the first of `presets` set it here, KubeVirt may use any."""
 
     path: Path
     presets: tuple[Entry, ...]
 
 
 class Applied(Value):
-    """What applying presets to one instance led to.
+    """The result of applying presets to one instance.
 
-    `instance` is a new object, or the given one where nothing changed. `applied` are the names of the presets that count as
-    applied, in order. `refused` is "" or the reason why no instance comes to be: "disagreement" (up to 0.8 it fails at once) or
-    "selector"; then the instance is as it came, save for the controller's marker. `invalid` stands beside an empty `refused`
-    where an older release passes over the preset. `idle` matched, but had nothing to give and no conflict. `too_long` were
-    applied, but have names that no annotation key can hold.
+    `instance` is a new object, or the given one if nothing changed. `applied` are the names of the presets that count as
+    applied, in order. `refused` is "" or the reason why there is no instance: "disagreement" (up to 0.8 it fails at once) or
+    "selector"; then the instance does not change, except for the controller's marker. `invalid` is set with an empty `refused`
+    if an older release skips the preset. `idle` presets matched, but set nothing and have no conflict. `too_long` presets were
+    applied, but have names that are too long for an annotation key.
     """
 
     instance: Object
@@ -87,15 +87,15 @@ class Applied(Value):
 
     @property
     def troubled(self) -> bool:
-        """True where some rule may have something to say."""
+        """True if some rule may have a finding."""
         return bool(self.conflicts or self.disagreements or self.invalid or self.order or self.idle or self.too_long)
 
 
 class PresetFacts(Value):
-    """All that is known of the presets of one instance.
+    """All facts about the presets of one instance.
 
-    `entry` is the object they were applied to: the instance itself, or the owner whose template it starts from; `prefix` leads
-    from its root to the template, `()` for an instance.
+    `entry` is the object they were applied to: the instance itself, or the owner of its template; `prefix` is the path from its
+    root to the template, `()` for an instance.
     """
 
     entry: Entry
@@ -105,5 +105,5 @@ class PresetFacts(Value):
 
     @property
     def troubled(self) -> bool:
-        """True where some rule may have something to say."""
+        """True if some rule may have a finding."""
         return self.applied.troubled

@@ -1,4 +1,4 @@
-"""The presets of a bundle, found by the labels that their selectors ask for: instances are not held against each of them."""
+"""The presets of a bundle, found by the labels in their selectors, so that instances are not compared with each preset."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ if TYPE_CHECKING:
 
     Label = tuple[str, Any]  # a label's key, and its value or ANY
 
-# The kinds that presets have had; the first stands beside the VirtualMachine that is today's instance.
+# The kinds of presets. The first one belongs to the VirtualMachine that is now an instance.
 FIRST_KIND = "VirtualMachinePreset"
 KIND = "VirtualMachineInstancePreset"
 
 ANY: Any = object()
-# How often presets may match in one run, large ones counted several times: where thousands match thousands of instances, what
-# they write grows with the product of both. A cluster takes some thousand presets an instance: annotations hold 256 KiB.
+# How often presets may match in one run; large ones count several times. If thousands match thousands of instances, the result
+# grows with the product of both. A cluster accepts some thousand presets per instance: annotations hold 256 KiB.
 MATCHES, MATCHES_PER_OBJECT = 100_000, 8
-# One mistake in one selector stops all instances of a namespace; more than these help nobody.
+# One mistake in one selector stops all instances of a namespace. Nobody reads more than these.
 MOST_PROBLEMS = 10
 
 
 class Presets:
-    """The presets of a bundle, by kind and namespace; they are looked at when they are first asked for."""
+    """The presets of a bundle, by kind and namespace; they are read when they are first needed."""
 
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
         self._groups: dict[tuple[str, str], Group] | None = None
 
     def seen_by(self, api_version: str, namespace: str) -> Group:
-        """The presets that instances of an API version in a namespace see, by name: KubeVirt takes them in any order."""
+        """The presets for instances of an API version in a namespace, by name: KubeVirt applies them in any order."""
         if self._groups is None:
             self._groups = _grouped(self._bundle)
         kind = FIRST_KIND if api_version == FIRST_API_VERSION else KIND
@@ -49,9 +49,9 @@ class Presets:
 
 
 class Group:
-    """Presets that the same instances see, in the order in which they are applied.
+    """Presets for the same instances, in the order in which they are applied.
 
-    `invalid` are those with an invalid selector, of which the first mistakes are named.
+    `invalid` are those with an invalid selector, with the first mistakes.
     """
 
     def __init__(self, entries: Iterable[Entry], budget: Budget | None = None) -> None:
@@ -59,15 +59,15 @@ class Group:
         self.invalid = tuple(_invalid(self.presets))
         self._budget = budget
         self._by_label: dict[Label, list[int]] = {}
-        self._others: set[int] = set()  # who ask for no label
-        self._refused: dict[Label, set[int]] = {}  # by the labels that these don't take
+        self._others: set[int] = set()  # those that need no label
+        self._refused: dict[Label, set[int]] = {}  # by the labels that these refuse
         self._index({number: preset.selector for number, preset in enumerate(self.presets) if preset.selector})
 
     def __len__(self) -> int:
         return len(self.presets)
 
     def matching(self, labels: Object, release: Release) -> list[Preset]:
-        """The presets whose selector is valid and takes these labels, in order. Raises: InputError where too many did."""
+        """The presets whose selector is valid and matches these labels, in order. Raises: InputError if too many matched."""
         numbers = self.numbers(labels)
         if self._budget:
             self._budget.take(len(numbers))
@@ -91,7 +91,7 @@ class Group:
         return selector is not None and selector.takes(labels)
 
     def _index(self, selectors: dict[int, Selector]) -> None:
-        """Note each selector below one of the labels that it asks for: the one that the fewest ask for."""
+        """Index each selector by one of its labels: the one that the fewest selectors have."""
         frequency: dict[Label, int] = {}
         for selector in selectors.values():
             for place in _all_places(selector.wanted):
@@ -118,7 +118,7 @@ def _grouped(bundle: Bundle) -> dict[tuple[str, str], Group]:
 
 
 def _invalid(presets: Sequence[Preset]) -> Iterator[InvalidSelector]:
-    """The presets with an invalid selector and the first mistakes there; the last says how many there are besides."""
+    """The presets with an invalid selector and the first mistakes; the last one has the number of the others."""
     left = MOST_PROBLEMS
     more = max(sum(len(preset.problems) for preset in presets) - left, 0)
     for preset in presets:
@@ -139,7 +139,7 @@ def _all_places(values: Values) -> Iterator[Label]:
 
 
 def _rarest(wanted: Values, frequency: dict[Label, int]) -> str:
-    """The key that the fewest selectors ask for with the same value."""
+    """The key for which the fewest selectors have the same value."""
     return min(wanted, key=lambda key: max((frequency[place] for place in _places(wanted, key)), default=0))
 
 

@@ -1,4 +1,4 @@
-"""One preset and a domain: where they clash, and what the domain becomes.
+"""One preset and a domain: their clashes, and the merged domain.
 
 upstream: pkg/virt-api/webhooks/mutating-webhook/mutators/preset.go:checkMergeConflicts, mergeDomainSpec
 """
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def clashes(preset: Preset, domain: Domain, release: Release) -> Iterator[Clash]:
-    """Where a preset and a domain set the same part differently, in KubeVirt's order."""
+    """The parts that a preset and a domain set differently, in KubeVirt's order."""
     for section, value in preset.offers(release):
         if not domain.is_taken(section):
             continue
@@ -38,9 +38,9 @@ def clashes(preset: Preset, domain: Domain, release: Release) -> Iterator[Clash]
 
 
 def merge(preset: Preset, domain: Domain, release: Release, era: Era) -> bool:
-    """Copy what the domain lacks from a preset's domain; True where the preset counts as applied.
+    """Copy the sections that the domain does not have from a preset's domain; True if the preset counts as applied.
 
-    Changes `domain` in place. A section the domain has, be it empty, is left alone.
+    Changes `domain` in place. A section that the domain has does not change, even if it is empty.
     """
     credited = False
     for section, value in preset.offers(release):
@@ -52,17 +52,17 @@ def merge(preset: Preset, domain: Domain, release: Release, era: Era) -> bool:
 
 
 class SeenValues:
-    """What presets, one after another, say of each part: to tell whether a later one says otherwise than one of them."""
+    """The values of each part in several presets, to find out whether a later preset differs from one of them."""
 
     __slots__ = ("_first", "_release", "_various")
 
     def __init__(self, release: Release) -> None:
         self._release = release
         self._first: dict[Path, Any] = {}
-        self._various: set[Path] = set()  # of which several things were said
+        self._various: set[Path] = set()  # with different values
 
     def otherwise(self, preset: Preset) -> bool:
-        """True where the preset clashes with one that was added."""
+        """True if the preset clashes with one that was added."""
         return any(
             path in self._various or (path in self._first and self._first[path] != value) for path, value in self._parts(preset)
         )
@@ -73,7 +73,7 @@ class SeenValues:
                 self._various.add(path)
 
     def _parts(self, preset: Preset) -> Iterator[tuple[Path, Any]]:
-        """What a preset says, by section, and by key where a section holds amounts."""
+        """The values of a preset, by section, and by key if a section holds amounts."""
         for section, value in preset.offers(self._release):
             if section.amounts:
                 yield from (((*section.path, key), parse(amount) or (amount,)) for key, amount in value.items())
@@ -82,7 +82,7 @@ class SeenValues:
 
 
 def agree(presets: Iterable[Preset], section: Section) -> bool:
-    """True where presets that offer a section say the same there."""
+    """True if the presets that set a section set the same value."""
     first, *others = presets
     return all(_is_same(section, first.domain, other.domain, unnarrowed=False) for other in others)
 
@@ -113,7 +113,7 @@ def _amount_clashes(section: Section, value: Object, current: Object) -> Iterato
 
 
 def _held(section: Section, preset: Preset, domain: Domain, *, by_value: bool) -> bool:
-    """True where the domain holds the whole of the preset's section: all of the clock for its offset."""
+    """True if the domain contains the complete section of the preset; for the clock's offset, the complete clock."""
     return _is_same(section, preset.domain, domain, unnarrowed=True, amounts=same_amount if by_value else same_form)
 
 
@@ -125,7 +125,7 @@ def _is_same(
     unnarrowed: bool,
     amounts: Callable[[object, object], bool] = same_amount,
 ) -> bool:
-    """True where Go reads the same from a section of both."""
+    """True if Go reads the same from a section of both."""
     if section.amounts:
         here, there = one.current(section), other.current(section)
         if isinstance(here, dict) and isinstance(there, dict):

@@ -1,4 +1,4 @@
-"""The owners of templates that instances are made from, without a VirtualMachine between them: replica sets and their like.
+"""The owners of templates that create instances without a VirtualMachine: replica sets and similar kinds.
 
 upstream: pkg/virt-controller/watch/replicaset.go:scale; up to 0.6 pkg/virt-controller/watch/ovm.go:startVMRun
 """
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def template_of(obj: Object) -> tuple[Holder, Path] | None:
-    """What owns a template here, and where that stands; None for other objects and where no template is.
+    """The kind that owns a template, and the template's path; None for other objects and without a template.
 
-    A VM that is rendered is none of them. An OfflineVirtualMachine, which no release serves, is one.
+    A VM that is rendered does not count. An OfflineVirtualMachine, which no release serves, does.
     """
     holder, path = holder_of(obj), template_path(obj)
     rendered = holder is not None and holder.is_served and holder.vm is not None

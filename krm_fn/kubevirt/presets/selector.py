@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Labels = dict[str, str | None]
     Values = dict[str, set[str] | None]  # None stands for any value
 
-# How many values each operator takes: True at least one, False none.
+# The number of values of each operator: True at least one, False none.
 OPERATORS = {"In": True, "NotIn": True, "Exists": False, "DoesNotExist": False}
 
 _LOWER = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
@@ -31,11 +31,11 @@ MAX_PREFIX = 253
 
 
 class Problem(Value):
-    """Why a selector is invalid. `path` runs from the selector; `reason` is one of
+    """Why a selector is invalid. `path` starts at the selector; `reason` is one of
 
-    form            it, or a part of it, is of another shape than the API's
-    key             a label key that is no qualified name
-    value           a label value that is none
+        form            it, or a part of it, does not have the shape of the API
+        key             a label key that is no qualified name
+        value           an invalid label value
     operator        none of the four operators
     values-missing  In and NotIn without a value
     values-given    Exists and DoesNotExist with values
@@ -47,9 +47,9 @@ class Problem(Value):
 
 
 class Selector:
-    """A valid selector, by label keys: `wanted` must be there, `unwanted` must not, each with one of some values or with any.
+    """A valid selector, by label keys: `wanted` must exist, `unwanted` must not, each with one of some values or with any.
 
-    One that is empty or absent takes all labels.
+    An empty or absent selector matches all labels.
     """
 
     __slots__ = ("unwanted", "wanted")
@@ -76,7 +76,7 @@ class Selector:
                 self.unwanted[key] = None
 
     def takes(self, labels: Labels) -> bool:
-        """True where it matches these labels."""
+        """True if it matches these labels."""
         for key, values in self.wanted.items():
             if key not in labels or not (values is None or labels[key] in values):
                 return False
@@ -92,12 +92,12 @@ class Selector:
 
 
 def readable(labels: Object) -> Labels:
-    """The labels with null in place of each value that is no text, which no selector names."""
+    """The labels, with null for each value that is not text; no selector names such a value."""
     return {key: value if isinstance(value, str) else None for key, value in labels.items()}
 
 
 def problems(selector: object) -> Iterator[Problem]:
-    """What makes a selector invalid, in the order of its text; nothing for a valid one."""
+    """The problems of a selector, in the order of its text; nothing for a valid one."""
     if selector is not None and not isinstance(selector, dict):
         yield Problem(reason="form", path=(), current=selector)
     yield from _plain_problems(as_map(selector).get("matchLabels"))
@@ -109,7 +109,7 @@ def problems(selector: object) -> Iterator[Problem]:
 
 
 def is_label_value(value: object) -> bool:
-    """True for text that may stand as a label's value: up to 63 of `A-Za-z0-9-_.`, alphanumeric at both ends, or empty."""
+    """True for text that is valid as a label's value: up to 63 of `A-Za-z0-9-_.`, alphanumeric at both ends, or empty."""
     return value == "" or _is_name(value)
 
 

@@ -1,29 +1,29 @@
-"""What the matchers of a VirtualMachine lead to, as the cluster would find it: inference, stored revisions, objects, catalogue.
+"""Resolves the matchers of a VirtualMachine as the cluster does: inference, stored revisions, objects, catalogue.
 
-A ResolutionError's `reason` is one of these words. In brackets: what `wanted` (w), `candidates` (c) and `detail` (d) carry.
+The `reason` of a ResolutionError is one of these words. In brackets: what `wanted` (w), `candidates` (c) and `detail` (d) hold.
 
-The matcher as written (its path is the field at fault, or the matcher)
-    bad-shape                   it, or a field of it, is of another type than the API has
+The matcher as written (its path is the wrong field, or the matcher)
+        bad-shape                   it, or a field of it, has another type than in the API
     no-name                     it has neither name nor inferFromVolume
     name-and-inference          it has both; d `volume`
-    kind-and-inference          it has a kind beside inferFromVolume; d `volume`
+        kind-and-inference          it has a kind together with inferFromVolume; d `volume`
     bad-policy                  inferFromVolumeFailurePolicy is neither Ignore nor Reject; c the policies
 Inference (path: inferFromVolume)
-    unknown-volume              the VM has no volume of that name; c the nearest, else all; d `near`, the nearest
+        unknown-volume              the VM has no volume of that name; c the nearest, or else all; d `near`, the nearest
     unsupported-volume          the volume is neither a claim nor a DataVolume; d `holds` its keys
-    unsupported-source          nothing behind a DataVolume or DataSource can bear labels; w that object; d `holds` or `kind`
-    missing-label               the object at the end bears no label with a name; w the object; d `label`
-    empty-label                 the label is there, and empty
+        unsupported-source          the source of a DataVolume or DataSource has no labels; w that object; d `holds` or `kind`
+        missing-label               the object at the end has no label with a name; w the object; d `label`
+        empty-label                 the label is empty
     missing-source              an object on the way is not in the bundle; w the object; d `instead_of`, `namespaces`
 Names (path: name or kind; inferFromVolume where the name was inferred, then d has `inferred`)
     unknown-name                no such object; w the object; c names; d `shipped`: releases whose catalogue has it
-    wrong-namespace             the object stands in other namespaces only; w the object; c namespaces
+        wrong-namespace             the object exists only in other namespaces; w the object; c namespaces
     wrong-kind                  the name exists as the other kind, namespaced or cluster-wide; w the object; c kinds
-    unexpected-kind             the kind is none of the two; c the nearest of them; d `kind`
+        unexpected-kind             the kind is neither of the two; c the nearest of them; d `kind`
 Revisions (path: revisionName, or the place in the VM's status)
     revision-missing            no such ControllerRevision; w it; c names; d `namespaces`
     revision-undecodable        it holds no instancetype or preference; w it
-    revision-form-unreadable    it holds one in a form that this release can't read any more; w it
+        revision-form-unreadable    it holds one in a form that this release can no longer read; w it
     revision-of-another-object  it holds a preference for an instancetype matcher, or the reverse; w it; d `holds`
 Flavors: the words above, and those of `resolve.flavors`; `matcher` is "flavor"
 """
@@ -59,7 +59,7 @@ __all__ = [
 
 
 class Resolver:
-    """Resolves the VMs of one bundle; what it has looked up once, it remembers. `catalogue` None is none."""
+    """Resolves the VMs of one bundle, and keeps what it has looked up. `catalogue` None: there is no catalogue."""
 
     def __init__(self, *, bundle: Bundle, release: Release, catalogue: Catalogue | None) -> None:
         self._release = release
@@ -69,7 +69,7 @@ class Resolver:
         self._flavor_finder: FlavorFinder | None = None
 
     def resolve(self, vm: Object, *, namespace: str) -> Resolution:
-        """What both matchers of `vm` lead to; `namespace` is the one it lands in. All that is wrong is collected."""
+        """The objects of both matchers of `vm`; `namespace` is that of the VM. All errors are collected."""
         found: dict[str, Found | None] = {}
         errors: list[ResolutionError] = []
         for matcher in MATCHERS:
@@ -83,7 +83,7 @@ class Resolver:
     def _resolve_old(
         self, vm: Object, matcher: Matcher, namespace: str
     ) -> tuple[Object, Found | list[ResolutionError] | None] | None:
-        """What a matcher of a VM with a flavor leads to; None where what it refers to is not in the group of flavors."""
+        """The object of a matcher of a VM with a flavor; None if it refers to nothing in the group of flavors."""
         if get(vm, ("spec", "flavor")) is None or get(vm, ("spec", "instancetype")) is not None:
             return None
         result = (self._flavors().flavor if matcher == INSTANCETYPE else self._flavors().preference)(vm, namespace)
@@ -91,7 +91,7 @@ class Resolver:
 
     def _flavors(self) -> FlavorFinder:
         if self._flavor_finder is None:
-            from krm_fn.kubevirt.resolve.flavors import FlavorFinder  # nobody else pays for them
+            from krm_fn.kubevirt.resolve.flavors import FlavorFinder  # other VMs do not need it
 
             self._flavor_finder = FlavorFinder(self._bundle)
         return self._flavor_finder
@@ -108,7 +108,7 @@ class Resolver:
         volume = written.get("inferFromVolume")
         if not volume:
             return vm, _listed(self._finder.find(vm, matcher, namespace))
-        from krm_fn.kubevirt.resolve.infer import NotInferred, infer  # only where a matcher infers
+        from krm_fn.kubevirt.resolve.infer import NotInferred, infer  # needed only for inference
 
         try:
             name, kind = infer(vm, matcher, namespace=namespace, lookup=self._lookup, release=self._release)
@@ -121,7 +121,7 @@ class Resolver:
         return stored, _listed(self._finder.find(stored, matcher, namespace), (matcher, volume, name))
 
     def _empty_label(self, matcher: Matcher, volume: str) -> ResolutionError:
-        # upstream admits the nameless matcher and fails once it looks for it
+        # Upstream admits the matcher without a name, and fails when it looks for the object.
         return ResolutionError(
             matcher=matcher.field,
             reason="empty-label",
@@ -135,7 +135,7 @@ class Resolver:
 def _listed(
     result: Found | ResolutionError, inferred_from: tuple[Matcher, str, str] | None = None
 ) -> Found | list[ResolutionError]:
-    """The result, an error in a list; one about an inferred name points at inferFromVolume, which the VM says."""
+    """The result, with an error in a list. An error about an inferred name gets the path of inferFromVolume."""
     if isinstance(result, Found):
         return result
     if inferred_from is None or result.path[0] == "status":
@@ -150,20 +150,20 @@ def _without_matcher(vm: Object, matcher: Matcher) -> Object:
 
 
 def _with_inferred(vm: Object, matcher: Matcher, stored: Object) -> Object:
-    """The VM with the inferred matcher in place of the one that asked for inference.
+    """The VM with the inferred matcher instead of the one with inferFromVolume.
 
     upstream: pkg/instancetype/infer/handler.go:Instancetype
     """
     policy = vm["spec"][matcher.field].get("inferFromVolumeFailurePolicy")
     changed = {**vm, "spec": {**vm["spec"], matcher.field: stored}}
     if matcher == INSTANCETYPE and policy == IGNORE:
-        # upstream clears the memory of a VM that would have done without an instancetype, so that both don't conflict
+        # If a VM can do without an instancetype, upstream clears its memory, so that the two do not conflict.
         return _without(changed, *DOMAIN, "memory")
     return changed
 
 
 def _without(value: Object, *path: str) -> Object:
-    """The map without what stands at `path`; what is on the way is copied, the rest shared."""
+    """The map without the value at `path`. Maps on the path are copied, the rest is shared."""
     if path[0] not in value:
         return value
     if len(path) == 1:

@@ -1,7 +1,7 @@
-"""The instancetype and preference specs of v1alpha1 and v1alpha2, as the releases that still decode them have them in Go.
+"""The instancetype and preference specs of v1alpha1 and v1alpha2, as in Go in the releases that still decode them.
 
-A table reads {field: form}. A form is a scalar below, `[form]`, a table, or (form, since) for a field that came later. It
-serves to tell which of the two a nameless spec is, to drop what those versions don't know, and to refuse what doesn't fit.
+A table is {field: form}. A form is a scalar below, `[form]`, a table, or (form, since) for a field that was added later. The
+tables show which of the two a spec without a kind is, drop unknown fields, and refuse values of another form.
 
 upstream: api/instancetype/v1alpha1/types.go, api/instancetype/v1alpha2/types.go, api/core/v1/schema.go
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Scalar(Value):
-    """A scalar form: the plain types it is read from, and the range of an integer."""
+    """A scalar form: its Python types, and the range of an integer."""
 
     types: tuple[type, ...]
     least: int = 0
@@ -124,18 +124,18 @@ PREFERENCE = {
     },
     "machine": {"preferredMachineType": STRING},
 }
-# v1alpha2 alone has the storage class.
+# Only v1alpha2 has the storage class.
 PREFERENCE_V1ALPHA2 = {**PREFERENCE, "volumes": {"preferredStorageClassName": STRING}}
 
 
 class Misfit(Exception):  # noqa: N818  it is no error: another table is tried next
-    """The value is not of that form."""
+    """The value does not have that form."""
 
 
 def read(value: Any, form: Any, release: Release, *, strict: bool) -> Any:
-    """The value as Go reads it into that form: nulls gone, and unknown fields gone too unless `strict`.
+    """The value as Go reads it into that form: without nulls, and without unknown fields unless `strict`.
 
-    Raises: Misfit for a value of another form, and where `strict` for an unknown field.
+    Raises: Misfit for a value of another form, and with `strict` for an unknown field.
     """
     if isinstance(form, dict):
         return _read_map(value, form, release, strict=strict)

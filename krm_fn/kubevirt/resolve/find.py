@@ -1,4 +1,4 @@
-"""From a matcher to the instancetype or preference it names: a stored revision, an object of the bundle, or the catalogue."""
+"""Finds the instancetype or preference that a matcher names: a stored revision, an object of the bundle, or the catalogue."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.resolve.matcher import Matcher
 
     class Catalogue(Protocol):
-        """The cluster-wide instancetypes and preferences that a release ships."""
+        """The cluster-wide instancetypes and preferences of a release."""
 
         def find(self, kind: str, name: str) -> Object | None: ...
         def names(self, kind: str) -> Sequence[str]: ...
@@ -32,17 +32,17 @@ if TYPE_CHECKING:
 
 
 OBJECT_NAME_LABEL = "instancetype.kubevirt.io/object-name"
-# From when on the status of the VM names the revision in use, and from when on only one stored for the same name counts.
+# The release since which the status of the VM names the revision in use, and since which only one for the same name counts.
 STATUS_READ_SINCE = (1, 5)
 STATUS_LABEL_CHECKED_SINCE = (1, 5, 2)
 
 
-# So many objects and revisions that were found are remembered: of a large list each is read again when it is asked for.
+# The number of found objects and revisions that are kept. In a large list, each of them is read again when it is needed.
 REMEMBERED = 2_500
 
 
 class Wanted(Value):
-    """A matcher of one VM, read: `kind` as written, `namespace` the VM's."""
+    """A matcher of one VM after reading: `kind` as written, `namespace` that of the VM."""
 
     matcher: Matcher
     name: str
@@ -55,7 +55,7 @@ class Wanted(Value):
 
 
 class Finder:
-    """Finds what matchers of one bundle name; what was found of late is not looked at again."""
+    """Finds the objects that matchers of one bundle name. The last results are kept."""
 
     def __init__(self, *, lookup: Lookup, release: Release, catalogue: Catalogue | None) -> None:
         self._lookup, self._release, self._catalogue = lookup, release, catalogue
@@ -64,7 +64,7 @@ class Finder:
         self._payloads: dict[tuple[str, str], revisions.Payload | str] = {}
 
     def find(self, vm: Object, matcher: Matcher, namespace: str) -> Found | ResolutionError:
-        """What the matcher of `vm` names; it must have passed `matcher.faults` and hold no `inferFromVolume`.
+        """The object that the matcher of `vm` names. It must have passed `matcher.faults` and have no `inferFromVolume`.
 
         upstream: pkg/instancetype/find/spec.go:Find, pkg/instancetype/find/revision.go:Find
         """
@@ -72,14 +72,14 @@ class Finder:
         name, kind = text(written.get("name")), text(written.get("kind"))
         wanted = Wanted(matcher=matcher, name=name, kind=kind, namespace=namespace)
         pinned = text(written.get("revisionName"))
-        if pinned:  # whose revision it is, nobody checks
+        if pinned:  # nobody checks to which object the revision belongs
             return self._stored(wanted, pinned, (*wanted.path, "revisionName"))
         path = ("status", matcher.status, "controllerRevisionRef", "name")
         remembered = self._remembered(wanted, text(get(vm, path)))
         return self._stored(wanted, remembered, path) if remembered else self._by_name(wanted)
 
     def _remembered(self, wanted: Wanted, name: str) -> str:
-        """The revision that the VM's status names, "" where the release doesn't look there or the matcher has since changed."""
+        """The revision that the VM's status names; "" if the release does not read it, or if the matcher has changed since."""
         if not name or not self._release.within(since=STATUS_READ_SINCE):
             return ""
         entry = self._lookup.find("ControllerRevision", wanted.namespace, name)
@@ -88,7 +88,7 @@ class Finder:
         return name if labels_of(entry.obj).get(OBJECT_NAME_LABEL) == wanted.name else ""
 
     def _stored(self, wanted: Wanted, name: str, path: Path) -> Found | ResolutionError:
-        """What the ControllerRevision of that name holds; `path` is where the VM names it."""
+        """The content of the ControllerRevision of that name; `path` is the place of the name in the VM."""
         entry = self._lookup.find("ControllerRevision", wanted.namespace, name)
         if entry is None:
             return self._missing(wanted, name, path)
@@ -132,7 +132,7 @@ class Finder:
         return self._named[key]
 
     def _object(self, kind: str, namespace: str, name: str) -> Found | None:
-        """The object of the bundle, or of the catalogue, which holds cluster kinds only."""
+        """The object of the bundle, or of the catalogue, which has only cluster kinds."""
         cluster = "Cluster" in kind
         entry = self._lookup.find(kind, "" if cluster else namespace, name)
         if entry is not None:
@@ -141,7 +141,7 @@ class Finder:
         return None if spec is None else Found(spec=spec, ref=self._ref(kind, name, ""), origin="catalogue")
 
     def _unresolved(self, wanted: Wanted, kind: str) -> ResolutionError:
-        """Why no object is found: the kind is none, the name stands elsewhere, or it stands nowhere."""
+        """Why no object is found: the kind is not valid, or the name exists elsewhere, or nowhere."""
         name, matcher = wanted.name, wanted.matcher
         others = [other for other in matcher.kinds if other != kind and self._object(other, wanted.namespace, name)]
         if not kind:

@@ -1,9 +1,9 @@
-"""Flavors, and the preferences of their group: what VirtualMachines of KubeVirt 0.47 to 0.55 refer to.
+"""Flavors, and the preferences of their group, to which VirtualMachines of KubeVirt 0.47 to 0.55 refer.
 
-An object's form tells its release: up to 0.52 it has `profiles` beside its metadata, in 0.53 a spec with a domain's CPU, since
-0.54 nearly the spec of an instancetype. 0.54 and 0.55 share their form; it is read as 0.55 does, whose vCPUs become sockets.
+An object's form shows its release: up to 0.52 it has `profiles` beside its metadata, in 0.53 a spec with a domain's CPU, since
+0.54 nearly the spec of an instancetype. 0.54 and 0.55 have the same form. It is read as in 0.55, where vCPUs become sockets.
 
-The reasons of errors that only flavors have, in the way of those of `resolve`:
+The reasons of errors that only flavors have, in the notation of `resolve`:
 
     unknown-profile     the flavor has no profile of that name; w the flavor; c the names of its profiles; d `near`, the nearest
     no-default-profile  the matcher names no profile, and none is the default; w the flavor; c the names of its profiles
@@ -41,10 +41,10 @@ API_VERSIONS = {
     **dict.fromkeys((*FLAVOR.kinds, *PREFERENCE.kinds), f"{GROUP}/v1alpha1"),
     "ControllerRevision": "apps/v1",
 }
-# The last release that read what 0.55 stored.
+# The last release that read the revisions of 0.55.
 READS_REVISIONS = Release(version=(1, 6, 6))
 
-# What tells the form of 0.54 and 0.55 from the one before, which has only a CPU.
+# Fields of the form of 0.54 and 0.55 that the earlier form, which has only a CPU, does not have.
 LATER_FIELDS: tuple[Path, ...] = (
     ("cpu", "guest"),
     ("memory",),
@@ -54,7 +54,7 @@ LATER_FIELDS: tuple[Path, ...] = (
     ("launchSecurity",),
 )
 
-# Preferences that did nothing where they were false; later releases write that into the VM.
+# Preferences that had no effect when they were false; later releases write them into the VM.
 FALSE_IS_UNSET: tuple[Path, ...] = (
     ("devices", "preferredAutoattachGraphicsDevice"),
     ("devices", "preferredAutoattachMemBalloon"),
@@ -73,7 +73,7 @@ FALSE_IS_UNSET: tuple[Path, ...] = (
 
 
 class FlavorFinder:
-    """Finds what VMs of one bundle refer to in the group of flavors."""
+    """Finds the objects in the group of flavors to which VMs of one bundle refer."""
 
     def __init__(self, bundle: Bundle) -> None:
         self._lookup = Lookup(bundle, API_VERSIONS)
@@ -82,7 +82,7 @@ class FlavorFinder:
         self._profiles: dict[int, Profiles] = {}
 
     def flavor(self, vm: Object, namespace: str) -> Found | list[ResolutionError]:
-        """What `spec.flavor` of the VM leads to, its spec in the form of the table that it names."""
+        """The object of the VM's `spec.flavor`, with its spec in the form of its table."""
         written = vm["spec"]["flavor"]
         wrong = list(faults(FLAVOR, written))
         if wrong:
@@ -96,7 +96,7 @@ class FlavorFinder:
         return [read.but(wanted=found.ref)] if isinstance(read, ResolutionError) else found.but(**read)
 
     def _read(self, entry: Entry, profile: str) -> Object | ResolutionError:
-        """What a flavor's object is read as, in fields of Found: `spec`, its `table`, and the `root` of the spec."""
+        """A flavor's object in fields of Found: `spec`, its `table`, and the `root` of the spec."""
         if "spec" in entry.obj or not isinstance(entry.obj.get("profiles"), list):
             if id(entry) not in self._specs:
                 self._specs[id(entry)] = read_spec(entry.obj)
@@ -120,30 +120,30 @@ class FlavorFinder:
         )
 
     def preference(self, vm: Object, namespace: str) -> Found | None:
-        """What `spec.preference` of the VM leads to in the group of flavors, None where to nothing."""
+        """The object of the VM's `spec.preference` in the group of flavors, or None."""
         if list(faults(PREFERENCE, get(vm, ("spec", "preference")))) or get(vm, ("spec", "preference", "inferFromVolume")):
             return None
         found = self._finder.find(vm, PREFERENCE, namespace)
         return found.but(spec=present_preference(found.spec)) if isinstance(found, Found) else None
 
     def preference_object(self, vm: Object, namespace: str) -> Found | None:
-        """The same for a VM without a flavor, whose revisions are the release's own business."""
+        """The same for a VM without a flavor. Its revisions are left to the release."""
         found = self.preference(vm, namespace)
         return None if found and found.origin == "revision" else found
 
 
 def read_spec(flavor: Object) -> Object:
-    """What a flavor with a spec is read as."""
+    """The spec and the table of a flavor with a spec."""
     spec = as_map(flavor.get("spec"))
     if all(get(spec, path) is None for path in LATER_FIELDS):
         return {"spec": spec, "table": "flavor-cpu"}
-    if get(spec, ("memory", "guest")) is None:  # then upstream doesn't look at the huge pages either
+    if get(spec, ("memory", "guest")) is None:  # then upstream does not read the huge pages either
         spec = {key: value for key, value in spec.items() if key != "memory"}
     return {"spec": spec, "table": "flavor"}
 
 
 class Profiles:
-    """The profiles of a flavor, by name; of two alike the first counts, and so does the first default one."""
+    """The profiles of a flavor, by name. Of two with one name the first counts, and so does the first default one."""
 
     def __init__(self, flavor: Object) -> None:
         self._by_name: dict[str, Object] = {}
@@ -156,12 +156,12 @@ class Profiles:
         self.names = tuple(filter(None, self._by_name))
 
     def find(self, name: str) -> Object | None:
-        """What the profile of that name is read as, "" being the default one; None where there is none."""
+        """The content of the profile of that name, or of the default one for ""; None if there is none."""
         return self._by_name.get(name) if name else self._default
 
 
 def present_preference(spec: Object) -> Object:
-    """The spec of a preference beside flavors as a release of today applies it alike; the same where nothing differs."""
+    """The spec of a preference used with flavors, so that a present release applies it in the same way; the same if equal."""
     idle = [path for path in FALSE_IS_UNSET if get(spec, path) is False]
     if idle:
         spec = copy(spec)

@@ -1,4 +1,4 @@
-"""inferFromVolume: the instancetype or preference that the labels of a volume's source name.
+"""inferFromVolume: the instancetype or preference in the labels of a volume's source.
 
 upstream: pkg/instancetype/infer/handler.go, volume.go
 """
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Source(Value):
-    """A kind of source that a DataVolume or DataSource may have, and from which release on its labels are read."""
+    """A kind of source of a DataVolume or DataSource, and the release since which its labels are read."""
 
     field: str
     kind: str
@@ -35,12 +35,12 @@ SOURCES = (
     Source(field="pvc", kind="PersistentVolumeClaim"),
     Source(field="snapshot", kind="VolumeSnapshot", since=(1, 9)),
 )
-# What the failure policy Ignore covers: volumes that can't tell, but not those that are missing.
+# Errors that the failure policy Ignore covers: a volume without the information, but not a missing one.
 IGNORABLE = frozenset(("unsupported-volume", "unsupported-source", "missing-label"))
 
 
 class NotInferred(Exception):  # noqa: N818  a fact about the VM on its way out of the chain, not an error of ours
-    """The volume names nothing; `error` says why."""
+    """The volume names nothing; `error` is the reason."""
 
     def __init__(self, error: ResolutionError) -> None:
         super().__init__(error.reason)
@@ -52,7 +52,7 @@ class NotInferred(Exception):  # noqa: N818  a fact about the VM on its way out 
 
 
 def infer(vm: Object, matcher: Matcher, *, namespace: str, lookup: Lookup, release: Release) -> tuple[str, str]:
-    """Name and kind that the matcher's volume says, the kind "" where it says none.
+    """Name and kind from the matcher's volume; the kind is "" if there is none.
 
     Raises: NotInferred.
     """
@@ -60,7 +60,7 @@ def infer(vm: Object, matcher: Matcher, *, namespace: str, lookup: Lookup, relea
 
 
 class Chain(Value):
-    """One walk from a volume of the VM to the labels that name the instancetype or preference."""
+    """The steps from a volume of the VM to the labels that name the instancetype or preference."""
 
     vm: Object
     matcher: Matcher
@@ -91,15 +91,15 @@ class Chain(Value):
     def _from_data_volume(self, name: str) -> tuple[str, str]:
         templates = as_list(get(self.vm, DATA_VOLUMES))
         template = next((each for each in templates if isinstance(each, dict) and metadata(each).get("name") == name), None)
-        if template is not None:  # its own labels are not read, although the DataVolume made from it will bear them
+        if template is not None:  # its own labels are not read, although the DataVolume will have them
             return self._from_spec(template, Ref(api_version="", kind="DataVolume", name=name, namespace=self.namespace))
         entry = self.lookup.find("DataVolume", self.namespace, name)
-        if entry is None:  # CDI removes a DataVolume that is done; its PersistentVolumeClaim bears the same name
+        if entry is None:  # CDI removes a finished DataVolume; its PersistentVolumeClaim has the same name
             return self._from_object("PersistentVolumeClaim", self.namespace, name, instead_of="DataVolume")
         return self._labelled(entry) or self._from_spec(entry.obj, ref_of(entry.obj))
 
     def _from_spec(self, data_volume: Object, ref: Ref) -> tuple[str, str]:
-        """From a DataVolume's source, else from its sourceRef."""
+        """From a DataVolume's source, or else from its sourceRef."""
         spec = as_map(data_volume.get("spec"))
         found = self._from_source(spec.get("source"))
         if found:
@@ -108,7 +108,7 @@ class Chain(Value):
         if reference is None:
             raise self._failure("unsupported-source", wanted=ref, detail=(("holds", tuple(as_map(spec.get("source")))),))
         kind, elsewhere = get(reference, ("kind",)), get(reference, ("namespace",))
-        if kind != "DataSource":  # the one kind that is compared by its exact spelling
+        if kind != "DataSource":  # the only kind that is compared by its exact spelling
             raise self._failure("unsupported-source", wanted=ref, detail=(("kind", kind),))
         return self._from_data_source(get(reference, ("name",)), self.namespace if elsewhere is None else elsewhere)
 
@@ -121,7 +121,7 @@ class Chain(Value):
         return found
 
     def _from_source(self, source: Any) -> tuple[str, str] | None:
-        """From the claim or snapshot that is the source; None where it is something else."""
+        """From the claim or snapshot that is the source; None if it is something else."""
         for each in SOURCES:
             at = get(source, (each.field,))
             if at is not None and self.release.within(since=each.since):
@@ -129,7 +129,7 @@ class Chain(Value):
         return None
 
     def _from_object(self, kind: str, namespace: Any, name: Any, instead_of: str = "") -> tuple[str, str]:
-        """From the labels of an object that has nothing behind it."""
+        """From the labels of an object, which is the last of the chain."""
         entry = self._found(kind, namespace, name, instead_of)
         found = self._labelled(entry)
         if found is None:

@@ -1,4 +1,4 @@
-"""Looking objects up in a bundle as the cluster would find them: by API group, kind, namespace and name."""
+"""Looks up objects in a bundle as the cluster does: by API group, kind, namespace and name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from krm_fn.base.paths import Path
     from krm_fn.base.suggestions import Suggestions
 
-# The kinds that resolving reads. Of the apiVersion only the group counts: every version is read alike.
+# The kinds that resolving reads. Only the group of the apiVersion counts: all versions are read in the same way.
 API_VERSIONS = {
     "VirtualMachineInstancetype": "instancetype.kubevirt.io/v1beta1",
     "VirtualMachineClusterInstancetype": "instancetype.kubevirt.io/v1beta1",
@@ -29,7 +29,7 @@ API_VERSIONS = {
 BUNDLE_KINDS = frozenset(API_VERSIONS)
 
 REVISION = "ControllerRevision"
-# Where a VM names the revisions that it is pinned to.
+# The places where a VM names its revisions.
 PINS: tuple[Path, ...] = (
     ("spec", "instancetype", "revisionName"),
     ("spec", "preference", "revisionName"),
@@ -37,12 +37,12 @@ PINS: tuple[Path, ...] = (
     ("status", "preferenceRef", "controllerRevisionRef", "name"),
 )
 
-# Revisions of a VM's own template, which hold no instancetype, so that nobody can have meant one.
+# Revisions of a VM's own template. They hold no instancetype, so no matcher can mean one of them.
 VM_REVISIONS = "revision-start-vm-"
 
 
 class Lookup:
-    """An index over one bundle that knows the API groups of the kinds it looks up and where else a name stands."""
+    """An index over one bundle. It knows the API groups of the kinds, and the other places where a name exists."""
 
     def __init__(self, bundle: Bundle, api_versions: dict[str, str] = API_VERSIONS) -> None:
         self._bundle = bundle
@@ -54,14 +54,14 @@ class Lookup:
         self._suggestions: Suggestions | None = None
 
     def find(self, kind: str, namespace: str, name: str) -> Entry | None:
-        """The object; "" is the namespace of cluster kinds. Kinds of the same name in other API groups are passed over."""
+        """The object; "" is the namespace of cluster kinds. Kinds of the same name in other API groups are skipped."""
         found = self._bundle.find(kind, namespace, name) if name else None
         if found is None or group_of(found.obj) == self._group(kind):
             return found
         return self._of_the_group(kind).get((namespace, name))
 
     def names(self, kind: str, namespace: str) -> Sequence[str]:
-        """The names that a reference in that namespace could have had, "" being the namespace of cluster kinds."""
+        """The names that a reference in that namespace can have; "" is the namespace of cluster kinds."""
         if (kind, namespace) not in self._names:
             names = [name for name in self._bundle.names(kind, namespace) if self.find(kind, namespace, name)]
             pinned = self._pinned(namespace) if kind == REVISION else ()
@@ -69,12 +69,12 @@ class Lookup:
         return self._names[kind, namespace]
 
     def _pinned(self, namespace: str) -> set[str]:
-        """The revisions that VMs of the namespace name: they belong to these, and are no advice for another VM."""
+        """The revisions that VMs of the namespace name. They belong to these VMs, and are not suggested for others."""
         vms = (entry.obj for entry in self._bundle.of_kind("VirtualMachine") if effective_namespace(entry.obj) == namespace)
         return {text(get(vm, path)) for vm in vms for path in PINS}
 
     def namespaces(self, kind: str, name: str) -> tuple[str, ...]:
-        """The namespaces in which an object of that kind and name stands, sorted."""
+        """The namespaces that have an object of that kind and name, sorted."""
         if kind not in self._places:
             places = self._places[kind] = {}
             for entry in self._of(kind):
@@ -86,9 +86,9 @@ class Lookup:
         return self._namespaces[kind, name]
 
     def nearest(self, word: str, known: Sequence[str]) -> tuple[str, ...]:
-        """At most three of the known words, the nearest first; none where nothing is like, or too much was compared already."""
+        """At most three similar known words, the nearest first; none if nothing is similar, or after too many comparisons."""
         if self._suggestions is None:
-            from krm_fn.base.suggestions import Suggestions  # only when something is misspelt
+            from krm_fn.base.suggestions import Suggestions  # needed only for misspelt names
 
             self._suggestions = Suggestions()
         return self._suggestions.nearest(word, known)
@@ -100,7 +100,7 @@ class Lookup:
             own = [(entry, "" if "Cluster" in kind else effective_namespace(entry.obj)) for entry in entries]
             for entry, namespace in own:
                 index.setdefault((namespace, name_of(entry.obj)), entry)
-            for entry, namespace in own:  # a present name goes before a former one
+            for entry, namespace in own:  # a present name has precedence over a former one
                 for name in previous_names(entry.obj):
                     index.setdefault((namespace, name), entry)
         return self._namesakes[kind]

@@ -1,4 +1,4 @@
-"""The two matchers of a VirtualMachine, `spec.instancetype` and `spec.preference`: what each may say, and what it names."""
+"""The two matchers of a VirtualMachine, `spec.instancetype` and `spec.preference`: their valid forms, and their kinds."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 GROUP = "instancetype.kubevirt.io"
 API_VERSION = f"{GROUP}/v1beta1"
 
-# From this release on, only the expander fails where a matcher leads nowhere; before, admission refused the VM.
+# Since this release, only the expander fails if a matcher cannot be resolved; before, admission refused the VM.
 ADMITTED_UNRESOLVED_SINCE = (1, 6)
-# Until this release, admission wrote the kind that an empty one stands for into the VM.
+# Before this release, admission wrote the kind that an empty one means into the VM.
 KIND_WRITTEN_UNTIL = (1, 7)
 
 IGNORE = "Ignore"
@@ -29,10 +29,10 @@ TEXT_FIELDS = ("name", "kind", "revisionName", "inferFromVolume", "inferFromVolu
 
 
 class Matcher(Value):
-    """One of the two matchers: its field in the VM's spec, the kinds it may name, the labels it is inferred from.
+    """One of the two matchers: its field in the VM's spec, the kinds it may name, and the labels for inference.
 
-    `status` is the field in the VM's status that remembers the ControllerRevision in use; `payload` the field of the matcher
-    whose revisions it reads, "" for its own.
+    `status` is the field in the VM's status with the ControllerRevision in use; `payload` is the field of the matcher whose
+    revisions it reads, "" for its own.
     """
 
     field: str
@@ -48,7 +48,7 @@ class Matcher(Value):
         return self.kind, self.cluster_kind
 
     def kind_named(self, written: str) -> str:
-        """The kind that a matcher's `kind` stands for, "" where it stands for none: any case, singular or plural.
+        """The kind for a matcher's `kind`, in any case, singular or plural; "" if it is not valid.
 
         upstream: pkg/instancetype/find/spec.go:Find, pkg/instancetype/preference/find/spec.go:FindPreference
         """
@@ -78,7 +78,7 @@ MATCHERS = (INSTANCETYPE, PREFERENCE)
 
 
 def stage(release: Release) -> str:
-    """Who fails in that release where a matcher leads nowhere: "admission" or "expand".
+    """Which part of KubeVirt fails in that release if a matcher cannot be resolved: "admission" or "expand".
 
     upstream: pkg/instancetype/webhooks/vm/admitter.go:ApplyToVM
     """
@@ -86,14 +86,14 @@ def stage(release: Release) -> str:
 
 
 def inferred(matcher: Matcher, *, name: str, kind: str, release: Release) -> Object:
-    """The matcher that admission stores in place of one with `inferFromVolume`; what is empty is not written."""
+    """The matcher that admission stores instead of one with `inferFromVolume`; empty values are not written."""
     if not kind and release.within(until=KIND_WRITTEN_UNTIL):
         kind = matcher.cluster_kind.lower()
     return {key: value for key, value in (("name", name), ("kind", kind)) if value}
 
 
 def faults(matcher: Matcher, written: Any) -> Iterator[ResolutionError]:
-    """What admission refuses in a matcher as written, before it looks anything up.
+    """The errors for which admission refuses a matcher, before it looks up objects.
 
     upstream: pkg/instancetype/webhooks/vm/mutator.go:validateInstancetypeMatcher, validatePreferenceMatcher
     """
@@ -115,7 +115,7 @@ def _contradictions(matcher: Matcher, written: Object) -> Iterator[ResolutionErr
         if volume and is_set(written.get(key)):
             yield _fault(matcher, reason, key, current=written[key], detail=(("volume", volume),))
     policy = written.get("inferFromVolumeFailurePolicy")
-    # An empty policy is a pointer to an empty string in Go, so not the same as none.
+    # An empty policy is a pointer to an empty string in Go, so it differs from no policy.
     if policy is not None and policy not in POLICIES:
         meant = tuple(known for known in POLICIES if known.lower() == policy.lower())
         yield _fault(matcher, "bad-policy", "inferFromVolumeFailurePolicy", current=policy, candidates=meant or POLICIES)

@@ -1,6 +1,6 @@
-"""Stored instancetypes and preferences that Go surely decodes, told by their most common fields alone.
+"""Stored instancetypes and preferences that Go can certainly decode, judged by their most common fields alone.
 
-The table of all types, in `schema`, costs more to load than a small bundle does to render. Here False means "ask that one".
+The table of all types, in `schema`, takes longer to load than a small bundle to render. False means: use that table.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _is_size(value: Any) -> bool:
 
 
 TEXTS = {ANY: _is_text}
-# Fields of the same name have the same type in instancetypes and preferences; in the kind that lacks one, Go passes over it.
+# Fields of one name have the same type in instancetypes and preferences. If a kind does not have a field, Go ignores it.
 FIELDS = {
     "apiVersion": _is_text,
     "kind": _is_text,
@@ -57,7 +57,7 @@ FIELDS = {
 
 
 def is_plain(value: Any, form: Any = None) -> bool:
-    """True for an object of common fields with values of their types; null is none."""
+    """True for an object of common fields with values of their types; null counts as absent."""
     form = FIELDS if form is None else form
     if value is None:
         return True

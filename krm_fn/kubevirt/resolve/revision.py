@@ -1,4 +1,4 @@
-"""ControllerRevisions: the instancetype or preference that one holds, whatever release stored it.
+"""ControllerRevisions: the instancetype or preference in one, whichever release stored it.
 
 upstream: pkg/instancetype/compatibility/compatibility.go
 """
@@ -24,7 +24,7 @@ UNREADABLE_FORM = "revision-form-unreadable"
 
 
 class Payload(Value):
-    """What a ControllerRevision holds: the spec in v1beta1 form, and which matcher it answers.
+    """The content of a ControllerRevision: the spec in v1beta1 form, and the matcher that it is for.
 
     `kind` and `name` are those of the stored object, "" in the oldest form, which has only a spec.
     """
@@ -36,8 +36,8 @@ class Payload(Value):
 
 
 class Form(Value):
-    """One stored form: the apiVersion of a full object, "" for a lone spec; `tables` name its fields in `alpha`, () where all
-    are taken.
+    """One stored form: the apiVersion of a full object, "" for a spec alone; `tables` name its fields in `alpha`, () if all
+    fields are accepted.
     """
 
     api_version: str
@@ -45,10 +45,10 @@ class Form(Value):
     tables: tuple[tuple[Matcher, str], ...] = ()
 
 
-# The order of the tables is upstream's: a lone spec that fits a preference is one, so an empty one always is.
+# The tables are in upstream's order: a spec alone that fits a preference is one, so an empty one always is.
 V1ALPHA1 = ((PREFERENCE, "PREFERENCE"), (INSTANCETYPE, "INSTANCETYPE"))
 V1ALPHA2 = ((PREFERENCE, "PREFERENCE_V1ALPHA2"), (INSTANCETYPE, "INSTANCETYPE"))
-# The places of a v1beta1 spec that are quantities, and those that are plain maps, of which an empty one is none.
+# The places of a v1beta1 spec that are quantities, and those that are plain maps, for which empty means unset.
 QUANTITIES = (("memory", "guest"), ("requirements", "memory", "guest"))
 MAPS = ("annotations", "nodeSelector")
 LONE_SPEC = Form(api_version="", until=(1, 7), tables=V1ALPHA1)
@@ -60,7 +60,7 @@ OBJECTS = (
 
 
 def decode(data: Any, release: Release) -> Payload | str:
-    """What the `data` of a ControllerRevision holds for that release; else why it holds nothing, in a word.
+    """The content of a ControllerRevision's `data` for that release, or a word for why there is none.
 
     The words: `revision-undecodable` (no instancetype or preference of any form), `revision-form-unreadable` (one that older
     releases could read, but this one can't).
@@ -81,9 +81,9 @@ def decode(data: Any, release: Release) -> Payload | str:
 
 
 def same_payload(one: Any, other: Any, release: Release) -> bool:
-    """True where the `data` of two ControllerRevisions hold the same spec, as Go compares: `1Gi` is `1024Mi`, empty is unset.
+    """True if the `data` of two ControllerRevisions hold the same spec, as Go compares: `1Gi` is `1024Mi`, empty is unset.
 
-    False where one of them holds none.
+    False if one of them holds none.
     upstream: pkg/instancetype/revision/compare.go:Compare
     """
     first, second = decode(one, release), decode(other, release)
@@ -93,7 +93,7 @@ def same_payload(one: Any, other: Any, release: Release) -> bool:
 
 
 def canonical_spec(spec: Object) -> Object:
-    """A copy of a v1beta1 spec, its quantities as Go writes them."""
+    """A copy of a v1beta1 spec, with its quantities as Go writes them."""
     written: Object = copy(spec)
     for path in QUANTITIES:
         if get(written, path) is not None:
@@ -102,7 +102,7 @@ def canonical_spec(spec: Object) -> Object:
 
 
 def _comparable(value: Any) -> Any:
-    """The value without what is not set. Go doesn't tell an empty map from none, but a structure without fields."""
+    """The value without unset fields. In Go an empty map equals no map, but a structure without fields does not equal none."""
     if isinstance(value, dict):
         below = {key: _comparable(item) for key, item in value.items()}
         return {key: item for key, item in below.items() if is_set(item) and (item != {} or key not in MAPS)}
@@ -110,9 +110,9 @@ def _comparable(value: Any) -> Any:
 
 
 def _decode_lone_spec(data: Object, release: Release) -> Payload | str:
-    """KubeVirt 0.55 to 0.57 stored the spec alone, as base64; of its apiVersion no release since 1.0 takes notice."""
+    """The content of a spec that KubeVirt 0.55 to 0.57 stored alone, as base64. Releases since 1.0 ignore its apiVersion."""
     spec = _parsed(data["spec"]) if isinstance(data.get("apiVersion"), str | None) else UNDECODABLE
-    from krm_fn.kubevirt.resolve import alpha  # only where a form so old is met
+    from krm_fn.kubevirt.resolve import alpha  # needed only for such an old form
 
     for matcher, table in LONE_SPEC.tables:
         try:
@@ -126,8 +126,8 @@ def _decode_lone_spec(data: Object, release: Release) -> Payload | str:
 
 
 def _parsed(encoded: str) -> Any:
-    """The JSON in a base64 text; a word, which fits no table, where it is none."""
-    import json  # the form is four years old: nobody else pays for it
+    """The JSON in a base64 text; a word, which fits no table, if there is none."""
+    import json  # the form is old, so few runs need it
 
     from krm_fn.base.encoding import from_base64
 
@@ -151,7 +151,7 @@ def _refuse(constant: str) -> Any:
 
 
 def _read_spec(data: Object, form: Form, matcher: Matcher, release: Release) -> Object | None:
-    """The spec of a full object in v1beta1 form, None where it is not of its version's form."""
+    """The spec of a full object in v1beta1 form; None if it does not have the form of its version."""
     spec, table = data.get("spec"), dict(form.tables).get(matcher)
     if spec is not None and not isinstance(spec, dict):
         return None
@@ -166,20 +166,20 @@ def _read_spec(data: Object, form: Form, matcher: Matcher, release: Release) -> 
 
 
 def _is_decodable(data: Object, release: Release) -> bool:
-    """True where Go decodes the object: each value has its field's type, and each number fits. Unknown fields are passed over.
+    """True if Go decodes the object: each value has its field's type, and each number fits. Unknown fields are ignored.
 
     upstream: pkg/instancetype/compatibility/compatibility.go:decodeControllerRevisionObject
     """
     if is_plain(data):
         return True
-    from krm_fn.kubevirt.schema.checking import check  # only where a revision has uncommon fields
+    from krm_fn.kubevirt.schema.checking import check  # needed only for uncommon fields
     from krm_fn.kubevirt.schema.flaws import RANGE, TYPE
 
     return not any(flaw.kind in (TYPE, RANGE) and flaw.upstream for flaw in check(data, release))
 
 
 def _with_sizes(spec: Object, matcher: Matcher) -> Object:
-    """The spec with the sizes that no instancetype lacks in Go: nobody checks that a revision has them, so they may be zero."""
+    """The spec with the sizes that every instancetype has in Go. Nobody checks that a revision has them: they may be zero."""
     if matcher != INSTANCETYPE:
         return spec
     sizes = (("cpu", 0), ("memory", "0"))
@@ -196,7 +196,7 @@ def _converted(spec: Object, matcher: Matcher) -> Object:
     """
     cpu = as_map(spec.get("cpu"))
     if matcher == INSTANCETYPE:
-        # Plain values become pointers that are never nil, so even an unset one conflicts with what the VM sets.
+        # Plain values become pointers that are never nil, so even an unset one conflicts with a value of the VM.
         unset = {"model": "", "dedicatedCPUPlacement": False, "isolateEmulatorThread": False}
         return {**spec, "cpu": {**unset, **cpu}}
     if cpu.get("preferredCPUTopology") == "":

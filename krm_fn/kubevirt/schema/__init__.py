@@ -1,10 +1,10 @@
-"""The API's schema: which fields a kind has in a release, of which types, and what of an object is not as it says.
+"""The API's schema: the fields of a kind in a release, their types, and the places of an object that do not match.
 
-`checking.check` holds one object against the release's own API, or against a CustomResourceDefinition that comes with the
-bundle; `examine` does so for a whole bundle. Kinds that neither knows are passed over.
+`checking.check` checks one object against the release's own API, or against a CustomResourceDefinition in the bundle;
+`examine` checks a complete bundle. Kinds that neither knows are skipped.
 
-Rendering asks for fields of other releases only. So as not to pay for the types then, it first looks whether an object has a
-key of such a name at all: the `[strange]` section at the top of `api.txt` lists them by release.
+Rendering needs only the fields of other releases. To avoid loading the types for this, it first checks whether an object has
+a key with such a name: the `[strange]` section at the top of `api.txt` lists them by release.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 FILE = f"{__path__[0]}/api.txt"
 
-# Rendering reads these, so what it would not see in them is said in every mode.
+# Rendering reads these kinds, so fields that it would not know there are reported in every mode.
 READ = frozenset(
     (
         *(holder.kind for holder in RENDERED),
@@ -40,14 +40,14 @@ READ = frozenset(
     )
 )
 
-# Where a VM's domain stands in the kinds that hold one.
+# The place of a VM's domain in the kinds that hold one.
 DOMAINS = {holder.kind: holder.in_vm(DOMAIN) for holder in RENDERED}
 
 _strange: dict[str, frozenset[str]] = {}
 
 
 class ObjectFacts(Value):
-    """What is wrong with an object by the schema of its kind; the paths of `flaws` run from its root."""
+    """The flaws of an object by the schema of its kind; the paths of `flaws` start at its root."""
 
     entry: Entry
     release: Release
@@ -56,11 +56,11 @@ class ObjectFacts(Value):
 
     @property
     def troubled(self) -> bool:
-        """True where some rule may have something to say."""
+        """True if some rule may have a finding."""
         return bool(self.flaws)
 
     def without(self, reported: Container[Path]) -> ObjectFacts:
-        """The facts without the flaws of places of which something else was said already."""
+        """The facts without the flaws of places that are already reported."""
         return self.but(flaws=tuple(flaw for flaw in self.flaws if flaw.path not in reported))
 
 
@@ -76,11 +76,11 @@ def examine(
 ) -> Iterator[ObjectFacts]:
     """The facts of every object of the bundle that has flaws.
 
-    Where `complete` is False only fields of other releases are looked for, and only in the kinds that rendering reads; where
-    VMs are `handed_on` as they came, their domain is, too.
-    `schemas` are objects beside the bundle: CustomResourceDefinitions among them count like those of the bundle, and first.
-    `sound` are the items and paths of objects of which is known that the API's own schema has nothing to say. Where
-    `definitions` is False, no definition of the bundle replaces the release's own API.
+    If `complete` is False, only fields of other releases are searched, and only in the kinds that rendering reads. If VMs are
+    `handed_on` without rendering, their domain is checked, too.
+    `schemas` are objects outside of the bundle: CustomResourceDefinitions among them count like those of the bundle, and first.
+    `sound` are the items and paths of objects that are known to match the API's own schema. If `definitions` is False, no
+    definition of the bundle replaces the release's own API.
     """
     if complete:
         found = _all_flaws(bundle, release, _crds(bundle, schemas, trusted=definitions), sound)
@@ -97,7 +97,7 @@ def _all_flaws(
     from krm_fn.kubevirt.schema.checking import check
 
     for entry in bundle.entries:
-        if crds or (entry.item, entry.path) not in sound:  # a definition may ask for more
+        if crds or (entry.item, entry.path) not in sound:  # a definition may require more
             yield entry, tuple(check(entry.obj, release, crds))
 
 
@@ -109,23 +109,23 @@ def _read(bundle: Bundle, release: Release, *, handed_on: bool) -> Iterator[tupl
 def flaws_of_read(entry: Entry, release: Release, *, handed_on: bool) -> tuple[Flaw, ...]:
     """The fields of other releases in an object that rendering reads.
 
-    In one that is handed on as it came also what is wrong where its domain should be: no webhook takes a VM without one.
+    For an object that is handed on without rendering, also the flaws at its domain: no webhook accepts a VM without one.
     """
     if kind_of(entry.obj) not in READ:
         return ()
     around = _around_lost_domain(entry.obj) if handed_on else frozenset()
     if not around and not has_strange_key(entry.obj, release):
         return ()
-    from krm_fn.kubevirt.schema.checking import check, of_other_releases  # only where there is something to say
+    from krm_fn.kubevirt.schema.checking import check, of_other_releases  # needed only if there may be a flaw
 
     lost = (flaw for flaw in check(entry.obj, release) if flaw.path in around) if around else ()
     return (*of_other_releases(entry.obj, release), *lost)
 
 
 def _around_lost_domain(obj: Object) -> frozenset[Path]:
-    """The places of which one is wrong where a VM has no domain; none where it has one.
+    """The places that may have a flaw if a VM has no domain; none if it has one.
 
-    That a VM with references has no template is a finding of its own.
+    That a VM with references has no template is a separate finding.
     """
     path = DOMAINS.get(kind_of(obj), ())
     if not path or isinstance(get(obj, path), dict):
@@ -136,7 +136,7 @@ def _around_lost_domain(obj: Object) -> frozenset[Path]:
 
 
 def has_strange_key(obj: Object, release: Release) -> bool:
-    """False where no key at any depth is the name of a field that only other releases have; True where one may be."""
+    """False if no key at any depth is the name of a field that only other releases have; True if one may be."""
     names = _strange_names(release)
     todo: list[object] = [obj]
     for value in todo:
@@ -162,10 +162,10 @@ def _strange_names(release: Release) -> frozenset[str]:
 
 
 def _crds(bundle: Bundle, schemas: Objects, *, trusted: bool) -> Crds | None:
-    """The definitions of `schemas`, then those of the bundle; of these only the `trusted` ones where the API knows the kind."""
+    """The definitions of `schemas`, then those of the bundle; of these only the `trusted` ones if the API knows the kind."""
     own = [entry.obj for entry in bundle.of_kind("CustomResourceDefinition")]
     if not (schemas or own):
         return None
-    from krm_fn.kubevirt.schema.crds import Crds, defines_known_kind  # only where there is one
+    from krm_fn.kubevirt.schema.crds import Crds, defines_known_kind  # needed only if there is a definition
 
     return Crds((*schemas, *(obj for obj in own if trusted or not defines_known_kind(obj))))

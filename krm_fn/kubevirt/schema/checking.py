@@ -1,4 +1,4 @@
-"""One object held against the schema of its kind."""
+"""Checks one object against the schema of its kind."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.schema.kinds import Kind
     from krm_fn.kubevirt.schema.node import SchemaNode
 
-# The key at the root of an object in which SOPS keeps how it encrypted the values, and how such a value starts.
+# The key at the root of an object in which SOPS stores its metadata, and the start of an encrypted value.
 SOPS, ENCRYPTED = "sops", "ENC["
 
 
 def check(obj: Object, release: Release, crds: Crds | None = None) -> Iterator[Flaw]:
-    """Every place of an object that is not as the schema of its kind says; nothing for a kind that has none.
+    """The places of an object that do not match the schema of its kind; nothing for a kind without a schema.
 
-    The release's own API is the schema, unless `crds` has a definition of the kind. Then the definition says what the API
-    server refuses, and the release's API what the webhooks refuse. What SOPS encrypted or wrote is not judged.
+    The schema is the release's own API, unless `crds` has a definition of the kind. Then the definition decides what the API
+    server refuses, and the release's API what the webhooks refuse. Values that SOPS encrypted or wrote are not checked.
     """
     found = _checked(obj, release, crds)
     return (flaw for flaw in found if not _is_of_sops(obj, flaw)) if SOPS in obj else found
 
 
 def _is_of_sops(obj: Object, flaw: Flaw) -> bool:
-    """True where a flaw is about what SOPS takes away or replaces before the object reaches the cluster."""
+    """True if a flaw is about a part that SOPS removes or replaces before the object reaches the cluster."""
     own = "mac" in as_map(obj[SOPS])
     return own and (flaw.path[:1] == (SOPS,) or text(get(obj, flaw.path)).startswith(ENCRYPTED))
 
@@ -53,7 +53,7 @@ def _checked(obj: Object, release: Release, crds: Crds | None) -> Iterator[Flaw]
 
 
 def _of_definition(obj: Object, release: Release, crds: Crds) -> list[Flaw] | None:
-    """What a definition finds wrong, None where there is none of the kind."""
+    """The flaws by a definition; None if there is none for the kind."""
     key = group_of(obj), version_of(obj), kind_of(obj)
     definition, node = crds.definition(*key), crds.node(*key, release)
     if definition is None or node is None:
@@ -67,10 +67,10 @@ def _of_definition(obj: Object, release: Release, crds: Crds) -> list[Flaw] | No
 
 
 def _joined(found: list[Flaw], own: list[Flaw], row: Kind) -> Iterator[Flaw]:
-    """The flaws by a definition, and those by webhooks alone; one of each place.
+    """The flaws by a definition, and those by webhooks alone; one per place.
 
-    Other flaws by the release's own API are left out, for a definition may be that of a later release. Those of a status that
-    is a subresource are kept: the mutating webhooks see it before the API server deletes it.
+    Other flaws by the release's own API are left out, because a definition may belong to a later release. Those of a status
+    that is a subresource are kept: the mutating webhooks see it before the API server deletes it.
     """
     others = {flaw.path: flaw for flaw in own}
     for flaw in found:
@@ -80,7 +80,7 @@ def _joined(found: list[Flaw], own: list[Flaw], row: Kind) -> Iterator[Flaw]:
 
 
 def of_other_releases(obj: Object, release: Release) -> Iterator[Flaw]:
-    """The fields of an object that other releases of the API have and this one has not, where rendering reads the kind."""
+    """The fields of an object that other releases of the API have and this one has not, if rendering reads the kind."""
     row = kind_known(obj, release)
     if row is None or not row.always:
         return iter(())

@@ -1,6 +1,6 @@
-"""The constraints of a schema: for each keyword of a CustomResourceDefinition the judge that checks it.
+"""The constraints of a schema: for each keyword of a CustomResourceDefinition, the judge that checks it.
 
-The table of the releases' own types and CustomResourceDefinitions that come with the bundle are read by the same keywords.
+The table of the releases' own types and the CustomResourceDefinitions of a bundle use the same keywords.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.schema.flaws import Judge
 
 NUMBERS = (int, float)
-MOST = 2**64  # of greater numbers nothing is computed
+MOST = 2**64  # larger numbers are not computed with
 
 
 def within(low: float | None, high: float | None, *, exclusive: bool = False, words: str = "") -> Judge:
-    """Refuses numbers below `low` and above `high`, and these two where they are `exclusive`; None is no bound.
+    """Refuses numbers below `low` and above `high`, and these two if they are `exclusive`; None is no limit.
 
-    `words` say what to use instead of them, where something else has bounds for the same number.
+    `words` replace the expected range in the message, if something else also limits the number.
     """
     expected = words or _bounds(low, high, exclusive=exclusive)
 
     def judge(value: Any, path: Path) -> Flaw | None:
         if not isinstance(value, NUMBERS) or isinstance(value, bool):
-            return None  # a text may stand in the same place
+            return None  # a text may be allowed in the same place
         if (low is None or value >= low) and (high is None or value <= high) and not (exclusive and value in (low, high)):
             return None
         return Flaw(kind=RANGE, path=path, current=value, expected=expected)
@@ -46,7 +46,7 @@ def _bounds(low: float | None, high: float | None, *, exclusive: bool = False) -
 
 
 def multiple_of(factor: float) -> Judge:
-    """Refuses numbers that are no multiple of the factor.
+    """Refuses numbers that are not multiples of the factor.
 
     upstream: k8s.io/kube-openapi/pkg/validation/validate/values.go:MultipleOf
     """
@@ -62,7 +62,7 @@ def multiple_of(factor: float) -> Judge:
 
 
 def length(low: int, high: int | None) -> Judge:
-    """Refuses texts of less or more characters; None is no bound."""
+    """Refuses texts with fewer or more characters; None is no limit."""
 
     def judge(value: Any, path: Path) -> Flaw | None:
         if not isinstance(value, str) or (low <= len(value) and (high is None or len(value) <= high)):
@@ -74,7 +74,7 @@ def length(low: int, high: int | None) -> Judge:
 
 
 def between(number: int, low: int, high: int | None, one: str, many: str = "") -> str:
-    """`at most 4 characters`: the bound that a number of these things is beyond."""
+    """`at most 4 characters`: the limit that the number exceeds or does not reach."""
     word, bound = ("at most", high) if high is not None and number > high else ("at least", low)
     return f"{word} {counted(bound, one, many)}"
 
@@ -85,7 +85,7 @@ def counted(number: int, one: str, many: str = "") -> str:
 
 
 def one_of(values: Iterable[Any]) -> Judge:
-    """Refuses what is none of the values."""
+    """Refuses values that are not in `values`."""
     listed = tuple(values)
     words = frozenset(value for value in listed if isinstance(value, str))
     others = [value for value in listed if not isinstance(value, str)]
@@ -106,8 +106,8 @@ def one_of(values: Iterable[Any]) -> Judge:
 
 
 def matches(pattern: str) -> Judge | None:
-    """Refuses texts that the regular expression is not found in; None for one that is none to Python."""
-    import re  # only where a schema has a pattern
+    """Refuses texts in which the regular expression is not found; None if Python cannot read the expression."""
+    import re  # needed only for patterns
 
     from krm_fn.base.patterns import OF_DEFINITIONS
 
@@ -125,7 +125,7 @@ def matches(pattern: str) -> Judge | None:
 
 
 def _of_go(pattern: str) -> str:
-    """A pattern of Go's as Python has it: there `$` is the very end of the text, in Python a line break may follow."""
+    """A Go pattern in Python's syntax: in Go `$` is the very end of the text, in Python a line break may follow."""
     made, escaped, in_class = "", False, False
     for letter in pattern:
         if escaped:
@@ -139,8 +139,8 @@ def _of_go(pattern: str) -> str:
 
 
 def of_form(name: str) -> Judge | None:
-    """Refuses texts that are not of a format; None for a format that is not checked."""
-    from krm_fn.kubevirt.schema.formats import FORMATS  # only where a schema has a format
+    """Refuses texts that do not have a format; None for a format that is not checked."""
+    from krm_fn.kubevirt.schema.formats import FORMATS  # needed only for formats
 
     form = FORMATS.get(name.replace("-", ""))
     if form is None:
@@ -155,7 +155,7 @@ def of_form(name: str) -> Judge | None:
 
 
 def obeys(rule: object) -> Judge | None:
-    """Refuses what the CEL rule is false for; None for a rule that is not known."""
+    """Refuses values for which the CEL rule is false; None for an unknown rule."""
     found = known(rule)
     if found is None:
         return None
@@ -168,14 +168,14 @@ def obeys(rule: object) -> Judge | None:
 
 
 def every(judges: Iterable[Judge | None]) -> Judge | None:
-    """The first complaint of several; None where there is no judge."""
+    """The first flaw of several judges; None if there is no judge."""
     kept = tuple(judge for judge in judges if judge is not None)
     if len(kept) < 2:
         return kept[0] if kept else None
     return lambda value, path: next((flaw for flaw in (judge(value, path) for judge in kept) if flaw), None)
 
 
-# The judge of each keyword whose value says all.
+# The judges of keywords that need only their value.
 JUDGES: dict[str, Callable[[Any], Judge | None]] = {
     "enum": one_of,
     "minimum": lambda low: within(low, None),

@@ -1,4 +1,4 @@
-"""CustomResourceDefinitions as schemas: they win over the release's own API for the kinds they define."""
+"""CustomResourceDefinitions as schemas. They replace the release's own API for the kinds that they define."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ KIND = "CustomResourceDefinition"
 
 
 def defines_known_kind(crd: Object) -> bool:
-    """True where a release's own API knows the kind that is defined."""
+    """True if a release's own API knows the defined kind."""
     spec = as_map(crd.get("spec"))
     return (text(spec.get("group")), text(get(spec, ("names", "kind")))) in {(row.group, row.kind) for row in KINDS}
 
 
 class Definition(Value):
-    """What a CustomResourceDefinition says of one version of a kind.
+    """One version of a kind in a CustomResourceDefinition.
 
-    `name` is the definition's; `status` is True where the status is a subresource, `replicas` leads to those of a scale
-    subresource.
+    `name` is that of the definition; `status` is True if the status is a subresource, `replicas` is the path of those of a
+    scale subresource.
     """
 
     schema: Object
@@ -47,7 +47,7 @@ class Definition(Value):
 
 
 class Crds:
-    """The schemas of some CustomResourceDefinitions, by API group, version and kind; the first of two alike counts."""
+    """The schemas of some CustomResourceDefinitions, by API group, version and kind; the first of a kind counts."""
 
     def __init__(self, objects: Iterable[Object]) -> None:
         self._found: dict[tuple[str, str, str], Definition] = {}
@@ -61,11 +61,11 @@ class Crds:
         return bool(self._found)
 
     def definition(self, group: str, version: str, kind: str) -> Definition | None:
-        """The definition of a kind, None where there is none."""
+        """The definition of a kind; None if there is none."""
         return self._found.get((group, version, kind))
 
     def node(self, group: str, version: str, kind: str, release: Release) -> SchemaNode | None:
-        """The schema of a kind, None where there is no definition."""
+        """The schema of a kind; None if there is no definition."""
         key = group, version, kind
         if key not in self._found:
             return None
@@ -91,12 +91,12 @@ class Crds:
 
 
 def _root(found: Definition, release: Release) -> SchemaNode:
-    """The schema of a whole object: the API server itself takes care of these three fields."""
+    """The schema of a complete object: the API server itself checks apiVersion, kind and metadata."""
     return _structure({**found.schema, "x-kubernetes-embedded-resource": True}, found.name, release)
 
 
 def _node(schema: Any, name: str, release: Release) -> SchemaNode:
-    """The node of a schema; of what it says only what a Node holds."""
+    """The node of a schema, with the parts of the schema that a node can hold."""
     if not isinstance(schema, dict):
         return ANY
     match schema.get("type"):
@@ -113,7 +113,7 @@ def _node(schema: Any, name: str, release: Release) -> SchemaNode:
     return node
 
 
-# Type in a schema: the words for it, and what Python has for it.
+# The types of a schema: the words for each, and Python's types.
 SCALARS = {
     "string": ("a string", TEXT),
     "boolean": ("true or false", TRUTH),
@@ -123,7 +123,7 @@ SCALARS = {
 
 
 def _scalar(schema: Object) -> SchemaNode:
-    """The node of a schema of a scalar; one that tells no type takes anything."""
+    """The node of a schema of a scalar; one without a type accepts every value."""
     either = schema.get("x-kubernetes-int-or-string") is True
     if either and text(schema.get("pattern")).strip("^$") == QUANTITY_FORM:
         return SchemaNode(QUANTITY, accepts=QUANTITIES, judge=every((judge_quantity, *judges({**schema, "pattern": None}))))
@@ -152,7 +152,7 @@ def _structure(schema: Object, name: str, release: Release) -> SchemaNode:
 
 
 def _others(schema: Object, name: str, release: Release) -> SchemaNode | None:
-    """What keys that are no properties may hold, None where there may be none."""
+    """The schema of keys that are not properties; None if there may be none."""
     if schema.get("x-kubernetes-preserve-unknown-fields") is True:
         return ANY
     more = schema.get("additionalProperties")

@@ -5,7 +5,7 @@ upstream: k8s.io/kube-openapi/pkg/validation/strfmt, k8s.io/apiextensions-apiser
 
 from __future__ import annotations
 
-import re  # only where objects are judged
+import re  # loaded only to check objects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,9 +37,9 @@ def is_date(text: str) -> bool:
 
 
 def is_date_time(text: str) -> bool:
-    """True for what a CustomResourceDefinition takes as a time. upstream: strfmt/time.go:IsDateTime"""
+    """True for text that a CustomResourceDefinition accepts as a time. upstream: strfmt/time.go:IsDateTime"""
     day, _, time = text.lower().partition("t")
-    # what follows a second "t" is not looked at, and any character may stand before the fraction
+    # The text after a second "t" is not checked, and any character may precede the fraction.
     found = re.fullmatch(r"(\d\d):(\d\d):(\d\d)(.\d+)?(z|[-+]\d\d:\d\d)", time.partition("t")[0], re.ASCII)
     return bool(found and is_date(day) and found[1] <= "23" and found[2] <= "59" and found[3] <= "59")
 
@@ -53,7 +53,7 @@ def is_go_time(text: str) -> bool:
 
 def _address(version: int) -> Form:
     def is_one(text: str) -> bool:
-        from ipaddress import ip_address  # only where a definition asks for one
+        from ipaddress import ip_address  # needed only for this format
 
         bare = ".".join(part.lstrip("0") or "0" for part in text.split(".")) if version == 4 else text
         try:
@@ -76,7 +76,7 @@ def _is_network(text: str) -> bool:
 
 _is_label, _is_subdomain = _matcher(LABEL), _matcher(rf"{LABEL}(\.{LABEL})*")
 
-# By name without dashes; of other formats nothing is asked.
+# By name without dashes; other formats are not checked.
 FORMATS: dict[str, Form] = {
     "byte": _matcher(r"([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})"),
     "cidr": _is_network,

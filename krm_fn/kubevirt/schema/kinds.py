@@ -1,4 +1,4 @@
-"""Which type each kind is of, and how much of it KubeVirt's webhooks look at themselves."""
+"""The type of each kind, and the parts that KubeVirt's webhooks check themselves."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.schema.flaws import Flaw
 
 FILLED = frozenset(("a string", "an integer", "a number", "true or false"))
-# Text of the CustomResourceDefinition's choice that Go leaves out where it is "": elsewhere it writes "", or reads a pointer.
+# Text with a choice in the CustomResourceDefinition that Go leaves out if it is "". Other such fields are written, or pointers.
 # upstream: kubevirt.io/containerized-data-importer-api/pkg/apis/core/v1beta1/types.go:DataVolumeSpec
 LEFT_OUT = ("contentType",)
 OBJECT_KEYS = ("apiVersion", "kind", "metadata", "spec", "status")
@@ -38,10 +38,10 @@ OBJECT_KEYS = ("apiVersion", "kind", "metadata", "spec", "status")
 class Kind(Value):
     """A kind in the API versions and releases that serve it: its `type` in the table of types.
 
-    `strict`: its webhooks hold the spec against KubeVirt's own schema, which takes no unknown field; the others only decode the
-    object. `mutated`: a mutating webhook rewrites the object before the API server checks it against the
+    `strict`: its webhooks check the spec against KubeVirt's own schema, which accepts no unknown field; other webhooks only
+    decode the object. `mutated`: a mutating webhook rewrites the object before the API server checks it against the
     CustomResourceDefinition. `status`: its status is a subresource, so the API server deletes it from what users write.
-    `scale`: so are its replicas. `always`: fields of other releases are reported in every mode, for rendering reads the kind.
+    `scale`: so are its replicas. `always`: fields of other releases are reported in every mode, because rendering reads them.
     upstream: pkg/util/openapi/openapi.go:Validate; it looks for `v1.<Kind>Spec`, and finds none for the other groups' kinds;
     pkg/virt-operator/resource/generate/components/crds.go, webhooks.go
     """
@@ -85,8 +85,8 @@ KINDS = (
     _core("VirtualMachineInstancePreset"),
     _core("KubeVirt", status=True),
     _pool(("v1alpha1",), "v1alpha1", until=(1, 7)),
-    _pool(("v1alpha1", "v1beta1"), "v1beta1", since=(1, 7)),  # from 1.7 on one schema serves both versions
-    # One schema served all versions; the alpha ones until 1.5.
+    _pool(("v1alpha1", "v1beta1"), "v1beta1", since=(1, 7)),  # since 1.7 one schema serves both versions
+    # One schema served all versions; the alpha ones before 1.5.
     *(
         Kind(group=INSTANCETYPE, versions=versions, kind=kind, type=f"v1beta1.{kind}", always=True, until=until)
         for kind in (
@@ -108,7 +108,7 @@ def version_of(obj: Object) -> str:
 
 
 def kind_known(obj: Object, release: Release) -> Kind | None:
-    """The row of an object's kind, None where the release serves no such kind or version, or it is none of KubeVirt's."""
+    """The row of an object's kind; None if the release does not serve the kind or version, or it is not KubeVirt's."""
     if not _by_kind:
         for row in KINDS:
             _by_kind.setdefault((row.group, row.kind), []).append(row)
@@ -119,11 +119,11 @@ def kind_known(obj: Object, release: Release) -> Kind | None:
 
 
 def counts(flaw: Flaw, row: Kind) -> bool:
-    """False for what is no flaw in an object of the kind, since neither the API server nor a webhook refuses it.
+    """False if neither the API server nor a webhook refuses the flaw in an object of the kind.
 
-    In a status that is a subresource the API server refuses only unknown fields, and deletes the rest; a mutating webhook
-    sees it before that. A number that the CustomResourceDefinition does not take as a quantity is one to Go. A mutating webhook
-    writes it as text, and leaves out what is empty.
+    In a status that is a subresource, the API server refuses only unknown fields, and deletes the rest. A mutating webhook sees
+    it earlier. Go reads a number as a quantity, even if the CustomResourceDefinition does not accept it. A mutating webhook
+    writes it as text, and leaves out empty values.
     upstream: pkg/virt-api/webhooks/mutating-webhook/mutators/vm-mutator.go:Mutate, vmi-mutator.go:Mutate
     """
     if row.status and flaw.path[0] == "status" and flaw.kind not in (UNKNOWN, ELSEWHERE):
@@ -138,10 +138,10 @@ def counts(flaw: Flaw, row: Kind) -> bool:
 
 
 def taken(flaw: Flaw, row: Kind) -> bool:
-    """True for a flaw with which the object is admitted all the same.
+    """True for a flaw with which the object is still admitted.
 
-    These are quantities with blanks around them, which a mutating webhook rewrites, and what only webhooks would refuse that
-    don't look there. The template of a pool counts as refused, for its VMs are.
+    These are quantities with blanks around them, which a mutating webhook rewrites, and flaws that only webhooks would refuse,
+    in parts that they do not check. The template of a pool counts as refused, because its VMs are.
     """
     if _is_rewritten(flaw, row):
         return True
@@ -153,9 +153,9 @@ def _is_rewritten(flaw: Flaw, row: Kind) -> bool:
 
 
 def refused(flaw: Flaw, row: Kind) -> bool:
-    """True where the webhooks of the kind refuse an object for this flaw.
+    """True if the webhooks of the kind refuse an object for this flaw.
 
-    What they only decode, they refuse for wrong types. Null never comes there.
+    In parts that they only decode, they refuse wrong types. Null never reaches them.
     upstream: pkg/util/webhooks/webhooks.go:ValidateSchema, github.com/go-openapi/validate/object_validator.go
     """
     top = flaw.path[0]
@@ -166,9 +166,9 @@ def refused(flaw: Flaw, row: Kind) -> bool:
     if row.status and not row.mutated and top == "status":
         return False  # it is deleted before a webhook sees it
     if row.strict and top in ("spec", "status"):
-        # upstream takes these two for keywords of the schema itself, and lets a status hold anything
+        # Upstream reads these two as keywords of the schema itself, and accepts anything in a status.
         passed = flaw.kind in (UNKNOWN, ELSEWHERE) and (top == "status" or flaw.path[-1] in ("$schema", "id"))
-        # its schema has a default for these, and fills them in before it asks what is missing
+        # Its schema has a default for these, and sets it before it checks for missing fields.
         filled = flaw.kind == MISSING and flaw.expected in FILLED
         return not (passed or filled) and flaw.kind != NULL
-    return flaw.kind in (TYPE, RANGE) and flaw.current is not None  # null in a list is nothing to Go
+    return flaw.kind in (TYPE, RANGE) and flaw.current is not None  # Go ignores null in a list

@@ -1,4 +1,4 @@
-"""The checks of a list as a whole: how many entries it has, and which of them may be there only once.
+"""The checks of a complete list: its number of entries, and entries that may occur only once.
 
 upstream: k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype/validation.go:ValidateListSetsAndMaps
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def numbered(low: int, high: int | None, one: str = "entry", many: str = "entries") -> Check:
-    """Refuses lists and maps of less or more entries; None is no bound."""
+    """Refuses lists and maps with fewer or more entries; None is no limit."""
 
     def check(value: Any, path: Path) -> Iterator[Flaw]:
         if low <= len(value) and (high is None or len(value) <= high):
@@ -31,12 +31,12 @@ def numbered(low: int, high: int | None, one: str = "entry", many: str = "entrie
 
 
 def unique(value: Any, path: Path) -> Iterator[Flaw]:
-    """Refuses each entry that equals one before it, once."""
+    """Refuses each entry that equals an earlier one, once."""
     yield from _repeated(value, path, [_frozen(each) for each in value])
 
 
 def keyed(keys: Sequence[str], defaults: dict[str, Any] | None = None) -> Check:
-    """Refuses each entry whose keys hold the same as those of one before it; a key that is absent has its default."""
+    """Refuses each entry whose keys have the same values as those of an earlier one; an absent key has its default."""
 
     def check(value: Any, path: Path) -> Iterator[Flaw]:
         entries = [{**(defaults or {}), **each} if isinstance(each, dict) else {} for each in value]
@@ -55,7 +55,7 @@ def _repeated(shown: Sequence[Any], path: Path, frozen: Sequence[Any]) -> Iterat
 
 
 def _frozen(value: Any) -> Any:
-    """A hashable form of a value; two forms are equal where Kubernetes takes the values for equal."""
+    """A hashable form of a value; two forms are equal if Kubernetes considers the values equal."""
     if isinstance(value, dict):
         return "map", frozenset((key, _frozen(below)) for key, below in value.items())
     if isinstance(value, list):

@@ -1,6 +1,6 @@
-"""The schema of one place as a `SchemaNode`, and the walk that holds a value against it.
+"""The schema of one place as a `SchemaNode`, and the walk that checks a value against it.
 
-A valid object must cost little: the walk looks up each key once, and what a scalar of a plain type holds is never looked at.
+A valid object must take little time: the walk looks up each key once, and skips scalars whose type alone is enough.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     Fields = dict[str, "SchemaNode"]
 
     class Found(Protocol):
-        """Where flaws are added, as `Limited` takes them."""
+        """The target of flaws, in the form of `Limited`."""
 
         def takes(self, sort: object) -> bool: ...
         def add(self, found: Flaw) -> None: ...
@@ -46,8 +46,8 @@ NOTHING: frozenset[type] = frozenset()
 ALL: frozenset[type] = frozenset((str, int, float, bool, type(None), dict, list))
 TEXT, INTEGER, TRUTH = frozenset((str,)), frozenset((int,)), frozenset((bool,))
 
-# As many objects may lack what a large definition requires: proposals hold so many values, and so many missing names of one
-# map are reported.
+# As many objects may lack the fields that a large definition requires. So there are limits for the values in a proposal, and
+# for the missing names that are reported for one map.
 MOST_PROPOSED, MOST_MISSING = 100, 10
 
 WORDS: dict[type, str] = {
@@ -62,15 +62,15 @@ WORDS: dict[type, str] = {
 
 
 class SchemaNode:
-    """What may stand at one place.
+    """The values that are allowed at one place.
 
-    `expected` words the type. `plain` are the Python types of which every value is right. Values of the other types in
-    `accepts` go to `judge`, which refuses what the API server refuses, and to `hook`, which refuses what the webhooks refuse;
-    `sure` is True for values that both take. A place `of_map` has `fields` (opened when they are first needed), `required`
-    names, and `values` for all other keys; one of `items` is a list. `checks` look at a map or list as a whole. `lax` names
-    what the API server does not check: "open" other keys, "free" all that is in the map. A `nullable` place takes null, unless
-    the values are `listed` and null is none of them; `nonnull` is True where the webhooks refuse null all the same.
-    `spans` gives the releases that know a field of that name here, and `schema` names the definition this comes from.
+    `expected` words the type. `plain` are the Python types of which every value is valid. Values of the other types in
+    `accepts` go to `judge`, which refuses as the API server does, and to `hook`, which refuses as the webhooks do;
+    `sure` is True for values that both accept. A place `of_map` has `fields` (opened when they are first needed), `required`
+    names, and `values` for all other keys; one with `items` is a list. `checks` check a complete map or list. `lax` says what
+    the API server does not check: "open" other keys, "free" everything in the map. A `nullable` place accepts null, unless
+    the values are `listed` without null; `nonnull` is True if the webhooks refuse null nevertheless.
+    `spans` returns the releases that know a field of that name here, and `schema` names the definition of the place.
     """
 
     __slots__ = (
@@ -125,7 +125,7 @@ class SchemaNode:
         self._open: Callable[[], tuple[Fields, tuple[str, ...], SchemaNode | None]] | None = None
 
     def verdict(self, value: Any, path: Path) -> Flaw | None:
-        """What is wrong with a scalar of one of the types in `accepts`, and who refuses it."""
+        """The flaw of a scalar of one of the types in `accepts`, and who refuses it."""
         flaw = self.judge(value, path) if self.judge else None
         other = self.hook(value, path) if self.hook else None
         if flaw is None or other is None:
@@ -134,7 +134,7 @@ class SchemaNode:
 
     @property
     def fields(self) -> Fields:
-        """The places below, by key; asking for them fills in `required` and `values` too."""
+        """The places below, by key. Reading this property sets `required` and `values`, too."""
         if self._fields is None:
             self._fields, required, self.values = self._open() if self._open else ({}, (), None)
             self.required = dict.fromkeys(required)
@@ -142,14 +142,14 @@ class SchemaNode:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the fields; () where there are too many to tell which one was meant."""
+        """The names of the fields; () if there are too many to suggest one."""
         if self._names is None:
             self._names = tuple(self.fields) if len(self.fields) <= MOST_KNOWN else ()
         return self._names
 
     @property
     def least(self) -> Any:
-        """The least map that the place takes; UNSET where it takes no map, or one that has to hold more than maps, or much."""
+        """The smallest valid map; UNSET if the place accepts no map, or if such a map contains many values, or scalars."""
         if self._least is None:
             self._least = UNSET
             if self.of_map:
@@ -163,14 +163,14 @@ ANY = SchemaNode("any value", plain=ALL)
 
 
 def list_of(items: SchemaNode, checks: Iterable[Check] = ()) -> SchemaNode:
-    """A list of which each item is as `items` says."""
+    """A list whose items match `items`."""
     node = SchemaNode("a list")
     node.items, node.checks = items, tuple(checks)
     return node
 
 
 def map_of(values: SchemaNode) -> SchemaNode:
-    """A map with any keys, the values as `values` says."""
+    """A map with any keys, whose values match `values`."""
     return structure(lambda: ({}, (), values))
 
 
@@ -180,14 +180,14 @@ def structure(
     schema: str = "",
     spans: Callable[[str], tuple[Span, ...]] | None = None,
 ) -> SchemaNode:
-    """A map with fields; `opened` gives them, the names of the required ones, and what all other keys may hold."""
+    """A map with fields; `opened` returns them, the names of the required ones, and the schema of all other keys."""
     node = SchemaNode("a map")
     node.of_map, node.schema, node.spans, node._open = True, schema, spans, opened  # noqa: SLF001  still being made
     return node
 
 
 class OfWebhooks:
-    """Collects what only webhooks refuse: the API server does not look at the map."""
+    """Collects flaws that only webhooks refuse, because the API server does not check the map."""
 
     __slots__ = ("_found", "takes")
 
@@ -199,7 +199,7 @@ class OfWebhooks:
 
 
 def walk(value: Any, node: SchemaNode, path: Path, found: Found) -> None:
-    """Add what is wrong with a value, and below it, to `found`."""
+    """Add the flaws of a value, and below it, to `found`."""
     kind = type(value)
     if kind is dict and node.of_map:
         _walk_map(value, node, path, OfWebhooks(found) if node.lax == "free" else found)
@@ -242,7 +242,7 @@ def _walk_map(value: dict[Any, Any], node: SchemaNode, path: Path, found: Found)
 
 
 def _miss_required(value: dict[Any, Any], node: SchemaNode, path: Path, found: Found) -> None:
-    """Add which required names a map lacks: the first of them, the last of which says how many more."""
+    """Report the first required names that a map lacks. The last of them has the number of the others."""
     missing = (name for name in node.required if not _has(value, name, node))
     for number, name in enumerate(islice(missing, MOST_MISSING), 1):
         more = 0
@@ -257,7 +257,7 @@ def _has(value: dict[Any, Any], name: str, node: SchemaNode) -> bool:
 
 
 def _check(value: Any, node: SchemaNode, path: Path, found: Found) -> None:
-    """Run the checks of a map or list as a whole. Only the API server has such checks."""
+    """Run the checks of a complete map or list. Only the API server has such checks."""
     for check in node.checks:
         for flaw in check(value, path):
             if found.takes(sort(flaw.kind, flaw.path)):
@@ -265,7 +265,7 @@ def _check(value: Any, node: SchemaNode, path: Path, found: Found) -> None:
 
 
 def _walk_null(place: SchemaNode, path: Path, found: Found, *, required: bool) -> None:
-    """The API server keeps null in a nullable place, and then checks it against an enum; elsewhere it drops null."""
+    """The API server keeps null in a nullable place, and checks it against an enum. In other places it drops null."""
     if place.nullable and place.listed and None not in place.listed and found.takes(sort(VALUE, path)):
         known = tuple(map(str, place.listed[:MOST_KNOWN]))
         found.add(Flaw(kind=VALUE, path=path, current=None, known=known, by=SERVER, schema=place.schema))
@@ -277,14 +277,14 @@ def _walk_null(place: SchemaNode, path: Path, found: Found, *, required: bool) -
 
 
 def _may_be_meant(place: SchemaNode) -> bool:
-    """True where `{}` says more than nothing, so that a key without a value may be a slip.
+    """True if `{}` has a meaning, so that a key without a value may be a mistake.
 
-    The API server drops null from maps before anything looks at it, as if the key weren't there.
+    The API server drops null from maps before any check, as if the key were absent.
     upstream: k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting/prune.go
     """
     if not place.of_map or place.nullable:
         return False
-    return place.fields is not None and place.values is None and not place.required  # asking for the fields fills in the rest
+    return place.fields is not None and place.values is None and not place.required  # reading the fields sets the rest
 
 
 def _miss(name: str, node: SchemaNode, path: Path, found: Found, more: int) -> None:
@@ -304,7 +304,7 @@ def _add_unknown(node: SchemaNode, path: Path, found: Found) -> None:
 
 
 def _wrong_type(value: Any, node: SchemaNode, path: Path) -> Flaw:
-    """The flaw of a value of the wrong type. Maps, lists, and text in the place of one, may hold secrets."""
+    """The flaw of a value of the wrong type. Maps, lists, and text in place of these are not shown: they may hold secrets."""
     scalar = not isinstance(value, dict | list) and not (isinstance(value, str) and (node.of_map or node.items))
     return Flaw(
         kind=TYPE,
@@ -318,7 +318,7 @@ def _wrong_type(value: Any, node: SchemaNode, path: Path) -> Flaw:
 
 
 def _converted(value: Any, node: SchemaNode) -> Any:
-    """The value as the place would take it, where that is plain to see; else UNSET."""
+    """The value in a form that the place accepts, if that is clear; otherwise UNSET."""
     if value is None:
         return [] if node.items is not None else node.least
     candidates = [[value]] if node.items is not None else _respelled(value)
@@ -326,7 +326,7 @@ def _converted(value: Any, node: SchemaNode) -> Any:
 
 
 def _respelled(value: Any) -> list[Any]:
-    """What quoted text may have been meant to be. What else a number or a truth value was written as is gone."""
+    """The values that a quoted text may stand for. For other values, the original spelling is not known."""
     if value in ("true", "false"):
         return [value == "true"]
     digits = value.removeprefix("-") if isinstance(value, str) else ""
@@ -334,7 +334,7 @@ def _respelled(value: Any) -> list[Any]:
 
 
 def _fits(value: Any, node: SchemaNode) -> bool:
-    """True where the place takes the value."""
+    """True if the place accepts the value."""
     if type(value) in node.plain:
         return True
     if type(value) not in node.accepts and node.items is None:

@@ -1,7 +1,7 @@
-"""The nodes of scalars, by the words of the table of types: what the API server checks, and what webhooks check.
+"""The nodes of scalars, by the words of the table of types, with the checks of the API server and of webhooks.
 
-The API server goes by the CustomResourceDefinition. KubeVirt's webhooks decode the object with Go, whose integers have other
-bounds, and whose durations and times have forms of their own.
+The API server uses the CustomResourceDefinition. KubeVirt's webhooks decode the object with Go, whose integers have other
+ranges, and whose durations and times have other forms.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from krm_fn.base.paths import Path
     from krm_fn.kubevirt.schema.flaws import Judge
 
-# What each integer of Go's holds.
+# The range of each of Go's integers.
 INTEGERS = {
     "int": (-(2**63), 2**63 - 1),
     "int32": (-(2**31), 2**31 - 1),
@@ -30,31 +30,31 @@ INTEGERS = {
     "uint32": (0, 2**32 - 1),
     "uint64": (0, 2**64 - 1),
 }
-# The format that CustomResourceDefinitions give to fields of these, where they say nothing else; to others they give none.
+# The format that CustomResourceDefinitions give to fields of these types by default; other integers have none.
 FORMATS = {"int32": "int32", "uint32": "int32", "int64": "int64", "uint64": "int64"}
 NUMBERS = frozenset((int, float))
 QUANTITIES = frozenset((str, int, float))
 BINARY_SUFFIXES = frozenset(("Ki", "Mi", "Gi", "Ti", "Pi", "Ei"))
 DECIMAL_SUFFIXES = frozenset("numkMGTPE")
 QUANTITY = "a quantity such as 4Gi or 500m"
-# As CustomResourceDefinitions have it.
+# The pattern in CustomResourceDefinitions.
 QUANTITY_FORM = (
     r"(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?"
 )
-# What people write for a quantity of bytes, as in 8GB, 8 GiB or 8g.
+# Common spellings of a quantity of bytes, such as 8GB, 8 GiB or 8g.
 BYTES_FORM = r"(\d+(?:\.\d+)?) ?([kmgtpe])(i?)b?"
 DURATION = "a duration such as 90s or 1h30m"
 TIME = "a time such as 2024-05-01T12:00:00Z"
-# What Go's time.ParseDuration reads.
+# The texts that Go's time.ParseDuration accepts.
 DURATION_FORM = r"[-+]?(0|((\d+(\.\d*)?|\.\d+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h))+)"
-# The blanks that Go cuts off and that JSON writes as they are.
+# The blanks that Go removes, and that JSON does not escape.
 BLANKS = " \u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
 
 
 def judge_quantity(value: Any, path: Path) -> Flaw | None:
-    """Refuses what the CustomResourceDefinition takes for no quantity: it takes text of one form, and integers.
+    """Refuses values that are no quantity in the CustomResourceDefinition, which accepts text of one form, and integers.
 
-    Go would read fractions, larger numbers, and text with blanks around it.
+    Go would accept fractions, larger numbers, and text with blanks around it.
     """
     if isinstance(value, int | float):
         low, high = INTEGERS["int64"]
@@ -71,7 +71,7 @@ def judge_quantity(value: Any, path: Path) -> Flaw | None:
 
 
 def _misspelt(kind: str, value: str, path: Path) -> Flaw:
-    """The flaw of a text that is no quantity, with the one that is meant, or with both that may be."""
+    """The flaw of a text that is no quantity, with the quantity that is meant, or with both candidates."""
     meant = _meant(value.strip(BLANKS))
     if len(meant) == 1:
         return Flaw(kind=kind, path=path, current=value, proposed=meant[0], found="a string", expected=QUANTITY)
@@ -80,7 +80,7 @@ def _misspelt(kind: str, value: str, path: Path) -> Flaw:
 
 
 def _meant(text: str) -> tuple[str, ...]:
-    """The quantities that a text may stand for: `8Gi` for `8 Gi` and `8GiB`, `8G` and `8Gi` for `8GB`; none for other text."""
+    """The quantities that a text may mean: `8Gi` for `8 Gi` and `8GiB`, `8G` and `8Gi` for `8GB`; none for other text."""
     import re
 
     squeezed = text.replace(" ", "")
@@ -95,7 +95,7 @@ def _meant(text: str) -> tuple[str, ...]:
 
 
 def is_plain_quantity(value: Any) -> bool:
-    """True for some digits and a suffix, which both the API server and Go read as a quantity."""
+    """True for digits and a suffix, which both the API server and Go accept as a quantity."""
     if type(value) is not str:
         return False
     body = value[:-2] if value[-2:] in BINARY_SUFFIXES else value[:-1] if value[-1:] in DECIMAL_SUFFIXES else value
@@ -104,20 +104,20 @@ def is_plain_quantity(value: Any) -> bool:
 
 def is_quantity(text: str) -> bool:
     """True for text that matches the pattern of quantities in CustomResourceDefinitions."""
-    import re  # only where there is an odd one
+    import re  # needed only for unusual text
 
     return re.fullmatch(QUANTITY_FORM, text) is not None
 
 
 def judge_for_go(value: Any, path: Path) -> Flaw | None:
-    """Refuses text that Go reads no quantity from."""
+    """Refuses text that Go does not accept as a quantity."""
     if not isinstance(value, str) or parse(value.strip(BLANKS)) is not None:
         return None
     return _misspelt(TYPE, value, path)
 
 
 def judge_quoted(value: Any, path: Path) -> Flaw | None:
-    """Refuses numbers, too."""
+    """The same, but refuses numbers, too."""
     return judge_for_go(value, path) if isinstance(value, str) else _bare(NUMBER, value, path)
 
 
@@ -126,8 +126,8 @@ def _bare(kind: str, value: float, path: Path) -> Flaw:
 
 
 def judge_duration(value: Any, path: Path) -> Flaw | None:
-    """Refuses text that Go reads no duration from."""
-    import re  # only where an object has one
+    """Refuses text that Go does not accept as a duration."""
+    import re  # needed only for durations
 
     if re.fullmatch(DURATION_FORM, value, re.ASCII):
         return None
@@ -135,11 +135,11 @@ def judge_duration(value: Any, path: Path) -> Flaw | None:
 
 
 def judge_time(value: Any, path: Path) -> Flaw | None:
-    """Refuses text that is no time to a CustomResourceDefinition. A list it takes: upstream looks for text only.
+    """Refuses text that a CustomResourceDefinition does not accept as a time. It accepts a list, because it checks only text.
 
     upstream: k8s.io/kube-openapi/pkg/validation/validate/type.go:Validate
     """
-    from krm_fn.kubevirt.schema.formats import is_date_time  # only where an object has one
+    from krm_fn.kubevirt.schema.formats import is_date_time  # needed only for times
 
     if isinstance(value, list) or is_date_time(value):
         return None
@@ -147,7 +147,7 @@ def judge_time(value: Any, path: Path) -> Flaw | None:
 
 
 def judge_go_time(value: Any, path: Path) -> Flaw | None:
-    """Refuses what Go reads no time from."""
+    """Refuses values that Go does not accept as a time."""
     from krm_fn.kubevirt.schema.formats import is_go_time
 
     if isinstance(value, list):
@@ -155,7 +155,7 @@ def judge_go_time(value: Any, path: Path) -> Flaw | None:
     return None if is_go_time(value) else Flaw(kind=TYPE, path=path, current=value, found="a string", expected=TIME)
 
 
-# Words whose values are always judged: what is expected, as which types of Python, by which judges: the API server's, Go's.
+# Words whose values are always checked: what is expected, Python's types, the judge of the API server, that of Go.
 CHECKED: dict[str, tuple[str, frozenset[type], Judge | None, Judge | None]] = {
     "quantity": (QUANTITY, QUANTITIES, judge_quantity, judge_for_go),
     "bare-quantity": (QUANTITY, QUANTITIES, judge_quantity, judge_for_go),
@@ -164,7 +164,7 @@ CHECKED: dict[str, tuple[str, frozenset[type], Judge | None, Judge | None]] = {
     "time": (TIME, TEXT | {list}, judge_time, judge_go_time),
     "int-or-string": ("an integer or a string", TEXT | INTEGER, within(*INTEGERS["int64"]), within(*INTEGERS["int32"])),
 }
-# Words of which any value of their types is right.
+# Words for which every value of their types is valid.
 PLAIN = {
     "string": ("a string", TEXT),
     "boolean": ("true or false", TRUTH),
@@ -173,9 +173,9 @@ PLAIN = {
 
 
 def scalar(word: str, judges: Iterable[Judge | None] = (), webhooks: Iterable[Judge | None] = ()) -> SchemaNode:
-    """The node of a word of the table that is no integer; `judges` are further ones of the API server, `webhooks` of webhooks.
+    """The node of a word of the table that is no integer; `judges` are more judges of the API server, `webhooks` of webhooks.
 
-    Raises: KeyError for a word that is none.
+    Raises: KeyError for an unknown word.
     """
     if word == "any":
         return ANY
@@ -192,7 +192,7 @@ def scalar(word: str, judges: Iterable[Judge | None] = (), webhooks: Iterable[Ju
 
 
 def integer(word: str, format: str, low: int | None, high: int | None) -> SchemaNode:  # noqa: A002  a definition's own word
-    """The node of an integer of Go's; `format`, "" for none, `low` and `high` are those of the CustomResourceDefinition."""
+    """The node of one of Go's integers; `format` ("" for none), `low` and `high` are those of the CustomResourceDefinition."""
     least, most = INTEGERS[format or "int64"]
     least, most = least if low is None else low, most if high is None else high
     go_least, go_most = INTEGERS[word]

@@ -1,4 +1,4 @@
-"""What the API server checks in an object because its kind has subresources.
+"""The checks of the API server for kinds with subresources.
 
 upstream: k8s.io/apiextensions-apiserver/pkg/registry/customresource: strategy.go:PrepareForCreate,
 validator.go:ValidateScaleSpec
@@ -24,7 +24,7 @@ _at_least_none = within(0, None)
 
 
 def with_scale(obj: Object, found: Sequence[Flaw], path: Path = REPLICAS) -> Iterator[Flaw]:
-    """The flaws, and one more where the replicas of a scale subresource are negative and no flaw names them yet."""
+    """The flaws, and one more if the replicas of a scale subresource are negative and no flaw is about them yet."""
     yield from found
     value = get(obj, path)
     flaw = _at_least_none(value, path) if isinstance(value, int | float) else None
@@ -35,7 +35,7 @@ def with_scale(obj: Object, found: Sequence[Flaw], path: Path = REPLICAS) -> Ite
 def without_status(obj: Object, found: Sequence[Flaw]) -> Iterator[Flaw]:
     """The flaws without those of a status that is a subresource: the API server deletes it from what users write.
 
-    It looks for unknown fields before that. The keys of a map count as unknown where the schema has no map.
+    Before that, it checks for unknown fields. The keys of a map count as unknown if the schema has no map there.
     upstream: k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning/algorithm.go
     """
     for flaw in found:

@@ -1,7 +1,7 @@
-"""The API's own types, as each release knows them.
+"""The API's own types in each release.
 
-All of it stands in `api.txt`, made by `scripts/make_schema.py`. A type is decoded when an object first reaches it. A section
-is a type, a line one form of one of its fields:
+`api.txt` has all of them; `scripts/make_schema.py` makes it. A type is decoded when an object first needs it. A section
+is a type, and a line is one form of one of its fields:
 
     [v1.CPU]
     cores uint32                        in all releases; as Go has it
@@ -12,19 +12,19 @@ is a type, a line one form of one of its fields:
     status v1.VirtualMachineStatus?     may be null
     * any                               all other keys
 
-Behind the type are the other constraints of the release's CustomResourceDefinition, by the names that they have there:
+After the type come the other constraints of the release's CustomResourceDefinition, with their names there:
 
     rebootPolicy string enum=Reboot|Terminate
-    users [string] set                  each entry once
-    resourceClaims [core.PodResourceClaim] keys=name         each of these keys once
-    disks [v1.Disk] maxItems=256        about the list; what is not about lists is about what stands in them
-    checksum uint32 format=int64        where a number's format is not the one that follows from Go's type; `format=` is none
+        users [string] set                  each entry once
+        resourceClaims [core.PodResourceClaim] keys=name         each combination of these keys once
+        disks [v1.Disk] maxItems=256        about the list; other constraints are about its items
+        checksum uint32 format=int64        a number's format that does not follow from Go's type; `format=` is none
     path! string rule=self.startsWith('/')                   a CEL rule, without blanks
-    metadata meta.ObjectMeta? free      only the webhooks look into the map; `open`: only they refuse other keys in it
+        metadata meta.ObjectMeta? free      only the webhooks check the map; `open`: only they refuse other keys in it
     imagePullPolicy string webhooks:enum=Always|Never        a constraint of the webhooks only
-    tdx v1.TDXConfiguration? webhooks:nonnull                the webhooks refuse null, though the API server takes it
+        tdx v1.TDXConfiguration? webhooks:nonnull                the webhooks refuse null, though the API server accepts it
 
-A `bare-quantity` may be a number in all releases; the webhooks of some want other quantities as text.
+A `bare-quantity` may be a number in all releases. The webhooks of some releases require other quantities to be text.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ if TYPE_CHECKING:
 
 _FIRST, _LAST = min(NEWEST_PATCH), max(NEWEST_PATCH)
 
-# Words that meant something else until a release.
+# Words that had another meaning before a release.
 # upstream: pkg/util/openapi/openapi.go:LoadOpenAPISpec
 EARLIER: dict[str, tuple[str, Version]] = {"quantity": ("quoted-quantity", (1, 5))}
 
-# Before a constraint of the webhooks only.
+# The prefix of a constraint that only the webhooks have.
 WEBHOOKS = "webhooks:"
 NONNULL = "webhooks:nonnull"
 
@@ -64,7 +64,7 @@ _tables: dict[Version, Table] = {}
 
 
 def of(release: Release) -> Table:
-    """The types as a release knows them."""
+    """The types in a release."""
     version = release.version
     if version not in _tables:
         _tables[version] = Table(version)
@@ -72,7 +72,7 @@ def of(release: Release) -> Table:
 
 
 def _section(name: str) -> str:
-    """The lines of a type, "" for an empty one."""
+    """The lines of a type; "" for an empty one."""
     if not _texts:
         with open(FILE, encoding="utf-8") as file:  # noqa: PTH123  pathlib is too heavy here
             for part in file.read().split("\n\n["):
@@ -82,7 +82,7 @@ def _section(name: str) -> str:
 
 
 def forms(name: str) -> dict[str, list[Form]]:
-    """The fields of a type in all releases, `name!` where one is required, each with its forms. Nobody changes them."""
+    """The fields of a type in all releases, `name!` for a required one, each with its forms. Callers must not change them."""
     if name not in _forms:
         _forms[name] = _read_forms(name)
     return _forms[name]
@@ -107,7 +107,7 @@ def _version(text: str) -> Version:
 
 
 def knows(version: Version, first: Version, last: Version) -> bool:
-    """True where a release is between two, both included; the last may be a minor one, with all its patch releases."""
+    """True if a release is between two, both included; the last may be a minor one, with all its patch releases."""
     return first <= version and version[: len(last)] <= last
 
 
@@ -125,13 +125,13 @@ class Table:
         return self._nodes[word]
 
     def spans(self, name: str, field: str) -> tuple[Span, ...]:
-        """The releases in which a structure has a field, but for this one."""
+        """The other releases in which a structure has a field."""
         found = forms(name)
         known = (*found.get(field, ()), *found.get(field + "!", ()))
         return tuple((first, last) for first, last, _, _ in known if not knows(self.version, first, last))
 
     def _made(self, word: str, constraints: Sequence[str], others: Sequence[Form]) -> SchemaNode:
-        """The node of a word with constraints; `others` are forms that the same place has in other releases."""
+        """The node of a word with constraints; `others` are forms of the same place in other releases."""
         name, nonnull = word.removesuffix("?"), NONNULL in constraints
         constraints = [each for each in constraints if each != NONNULL or name[0] in "[{"]
         if name[0] == "[":
@@ -193,7 +193,7 @@ def _has(name: str, field: str) -> bool:
 
 
 def _check(constraint: str) -> Check | None:
-    """The check of a constraint on a list, None where the constraint is on what is in the list."""
+    """The check of a constraint on a list; None if the constraint is about its items."""
     key, _, value = constraint.partition("=")
     match key:
         case "maxItems":
@@ -213,7 +213,7 @@ def _integer(word: str, constraints: dict[str, str]) -> SchemaNode:
 
 
 def _judge(constraint: str) -> Judge | None:
-    """The judge of a constraint on a scalar. Raises: KeyError for a word that is none."""
+    """The judge of a constraint on a scalar. Raises: KeyError for an unknown word."""
     key, _, value = constraint.partition("=")
     if key in ("pattern", "rule"):
         return JUDGES[key](value)

@@ -1,6 +1,6 @@
 """The judges and checks of a CustomResourceDefinition, from the keywords of its schema.
 
-What a definition has wrong itself, such as a text as a bound, is passed over: the API server would not have taken it.
+Faults of the definition itself, such as a text as a limit, are skipped: the API server would not accept it.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.schema.flaws import Judge
     from krm_fn.kubevirt.schema.lists import Check
 
-    Made = dict[int, list[Judge]]  # by the identity of a schema, which a definition keeps
+    Made = dict[int, list[Judge]]  # by the id of a schema, which the definition keeps alive
 
 NUMBERS = (int, float)
-# The type that each keyword has in a sound definition.
+# The type of each keyword in a valid definition.
 KEYWORDS: dict[str, type | tuple[type, ...]] = {
     "enum": list,
     "multipleOf": NUMBERS,
@@ -66,7 +66,7 @@ def of_any_type(schema: Object) -> Iterator[Judge | None]:
 
 
 def checks(schema: Object) -> Iterator[Check]:
-    """The checks of a map or a list as a whole."""
+    """The checks of a complete map or list."""
     for low, high, *words in (("minItems", "maxItems", "entry", "entries"), ("minProperties", "maxProperties", "key", "keys")):
         least, most = schema.get(low), schema.get(high)
         if isinstance(least, int) or isinstance(most, int):
@@ -92,7 +92,7 @@ def _as_check(judge: Judge) -> Check:
 
 
 def _joined(key: str, schema: Object) -> Judge:
-    """Refuses what doesn't fit the schemas below `allOf`, `anyOf`, `oneOf` or `not`. A map or list is not shown."""
+    """Refuses values that do not match the schemas below `allOf`, `anyOf`, `oneOf` or `not`. Maps and lists are not shown."""
 
     made: Made = {}
 
@@ -113,7 +113,7 @@ def _joins(key: str, below: Any, value: Any, made: Made) -> bool:
 
 
 def holds(schema: Object, value: Any, made: Made) -> bool:
-    """True where a value is as a schema says that stands below another one. Types, fields and entries count here, too.
+    """True if a value matches a schema that is below another one. Types, fields and entries count here, too.
 
     `made` keeps the judges of these schemas for other values.
     """

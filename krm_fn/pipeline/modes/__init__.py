@@ -1,7 +1,7 @@
-"""Modes: what leaves the function, one module each with `leave(items, facts) -> items`.
+"""Modes: what the renderer writes. Each mode is a module with `apply(items, facts) -> items`.
 
-An item that nothing changes leaves as the very object that came. New items stand at the end; `core.Outcome` says which of them
-have to precede another.
+An item that does not change is returned as the same object. New items come last; `stages.Outcome` has the items that must
+follow them.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.facts import Found
     from krm_fn.rules.facts import BundleFacts, VmFacts
 
-# The modes that hand VMs on without rendering them.
+# The modes that return VMs without rendering them.
 HANDING_ON = ("annotate", "snapshot")
-# What the renderer writes about a VM stands in annotations of this prefix.
+# The prefix of the annotations in which the renderer writes about a VM.
 PREFIX = "kubevirt-render.dev/"
 
 
 def apply(items: Sequence[Any], facts: BundleFacts) -> list[Any]:
-    """The items as the config's mode lets them leave."""
+    """The items that the config's mode returns."""
     name = f"{__name__}.{facts.config.mode}"
-    __import__(name)  # one mode a run: the others are not loaded
+    __import__(name)  # a run has one mode; the others are not loaded
     chosen: Callable[[Sequence[Any], BundleFacts], list[Any]] = sys.modules[name].apply
     return chosen(items, facts)
 
 
 def replaced(items: Sequence[Any], changes: Iterable[tuple[Entry, Path, Object]]) -> list[Any]:
-    """The items with other objects at some places: each an entry, a path inside its object, and what stands there now.
+    """The items with new values at some places: each change is an entry, a path inside its object, and the new value.
 
-    What stands around a change is copied along the way only.
+    Only the maps and lists on the path of a change are copied.
     """
     changed = list(items)
     for entry, path, new in changes:
@@ -48,12 +48,12 @@ def replaced(items: Sequence[Any], changes: Iterable[tuple[Entry, Path, Object]]
 
 
 def referring(each: VmFacts, facts: BundleFacts) -> Object:
-    """The VM with its references: what inference made of it, and with `defaults: pinned` what admission would add."""
+    """The VM with its references, including inferred ones, and with `defaults: pinned` with the fields that admission adds."""
     return each.admitted if facts.config.defaults == "pinned" else each.resolution.vm
 
 
 def annotated(vm: Object, notes: dict[str, str]) -> Object:
-    """The VM with annotations added, `vm` itself where it has them all; new ones come last."""
+    """The VM with annotations added, or `vm` itself if it has them all; new ones come last."""
     given = annotations_of(vm)
     if all(given.get(key) == value for key, value in notes.items()):
         return vm
@@ -61,7 +61,7 @@ def annotated(vm: Object, notes: dict[str, str]) -> Object:
 
 
 def names(each: VmFacts) -> dict[str, str]:
-    """Annotations that name what a VM's matchers resolved to: `Kind/name`, `Kind/namespace/name` for namespaced kinds."""
+    """Annotations with the objects that a VM's matchers refer to: `Kind/name`, `Kind/namespace/name` for namespaced kinds."""
     notes = {}
     for matcher, found in (("instancetype", each.resolution.instancetype), ("preference", each.resolution.preference)):
         if found:

@@ -1,6 +1,6 @@
-"""Mode `annotate`: references stay, and what they resolve to stands in annotations, for tools that must see sizes.
+"""Mode `annotate`: references stay, and annotations show the objects and sizes that they stand for, for other tools.
 
-A matcher that infers is replaced by the name and kind it leads to, as admission does.
+A matcher that infers is replaced by the name and kind that it infers, as in admission.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def changes(facts: BundleFacts) -> Iterator[tuple[Entry, Path, Object]]:
 
 
 def sizes(vm: Object) -> dict[str, str]:
-    """Annotations with a rendered VM's vCPUs, guest memory and number of GPUs, as far as they are set."""
+    """Annotations with a rendered VM's vCPUs, guest memory and number of GPUs, if they are set."""
     domain = get(vm, DOMAIN, {})
     notes = {}
     topology = [get(domain, ("cpu", part)) or 1 for part in ("cores", "sockets", "threads")]

@@ -1,7 +1,7 @@
-"""Mode `expand`: every VM that can be rendered leaves with its instancetype and preference applied and its matchers gone.
+"""Mode `expand`: applies instancetype and preference to every VM that can be rendered, and removes its matchers.
 
-An instance that stands for itself leaves with its presets applied. With `instances: include` the instance that each VM would
-start as stands at the end, marked so that hosts don't apply it.
+An instance without an owner gets its presets. With `instances: include`, the instance that each VM would start as comes last,
+with a mark so that hosts do not apply it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def changes(facts: BundleFacts) -> Iterator[tuple[Entry, Path, Object]]:
 
 
 def _previews(facts: BundleFacts) -> list[Object]:
-    """The instances of the VMs, without those that the bundle holds already: they are of an earlier run."""
+    """The instances of the VMs, without those that the bundle already holds from an earlier run."""
     present = {
         (effective_namespace(entry.obj), name_of(entry.obj))
         for entry in facts.bundle.of_kind("VirtualMachineInstance", "kubevirt.io")

@@ -1,7 +1,7 @@
-"""Mode `snapshot`: what a VM refers to is stored in a ControllerRevision beside it, and its matchers point there.
+"""Mode `snapshot`: stores the objects that a VM refers to in ControllerRevisions, and makes its matchers refer to these.
 
-Rendering a snapshotted bundle gives the same VM after the instancetype or preference was changed or deleted. `storing` says
-what is stored.
+A VM of a snapshotted bundle is rendered in the same way after the instancetype or preference is changed or deleted. `storing`
+decides what is stored.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def changes(facts: BundleFacts) -> Iterator[tuple[Entry, Path, Object]]:
 
 
 def _pinned(vm: Object, pins: Sequence[tuple[str, str]]) -> Object:
-    """The VM with its matchers pointing at revisions, itself where there are none."""
+    """The VM with matchers that name revisions, or the VM itself if there are none."""
     if not pins:
         return vm
     matchers = {field: {**vm["spec"][field], "revisionName": name} for field, name in pins}

@@ -1,4 +1,4 @@
-"""Mode `validate`: findings only, every item leaves as it came."""
+"""Mode `validate`: findings only; no item changes."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ if TYPE_CHECKING:
     from krm_fn.rules.facts import BundleFacts
 
 
-def apply(items: Sequence[Any], facts: BundleFacts) -> list[Any]:  # noqa: ARG001  every mode takes these
+def apply(items: Sequence[Any], facts: BundleFacts) -> list[Any]:  # noqa: ARG001  all modes have these parameters
     return list(items)

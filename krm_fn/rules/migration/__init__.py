@@ -1,1 +1,1 @@
-"""Rules about what a migration leaves to the user."""
+"""Rules about parts that a migration leaves to the user."""

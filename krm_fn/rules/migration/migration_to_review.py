@@ -2,12 +2,12 @@
 
 What it finds: when migrating, a change that is correct only if something outside the input is as expected: an instancetype
 replaces a flavor that the input does not contain; a preset became an instancetype or a preference, while other VMs may match
-it; a preference for secure boot no longer applies to VMs that choose EFI themselves; a flavor was removed beside an
-instancetype.
+it; a preference for secure boot no longer applies to VMs that choose EFI themselves; a flavor was removed from a VM that also
+has an instancetype.
 
-Why it matters: only you can see what is outside the input.
+Why it matters: only you know the objects outside the input.
 
-Fix: check it, and do what the message says.
+Fix: check them, and do what the message says.
 
 Example:
 

@@ -5,7 +5,7 @@ something else for a VM in the input: a flavor without memory, a preset that set
 set, a removed field without a replacement, two objects that would get the same name. It also reports a preset that stays and
 that the release refuses, such as one without `domain.devices`.
 
-Why it matters: what the rule reports stays as it was written. Where the release does not serve it, the cluster refuses it.
+Why it matters: the migration does not change this part. If the release does not serve it, the cluster refuses it.
 
 Fix: do what the message says; then run `kubevirt-render migrate` again.
 

@@ -1,7 +1,7 @@
-"""The strict reader: the plain block form that kustomize and kpt write, read line by line, without libyaml.
+"""The strict reader: it reads the plain block form that kustomize and kpt write line by line, without libyaml.
 
-It stands before libyaml because it starts at once and is several times faster; both give the same values and the same written
-bytes. Whatever it isn't sure of it leaves to libyaml: an item, or with `None` from `read_list` the whole input. It accepts:
+It runs before libyaml, because it starts at once and is several times faster. Both give the same values and the same written
+bytes. It leaves everything that it is not sure of to libyaml: an item, or, when it returns `None`, the input. It accepts:
 
     the list    UTF-8 without byte order mark and control characters, `\\n` as line break, also at the end. The keys apiVersion,
                 kind, items, functionConfig and results at column 0, each once, items not empty, its dashes at column 0; every
@@ -15,6 +15,6 @@ bytes. Whatever it isn't sure of it leaves to libyaml: an item, or with `None` f
     an item     at most 8 MiB; one that is not plain, and is left to libyaml by itself, at most 1 MiB
     a level     at most 100 of them; lists at the column of their key or deeper
 
-So no anchors, aliases, merges, tags, flow collections, folded text, quoted text over several lines, explicit keys, documents
-marks. Keys that stand twice are left to libyaml as well: it words the error.
+So it accepts no anchors, aliases, merges, tags, flow collections, folded text, quoted text over several lines, explicit keys
+or document marks. It leaves a key that is set twice to libyaml as well, which words the error.
 """

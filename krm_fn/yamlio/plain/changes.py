@@ -1,7 +1,7 @@
-"""Changes of a map as changes of its lines, where that is plain to see: what most rendered VMs need, at a fifth of the cost.
+"""Changes of a map as changes of its lines, in simple cases. Most rendered VMs need only these, at a fifth of the cost.
 
-It makes the very text that `krm_fn.yamlio.splice` makes, out of an item without comments whose levels are all laid out alike.
-Whatever else there is to change is left to that: a block of text, a list that grows or shrinks, a map that loses all its keys.
+The result is the same text that `krm_fn.yamlio.splice` makes. The item must have no comments and the same layout at all levels.
+All other changes are left to that module: a block of text, a list that grows or shrinks, a map that loses all its keys.
 """
 
 from __future__ import annotations
@@ -16,33 +16,33 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    # The characters from `start` to `end`, whole lines, give way to lines without the last line break, or to nothing; where
-    # two touch, deeper ones first.
+    # Start and end of a span of complete lines, its depth, and the new lines without the last line break, or None. If two spans
+    # touch, the deeper one comes first.
     Edit = tuple[int, int, int, str | None]
-    # What differs between two maps or lists, by the old one's keys or indexes; what is no map in it is another value.
+    # The differences between two maps or lists, by the old one's keys or indexes. A difference that is no map is a new value.
     Difference = dict[Any, Any]
-    # Where a map's first key, a list's first line or a key starts; where the lines of all of it end; its column; its depth.
+    # The start of a map's first key, of a list's first line or of a key; the end of all its lines; its column; its depth.
     Extent = tuple[int, int, int, int]
 
-# Differences of other kinds, told by what they are, not by what they hold: another value; no value; a key that is new.
+# Other differences, compared by identity: another value; no value; a new key.
 OTHER: Difference = {}
 GONE: Difference = {}
 ADDED: Difference = {}
 ABSENT = object()
-# What stands behind the colon of a key whose value is on the lines below.
+# The text after the colon of a key whose value is on the lines below.
 BELOW = ("\n", " |\n", " |-\n")
 
 
 def respelled(text: str, old: Any, new: Any, style: Style) -> str:
-    """The text of the map `old`, an item's, changed so that it reads as `new`.
+    """The text of the map `old`, which is an item, changed so that it reads as `new`.
 
-    Raises: NotPlain where this is not the place to do so.
+    Raises: NotPlain if this module cannot make the change.
     """
     return applied(text, Changes(text, style).flat(old, new))
 
 
 def applied(text: str, changed: Sequence[Any]) -> str:
-    """The text with the changes made that `Changes.flat` gave."""
+    """The text with the changes from `Changes.flat` applied."""
     lines = text.split("\n")
     out: list[str] = []
     at = 0
@@ -56,7 +56,7 @@ def applied(text: str, changed: Sequence[Any]) -> str:
 
 
 def difference(old: Any, new: Any) -> Difference | None:
-    """Where two plain values differ, None where they are the same to JSON (see `krm_fn.yamlio.compare.same`)."""
+    """The differences between two plain values; None if they are the same in JSON (see `krm_fn.yamlio.compare.same`)."""
     found = {}
     if old.__class__ is dict and new.__class__ is dict and old:
         for key, value in old.items():
@@ -78,14 +78,14 @@ def difference(old: Any, new: Any) -> Difference | None:
 
 
 class Changes:
-    """The changes of a text that holds one map, whose keys stand at `column`: behind the dash of an item, or as a document."""
+    """The changes of a text that holds one map, whose keys are at `column`: after the dash of an item, or in a document."""
 
     def __init__(self, text: str, style: Style, column: int = 2) -> None:
         self.text, self.style, self.column = text, style, column
         self.edits: list[Edit] = []
 
     def flat(self, old: Any, new: Any) -> tuple[Any, ...]:
-        """The changes in order: number of the first line, of the line behind the last, and text of each, one after the other.
+        """The changes in order, one after the other: number of the first line, of the line after the last, and text of each.
 
         Raises: NotPlain.
         """
@@ -115,7 +115,7 @@ class Changes:
             number = keys.index(key)
             at = self.line_of(key, at, end, column) + column if number else begin
             if not number and not self.text.startswith(f"{key}:", begin):
-                raise NotPlain  # it is quoted
+                raise NotPlain  # the key is quoted
             behind = self.line_of(keys[number + 1], at, end, column) if number + 1 < len(keys) else end
             if below is GONE:
                 gone += 1
@@ -129,7 +129,7 @@ class Changes:
             self.edits.append((end, end, -depth, kept_block(added, column, self.style)))
 
     def of_entry(self, below: Difference, old: Any, new: Any, colon: int, place: Extent) -> None:
-        """Change the value of a key, behind whose colon `colon` is; the key starts where `place` says."""
+        """Change the value of a key. `colon` is the index after the key's colon; `place` has the start of the key."""
         at, end, column, depth = place
         next_line = self.text.index("\n", at) + 1
         if below is OTHER:
@@ -137,7 +137,7 @@ class Changes:
                 raise NotPlain
             line = self.text.rfind("\n", 0, at) + 1
             inline, *lines = entry("", new, column, self.style)
-            self.edits.append((line, next_line, -depth, intern(self.text[line:colon] + inline)))  # many VMs get the same
+            self.edits.append((line, next_line, -depth, intern(self.text[line:colon] + inline)))  # many VMs get the same text
             if lines:
                 self.edits.append((next_line, next_line, -depth, intern("\n".join(lines))))
         elif isinstance(old, dict):
@@ -147,7 +147,7 @@ class Changes:
             self.of_list(below, old, new, (next_line, end, column + self.style.dash, depth))
 
     def of_list(self, differing: Difference, old: list[Any], new: list[Any], place: Extent) -> None:
-        """Change entries of a list in block style, each in its place."""
+        """Change entries of a list in block style in place."""
         begin, end, column, depth = place
         dash = "\n" + " " * column + "- "
         starts = [begin]
@@ -163,17 +163,17 @@ class Changes:
             self.of_map(below, old[number], new[number], (first, starts[number + 1], column + 2, depth + 1))
 
     def line_of(self, key: str, at: int, end: int, column: int) -> int:
-        """Where the line of a key of a map starts, which is not its first one and stands behind `at`."""
+        """The start of the line of a key of a map that is not the first key. The search starts at `at`."""
         found = self.text.find("\n" + " " * column + key + ":", at, end)
         if found < 0:
             raise NotPlain
         return found + 1
 
     def line_start(self, at: int, column: int) -> int:
-        """Where the line of a key starts that can go with it."""
+        """The start of the line of a key that is removed with its line."""
         start = self.text.rfind("\n", 0, at) + 1
         if self.text[start:at] != " " * column:
-            raise NotPlain  # it shares its line with a dash
+            raise NotPlain  # a dash is on the same line
         return start
 
 

@@ -1,4 +1,4 @@
-"""The parts of a list in plain form: an item, or a top-level key with its value; what isn't plain in them libyaml reads."""
+"""The parts of a list in plain form: an item, or a top-level key with its value. libyaml reads the parts that are not plain."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ if TYPE_CHECKING:
 
     from krm_fn.yamlio.plain.lines import Layout
 
-ODD = (-1, -1)  # in place of the layout of an item that libyaml had to read
-LARGEST_ODD = 1 << 20  # characters of such an item; of the list with a larger one libyaml notes the places as it reads
-MARKS = (" &", " *", "\n%", "\n...", "\n---")  # of what may reach beyond the item
+ODD = (-1, -1)  # instead of the layout of an item that libyaml had to read
+LARGEST_ODD = 1 << 20  # characters of such an item; in a list with a larger one, libyaml also notes the places
+MARKS = (" &", " *", "\n%", "\n...", "\n---")  # marks that may have an effect outside the item
 
 
 def read_item(text: str) -> tuple[Any, Layout | None]:
-    """The value of an item's text, and how that is laid out: ODD where libyaml had to read it.
+    """The value of an item's text, and its layout: ODD if libyaml had to read it.
 
-    Raises: NotPlain, and InputError, where it can't stand alone.
+    Raises: NotPlain and InputError if the text cannot be read alone.
     """
     layout: Layout | None = ODD
     try:
@@ -35,7 +35,7 @@ def read_item(text: str) -> tuple[Any, Layout | None]:
 
 
 def read_region(text: str) -> dict[str, Any]:
-    """The value of a top-level key with its lines."""
+    """The value of a top-level key, from its lines."""
     try:
         value: dict[str, Any] = read(text)
     except NotPlain:
@@ -49,7 +49,7 @@ def read_region(text: str) -> dict[str, Any]:
 
 
 def by_libyaml(text: str) -> Any:
-    """The value of a text that is not plain. Raises: NotPlain where it is no single document."""
+    """The value of a text that is not plain. Raises: NotPlain if it is not one document."""
     from krm_fn.yamlio.documents import read_single
 
     return read_single(text)

@@ -1,4 +1,4 @@
-"""Lines as tokens, and the value that lines make."""
+"""Lines as tokens, and the values of lines."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    # The column of a line's dash or key, whether it has a dash, its key, its value, and what kind of value that is.
+    # The column of a line's dash or key, whether it has a dash, its key, its value, and the kind of its value.
     Token = tuple[int, bool, str | None, Any, int]
     Layout = tuple[int, int]
 
@@ -16,7 +16,7 @@ SCALAR, OPEN, EMPTY_MAP, EMPTY_LIST, CLIPPED, STRIPPED, SKIPPED = range(7)
 
 DEEPEST = 100
 LONGEST_KEY = 1000  # as in emit: YAML readers look 1,024 characters ahead for a colon
-MEMO = 2_000  # lines; those of large inputs are mostly alike, but their names are not
+MEMO = 2_000  # lines; most lines of large inputs are the same, except for the names
 LONGEST_KEPT = 300  # characters of a line
 LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 DIGITS = frozenset("0123456789")
@@ -25,7 +25,7 @@ QUOTES = frozenset("'\"")
 STARTS = LETTERS | DIGITS | frozenset("/_.$(")
 MARKS = {"": (OPEN, None), "|": (CLIPPED, None), "|-": (STRIPPED, None), "{}": (EMPTY_MAP, None), "[]": (EMPTY_LIST, None)}
 
-BOTTOM: tuple[int, Any, bool] = (-1, None, False)  # around what is open in the outermost place
+BOTTOM: tuple[int, Any, bool] = (-1, None, False)  # the outermost level of the open collections
 
 _memo: dict[str, Token] = {}
 _heads: dict[str, tuple[int, bool, str | None]] = {}  # lines up to the colon of a plain key
@@ -33,11 +33,11 @@ _places: dict[str, tuple[int, int, int, int]] = {}
 
 
 class NotPlain(Exception):  # noqa: N818
-    """This text is not of the plain form, or may be not."""
+    """This text is not of the plain form, or it may not be."""
 
 
 def token(line: str) -> Token:
-    """What a line says that is no part of a block of text.
+    """The token of a line that is not inside a block of text.
 
     Raises: NotPlain.
     """
@@ -52,9 +52,9 @@ def token(line: str) -> Token:
 
 
 def once(line: str) -> Token:
-    """What a line says that is no part of a block of text, and that will hardly be seen again.
+    """The token of a line that is not inside a block of text, and that will probably not occur again.
 
-    Where the line up to its value was seen before, as most were, only the value is looked at.
+    If the line up to its value was seen before, which is true for most lines, only the value is read.
     """
     head, colon, text = line.partition(": ")
     seen = _heads.get(head)
@@ -74,7 +74,7 @@ def once(line: str) -> Token:
 
 
 def is_text(value: str) -> bool:
-    """True where what stands as a value is a string at first sight; False where it may be one, too."""
+    """True if the text of a value is clearly a string; False if that is not certain."""
     first, last = value[:1], value[-1:]
     if first in LETTERS or (first in DIGITS and ":" in value):
         return last != ":" and " " not in value and value not in WORDS and value.isprintable()
@@ -104,7 +104,7 @@ def _read_token(line: str) -> Token:
 
 
 def places(line: str) -> tuple[int, int, int, int]:
-    """The columns of a line where its key starts and ends and where its value starts, and the value's kind."""
+    """The columns of a line where its key starts and ends and where its value starts, and the kind of the value."""
     known = _places.get(line)
     if known is None:
         if len(_places) >= MEMO:
@@ -119,7 +119,7 @@ def places(line: str) -> tuple[int, int, int, int]:
 
 
 def split(body: str) -> tuple[str | None, str]:
-    """A key as it is written, and what stands behind its colon and space; None and all of it where no key stands there."""
+    """A key as it is written, and the text after its colon and space; None and the complete text if it has no key."""
     if body[:1] in ("'", '"'):
         end = body.find(body[0], 1) + 1
         if body[end : end + 2] in (":", ": ") and end > 1:
@@ -161,7 +161,7 @@ def _value(text: str) -> tuple[int, Any]:
 
 
 def _quoted(text: str) -> str:
-    """What stands in quotes, if they hold nothing that is written otherwise."""
+    """The text inside quotes, if it has no escapes."""
     inner = text[1:-1]
     if len(text) < 2 or text[-1] != text[0] or text[0] in inner or (text[0] == '"' and "\\" in inner):
         raise NotPlain
@@ -169,7 +169,7 @@ def _quoted(text: str) -> str:
 
 
 def read(text: str) -> Any:
-    """The map or list that the lines of a text make.
+    """The map or list of the lines of a text.
 
     Raises: NotPlain.
     """
@@ -177,9 +177,9 @@ def read(text: str) -> Any:
 
 
 def read_laid_out(text: str) -> tuple[Any, Layout | None]:
-    """The map or list that the lines of a text make, and by how many columns its maps and its lists' dashes are indented.
+    """The map or list of the lines of a text, and the number of columns by which its maps and its lists' dashes are indented.
 
-    None for these where not all are so alike, and where comments or empty lines stand between lines or behind a block of text.
+    These are None if they differ, and if there are comments or empty lines between lines or after a block of text.
     Raises: NotPlain.
     """
     lines = text.split("\n")
@@ -194,11 +194,11 @@ def read_laid_out(text: str) -> tuple[Any, Layout | None]:
 # One loop without calls for the usual lines.
 def _read_lines(lines: list[str]) -> tuple[Any, Layout | None]:  # noqa: C901, PLR0912
     known = _memo.get
-    stack: list[tuple[int, Any, bool]] = [BOTTOM]  # what is open around `into`: column, container, whether it is a list
+    stack: list[tuple[int, Any, bool]] = [BOTTOM]  # the open collections around `into`: column, container, whether it is a list
     root: Any = None
     into: Any = None
     waiting: str | None = None  # the key whose value the next lines are
-    steps: tuple[set[int], set[int]] = set(), set()  # by how many columns maps, and dashes, are indented below keys
+    steps: tuple[set[int], set[int]] = set(), set()  # the columns by which maps, and dashes, are indented below keys
     in_list, gaps, column, at, count = False, False, -1, 0, len(lines) - 1
     while at < count:
         line = lines[at]
@@ -229,7 +229,7 @@ def _read_lines(lines: list[str]) -> tuple[Any, Layout | None]:  # noqa: C901, P
             into, column, in_list = into[-1], indent + 2, False
         if kind != SCALAR:
             if kind == OPEN:
-                waiting = key  # what it holds takes the place of None
+                waiting = key  # its value replaces None
                 if len(stack) > DEEPEST + 1:
                     raise NotPlain
             else:
@@ -245,14 +245,14 @@ def _read_lines(lines: list[str]) -> tuple[Any, Layout | None]:  # noqa: C901, P
 
 
 def _layout(maps: set[int], dashes: set[int]) -> Layout | None:
-    """The columns by which maps, and dashes of lists, are indented; None where these differ among maps or among lists."""
+    """The columns by which maps, and dashes of lists, are indented; None if they differ among maps or among lists."""
     if len(maps) > 1 or len(dashes) > 1:
         return None
     return max(maps, default=2), max(dashes, default=0)
 
 
 def _no_scalar(lines: list[str], at: int, column: int, kind: int) -> tuple[Any, int]:
-    """The empty map or list, or the block of text that starts at line `at`; and the number of the line behind it.
+    """The empty map or list, or the block of text that starts at line `at`, and the number of the line after it.
 
     Raises: NotPlain.
     """
@@ -262,7 +262,7 @@ def _no_scalar(lines: list[str], at: int, column: int, kind: int) -> tuple[Any, 
 
 
 def literal(lines: list[str], at: int, column: int, kind: int) -> tuple[str, int]:
-    """The block of text that starts at line `at` and belongs to `column`; and the number of the line behind it.
+    """The block of text that starts at line `at` and belongs to `column`, and the number of the line after it.
 
     Raises: NotPlain.
     """
@@ -285,7 +285,7 @@ def literal(lines: list[str], at: int, column: int, kind: int) -> tuple[str, int
 
 
 def block_end(lines: list[str], at: int, margin: int) -> int:
-    """The number of the first line from `at` on that is less indented than `margin`; empty ones, but the last, are passed."""
+    """The number of the first line from `at` on with an indentation below `margin`. Skips empty lines, except the last."""
     lead, end, last = " " * margin, at, len(lines) - 1
     while end < last and (lines[end].startswith(lead) or not lines[end].strip(" ")):
         end += 1

@@ -1,4 +1,4 @@
-"""The bytes of a ResourceList cut at its items and its other keys, with what must hold so that cutting is allowed."""
+"""The bytes of a ResourceList, cut at its items and its other keys, and the conditions for the cuts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from krm_fn.yamlio.plain.lines import NotPlain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    # A top-level key, where it starts, and where its lines end.
+    # A top-level key, its start, and the end of its lines.
     Region = tuple[str, int, int]
 
 KEYS = (b"apiVersion", b"kind", b"items", b"functionConfig", b"results")
@@ -17,7 +17,7 @@ LARGEST_ITEM = 8 << 20  # bytes; libyaml reads larger ones in less memory
 
 
 def regions(data: bytes) -> list[Region]:
-    """The top-level keys of a list in plain form, in order. One that stands twice is left among the lines of another.
+    """The top-level keys of a list in plain form, in order. The second of two equal keys stays in the lines of another key.
 
     Raises: NotPlain.
     """
@@ -33,7 +33,7 @@ def regions(data: bytes) -> list[Region]:
 
 
 def _leading(data: bytes) -> list[int]:
-    """Where the top-level keys up to `items` start, which are found line by line; what follows has to be searched for."""
+    """The starts of the top-level keys up to `items`, found line by line. Those after `items` need a search."""
     starts: list[int] = []
     at = 0
     while at < len(data) and _key(data, at) in KEYS:
@@ -47,9 +47,9 @@ def _leading(data: bytes) -> list[int]:
 
 
 def _behind(data: bytes, start: int, keys: list[bytes]) -> list[int]:
-    """Where these keys start behind `start`.
+    """The starts of these keys after `start`.
 
-    Where one stands near the end, one far before it is left among the lines of an item, which nobody takes for plain then.
+    If one of them is near the end, another one far before it stays in the lines of an item. Then that item is not plain.
     """
     for begin in (max(start, len(data) - NEAR), start):
         found = [at + 1 for key in keys if (at := data.find(b"\n" + key + b":", begin)) >= 0]
@@ -63,7 +63,7 @@ def _key(data: bytes, at: int) -> bytes:
 
 
 def check(data: bytes) -> None:
-    """Raises: NotPlain where the input is no UTF-8."""
+    """Raises: NotPlain if the input is not UTF-8."""
     if not data.isascii():
         from krm_fn.yamlio.layout import bad_byte
 
@@ -72,16 +72,16 @@ def check(data: bytes) -> None:
 
 
 def check_characters(text: str) -> None:
-    """Raises: NotPlain where the text holds a character that has no place in the plain form, whoever reads the rest of it.
+    """Raises: NotPlain if the text has a character that the plain form does not allow, whatever reads the rest of the text.
 
-    What is read line by line needs no such look: every line is looked at there.
+    Text that is read line by line does not need this check: each line is checked there.
     """
     if text.translate(CONTROLS) != text:
         raise NotPlain
 
 
 def cut(data: bytes, start: int, end: int) -> list[int]:
-    """Where each item starts in the region of `items`.
+    """The start of each item in the region of `items`.
 
     Raises: NotPlain.
     """
@@ -92,7 +92,7 @@ def cut(data: bytes, start: int, end: int) -> list[int]:
 
 
 def first_item(data: bytes, start: int) -> int:
-    """Where the first item starts in the region of `items`. Raises: NotPlain."""
+    """The start of the first item in the region of `items`. Raises: NotPlain."""
     first = start + len(b"items:\n")
     if data[start:first] != b"items:\n" or data[first : first + 2] != b"- ":
         raise NotPlain
@@ -100,7 +100,7 @@ def first_item(data: bytes, start: int) -> int:
 
 
 def item_end(data: bytes, start: int, end: int) -> int:
-    """Where an item ends that starts there, `end` where it is the last one. Raises: NotPlain where it is too large."""
+    """The end of the item that starts at `start`; `end` for the last one. Raises: NotPlain if it is too large."""
     stop = data.find(b"\n- ", start, end) + 1 or end
     if stop - start > LARGEST_ITEM:
         raise NotPlain

@@ -1,4 +1,4 @@
-"""A ResourceList in plain form: what it holds, and how it is written back."""
+"""A ResourceList in plain form: reading and writing it."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 def read_plain_list(data: bytes, file: str) -> ListText | None:
-    """The text of a ResourceList in plain form, None where it isn't one, or may be not."""
+    """The text of a ResourceList in plain form; None if it is not in plain form, or may not be."""
     try:
         return _read(data, file)
-    except (NotPlain, InputError):  # libyaml words the error, and knows the line
+    except (NotPlain, InputError):  # libyaml words the error and knows the line
         return None
 
 
@@ -71,7 +71,7 @@ class PlainList(ListText):
             read(text)
         except NotPlain:
             return super().parse(text, piece)
-        from krm_fn.yamlio.plain.tree import tree  # most changes need none
+        from krm_fn.yamlio.plain.tree import tree  # most changes need no tree
 
         return tree(text)
 

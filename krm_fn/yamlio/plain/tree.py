@@ -1,4 +1,4 @@
-"""The tree of spans of a text in plain form, made as far as it is looked at: a change looks at few of an item's lines."""
+"""The tree of spans of a text in plain form. Parts are made when they are read, because a change reads few of the lines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def tree(text: str) -> Node:
-    """The tree of the root, or of the one entry of the list that the root is. The text was read by `read` before."""
+    """The tree of the root, or of the one entry if the root is a list. `read` must have accepted the text before."""
     lines = Lines(text)
     at = lines.next_content(0, len(lines.texts) - 1)
     indent, dash, *_ = token(lines.texts[at])
@@ -25,7 +25,7 @@ def tree(text: str) -> Node:
 
 
 class Lines:
-    """A text's lines, where each starts, and by how much it is indented."""
+    """The lines of a text, with their starts and their indentation."""
 
     __slots__ = ("indents", "starts", "texts")
 
@@ -35,7 +35,7 @@ class Lines:
         self.indents = [len(line) - len(line.lstrip(" ")) for line in texts]
 
     def next_content(self, at: int, end: int) -> int:
-        """The first line from `at` on that is no comment and not empty; `end` without one."""
+        """The first line from `at` on that is no comment and not empty; `end` if there is none."""
         while at < end and token(self.texts[at])[4] == SKIPPED:
             at += 1
         return at
@@ -46,10 +46,10 @@ class Lines:
         there = [at for at in range(first + 1, end) if indents[at] == column]
         if dash:
             return [first, *(at for at in there if texts[at].startswith("-", column))]
-        return [first, *(at for at in there if texts[at][column : column + 1] not in "-#")]  # nor what is empty
+        return [first, *(at for at in there if texts[at][column : column + 1] not in "-#")]  # nor empty lines
 
     def value(self, at: int, end: int) -> tuple[int, int, Node]:
-        """Start and end of the key on a line, and the node that stands there: the lines from `at` to `end`, in part."""
+        """Start and end of the key on a line, and the node there. The node has lines from `at` to `end`, or some of them."""
         line, start = self.texts[at], self.starts[at]
         key, key_end, value, kind = places(line)
         if kind == OPEN:
@@ -62,7 +62,7 @@ class Lines:
         return start + key, start + key_end, node
 
     def below(self, at: int, end: int, colon: int) -> Node:
-        """What belongs to an open key: the lines behind it, or null."""
+        """The value of an open key: the lines after it, or null."""
         first = self.next_content(at + 1, end)
         if first == end:
             return Node(LEAF, colon, colon)
@@ -80,7 +80,7 @@ NODES = {SCALAR: LEAF, EMPTY_MAP: MAP, EMPTY_LIST: SEQ}
 
 
 class Block(Node):
-    """A map or list in block style, of which `first` is the first line and `last` the one behind."""
+    """A map or list in block style. `first` is its first line, `last` the line after it."""
 
     __slots__ = ("_entries", "_nodes", "column", "first", "last", "lines")
 

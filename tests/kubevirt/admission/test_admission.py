@@ -1,4 +1,4 @@
-"""Each check of admission, by the field it looks at: what is refused, and where."""
+"""Each check of admission, by the field that it checks: which values are refused, and where."""
 
 from __future__ import annotations
 
@@ -634,7 +634,7 @@ def test_dedicated_cpus_that_64_bits_cannot_hold_are_a_whole_number() -> None:
     assert errors_of(changes) == [("domain.cpu.dedicatedCpuPlacement", "")]  # upstream's product of 64 bits overflows, too
 
 
-def test_memory_that_may_grow_has_to_be_said() -> None:
+def test_memory_that_may_grow_must_be_set() -> None:
     vm = changed({"domain.memory": {"maxGuest": "2Gi"}})
     (cause,) = admission.admit_vm(vm, expanded=vm, cluster=Cluster(), release=releases.NEWEST)
     assert cause.path == ("spec", "template", "spec", "domain", "memory", "maxGuest")

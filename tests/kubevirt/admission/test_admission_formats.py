@@ -1,4 +1,4 @@
-"""Text forms that admission asks for, against what Go's own parsers and Kubernetes' patterns take."""
+"""The forms of text that admission checks, compared with Go's own parsers and Kubernetes' patterns."""
 
 from __future__ import annotations
 

@@ -158,7 +158,7 @@ def test_a_vm_whose_default_network_is_forbidden_is_not_judged() -> None:
     assert (expanded.vm, expanded.refusals) == (None, ("bridge-forbidden",))
 
 
-def test_an_unmet_requirement_of_the_preference_is_told() -> None:
+def test_an_unmet_requirement_of_the_preference_is_reported() -> None:
     spec = {"requirements": {"memory": {"guest": "8Gi"}}}
     ref = Ref(api_version="instancetype.kubevirt.io/v1beta1", kind="VirtualMachinePreference", name="x")
     resolution = Resolution(vm=changed({}), preference=Found(spec=spec, ref=ref, origin="bundle"))

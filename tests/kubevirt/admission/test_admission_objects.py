@@ -217,7 +217,7 @@ def test_an_instance_without_its_defaults_is_judged_as_it_stands():
 
 
 @pytest.mark.parametrize("spec", [{}, {"domain": None}, {"networks": [{"name": "a", "pod": {}}], "architecture": "arm64"}])
-def test_of_an_instance_without_a_domain_only_that_is_told(spec):
+def test_for_an_instance_without_a_domain_only_that_is_reported(spec):
     (found,) = process(resource_list(_object("VirtualMachineInstance", spec), mode="validate", failOn="never"))["results"]
     assert (found["tags"]["rule"], found["field"]["path"]) == ("missing-field", "spec.domain")
 

@@ -1,4 +1,4 @@
-"""Admission against what KubeVirt's own webhooks answered, through the whole function in mode validate."""
+"""Admission compared with the answers of KubeVirt's own webhooks, through the complete function in mode validate."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _applied(answer):
 
 
 def _presets_warned_of(results, namespace):
-    """The presets of the namespace that are told of, as deprecated kinds."""
+    """The presets of the namespace that are reported as deprecated kinds."""
     return {
         result["resourceRef"]["name"]
         for result in results

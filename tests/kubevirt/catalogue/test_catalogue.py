@@ -268,7 +268,7 @@ def test_before_the_first_catalogue_nothing_is_found():
 # What became of a name
 
 
-def test_history_tells_the_runs_of_releases():
+def test_history_has_the_runs_of_releases():
     runs = catalogue.history(INSTANCETYPE, "gn1.xlarge")
     assert [(run.first, run.last, run.deprecated) for run in runs] == [
         ((1, 1, 0), (1, 3, 1), False),
@@ -277,13 +277,13 @@ def test_history_tells_the_runs_of_releases():
     assert runs[0].form == runs[1].form
 
 
-def test_history_tells_where_a_name_means_something_else():
+def test_history_shows_where_a_name_changes_its_meaning():
     before, now = catalogue.history(INSTANCETYPE, "n1.large")
     assert (before.last, now.first) == ((1, 2, 0), (1, 2, 1))
     assert before.form != now.form
 
 
-def test_the_network_type_of_medium_size_never_meant_anything_else():
+def test_the_network_type_of_medium_size_never_changed_its_meaning():
     assert [(run.first, run.last) for run in catalogue.history(INSTANCETYPE, "n1.medium")] == [((1, 2, 1), (1, 9, 0))]
     assert of("1.9.0").find(INSTANCETYPE, "n1.medium")["cpu"] == {
         "dedicatedCPUPlacement": True,
@@ -312,7 +312,7 @@ def test_spans_join_the_runs_and_keep_the_gap():
         ("1.9.0", INSTANCETYPE, "u1.medium", ()),
     ],
 )
-def test_the_first_release_without_a_name_is_told(text, kind, name, gone):
+def test_the_first_release_without_a_name_is_found(text, kind, name, gone):
     assert of(text).removed_in(kind, name) == gone
 
 

@@ -159,7 +159,7 @@ def test_show_as_text_names_the_releases():
 
 
 def failed(capsys, *args):
-    """The exit code and stderr of the whole command, which leaves stdout empty."""
+    """The exit code and stderr of the command, which leaves stdout empty."""
     code = guarded(lambda: run_command(["catalogue", *args]))
     out, err = capsys.readouterr()
     assert out == ""

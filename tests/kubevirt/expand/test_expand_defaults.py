@@ -217,7 +217,7 @@ def test_platform_alone_is_architecture_and_machine_type() -> None:
         {"network": {"defaultNetworkInterface": "sriov"}},
     ],
 )
-def test_an_invalid_setting_puts_the_whole_configuration_out_of_force(configuration) -> None:
+def test_an_invalid_setting_disables_the_complete_configuration(configuration) -> None:
     settings = cluster(**configuration, evictionStrategy="LiveMigrate")
     assert settings.invalid
     assert settings.eviction_strategy == "None"

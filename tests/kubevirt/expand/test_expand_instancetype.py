@@ -214,7 +214,7 @@ def test_what_go_takes_for_unset_does_not_conflict(unset) -> None:
     assert clashes(spec, cpu={"guest": 2, "dedicatedCPUPlacement": True}, schedulerName="x") == set()
 
 
-def test_before_1_7_the_memory_block_conflicts_as_a_whole() -> None:
+def test_before_1_7_the_complete_memory_block_conflicts() -> None:
     assert clashes({"domain": {"memory": {"hugepages": {}}}}, release=V16) == {"spec.template.spec.domain.memory"}
     assert clashes({"domain": {"memory": {"hugepages": {}}}}, release=V17) == set()
 

@@ -185,7 +185,7 @@ def test_firmware_is_chosen_once_and_refined(preference, given, made) -> None:
     assert preferred({"firmware": preference}, spec)["spec"]["domain"]["firmware"] == {"bootloader": made}
 
 
-def test_the_clock_offset_is_set_as_a_whole() -> None:
+def test_the_clock_offset_is_set_completely() -> None:
     preference = {"clock": {"preferredClockOffset": {"timezone": "UTC"}, "preferredTimer": {"hpet": {}}}}
     assert preferred(preference, {})["spec"]["domain"]["clock"] == {"timezone": "UTC", "timer": {"hpet": {}}}
     own = {"domain": {"clock": {"utc": {}}}}

@@ -13,7 +13,7 @@ SMALL = {"cpu": {"guest": 2}, "memory": {"guest": "2Gi"}}
 
 
 def unmet(preference, *, spec=None, instancetype=None, release="1.9", defaults=True):
-    """Kind, real path, upstream's path, what is required and what is there."""
+    """Kind, real path, upstream's path, required value and actual value."""
     found = expand(
         {"spec": {"template": {"spec": spec or {}}}},
         instancetype=instancetype,
@@ -108,7 +108,7 @@ def test_the_preferred_architecture_meets_the_required_one() -> None:
     assert unmet({**requires(architecture="arm64"), "preferredArchitecture": "arm64"}) == []
 
 
-def test_requirements_are_judged_alike_without_defaults() -> None:
+def test_requirements_are_judged_in_the_same_way_without_defaults() -> None:
     assert unmet(requires(1, architecture="amd64"), defaults=False) == []
     assert len(unmet(requires(2, architecture="arm64"), defaults=False)) == 2
 

@@ -1,4 +1,4 @@
-"""A whole VM expanded: the order of things, what goes, and what stands in the way."""
+"""Expansion of a complete VM: the order of fields, what is removed, and what prevents it."""
 
 from __future__ import annotations
 

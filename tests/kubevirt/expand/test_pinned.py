@@ -175,7 +175,7 @@ def test_user_data_of_any_shape_is_left_alone(domain, metadata):
 
 
 def answers(cases):
-    """(case, the VM as it came, as KubeVirt stores it at admission, whether it expands) of every VM that was admitted."""
+    """(case, the original VM, the VM as KubeVirt stores it at admission, whether it expands) for every VM that was admitted."""
     for case in cases:
         given = of_kind("VirtualMachine", case["items"])
         for vm_key, answer in case["expect"].items():
@@ -184,7 +184,7 @@ def answers(cases):
 
 
 def rendered_vm(case, given, **spec):
-    """The VM as it leaves; None where it can't be rendered: then it leaves as it came, and a result says why."""
+    """The rendered VM; None if it cannot be rendered: then it does not change, and a result says why."""
     out = krm_fn.process(resource_list(case, defaults="pinned", **spec))
     rendered = of_kind("VirtualMachine", out["items"])[key(given)]
     failed = rendered == given and any(result["severity"] == "error" for result in out["results"])

@@ -30,7 +30,7 @@ def completed(domain, release, *, architecture="amd64", **configuration):
         ({"launchSecurity": {"snp": {}}}, None),
     ],
 )
-def test_until_1_4_an_instance_asks_for_nodes_with_its_features(domain, labels) -> None:
+def test_until_1_4_an_instance_requires_nodes_with_its_features(domain, labels) -> None:
     assert completed(domain, "1.4").get("nodeSelector") == labels
     assert "nodeSelector" not in completed(domain, "1.5")
 

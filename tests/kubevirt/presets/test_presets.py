@@ -1,4 +1,4 @@
-"""The laws of presets: what matches, what is copied, what is refused, and what is said of it."""
+"""The laws of presets: which presets match, what is copied, what is refused, and the facts about it."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_one_amount_in_two_spellings_is_a_conflict_of_severity_info():
     ]
 
 
-def test_amounts_whose_text_go_forgets_are_alike():
+def test_amounts_whose_text_go_does_not_keep_are_equal():
     found = apply(
         instance({"resources": {"requests": {"memory": "8192Mi"}}}), preset("g", {"resources": {"requests": {"memory": "8Gi"}}})
     )
@@ -298,7 +298,7 @@ def test_folding_leaves_the_templates_own_firmware_as_it_is():
     assert [clash.current for one in found.conflicts for clash in one.clashes] == [{"serial": "s"}]
 
 
-def test_trouble_is_what_a_rule_may_speak_of():
+def test_facts_are_troubled_if_a_rule_may_have_a_finding():
     two = preset("two", {"cpu": {"cores": 2}})
     assert [apply(instance(domain), two).troubled for domain in ({}, {"cpu": {}})] == [False, True]
 

@@ -75,7 +75,7 @@ def test_only_0_6_0_writes_over_networks_that_do_not_begin_with_the_pods():
     assert [defaulted({}, release, networks=other)["networks"] for release in (V0_6, V0_7)] == [POD[1], other]
 
 
-def test_autoattach_is_heeded_from_0_8_on():
+def test_autoattach_counts_since_0_8():
     off = {"devices": {"autoattachPodInterface": False}}
     assert ["networks" in defaulted(off, release) for release in (V0_7, V0_8)] == [True, False]
 

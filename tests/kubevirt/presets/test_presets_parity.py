@@ -45,7 +45,7 @@ def test_presets_apply_as_kubevirt_applied_them(case, profile, expect):
     assert found.excluded == expect.get("excluded", False)
     assert (found.refused == "disagreement") == (expect.get("phase") == "Failed" or is_disagreement(expect.get("rejected", "")))
     assert (found.refused == "selector") == ("rejected" in expect and not is_disagreement(expect["rejected"]))
-    assert told(found) == expected_messages(expect)
+    assert reported(found) == expected_messages(expect)
 
 
 def as_go_prints(domain, profile):
@@ -62,7 +62,7 @@ def annotated(instance):
     return sorted(key.removeprefix(prefix) for key in instance["metadata"]["annotations"] if key.startswith(prefix))
 
 
-def told(found):
+def reported(found):
     """Every complaint as (what, preset, other preset, places as KubeVirt names them)."""
     name = lambda entry: entry.obj["metadata"]["name"]  # noqa: E731
     places = lambda fact: tuple(clash.upstream for clash in fact.clashes)  # noqa: E731

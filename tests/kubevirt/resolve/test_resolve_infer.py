@@ -119,7 +119,7 @@ def test_a_failed_inference_is_refused_by_admission_and_leaves_the_vm_alone(reas
 
 
 @pytest.mark.parametrize("reason", ["unsupported-volume", "unsupported-source", "missing-label"])
-def test_ignore_drops_the_matcher_where_the_volume_can_not_tell(reason):
+def test_ignore_drops_the_matcher_if_the_volume_names_nothing(reason):
     volumes, items = FAILURES[reason]
     resolution = resolve(vm(IGNORE, volumes=volumes, domain={"memory": {"guest": "1Gi"}}), *items)
     assert resolution.vm == vm(volumes=volumes, domain={"memory": {"guest": "1Gi"}})
@@ -142,7 +142,7 @@ def test_ignore_and_success_clear_the_memory_for_an_instancetype_only():
     assert resolution.vm == vm(preference={"name": "nowhere"}, volumes=ON_CLAIM, domain=domain)
 
 
-def test_an_inferred_name_that_leads_nowhere_is_blamed_on_the_volume():
+def test_an_inferred_name_without_an_object_is_reported_at_the_volume():
     (error,) = resolve(vm(ROOT, volumes=ON_CLAIM), claim("disk", SMALL)).errors
     assert (error.reason, error.path, error.current) == ("unknown-name", ("spec", "instancetype", "inferFromVolume"), "root")
     assert error.detail == (("inferred", "small"),)

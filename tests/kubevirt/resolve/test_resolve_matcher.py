@@ -95,7 +95,7 @@ def test_the_nearest_name_of_bundle_and_catalogue_is_a_candidate():
     assert (error.reason, error.current, error.candidates) == ("unknown-name", "u1.medum", ("u1.medium",))
 
 
-def test_a_candidate_bears_the_name_from_before_an_overlays_prefix_where_the_vm_was_written_with_it():
+def test_a_candidate_has_the_name_before_an_overlays_prefix_if_the_vm_uses_such_names():
     renamed = cluster_instancetype("dev-windows-medium", annotations={PREVIOUS: "windows-medium"})
     (error,) = resolve(vm({"name": "windows-mediun"}), renamed).errors
     assert error.candidates == ("windows-medium",)
@@ -103,12 +103,12 @@ def test_a_candidate_bears_the_name_from_before_an_overlays_prefix_where_the_vm_
     assert error.candidates == ("dev-windows-medium",)
 
 
-def test_a_forgotten_kind_is_told_from_an_unknown_name():
+def test_a_missing_kind_is_not_reported_as_an_unknown_name():
     (error,) = resolve(vm({"name": "small"}), instancetype()).errors
     assert (error.reason, error.current, error.candidates) == ("wrong-kind", UNSET, (K,))
 
 
-def test_a_kind_that_is_none_is_said_to_be_none():
+def test_an_invalid_kind_is_reported():
     (error,) = resolve(vm({"name": "small", "kind": "VirtualMachineFlavor"}), instancetype()).errors
     assert (error.reason, error.candidates) == ("unexpected-kind", (K,))
 

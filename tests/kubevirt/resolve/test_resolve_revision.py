@@ -109,7 +109,7 @@ def test_old_versions_lose_the_fields_that_they_never_had():
 @pytest.mark.parametrize(
     ("version", "kept"), [("v1alpha1", {}), ("v1alpha2", {"volumes": {"preferredStorageClassName": "fast"}})]
 )
-def test_the_storage_class_came_with_v1alpha2(version, kept):
+def test_the_storage_class_was_added_in_v1alpha2(version, kept):
     spec = {"volumes": {"preferredStorageClassName": "fast"}, "cpu": {"preferredCPUTopology": ""}}
     assert decode(stored(version, spec, "VirtualMachinePreference"), releases.parse("1.6")).spec == {**kept, "cpu": {}}
 
@@ -120,7 +120,7 @@ def test_devices_of_old_versions_have_the_fields_of_the_release(release, claim):
     assert decode(stored("v1alpha1", spec), releases.parse(release)).spec["gpus"] == [{"name": "g", **claim}]
 
 
-def test_a_lone_spec_is_told_by_its_fields_and_an_empty_one_is_a_preference():
+def test_a_lone_spec_is_identified_by_its_fields_and_an_empty_one_is_a_preference():
     read = {
         spec: decode(lone(json.loads(spec)), releases.parse("1.6")).matcher
         for spec in ("{}", '{"devices": {}}', '{"cpu": {"guest": 1}}')
@@ -191,7 +191,7 @@ def places(form, path=()):
 
 @pytest.mark.parametrize("path", list(places(FIELDS)), ids=".".join)
 @pytest.mark.parametrize("kind", [*INSTANCETYPE.kinds, *PREFERENCE.kinds])
-def test_what_is_told_without_the_table_of_types_is_what_the_table_says(kind, path):
+def test_the_check_without_the_table_of_types_agrees_with_the_table(kind, path):
     for value in ("x", "1Gi", True, 1, -1, 2**32, 1.5, [], {}, {"a": "b"}, {"a": 1}, None):
         data = stored("v1beta1", copy(BIG), kind)
         put(data, path, value)

@@ -103,7 +103,7 @@ def test_a_misspelt_field_is_unknown_and_the_known_names_are_given(release: str)
     assert "preferredDiskBus" in flaw.known
 
 
-def test_the_value_of_an_unknown_field_is_not_told() -> None:
+def test_the_value_of_an_unknown_field_is_not_shown() -> None:
     (flaw,) = flaws(changed(VM, (*SPEC, "volumes", 1, "cloudInitNoCloud", "userdata"), "password: s3cret"))
     assert (flaw.kind, flaw.current) == (UNKNOWN, UNSET)
 
@@ -142,7 +142,7 @@ def test_the_api_server_minds_strange_fields_of_a_status(obj: dict[str, Any]) ->
     assert told({**obj, "status": {"anything": 1}}) == [(UNKNOWN, "status.anything", "")]
 
 
-def test_of_a_status_that_is_a_subresource_nothing_else_is_looked_at() -> None:
+def test_in_a_status_that_is_a_subresource_only_unknown_fields_are_reported() -> None:
     assert told({**replica_set(), "status": {"replicas": "two", "conditions": [{}]}}) == []
     assert told({**kubevirt(), "status": {"phase": 5, "conditions": [{"type": "a"}]}}) == []
     # A map in the place of a text is made of strange fields.
@@ -368,7 +368,7 @@ def test_times_are_read_as_go_reads_them(value: str | None, right: bool) -> None
         ),
     ],
 )
-def test_some_fields_came_with_a_patch_release(path: tuple[Any, ...], value: Any, spans: dict[str, bool]) -> None:
+def test_some_fields_were_added_in_a_patch_release(path: tuple[Any, ...], value: Any, spans: dict[str, bool]) -> None:
     vm = changed(VM, path, value)
     assert {release: told(vm, release) == [] for release in spans} == spans
     assert {kind for release in spans for kind, _, _ in told(vm, release)} == {ELSEWHERE}
@@ -385,7 +385,7 @@ def test_a_port_is_no_larger_than_go_reads_it() -> None:
     assert told(changed(VM, port, 2**31 - 1)) == []
 
 
-def test_text_in_the_place_of_a_map_is_not_told() -> None:
+def test_text_in_the_place_of_a_map_is_not_shown() -> None:
     (flaw,) = flaws(changed(VM, (*SPEC, "volumes", 1, "cloudInitNoCloud"), "#cloud-config\npassword: s3cret\n"))
     assert (flaw.kind, flaw.current, flaw.upstream) == (TYPE, UNSET, "admission")
 
@@ -400,7 +400,7 @@ def test_text_in_the_place_of_a_map_is_not_told() -> None:
         (("spec",), {"template": {}}),
     ],
 )
-def test_a_missing_field_is_told_with_the_least_map_that_would_do(path: tuple[Any, ...], proposed: Any) -> None:
+def test_a_missing_field_is_reported_with_the_smallest_valid_map(path: tuple[Any, ...], proposed: Any) -> None:
     key = {"sshPublicKey": {"source": {}, "propagationMethod": {}}}
     (flaw,) = flaws(without(changed(VM, (*SPEC, "accessCredentials"), [key]), path))
     assert (flaw.kind, flaw.path, flaw.upstream) == (MISSING, path, "admission")
@@ -447,7 +447,7 @@ def test_a_number_that_its_field_does_not_hold_is_out_of_range(path: tuple[Any, 
     assert (flaw.kind, flaw.current, flaw.expected, flaw.upstream) == (RANGE, value, bounds, "admission")
 
 
-def test_a_word_that_is_none_of_the_fields_is_told_with_those_that_are() -> None:
+def test_a_value_that_the_field_does_not_have_is_reported_with_the_valid_ones() -> None:
     (flaw,) = flaws(changed(VM, (*SPEC, "tolerations", 0, "effect"), "noSchedule"))
     assert (flaw.kind, flaw.current, flaw.known) == (VALUE, "noSchedule", ("NoExecute", "NoSchedule", "PreferNoSchedule"))
 
@@ -489,7 +489,7 @@ def test_alpha_instancetypes_are_looked_at_as_long_as_they_are_served() -> None:
 
 
 @pytest.mark.parametrize("release", ["1.4", "1.9"])
-def test_the_object_of_kubevirt_is_looked_at_as_a_whole(release: str) -> None:
+def test_the_complete_kubevirt_object_is_checked(release: str) -> None:
     path = "spec.configuration.migrations.parallelMigrationPerCluster"
     wrong = kubevirt(configuration={"migrations": {"parallelMigrationPerCluster": 5}})
     assert told(wrong, release) == [(UNKNOWN, path, "admission")]

@@ -1,4 +1,4 @@
-"""What a real API server answered to single objects, and what is said of them here.
+"""The answers of a real API server to single objects, compared with the findings here.
 
 The answers are in fixtures/parity, whose README says how they were measured. No webhook of KubeVirt ran.
 """
@@ -96,7 +96,7 @@ def test_the_api_servers_answer_is_the_one_given_here(file: str, cases: measured
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_of_what_the_mutating_webhook_writes_anew_nothing_is_an_error(file: str, cases: measured.Cases) -> None:
+def test_nothing_that_the_mutating_webhook_rewrites_is_an_error(file: str, cases: measured.Cases) -> None:
     for case in cases(file):
         if case["id"] in REWRITTEN:
             assert [found for found in errors(case) if found[0] in FAMILY and found[1] != "admission"] == []

@@ -127,7 +127,7 @@ def test_entries_of_a_list_with_keys_have_different_keys() -> None:
     ]
 
 
-def test_entries_without_a_key_are_alike() -> None:
+def test_entries_without_a_key_are_equal() -> None:
     (first, second) = told(instance(resourceClaims=[{}, {}]), "1.9")[:2], told(instance(resourceClaims=[{}, {}]), "1.9")[2:]
     assert first == [(MISSING, "spec.resourceClaims[0].name", ""), (MISSING, "spec.resourceClaims[1].name", "")]
     assert second == [(DUPLICATE, "spec.resourceClaims[1]", "")]

@@ -110,17 +110,17 @@ def definitions(release: releases.Release) -> Crds:
     return Crds(found)
 
 
-def told(obj: Any, release: releases.Release, crds: Crds | None = None) -> set[tuple[Any, str]]:
+def reported(obj: Any, release: releases.Release, crds: Crds | None = None) -> set[tuple[Any, str]]:
     return {(flaw.path, flaw.upstream) for flaw in check(obj, release, crds)}
 
 
 @pytest.mark.parametrize("release", ["1.4.1", "1.6.6", "1.8.4", "1.9.0"])
-def test_a_definition_tells_what_the_table_tells(release: str) -> None:
+def test_a_definition_gives_the_same_findings_as_the_table(release: str) -> None:
     chosen = releases.parse(release)
     crds, differing, count = definitions(chosen), [], 0
     for file in FILES:
         for case in measured.cases(file, every=EVERY):
-            own, by_definition = told(case["object"], chosen), told(case["object"], chosen, crds)
+            own, by_definition = reported(case["object"], chosen), reported(case["object"], chosen, crds)
             # Of a VM's status the one says what the mutating webhook refuses, the other what the API server does not know.
             strange = {
                 (path, by) for path, by in by_definition - own if path[0] == "status" and (path[:-1], "admission") in own

@@ -18,7 +18,7 @@ FILES = {**dict.fromkeys(ADMISSION, 1), **dict.fromkeys(measured.files("fuzz"), 
 
 
 def answer(case: dict[str, Any], obj: dict[str, Any]) -> dict[str, Any]:
-    """What KubeVirt's admission said of an object, {} where it was not asked."""
+    """The answer of KubeVirt's admission for an object, {} if there is none."""
     name = f"{namespace_of(obj) or 'default'}/{name_of(obj)}"
     key = name if kind_of(obj) == "VirtualMachine" else f"{kind_of(obj)}/{name}"
     found: dict[str, Any] = case["expect"].get(key, {}).get("admission") or {}

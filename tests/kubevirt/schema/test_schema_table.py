@@ -52,7 +52,7 @@ NUMBERS = frozenset(("int", "int32", "int64", "uint", "uint8", "uint32", "uint64
 PLAIN = {"Quantity": "quantity", "IntOrString": "int-or-string", "Duration": "duration", "Time": "time", "FieldsV1": "any"}
 
 
-def said(release: str, facts: dict[str, Any]) -> dict[str, dict[str, str]]:
+def messages(release: str, facts: dict[str, Any]) -> dict[str, dict[str, str]]:
     """What the facts say of the fields of a release: {type: {field, `!` behind it where it is required: its type}}."""
     at, order = facts["order"].index(release), facts["order"]
 
@@ -71,7 +71,7 @@ def said(release: str, facts: dict[str, Any]) -> dict[str, dict[str, str]]:
 
 
 def typed(given: Any, facts: dict[str, Any]) -> str:
-    """A type of the facts as the table has it, where numbers are all alike."""
+    """A type of the facts as the table has it, with one word for all numbers."""
     match given:
         case ["string", "number"]:
             return "int-or-string"
@@ -102,7 +102,7 @@ def loose(words: str) -> str:
 
 @pytest.mark.parametrize("release", ["v1.4.1", "v1.5.3", "v1.6.6", "v1.7.4", "v1.8.4", "v1.9.0"])
 def test_the_table_says_of_a_field_what_the_facts_say(release: str) -> None:
-    wanted = said(release, measured.fields())
+    wanted = messages(release, measured.fields())
     table_says = decode(Path(FILE).read_text(), package_releases())[version_of(release.removeprefix("v"))]
     found = {
         name: {field: loose(words) for field, words in fields.items()} for name, fields in table_says.items() if name in wanted
@@ -144,7 +144,7 @@ def preference(**spec: Any) -> dict[str, Any]:
     }
 
 
-def test_rendering_asks_for_fields_of_other_releases_only() -> None:
+def test_rendering_checks_fields_of_other_releases_only() -> None:
     bundle = Bundle([preference(preferredLaunchSecurity={}, cpus=1), preference(cpus=1)])
     (found,) = examine(bundle, releases.parse("1.8"), complete=False)
     assert [flaw.path for flaw in found.flaws] == [("spec", "preferredLaunchSecurity")]
@@ -159,6 +159,6 @@ def test_rendering_passes_over_kinds_that_it_does_not_read() -> None:
     assert len(list(examine(bundle, releases.parse("1.7"), complete=True))) == 1
 
 
-def test_places_of_which_something_was_said_already_can_be_left_out() -> None:
+def test_places_that_are_already_reported_can_be_left_out() -> None:
     (found,) = examine(Bundle([preference(cpus=1, cpux=1)]), releases.NEWEST, complete=True)
     assert [flaw.path for flaw in found.without({("spec", "cpus")}).flaws] == [("spec", "cpux")]

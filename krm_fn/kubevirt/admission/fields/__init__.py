@@ -1,1 +1,1 @@
-"""The checks, one module a group of fields. Groups know nothing of one another; what several need lies in `admission`."""
+"""The checks, one module per group of fields. Groups do not import one another; shared code is in `admission`."""

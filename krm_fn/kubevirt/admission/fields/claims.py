@@ -1,4 +1,4 @@
-"""Dynamic resource allocation: GPUs and host devices that come by claim, and the claims.
+"""Dynamic resource allocation: GPUs and host devices from claims, and the claims.
 
 upstream: pkg/dra/admitter/dra_admitter.go
 """
@@ -27,8 +27,8 @@ DRA = "pkg/dra/admitter/dra_admitter.go:"
 DEVICES = ("domain", "devices")
 
 CLAIMED_NETWORKS_SINCE: Version = (1, 9)
-# Before that the names of claim and request are pointers in Go: empty text is there, and makes the device one by claim. From
-# then on a mutating webhook leaves it out; what none rewrites, as the devices of an instancetype, has it still.
+# Before this release, the names of claim and request are pointers in Go: an empty text is set, and means a claim. Since then, a
+# mutating webhook removes it. A device that no webhook rewrites, such as one of an instancetype, still has it.
 EMPTY_IS_UNSET_SINCE: Version = (1, 9)
 
 GROUPS = (
@@ -69,11 +69,11 @@ def claim_names(scope: Scope) -> Iterator[Cause]:
 
 
 class Kind(Value):
-    """A kind of device that comes by name from a device plugin, or by claim from dynamic resource allocation."""
+    """A kind of device, which comes from a device plugin by name, or from dynamic resource allocation by claim."""
 
     key: str
     gate: str
-    unmixed: bool  # all of them are of one sort
+    unmixed: bool  # all devices of a VM must be of one sort
 
 
 KINDS = (
@@ -83,7 +83,7 @@ KINDS = (
 
 
 def _by_claim(device: Object, scope: Scope, key: str) -> bool:
-    """True for a device that comes by claim: it names a claim or a request, and no device. `key` is that of its kind."""
+    """True for a device from a claim: it names a claim or a request, and no device. `key` is that of its kind."""
     return not is_set(device.get("deviceName")) and _has_claim(device, scope, key)
 
 
@@ -96,13 +96,13 @@ def _has_claim(device: Object, scope: Scope, key: str) -> bool:
 
 
 def _given(scope: Scope, key: str) -> list[Object]:
-    """The devices of a kind as they were given, with the empty names that are gone in the expanded VM."""
+    """The original devices of a kind, with empty names, which the expanded VM does not have."""
     return maps(scope.instancetype.get(key)) or maps(scope.devices.get(key))
 
 
 @examine(upstream=DRA + "validateCreationDRA", since=(1, 8))
 def claimed_devices(scope: Scope) -> Iterator[Cause]:
-    """Devices by name or by claim, each pair of claim and request once, each claim listed."""
+    """Devices have a name or a claim, no two share a pair of claim and request, and each claim is listed."""
     owners: dict[tuple[str, str], Path] = {}
     for kind in KINDS:
         if scope.devices.get(kind.key) is not None:
@@ -160,7 +160,7 @@ def _claim_once(scope: Scope, source: Object, at: Path, owners: dict[tuple[str, 
 
 
 def _claimed_networks(scope: Scope, owners: dict[tuple[str, str], Path]) -> Iterator[Cause]:
-    """Networks that share a request with a device; two networks that share one are the networks' own check."""
+    """Networks that share a request with a device. Another check reports two networks that share one."""
     seen: set[tuple[str, str]] = set()
     for index, network in enumerate(scope.networks):
         source = as_map(network.get("resourceClaim"))
@@ -173,7 +173,7 @@ def _claimed_networks(scope: Scope, owners: dict[tuple[str, str], Path]) -> Iter
 
 @examine("domain", "devices", "gpus", upstream=DRA + "validateCreationDRA", since=(1, 6), until=(1, 8))
 def claimed_gpus(scope: Scope) -> Iterator[Cause]:
-    """GPUs by name or by claim, as the first releases with claims look at them; upstream names `spec` twice."""
+    """GPUs by name or by claim, as the first releases with claims check them; upstream names `spec` twice."""
     gpus, named = _given(scope, "gpus"), "spec.domain.devices.gpus"
     at = ("domain", "devices", "gpus")
     claims = [_by_claim(gpu, scope, "gpus") for gpu in gpus]

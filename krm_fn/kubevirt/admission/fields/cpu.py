@@ -28,9 +28,9 @@ PASSTHROUGH = (*CPU, "numa", "guestMappingPassthrough")
 
 MOST_PINNED_THREADS = 2
 
-# From here on guest memory and huge pages say enough about the memory of pinned VMs.
+# Since this release, guest memory and huge pages are enough to set the memory of VMs with dedicated CPUs.
 GUEST_COUNTS_SINCE: Version = (1, 6)
-# And from here on amounts of memory that are too large for 64 bits count, too.
+# Since this release, amounts of memory that are too large for 64 bits count, too.
 LARGE_COUNTS_SINCE: Version = (1, 7)
 
 
@@ -122,7 +122,7 @@ def realtime(scope: Scope) -> Iterator[Cause]:
 
 @examine("domain", "cpu", "dedicatedCpuPlacement", upstream=VMI + "validateCpuPinning")
 def pinned(scope: Scope) -> Iterator[Cause]:
-    """What dedicated CPUs ask of requests, limits and topology."""
+    """The conditions of dedicated CPUs for requests, limits and topology."""
     if scope.cpu.get("dedicatedCpuPlacement") is not True:
         return
     yield from _pinned_memory(scope)
@@ -174,7 +174,7 @@ def _pinned_threads(scope: Scope) -> Iterator[Cause]:
 
 
 def vcpus_of(scope: Scope) -> int:
-    """The product of sockets, cores and threads, those that are zero left out; 0 where all are. Go counts in 32 bits.
+    """The product of sockets, cores and threads, without those that are zero; 0 if all are zero. Go counts in 32 bits.
 
     upstream: pkg/util/hardware/hw_utils.go:GetNumberOfVCPUs
     """

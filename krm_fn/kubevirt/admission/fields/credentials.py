@@ -1,4 +1,4 @@
-"""Access credentials: SSH keys and passwords, their source and the way they reach the guest."""
+"""Access credentials: SSH keys and passwords, their source and how they reach the guest."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ ACCESS = "pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter
 PLACE = ("accessCredentials", EACH)
 KINDS = ("sshPublicKey", "userPassword")
 
-# The ways each kind reaches the guest.
+# How each kind can reach the guest.
 METHODS = {"sshPublicKey": ("noCloud", "configDrive", "qemuGuestAgent"), "userPassword": ("qemuGuestAgent",)}
 
-# The ways that need a volume of their kind in the VM.
+# The methods that need a volume of their kind in the VM.
 VOLUMES = (("noCloud", "cloudInitNoCloud"), ("configDrive", "cloudInitConfigDrive"))
 
 

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 TEMPLATES = "pkg/storage/admitters/data-volume-template.go:"
 
-# Where a volume names what a template makes.
+# The fields of a volume that can name the result of a template.
 CLAIMS = (("persistentVolumeClaim", "claimName"), ("dataVolume", "name"))
 SOURCES = ("http", "s3", "gcs", "registry", "pvc", "upload", "blank", "imageio", "vddk", "snapshot")
 
-# Before that even a template that is populated otherwise had to name a source.
+# Before this release, a template with another way of population had to name a source as well.
 SOURCE_ALWAYS_UNTIL: Version = (1, 5)
 
 # (place below the template, message, reason, upstream's place below its own word for the template)
@@ -33,7 +33,7 @@ Fault = tuple[tuple[str, ...], str, str, str]
 
 
 def data_volume_templates(spec: Object, release: Release, place: Path = ("spec",)) -> Iterator[Cause]:
-    """What is wrong with the templates of a VM's spec, which stands at `place`: the first thing in each, as upstream says."""
+    """The first fault of each template of a VM's spec, as upstream reports it; `place` is the path of the spec."""
     named = [get(volume, claim) for volume in maps(get(spec, ("template", "spec", "volumes"))) for claim in CLAIMS]
     used = {name for name in named if isinstance(name, str)}
     for index, template in enumerate(maps(spec.get("dataVolumeTemplates"))):
@@ -51,7 +51,7 @@ def _cause(at: Path, message: str, reason: str, named: str, function: str) -> Ca
 
 
 def _fault(template: Object, release: Release) -> Fault | None:
-    """The first thing wrong with a template. upstream: validateDataVolume"""
+    """The first fault of a template. upstream: validateDataVolume"""
     spec = as_map(template.get("spec"))
     if not is_set(get(template, ("metadata", "name"))):
         return ("metadata", "name"), "the template has no name; set metadata.name", REQUIRED, ".name"
@@ -73,7 +73,7 @@ def _fault(template: Object, release: Release) -> Fault | None:
 
 
 def foreign_namespaces(vm: Object) -> Iterator[Cause]:
-    """Templates live in the VM's namespace. upstream: validateVirtualMachineDataVolumeTemplateNamespace"""
+    """Templates are in the VM's namespace. upstream: validateVirtualMachineDataVolumeTemplateNamespace"""
     home = get(vm, ("metadata", "namespace")) or "default"
     for index, template in enumerate(maps(get(vm, DATA_VOLUMES))):
         namespace = get(template, ("metadata", "namespace"))

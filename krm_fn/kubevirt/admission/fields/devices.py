@@ -116,7 +116,7 @@ def _architecture(scope: Scope) -> object:
 
 @examine(*DEVICES, "gpus", upstream=VMI + "validateMDEVRamFB")
 def two_boot_displays(scope: Scope) -> Iterator[Cause]:
-    """One virtual GPU at most shows a picture before the guest's driver runs."""
+    """At most one virtual GPU shows a picture before the guest's driver runs."""
     found = [index for index, gpu in enumerate(maps(scope.devices.get("gpus"))) if _has_boot_display(gpu)]
     if len(found) > 1:
         message = "only one GPU can have a display with ramFB; set ramFB.enabled to false for the others"

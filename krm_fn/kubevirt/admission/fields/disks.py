@@ -1,4 +1,4 @@
-"""Disks: targets and buses, addresses, serials, cache, IO, block sizes, boot order, and the volumes behind them."""
+"""Disks: targets and buses, addresses, serials, cache, IO, block sizes, boot order, and their volumes."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ RESERVATION_GATE, EMPTY_CDROM_GATE = "PersistentReservation", "DeclarativeHotplu
 
 
 def _target(key: str) -> tuple[Check, ...]:
-    """The rows of one kind of target; the others' buses are not looked at where there are several."""
+    """The rows of one kind of target. If there are several targets, the buses of the others are not checked."""
     return (
         Check(
             at=(key, "bus"),
@@ -195,7 +195,7 @@ def _custom_block_size(scope: Scope, disk: Object, custom: Object, at: Path) -> 
 
 @examine(*PLACE, upstream=BOOT)
 def volumes_of_disks(scope: Scope) -> Iterator[Cause]:
-    """Each disk has its volume, and one of a kind that fits the target."""
+    """Each disk has a volume, and the volume's kind fits the target."""
     volumes = {name_of(volume): volume for volume in scope.volumes}
     for index, disk in enumerate(scope.disks):
         at, volume = (*PLACE, index), volumes.get(name_of(disk))
@@ -227,7 +227,7 @@ def _unfit_volume(scope: Scope, disk: Object, volume: Object, at: Path) -> Itera
 
 @examine("domain", "devices", upstream=BOOT)
 def boot_order(scope: Scope) -> Iterator[Cause]:
-    """No two devices boot in the same place; disks come first, then interfaces."""
+    """No two devices have the same boot order; disks come first, then interfaces."""
     seen: set[int] = set()
     for key, items in (("disks", scope.disks), ("interfaces", scope.interfaces)):
         for index, item in enumerate(items):

@@ -53,7 +53,7 @@ def servers_of_policy_none(scope: Scope) -> Iterator[Cause]:
 
 @examine("dnsConfig", upstream=VMI + "validatePodDNSConfig")
 def dns_config(scope: Scope) -> Iterator[Cause]:
-    """Upstream names these three lists without the path before them."""
+    """Upstream names these three lists without their path."""
     config = as_map(scope.spec.get("dnsConfig"))
     yield from _servers(scope, config)
     yield from _searches(scope, config)

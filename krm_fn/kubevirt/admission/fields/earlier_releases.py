@@ -1,4 +1,4 @@
-"""Checks that earlier releases make, and the newest no longer does: mostly gates of what has become usual since."""
+"""Checks that only earlier releases make, mostly feature gates that later releases do not need any more."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ LONGEST_SERIAL = 256
 LONGEST_NUMBER = 18
 CONFIG_VOLUMES = ("configMap", "secret", "downwardAPI", "serviceAccount")
 
-# Bindings that were gated before they were discontinued, with their gates and the source of network they need.
+# Bindings that had a gate before they were discontinued, with the gate and the source of network that they need.
 GATED_BINDINGS = (("macvtap", "Macvtap", "multus"), ("passt", "Passt", "pod"))
 
 SERIAL = ("domain", "firmware")
 
 
 def _two_bindings(*methods: str) -> Check:
-    """A binding plugin beside one of the binding methods."""
+    """A binding plugin together with one of the binding methods."""
     return Check(
         at=("binding",),
         refuses=lambda _value, interface, _scope: count(interface, methods) > 0,
@@ -153,7 +153,7 @@ def bindings_off_their_network(scope: Scope) -> Iterator[Cause]:
 
 @examine(*INTERFACES, upstream=NET + "slirp.go:validateSlirpBinding", until=(1, 6))
 def slirp(scope: Scope) -> Iterator[Cause]:
-    """Slirp where nothing is created yet, as in replica sets and pools; one without network is told of elsewhere."""
+    """Slirp in objects that create instances later, such as replica sets and pools. Other checks report a missing network."""
     networks = {name_of(network): network for network in reversed(scope.networks)}
     for index, interface in enumerate(scope.interfaces):
         network = networks.get(name_of(interface))
@@ -168,7 +168,7 @@ def slirp(scope: Scope) -> Iterator[Cause]:
 
 @examine(*INTERFACES, upstream="pkg/virt-config/featuregate/validator.go:ValidateFeatureGates", until=(1, 8))
 def discontinued_gates(scope: Scope) -> Iterator[Cause]:
-    """A gate that is listed though its binding is gone; upstream names no path."""
+    """A gate that is listed although its binding was removed; upstream names no path."""
     for index, interface in enumerate(scope.interfaces):
         for key, gate, _source in GATED_BINDINGS:
             if interface.get(key) is not None and scope.cluster.has_gate(gate):
@@ -181,7 +181,7 @@ def discontinued_gates(scope: Scope) -> Iterator[Cause]:
     "domain", "devices", "filesystems", upstream=VMI + "validateFilesystemsWithVirtIOFSEnabled", since=(1, 5), until=(1, 8)
 )
 def shared_config(scope: Scope) -> Iterator[Cause]:
-    """virtiofs over a ConfigMap and the like needs its gate."""
+    """virtiofs with a ConfigMap or a similar volume needs a feature gate."""
     volumes = {name_of(volume): volume for volume in scope.volumes}
     open_ = scope.gate("EnableVirtioFsConfigVolumes") or scope.gate("ExperimentalVirtiofsSupport")
     for index, filesystem in enumerate(maps(scope.devices.get("filesystems"))):
@@ -200,7 +200,7 @@ def secure_execution(scope: Scope) -> Iterator[Cause]:
 
 @examine("domain", "firmware", "acpi", upstream=VMI + "validateFirmwareACPI", since=(1, 5), until=(1, 6))
 def slic_table(scope: Scope) -> Iterator[Cause]:
-    """The one table of its release, which had to be there, and of a Secret."""
+    """The only table of its releases, which had to exist, and to come from a Secret."""
     at = ("domain", "firmware", "acpi", "slicNameRef")
     name = get(scope.spec, at)
     volume = next((volume for volume in scope.volumes if name_of(volume) == (name or "")), None)
@@ -220,13 +220,13 @@ EXAMINATIONS = (
     secure_execution,
     slic_table,
 )
-# What creates VMs later is still refused for such a gate; a VM itself is refused for the binding, whatever is listed.
+# Objects that create VMs later are still refused for such a gate. A VM itself is refused for the binding in any case.
 TEMPLATE_EXAMINATIONS = (discontinued_gates.but(since=(1, 8), until=()),)
 
-# What 1.4 asks of the metadata and of the VM around the instance's spec.
+# Checks of 1.4 for the metadata and the VM around the instance's spec.
 OUTER_UNTIL: Version = (1, 5)
 THREADS_NOTE = "kubevirt.io/multiThreadedQemuMigration"
-# A strategy of updating volumes ("" is any), and its gate.
+# A strategy of updating volumes ("" is any), and its feature gate.
 UPDATE_GATES = (("", "VolumesUpdateStrategy"), ("Migration", "VolumeMigration"))
 
 
@@ -246,7 +246,7 @@ def migration_threads(metadata: Object, at: Path, scope: Scope) -> Iterator[Caus
 
 
 def update_strategy(spec: Object, at: Path, scope: Scope) -> Iterator[Cause]:
-    """How volumes are updated is behind gates, where changes roll out live. upstream: validateLiveUpdateFeatures"""
+    """The update strategy of volumes needs feature gates, if changes roll out live. upstream: validateLiveUpdateFeatures"""
     strategy = spec.get("updateVolumesStrategy")
     if strategy is None or not scope.release.within(until=OUTER_UNTIL) or not scope.rolls_out_live():
         return

@@ -24,7 +24,7 @@ PATHS = "pkg/storage/admitters/disks.go:ValidatePath"
 FIRMWARE = ("domain", "firmware")
 LAUNCH_SECURITY = ("domain", "launchSecurity")
 
-# The machine types a cluster admits where its configuration names none, by architecture; "" stands for every other.
+# The machine types that a cluster admits if its configuration names none, by architecture; "" is for all others.
 EMULATED_MACHINES = {
     "arm64": ("virt*",),
     "s390x": ("s390-ccw-virtio*",),
@@ -32,16 +32,16 @@ EMULATED_MACHINES = {
     "": ("q35*", "pc-q35*"),
 }
 PPC64LE_UNTIL: Version = (1, 7)
-# Before that the machine types of s390x could not be configured by architecture.
+# Before this release, the machine types of s390x could not be configured by architecture.
 S390X_CONFIGURED_SINCE: Version = (1, 7)
-# Before that the patterns were regular expressions, found anywhere in the machine type.
+# Before this release, the patterns were regular expressions, which match anywhere in the machine type.
 GLOBS_SINCE: Version = (1, 6)
 MOST_PATTERNS, LONGEST_PATTERN, LONGEST_MACHINE = 50, 100, 255
 TDX_WITHOUT_SMM_SINCE: Version = (1, 9)
 
 # Each way to encrypt a guest, and its feature gate.
 SEV_GATE = "WorkloadEncryptionSEV"
-# Before that launchSecurity needed the gate whatever it held.
+# Before this release, launchSecurity needed the feature gate with every content.
 SEV_ALONE_SINCE: Version = (1, 6)
 ENCRYPTIONS = (("sev", "WorkloadEncryptionSEV"), ("snp", "WorkloadEncryptionSEV"), ("tdx", "WorkloadEncryptionTDX"))
 
@@ -98,7 +98,7 @@ def machine_type(scope: Scope) -> Iterator[Cause]:
         return
     patterns = emulated_machines(scope)
     if len(patterns) > MOST_PATTERNS or max(map(len, patterns), default=0) > LONGEST_PATTERN:
-        return  # to hold every VM against these would take minutes; no cluster is configured so
+        return  # checking every VM against these would take minutes; no real cluster has so many
     if scope.cluster.patterns.timed(lambda: _admitted(machine[:LONGEST_MACHINE], patterns, scope)) is False:
         at = ("domain", "machine", "type")
         known = use(patterns) if patterns else "the cluster allows none"
@@ -114,7 +114,7 @@ def _matches(pattern: str, machine: str, scope: Scope) -> bool:
         return matches_glob(pattern, machine)
     start = pattern.removesuffix("*")
     if is_label(start) and machine.startswith(start):
-        return True  # found by the expression as well
+        return True  # the expression finds it, too
     import re  # heavy, and only for releases before 1.6
 
     try:
@@ -125,7 +125,7 @@ def _matches(pattern: str, machine: str, scope: Scope) -> bool:
 
 
 def emulated_machines(scope: Scope) -> list[str]:
-    """The patterns that machine types have to match, by the cluster's configuration; the first of very many.
+    """The patterns that machine types must match, from the cluster's configuration. Very many are cut.
 
     upstream: pkg/virt-config/virt-config.go:GetEmulatedMachines
     """
@@ -140,7 +140,7 @@ def emulated_machines(scope: Scope) -> list[str]:
 
 @examine("domain", "firmware", "acpi", upstream=VMI + "validateFirmwareACPI", since=(1, 6))
 def acpi_tables(scope: Scope) -> Iterator[Cause]:
-    """Each table comes from a Secret among the volumes."""
+    """Each table comes from a Secret in the volumes."""
     acpi = as_map(get(scope.domain, ("firmware", "acpi")))
     keys = [key for key in ("slicNameRef", "msdmNameRef") if is_set(acpi.get(key))]
     if not keys:
@@ -157,7 +157,7 @@ def acpi_tables(scope: Scope) -> Iterator[Cause]:
 
 @examine("domain", "firmware", "bootloader", upstream=VMI + "validateDomainSpec")
 def secure_boot_without_smm(scope: Scope) -> Iterator[Cause]:
-    """Secure boot needs System Management Mode, except under TDX, whose keys are in the ROM."""
+    """Secure boot needs System Management Mode, except with TDX, whose keys are in the ROM."""
     exempt = scope.release.within(since=TDX_WITHOUT_SMM_SINCE)
     confidential = exempt and get(scope.domain, ("launchSecurity", "tdx")) is not None
     if scope.has_secure_boot() and not is_on(get(scope.domain, ("features", "smm"))) and not confidential:
@@ -170,7 +170,7 @@ def secure_boot_without_smm(scope: Scope) -> Iterator[Cause]:
 
 @examine("domain", "launchSecurity", upstream=VMI + "validateLaunchSecurity", until=(1, 7))
 def sev_security(scope: Scope) -> Iterator[Cause]:
-    """The only kind of encryption of its releases, on any architecture."""
+    """The only kind of encryption in these releases, on any architecture."""
     sev = get(scope.domain, ("launchSecurity", "sev")) is not None
     if not scope.gate(SEV_GATE) and (sev or not scope.release.within(since=SEV_ALONE_SINCE)):
         yield scope.cause(LAUNCH_SECURITY, shut("launchSecurity", SEV_GATE), named="launchSecurity", gate=SEV_GATE)
@@ -181,7 +181,7 @@ def sev_security(scope: Scope) -> Iterator[Cause]:
 
 @examine("domain", "launchSecurity", upstream="pkg/virt-api/webhooks/amd64.go:ValidateLaunchSecurityAmd64", since=(1, 7))
 def launch_security(scope: Scope) -> Iterator[Cause]:
-    """What encryption of the guest asks of architecture, cluster, firmware, start and network boot."""
+    """The conditions of guest encryption for architecture, cluster, firmware, start and network boot."""
     architecture = scope.spec.get("architecture")
     if architecture == "s390x":
         return

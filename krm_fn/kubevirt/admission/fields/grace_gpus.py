@@ -1,4 +1,4 @@
-"""NVIDIA Grace GPUs passed through: what they ask of cluster and VM.
+"""NVIDIA Grace GPUs that are passed through: their conditions for cluster and VM.
 
 upstream: pkg/virt-api/webhooks/validating-webhook/admitters/grace_io_virtualization.go
 """
@@ -29,7 +29,7 @@ GRACE = frozenset(("2342", "2348", "2941"))
 GATE = "GraceIOVirtualization"
 GATES_BESIDE = ("PCINUMAAwareTopology", "IOMMUFD")
 
-# What a Grace GPU cannot bear among the annotations, as value "true".
+# Annotations that, with the value "true", cannot be combined with a Grace GPU.
 ANNOTATIONS = {
     "kubevirt.io/placePCIDevicesOnRootComplex": "a Grace GPU cannot be placed on the root complex; remove the annotation",
     "kubevirt.io/disablePCIHole64": "a Grace GPU needs the 64-bit PCI hole; remove the annotation",
@@ -37,7 +37,7 @@ ANNOTATIONS = {
 
 
 def graces(scope: Scope) -> tuple[list[Path], list[Path]]:
-    """The places of devices that are Grace GPUs by the cluster's permitted devices, and of those that may be any NVIDIA one."""
+    """The places of devices that are Grace GPUs by the cluster's permitted devices, and of those that may be any NVIDIA GPU."""
     selectors = scope.cluster.pci_devices
     sure: list[Path] = []
     unsure: list[Path] = []
@@ -51,7 +51,7 @@ def graces(scope: Scope) -> tuple[list[Path], list[Path]]:
 
 
 def _ids(selector: object) -> tuple[str, str]:
-    """Vendor and product of `10DE:2342`, upper case; two empty strings where the selector is none.
+    """Vendor and product of `10DE:2342`, in upper case; two empty strings if the selector is not valid.
 
     upstream: pkg/util/hardware/grace.go:ParsePCIVendorSelector
     """
@@ -86,7 +86,7 @@ def grace_devices(scope: Scope) -> Iterator[Cause]:
 
 
 def grace_annotations(metadata: Object, at: Path, scope: Scope) -> Iterator[Cause]:
-    """Annotations that a Grace GPU cannot bear."""
+    """Annotations that cannot be combined with a Grace GPU."""
     notes = as_map(metadata.get("annotations"))
     known = scope.release.within(since=GRACE_SINCE)
     if not known or not any(notes.get(note) == "true" for note in ANNOTATIONS) or not graces(scope)[0]:

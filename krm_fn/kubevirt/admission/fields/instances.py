@@ -1,4 +1,4 @@
-"""What is asked of VirtualMachineInstances only, once their defaults are set: memory, Hyper-V, devices by architecture.
+"""Checks of VirtualMachineInstances only, after their defaults are set: memory, Hyper-V, devices by architecture.
 
 upstream: pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go
 """
@@ -27,10 +27,10 @@ VMI = "pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go
 HYPERV = "pkg/virt-api/webhooks/hyperv.go:"
 
 FEATURES = ("domain", "features", "hyperv")
-# Upstream puts the features' path behind itself.
+# Upstream repeats the path of the features.
 TWICE = "domain.features.hyperv.domain.features.hyperv"
 
-# A Hyper-V feature, and the one it needs.
+# A Hyper-V feature, and the feature that it needs.
 NEEDS = (("evmcs", "vapic"), ("ipi", "vpindex"), ("tlbflush", "vpindex"), ("synictimer", "synic"), ("synic", "vpindex"))
 
 RESERVED_PATHS = ("/var/run/kubevirt", "/var/run/libvirt")
@@ -40,7 +40,7 @@ WATCHDOGS = ("i6300esb", "diag288")
 
 
 class Platform(Value):
-    """What an architecture can do: the kinds of watchdog and of video. `watchdogs` is None where nothing is asked of them."""
+    """The watchdogs and video devices that an architecture supports. `watchdogs` is None if they are not checked."""
 
     architecture: str
     watchdogs: tuple[str, ...] | None
@@ -55,17 +55,17 @@ PLATFORMS = (
     Platform(architecture="s390x", watchdogs=("diag288",), videos=("virtio",), since=(1, 5)),
     Platform(architecture="ppc64le", watchdogs=None, videos=("virtio", "bochs", "vga", "cirrus"), since=(1, 6), until=(1, 7)),
 )
-# Before that an architecture without a row is one of which nothing is asked.
+# Before this release, an architecture without a row is not checked.
 PLATFORMS_COMPLETE_SINCE: Version = (1, 5)
 
-# What of arm64 was refused until, and since when.
+# The releases in which arm64 refused secure boot, and later allowed only one model.
 ARM64_SECURE_BOOT_UNTIL: Version = (1, 8)
 ARM64_ONE_MODEL_SINCE: Version = (1, 6)
 
 
 @examine("volumes", upstream=VMI + "validateVirtualMachineInstanceSpecVolumeDisks")
 def volumes_without_disk(scope: Scope) -> Iterator[Cause]:
-    """Each volume is a disk or a filesystem; one that shows a path of the pod is a filesystem, and not KubeVirt's own path."""
+    """Each volume is a disk or a filesystem. A volume with a path of the pod is a filesystem, and not KubeVirt's own path."""
     disks = {name_of(disk) for disk in scope.disks}
     filesystems = {name_of(filesystem) for filesystem in maps(scope.devices.get("filesystems"))}
     for index, volume in enumerate(scope.volumes):
@@ -88,7 +88,7 @@ def volumes_without_disk(scope: Scope) -> Iterator[Cause]:
 
 @examine(upstream="pkg/network/vmispec/defaults.go:SetDefaultNetworkInterface")
 def default_network(scope: Scope) -> Iterator[Cause]:
-    """The mutating webhook refuses an instance without a network where it can't attach it; upstream names no path."""
+    """The mutating webhook refuses an instance without a network if it can't attach it; upstream names no path."""
     if scope.networks or scope.interfaces or scope.devices.get("autoattachPodInterface") is False:
         return
     binding = scope.cluster.default_network_interface
@@ -123,7 +123,7 @@ def _enabled(features: Object, key: str) -> bool:
 
 
 def _vmx(scope: Scope) -> Iterator[Cause]:
-    """Enlightened VMCS needs the CPU feature vmx; upstream names these places without the spec's own path."""
+    """Enlightened VMCS needs the CPU feature vmx; upstream names these places without the path of the spec."""
     at: Path = ("domain", "cpu", "features")
     features = maps(scope.cpu.get("features"))
     if not features:

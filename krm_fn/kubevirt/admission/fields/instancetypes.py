@@ -1,4 +1,4 @@
-"""Instancetypes and preferences: what their own webhooks refuse or warn about."""
+"""Instancetypes and preferences: the refusals and warnings of their own webhooks."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ PREFERENCE_GROUPS = (
 
 @examine("cpu", "preferredCPUTopology", upstream=PREFERENCES + "validateSpreadOptions")
 def spread_options(scope: Scope) -> Iterator[Cause]:
-    """How vCPUs are spread, where they are: over known parts, and over threads by two only."""
+    """The options for spreading vCPUs: only over known parts, and over threads only by two."""
     spec, options = scope.spec, as_map(get(scope.spec, ("cpu", "spreadOptions")))
     if get(spec, ("cpu", "preferredCPUTopology")) not in SPREAD:
         return

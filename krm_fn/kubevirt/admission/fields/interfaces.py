@@ -43,22 +43,22 @@ FIELDS = "pkg/network/admitter/netiface.go:"
 
 BINDINGS = ("bridge", "masquerade", "sriov", "passtBinding", "binding")
 MODELS = ("e1000", "e1000e", "igb", "ne2k_pci", "pcnet", "rtl8139", "virtio")
-RESERVED_MAC = "02:00:00:00:00:00"  # that of the bridge inside the pod
+RESERVED_MAC = "02:00:00:00:00:00"  # the address of the bridge inside the pod
 MAC_BYTES = 6
 BARE_MAC_SINCE: Version = (1, 9)  # the first release that is built with Go 1.26
 PORTS = 65536
 MOST_PORT_RANGES = 10
 PORT_NAMED_SINCE: Version = (1, 9)
 PRIVATE_OPTIONS = (224, 254)
-# Before that every network that is not a Multus network beside the default one could be the default, one without source too.
+# Before this release, every network that is not an additional Multus network can be the default, also without a source.
 DEFAULT_HAS_SOURCE_SINCE: Version = (1, 9)
 
-# Upstream blames the name for what a binding lacks.
+# If a binding misses something, upstream names the path of `name`.
 NAME = "domain.devices.interfaces[{0}].name"
 
 
 def _mac_address(*lengths: Callable[[object], int]) -> Check:
-    """The address has six bytes in a form that one of `lengths` measures."""
+    """The address has six bytes, in a form that one of `lengths` accepts."""
     return well_formed(
         ("macAddress",),
         lambda value: any(length(value) == MAC_BYTES for length in lengths),
@@ -170,7 +170,7 @@ def absent_default_interface(scope: Scope) -> Iterator[Cause]:
 
 @examine(*INTERFACES, upstream=FIELDS + "validatePortConfiguration")
 def ports(scope: Scope) -> Iterator[Cause]:
-    """Forwarded ports; only those of the pod network's interfaces are looked at."""
+    """Forwarded ports. Only interfaces on the pod network are checked."""
     networks = {name_of(network): network for network in scope.networks}
     for index, interface in enumerate(scope.interfaces):
         if networks.get(name_of(interface), {}).get("pod") is None:
@@ -195,7 +195,7 @@ def _port(scope: Scope, port: Object, at: Path, seen: set[str]) -> Iterator[Caus
     named = "" if exact else f"domain.devices.interfaces[{at[3]}].ports[{at[-1]}]"
     if forwarded == 0:
         yield scope.cause((*at, "port"), "port is missing; set it", reason=REQUIRED, named=named)
-    elif not 0 < forwarded < PORTS + (not exact):  # upstream let 65536 pass
+    elif not 0 < forwarded < PORTS + (not exact):  # upstream accepts 65536
         message = f"port {forwarded} is out of range; use 1 to 65535"
         new = forwarded == PORTS
         yield scope.cause((*at, "port"), new_since(PORT_NAMED_SINCE, message) if new else message, named=named)
@@ -228,7 +228,7 @@ def _port_ranges(scope: Scope, interface: Object, at: Path) -> Iterator[Cause]:
 
 
 def _range_trouble(item: Object) -> tuple[str, str]:
-    """The key that is wrong in a port range, and why; two empty strings where none is."""
+    """The wrong key of a port range, and the reason; two empty strings if the range is valid."""
     start, end = number(item.get("start")), number(item.get("end"))
     if item.get("protocol") not in ("TCP", "UDP"):
         return "protocol", f"protocol {show(item.get('protocol'))} is not supported; use TCP or UDP"
@@ -262,7 +262,7 @@ def dhcp_options(scope: Scope) -> Iterator[Cause]:
                 yield scope.cause((*at, "ntpServers", position), message)
 
 
-# Bindings that are gone, and from which release on a VM that is created may not have them.
+# Bindings that were removed, and the release since which a new VM must not have them.
 DISCONTINUED: tuple[tuple[str, Version], ...] = (("slirp", ()), ("passt", (1, 8)), ("macvtap", (1, 8)))
 
 
@@ -272,7 +272,7 @@ def discontinued_bindings(scope: Scope) -> Iterator[Cause]:
         for key, since in DISCONTINUED:
             if interface.get(key) is not None and scope.release.within(since=since):
                 message = f"the {key} binding was removed in KubeVirt 1.3; use masquerade, or a binding plugin"
-                absolute = f"spec.domain.devices.interfaces[{index}].{key}"  # upstream forgets the template
+                absolute = f"spec.domain.devices.interfaces[{index}].{key}"  # upstream leaves out the template
                 yield scope.cause((*INTERFACES, index, key), message, absolute=absolute)
 
 

@@ -1,4 +1,4 @@
-"""Memory: requests and limits, huge pages, guest memory, reserved overhead, and what memory hotplug asks."""
+"""Memory: requests and limits, huge pages, guest memory, reserved overhead, and the conditions of memory hotplug."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PAGE_SIZE = ("domain", "memory", "hugepages", "pageSize")
 SMALLEST_REQUEST = 10**6
 GIB, TWO_MIB = 2**30, 2**21
 
-# Releases differ in where a page size is looked for, which memory is compared with it, and who may grow.
+# Releases differ in the path of the page size, in the memory that is compared with it, and in which VMs may grow.
 PAGE_SIZE_NAMED_UNTIL: Version = (1, 8)
 GUEST_READ_SINCE: Version = (1, 6)
 ARM64_GROWS_UNTIL: Version = (1, 5)
@@ -91,7 +91,7 @@ def request_above_limit(scope: Scope) -> Iterator[Cause]:
 
 @examine("domain", "memory", "guest", upstream=VMI + "validateGuestMemoryLimit")
 def guest_above_limit(scope: Scope) -> Iterator[Cause]:
-    """Only where the cluster doesn't roll changes out live: else the limit follows the guest's memory."""
+    """Only if the cluster does not roll out changes live. Otherwise the limit follows the guest's memory."""
     guest, limit = scope.memory.get("guest"), scope.limits.get("memory")
     if not scope.rolls_out_live() and units(limit) != 0 and units(limit) < units(guest):
         yield scope.cause(GUEST, f"memory.guest {show(guest)} must be at most limits.memory {show(limit)}; lower it")
@@ -99,7 +99,7 @@ def guest_above_limit(scope: Scope) -> Iterator[Cause]:
 
 @examine("domain", "memory", "hugepages", upstream=VMI + "validateHugepagesMemoryRequests")
 def hugepages(scope: Scope) -> Iterator[Cause]:
-    """The page size is a quantity, and the VM's memory a multiple of it."""
+    """The page size is a quantity, and the VM's memory is a multiple of it."""
     size = as_map(scope.memory.get("hugepages")).get("pageSize")
     page = quantity(size)
     if page is None:
@@ -109,7 +109,7 @@ def hugepages(scope: Scope) -> Iterator[Cause]:
         return
     at, amount = _compared(scope)
     memory, pages = units(amount), page.value()
-    named = ".".join(REQUEST)  # upstream blames the request, whichever field it read
+    named = ".".join(REQUEST)  # upstream names the request, whichever field it read
     if memory < pages and (memory != 0 or not scope.release.within(since=GUEST_READ_SINCE)):
         yield scope.cause(at, f"memory {show(amount)} is less than one huge page of {show(size)}; increase it", named=named)
     elif pages and memory % pages:  # upstream divides by a page size of 0
@@ -119,7 +119,7 @@ def hugepages(scope: Scope) -> Iterator[Cause]:
 
 
 def _compared(scope: Scope) -> tuple[Path, Any]:
-    """The memory that has to be a multiple of the page size, with its place."""
+    """The memory that must be a multiple of the page size, and its place."""
     requested, guest = scope.requests.get("memory"), scope.memory.get("guest")
     if units(requested) or not scope.release.within(since=GUEST_READ_SINCE):
         return REQUEST, requested
@@ -128,16 +128,16 @@ def _compared(scope: Scope) -> tuple[Path, Any]:
 
 @examine("domain", "memory", "maxGuest", upstream=HOTPLUG)
 def hotplug(scope: Scope) -> Iterator[Cause]:
-    """What memory hotplug asks of a VM that sets maxGuest; checked for VirtualMachines on clusters that roll out live."""
+    """The conditions of memory hotplug for a VM with maxGuest, checked for VirtualMachines on clusters that roll out live."""
     if scope.rolls_out_live():
         wrong = _hotplug_trouble(scope)
         if wrong:
-            at = ("domain", "memory", "maxGuest")  # upstream blames the guest's memory for all of it
+            at = ("domain", "memory", "maxGuest")  # upstream always names the guest's memory
             yield scope.cause(at, f"memory hotplug (memory.maxGuest) {wrong}", named=".".join(GUEST))
 
 
 def _hotplug_trouble(scope: Scope) -> str:
-    """The first thing in upstream's order that forbids memory hotplug, "" where nothing does."""
+    """The first condition, in upstream's order, that forbids memory hotplug; "" if none does."""
     cpu, guest, most = scope.cpu, quantity(scope.memory.get("guest")), quantity(scope.memory.get("maxGuest"))
     if cpu.get("realtime") is not None:
         return "cannot be combined with realtime; remove one of them"

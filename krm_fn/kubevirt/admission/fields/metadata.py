@@ -1,4 +1,4 @@
-"""Metadata: labels that are KubeVirt's own, and annotations that need a gate."""
+"""Metadata: labels that are reserved for KubeVirt, and annotations that need a feature gate."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 METADATA = "pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go:ValidateVirtualMachineInstanceMetadata"
 
-# Labels that only KubeVirt itself may put on an instance.
+# Labels that only KubeVirt itself may set on an instance.
 RESERVED_LABELS = frozenset(
     (
         "kubevirt.io/created-by",
@@ -35,7 +35,7 @@ GATED_ANNOTATIONS = (
 
 
 def foreign_metadata(metadata: Object, at: Path, scope: Scope) -> Iterator[Cause]:
-    """Labels and annotations that an instance may not bear. `at` is the metadata's place."""
+    """Labels and annotations that an instance must not have. `at` is the metadata's place."""
     for label in RESERVED_LABELS.intersection(as_map(metadata.get("labels"))):
         yield Cause(
             path=(*at, "labels", label),

@@ -1,4 +1,4 @@
-"""Networks: their sources, and their match with interfaces."""
+"""Networks: their sources, and their interfaces."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SOURCES = ("pod", "multus", "resourceClaim")
 
 @examine("networks", upstream=SOURCE + "validateSinglePodNetwork")
 def one_default_network(scope: Scope) -> Iterator[Cause]:
-    """One network at most is the pod's own: the pod network, or a Multus network that takes its place."""
+    """At most one network is the pod's own: the pod network, or a Multus network that replaces it."""
     pods = [index for index, network in enumerate(scope.networks) if network.get("pod") is not None]
     multus = [index for index, network in enumerate(scope.networks) if is_default_multus(network)]
     if len(pods) > 1:
@@ -98,7 +98,7 @@ def interface_without_network(scope: Scope) -> Iterator[Cause]:
 
 @examine("networks", upstream=DRA, since=(1, 9))
 def claimed_networks(scope: Scope) -> Iterator[Cause]:
-    """Networks of dynamic resource allocation: gate, neighbours, interfaces, claims."""
+    """Networks of dynamic resource allocation: feature gate, other networks, interfaces, claims."""
     claimed = [(i, as_map(n["resourceClaim"])) for i, n in enumerate(scope.networks) if n.get("resourceClaim") is not None]
     if not claimed:
         return
@@ -137,7 +137,7 @@ def _claims(scope: Scope, claimed: list[tuple[int, Object]]) -> Iterator[Cause]:
 
 
 def _claim_binding(scope: Scope, position: int) -> Iterator[Cause]:
-    """The first interface of the network, if there is one, is SR-IOV or a plugin's. `position` is -1 where there is none."""
+    """The network's first interface, if there is one, uses SR-IOV or a plugin. `position` is -1 if there is none."""
     if position >= 0 and not count(scope.interfaces[position], ("sriov", "binding")):
         message = "an interface of a network with a claim must use SR-IOV or a binding plugin; set sriov or binding"
         yield scope.cause((*INTERFACES, position), message, named="domain.devices.interfaces")

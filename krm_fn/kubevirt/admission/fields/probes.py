@@ -1,4 +1,4 @@
-"""Probes, and what the spec says of starting, eviction and its names."""
+"""Probes, and the spec's fields for start, eviction and names."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ VMI = "pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go
 HANDLERS = ("httpGet", "tcpSocket", "exec", "guestAgentPing")
 EVICTIONS = ("None", "LiveMigrate", "LiveMigrateIfPossible", "External")
 
-# Before that a pod network counted only where an interface bore its name.
+# Before this release, a pod network counted only if an interface had its name.
 NETWORK_ENOUGH_SINCE: Version = (1, 5)
 
 
@@ -83,7 +83,7 @@ GROUPS = (
 
 @examine(upstream=VMI + "validateLiveMigration")
 def eviction_strategy(scope: Scope) -> Iterator[Cause]:
-    """The VM's eviction strategy, else the cluster's, is a known one."""
+    """The VM's eviction strategy, or else the cluster's, is a known one."""
     own = scope.spec.get("evictionStrategy")
     strategy = own if own is not None else scope.cluster.pointer("evictionStrategy")
     if strategy is not None and strategy not in EVICTIONS:

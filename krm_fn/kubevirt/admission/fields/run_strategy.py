@@ -1,4 +1,4 @@
-"""How a VM starts: `running`, and `runStrategy`, which took its place."""
+"""How a VM starts: `running`, and `runStrategy`, which replaces it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ RECEIVER_SINCE: Version = (1, 6)
 
 
 def run_strategy(spec: Object, at: Path, scope: Scope) -> Iterator[Cause]:
-    """How the VM starts is said once, in a known word; `at` leads to the VM's spec. upstream: validateRunStrategy"""
+    """One field sets how the VM starts, to a known value; `at` is the path of the VM's spec. upstream: validateRunStrategy"""
     running, strategy = spec.get("running"), spec.get("runStrategy")
     place = (*at, "runStrategy")
     if running is not None and strategy is not None:

@@ -1,4 +1,4 @@
-"""Affinity, topology spread, and the eviction strategy where it is empty."""
+"""Affinity, topology spread, and an empty eviction strategy."""
 
 from __future__ import annotations
 
@@ -98,9 +98,9 @@ def topology_spread(scope: Scope) -> Iterator[Cause]:
 
 
 def empty_eviction_strategy(spec: Object, at: Path) -> Iterator[Cause]:
-    """Go has a pointer there: empty text is a word, though not a known one, and no default replaces it.
+    """Go has a pointer there: an empty text is a value, though not a supported one, and no default replaces it.
 
-    A completed spec no longer shows that it was empty.
+    A spec with defaults no longer shows that it was empty.
     """
     if spec.get("evictionStrategy") == "":
         message = "evictionStrategy is empty; set a supported value or remove it"

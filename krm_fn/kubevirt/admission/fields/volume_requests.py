@@ -1,4 +1,4 @@
-"""Requests to add or remove volumes, as a VM's status holds them.
+"""Requests to add or remove volumes in a VM's status.
 
 upstream: pkg/virt-api/webhooks/validating-webhook/admitters/vms-admitter.go:validateVolumeRequests
 """
@@ -27,7 +27,7 @@ PLACE = ("status", "volumeRequests")
 NAMED = "Status.volumeRequests"
 SOURCES = ("persistentVolumeClaim", "dataVolume")
 ACTIONS = ("addVolumeOptions", "removeVolumeOptions")
-# Before that the boot order of an added disk is looked at in the VM only, once the request is carried out.
+# Before this release, the boot order of an added disk is checked only in the VM after the request.
 BOOT_ORDER_SINCE: Version = (1, 7)
 
 
@@ -46,7 +46,7 @@ BUSES = (
 
 
 def volume_requests(vm: Object, release: Release) -> Iterator[Cause]:
-    """What is wrong with the requests by themselves."""
+    """The causes of the requests themselves."""
     volumes = {name_of(volume): volume for volume in maps(get(vm, (*INSTANCE_SPEC, "volumes")))}
     seen: set[tuple[str, str]] = set()
     for index, request in enumerate(maps(get(vm, PLACE))):
@@ -66,7 +66,7 @@ def volume_requests(vm: Object, release: Release) -> Iterator[Cause]:
 
 
 def volume_of(options: Object) -> Object:
-    """The volume that a request to add one describes."""
+    """The volume of a request to add one."""
     source = next((key for key in SOURCES if get(options, ("volumeSource", key)) is not None), "")
     return {"name": name_of(options), **({source: options["volumeSource"][source]} if source else {})}
 
@@ -86,7 +86,7 @@ def _disk(disk: Object, at: Path, release: Release) -> Iterator[Cause]:
         yield _cause((*at, "dedicatedIOThread"), "dedicatedIOThread needs the bus virtio; change the bus or remove it")
     ordered = release.within(since=BOOT_ORDER_SINCE) and disk.get("bootOrder") is not None
     if ordered and number(disk["bootOrder"]) < 1:
-        path, named = (*at, "bootOrder"), "spec.domain.devices.disks[1].bootOrder"  # upstream's own number, whichever disk
+        path, named = (*at, "bootOrder"), "spec.domain.devices.disks[1].bootOrder"  # upstream always writes the number 1
         yield Cause(path=path, message="bootOrder is out of range; count from 1", upstream_path=named, upstream=UPSTREAM)
 
 
@@ -95,7 +95,7 @@ def _cause(at: Path, message: str) -> Cause:
 
 
 class Named:
-    """The list that stands at a key of a map, by the names of its items; `put` writes it back where it was changed."""
+    """The list at a key of a map, by the names of its items; `put` writes it back if it was changed."""
 
     def __init__(self, owner: Object, key: str) -> None:
         self._owner, self._key = owner, key

@@ -1,4 +1,4 @@
-"""Volumes: their sources, names, cloud-init data, host disks, service accounts, filesystems over them."""
+"""Volumes: their sources, names, cloud-init data, host disks, service accounts, filesystems."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ SOURCES = (
     "downwardMetrics",
     "memoryDump",
 )
-# One that came later; in what no webhook holds against the schema, older releases know nothing of it.
+# A source that was added later. Older releases do not know it in objects that no webhook compares with the schema.
 LATER_SOURCE, LATER_SINCE = "containerPath", (1, 8)
 
-# Kinds of volume of which a VM has at most one.
+# Kinds of volumes of which a VM may have at most one.
 SINGLE = ("serviceAccount", "downwardMetrics", "memoryDump")
 
 CLOUD_INIT = ("cloudInitNoCloud", "cloudInitConfigDrive")
-# What cloud-init calls each kind of data, with the keys that can hold it: a Secret, base64, plain text.
+# cloud-init's name for each kind of data, with the keys that can hold it: a Secret, base64, plain text.
 CLOUD_INIT_DATA = (
     ("user data", "secretRef", "userDataBase64", "userData"),
     ("network data", "networkDataSecretRef", "networkDataBase64", "networkData"),
@@ -156,7 +156,7 @@ def too_many_of_a_kind(scope: Scope) -> Iterator[Cause]:
 
 @examine("volumes", upstream=VOLUMES)
 def cloud_init(scope: Scope) -> Iterator[Cause]:
-    """User data and network data come from one source each, and are short where they stand in the VM itself."""
+    """User data and network data have one source each, and are short if the VM itself holds them."""
     for index, volume in enumerate(scope.volumes):
         kind = next((key for key in CLOUD_INIT if volume.get(key) is not None), "")
         if kind:
@@ -183,7 +183,7 @@ def _cloud_init_data(scope: Scope, source: Object, at: Path) -> Iterator[Cause]:
 
 
 def _length(encoded: object, plain: object) -> tuple[int, bool]:
-    """The data's length in bytes, and whether its base64 is sound; plain text beats base64."""
+    """The data's length in bytes, and whether its base64 is valid; plain text has precedence over base64."""
     length, sound = base64_length(encoded) if isinstance(encoded, str) and encoded else (0, True)
     return (len(plain.encode(errors="replace")) if isinstance(plain, str) and plain else length), sound
 
@@ -203,7 +203,7 @@ def _is_account(volume: Object) -> bool:
 
 @examine("domain", "devices", "filesystems", upstream=VMI + "validateFilesystemsWithVirtIOFSEnabled", since=(1, 5))
 def shared_storage(scope: Scope) -> Iterator[Cause]:
-    """virtiofs over a claim needs its feature gate."""
+    """virtiofs with a PersistentVolumeClaim needs its feature gate."""
     experimental = ("ExperimentalVirtiofsSupport",) if scope.release.within(until=EXPERIMENTAL_GATE_UNTIL) else ()
     gates = ("EnableVirtioFsStorageVolumes", *experimental)
     volumes = {name_of(volume): volume for volume in scope.volumes}
