@@ -49,8 +49,8 @@ ROAD = """
     kubevirt.fields.verbs kubevirt.fields.devices kubevirt.fields.memory kubevirt.fields.others kubevirt.fields.topology
     kubevirt.fields.instancetype kubevirt.fields.preference kubevirt.expand.apply kubevirt.expand.defaults
     kubevirt.expand.requirements kubevirt.expand kubevirt.configuration kubevirt.resolve.matcher kubevirt.resolve.plain
-    kubevirt.resolve.revision kubevirt.resolve.lookup kubevirt.resolve.find kubevirt.resolve rules rules.facts pipeline.analysis
-    rules.needs fast_path.rendering hosts.function pipeline.modes.expand
+    kubevirt.resolve.revision kubevirt.resolve.lookup kubevirt.resolve.find kubevirt.resolve rules rules.facts
+    rules.facts.bundles rules.facts.vms pipeline.analysis rules.needs fast_path.rendering hosts.function pipeline.modes.expand
 """.split()  # noqa: SIM905  a list would have a line for each
 
 

@@ -18,7 +18,7 @@ from krm_fn.repositories.charts import makes_vms
 from krm_fn.repositories.discovery import discover
 from krm_fn.repositories.types import Discovery, Problem
 from krm_fn.rules import registry
-from krm_fn.rules.facts import UnmatchedGlob
+from krm_fn.rules.facts.inputs import UnmatchedGlob
 from krm_fn.rules.registry import all_rules
 from krm_fn.sources import salvage
 from krm_fn.sources.files import Paths

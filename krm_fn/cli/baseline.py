@@ -24,7 +24,7 @@ from krm_fn.cli.json_text import json_text
 from krm_fn.config.checks import child, hint, unlike
 from krm_fn.config.places import located
 from krm_fn.findings.finding import Suppressed
-from krm_fn.rules.facts import BaselineFacts, Known
+from krm_fn.rules.facts.ignores import BaselineFacts, Known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from krm_fn.findings.finding import Finding
     from krm_fn.kubevirt.resolve import Resolver
     from krm_fn.kubevirt.settings import Config
-    from krm_fn.rules.facts import VmFacts
+    from krm_fn.rules.facts.vms import VmFacts
 
 NOTHING: Object = {}
 MODES = ("expand", "annotate")

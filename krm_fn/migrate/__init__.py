@@ -17,7 +17,7 @@ from krm_fn.migrate.presets import migrate_presets
 from krm_fn.migrate.rewrites import rewritten
 from krm_fn.pipeline.modes import replaced
 from krm_fn.rules import registry
-from krm_fn.rules.facts import MigrationFacts
+from krm_fn.rules.facts.migrations import MigrationFacts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

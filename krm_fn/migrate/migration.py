@@ -10,7 +10,7 @@ from krm_fn.kubevirt.api_versions import present_form
 from krm_fn.kubevirt.holders import vm_path
 from krm_fn.kubevirt.resolve import MATCHERS, Resolver
 from krm_fn.kubevirt.resolve.flavors import FLAVOR
-from krm_fn.rules.facts import Leftover
+from krm_fn.rules.facts.migrations import Leftover
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

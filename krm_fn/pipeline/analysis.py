@@ -11,7 +11,8 @@ from krm_fn.kubevirt import expand
 from krm_fn.kubevirt.configuration import Cluster, kubevirt_of, merged, release_of
 from krm_fn.kubevirt.holders import SERVED, vm_path
 from krm_fn.kubevirt.resolve import Resolver
-from krm_fn.rules.facts import NO_SURROUNDINGS, BundleFacts, Surroundings, VmFacts
+from krm_fn.rules.facts.bundles import NO_SURROUNDINGS, BundleFacts, Surroundings
+from krm_fn.rules.facts.vms import VmFacts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.presets.index import Presets
     from krm_fn.kubevirt.releases import Release
     from krm_fn.kubevirt.settings import Config
-    from krm_fn.rules.facts import InstanceFacts
+    from krm_fn.rules.facts.vms import InstanceFacts
 
 VM = "VirtualMachine"
 # Up to 1.4 the VMs that KubeVirt's expander gets have passed the mutating webhook, so they have all defaults.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from krm_fn.base.paths import as_list, as_map
 from krm_fn.pipeline.capacity import demands_of
-from krm_fn.rules.facts import QuotaFacts
+from krm_fn.rules.facts.quotas import QuotaFacts
 from krm_fn.sizing import quotas
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from krm_fn.rules.facts import BundleFacts
+    from krm_fn.rules.facts.bundles import BundleFacts
     from krm_fn.sizing.quotas import QuotaUse
 
 

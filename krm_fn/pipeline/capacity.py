@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.holders import Holder
     from krm_fn.kubevirt.releases import Version
     from krm_fn.kubevirt.settings import Config
-    from krm_fn.rules.facts import AdmissionFacts, BundleFacts, VmFacts
+    from krm_fn.rules.facts.admission import AdmissionFacts
+    from krm_fn.rules.facts.bundles import BundleFacts
+    from krm_fn.rules.facts.vms import VmFacts
     from krm_fn.sizing.demands import Demand
 
 NO_INSTANCE = "KubeVirt starts no instance of it"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
     from krm_fn.findings.finding import Finding
-    from krm_fn.rules.facts import VmFacts
+    from krm_fn.rules.facts.vms import VmFacts
 
     Key = tuple[int, Path]  # item, and the place of the object in it
     Parts = dict[Key, set[str]]

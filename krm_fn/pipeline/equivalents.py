@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.facts import Resolution
     from krm_fn.kubevirt.resolve import Resolver
     from krm_fn.pipeline.analysis import Analysis
-    from krm_fn.rules.facts import VmFacts
+    from krm_fn.rules.facts.vms import VmFacts
 
     Numbers = dict[str, int]
     Reading = Callable[[Any, Numbers], Any]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from krm_fn.base.objects import kind_of
 from krm_fn.pipeline.analysis import VM, analysis_of
-from krm_fn.rules.facts import NO_SURROUNDINGS
+from krm_fn.rules.facts.bundles import NO_SURROUNDINGS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from krm_fn.base.bundle import Bundle, Entry
     from krm_fn.kubevirt.settings import Config
     from krm_fn.pipeline.analysis import Analysis
-    from krm_fn.rules.facts import BundleFacts, Surroundings, VmFacts
+    from krm_fn.rules.facts.bundles import BundleFacts, Surroundings
+    from krm_fn.rules.facts.vms import VmFacts
 
 
 def gather(bundle: Bundle, settings: Config, surroundings: Surroundings = NO_SURROUNDINGS) -> BundleFacts:

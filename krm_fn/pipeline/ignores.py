@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from krm_fn.base.objects import IGNORE, annotations_of, text
 from krm_fn.rules import registry
-from krm_fn.rules.facts import Ignore, IgnoreFacts
+from krm_fn.rules.facts.ignores import Ignore, IgnoreFacts
 from krm_fn.rules.registry import UNSILENCED
 
 TYPE_CHECKING = False
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from krm_fn.base.paths import Path
     from krm_fn.findings.finding import Finding
     from krm_fn.kubevirt.settings import Config
-    from krm_fn.rules.facts import BundleFacts
+    from krm_fn.rules.facts.bundles import BundleFacts
 
     Key = tuple[int, Path, str]
 

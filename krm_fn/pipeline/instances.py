@@ -9,7 +9,7 @@ from krm_fn.kubevirt.holders import TEMPLATE, template_path
 from krm_fn.kubevirt.presets import Group, PresetFacts, apply_presets, fold_presets, template_of
 from krm_fn.kubevirt.presets.era import release_for
 from krm_fn.kubevirt.presets.index import NONE
-from krm_fn.rules.facts import InstanceFacts
+from krm_fn.rules.facts.vms import InstanceFacts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.holders import Holder
     from krm_fn.kubevirt.presets import Applied
     from krm_fn.pipeline.analysis import Analysis
-    from krm_fn.rules.facts import VmFacts
+    from krm_fn.rules.facts.vms import VmFacts
 
 
 def instances(analysis: Analysis) -> Iterator[InstanceFacts]:

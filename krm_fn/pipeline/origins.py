@@ -5,7 +5,7 @@ from __future__ import annotations
 from krm_fn.base.bundle import Bundle
 from krm_fn.base.paths import get, is_set
 from krm_fn.kubevirt.admission.expansion import expand_for_admission
-from krm_fn.rules.facts import Origin
+from krm_fn.rules.facts.admission import Origin
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
     from krm_fn.kubevirt.facts import Found, Resolution
-    from krm_fn.rules.facts import VmFacts
+    from krm_fn.rules.facts.vms import VmFacts
 
     Key = tuple[int, int, Path]  # the instancetype's spec, that of the preference, and a place of VMs with any indices
 

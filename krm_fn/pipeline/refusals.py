@@ -18,7 +18,7 @@ from krm_fn.kubevirt.admission.parts import by_part
 from krm_fn.kubevirt.facts import Resolution
 from krm_fn.kubevirt.holders import DOMAIN
 from krm_fn.pipeline.origins import Origins
-from krm_fn.rules.facts import AdmissionFacts, SourceFault
+from krm_fn.rules.facts.admission import AdmissionFacts, SourceFault
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.admission import Cause
     from krm_fn.kubevirt.configuration import Cluster
     from krm_fn.kubevirt.facts import Found
-    from krm_fn.rules.facts import BundleFacts, VmFacts
+    from krm_fn.rules.facts.bundles import BundleFacts
+    from krm_fn.rules.facts.vms import VmFacts
 
 INSTANCE = ("kubevirt.io", "VirtualMachineInstance")
 # The smallest VM. Webhooks can refuse it only because of its instancetype.

@@ -28,7 +28,7 @@ from krm_fn.kubevirt.stored_revisions import (
     status_path,
     upgraded,
 )
-from krm_fn.rules.facts import Storing, Unstored
+from krm_fn.rules.facts.snapshots import Storing, Unstored
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from krm_fn.base.objects import Object
     from krm_fn.kubevirt.facts import Found
     from krm_fn.kubevirt.resolve.matcher import Matcher
-    from krm_fn.rules.facts import BundleFacts, VmFacts
+    from krm_fn.rules.facts.bundles import BundleFacts
+    from krm_fn.rules.facts.vms import VmFacts
 
 # The cases of a matcher, in the controller's order: it has a revision; the VM's status prevents that its object is stored; its
 # object is stored; its older revision is stored again.

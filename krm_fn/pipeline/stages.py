@@ -16,7 +16,7 @@ from krm_fn.kubevirt.releases import NEWEST
 from krm_fn.pipeline import modes
 from krm_fn.pipeline.facts import gather
 from krm_fn.rules import registry
-from krm_fn.rules.facts import NO_SURROUNDINGS, Surroundings
+from krm_fn.rules.facts.bundles import NO_SURROUNDINGS, Surroundings
 from krm_fn.yamlio.order import in_order
 
 TYPE_CHECKING = False
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from krm_fn.findings.finding import Finding
     from krm_fn.kubevirt.releases import Release
     from krm_fn.kubevirt.settings import Config
-    from krm_fn.rules.facts import AdmissionFacts, BundleFacts
+    from krm_fn.rules.facts.admission import AdmissionFacts
+    from krm_fn.rules.facts.bundles import BundleFacts
 
 
 # The kinds that bound what VMs may need.

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.holders import Holder
     from krm_fn.kubevirt.presets.index import Group
     from krm_fn.pipeline.equivalents import Row
-    from krm_fn.rules.facts import BundleFacts, VmFacts
+    from krm_fn.rules.facts.bundles import BundleFacts
+    from krm_fn.rules.facts.vms import VmFacts
     from krm_fn.sizing.demands import Launched
 
 VERBOSITY = "logVerbosity"  # the only label that a pod depends on

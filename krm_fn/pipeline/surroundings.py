@@ -10,7 +10,7 @@ from krm_fn.base.bundle import Bundle
 from krm_fn.base.external import is_external
 from krm_fn.kubevirt.holders import DOMAIN
 from krm_fn.kubevirt.resolve import Resolver
-from krm_fn.rules.facts import AMBIGUOUS, EXTERNAL
+from krm_fn.rules.facts.bundles import AMBIGUOUS, EXTERNAL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from krm_fn.base.objects import Object, Ref
     from krm_fn.findings.finding import Finding
     from krm_fn.kubevirt.facts import Resolution, ResolutionError
-    from krm_fn.rules.facts import AdmissionFacts, BundleFacts, Surroundings
+    from krm_fn.rules.facts.admission import AdmissionFacts
+    from krm_fn.rules.facts.bundles import BundleFacts, Surroundings
 
 NOWHERE = ("", 0)
 

@@ -21,7 +21,7 @@ from krm_fn.config.repository import RepositoryConfig
 from krm_fn.kubevirt.settings import Config
 from krm_fn.repositories import config_files
 from krm_fn.rules import registry
-from krm_fn.rules.facts import RepositoryFacts, UnmatchedGlob
+from krm_fn.rules.facts.inputs import RepositoryFacts, UnmatchedGlob
 from krm_fn.sources.files import is_within
 from krm_fn.sources.files import repository as repository_of
 

@@ -23,7 +23,7 @@ from krm_fn.repositories.templated import templated
 from krm_fn.repositories.traces import read_built
 from krm_fn.repositories.types import Problem
 from krm_fn.repositories.writers import Origin
-from krm_fn.rules.facts import NO_SURROUNDINGS
+from krm_fn.rules.facts.bundles import NO_SURROUNDINGS
 from krm_fn.sources import reading, unbuilt
 from krm_fn.sources.builds import TIMEOUT
 from krm_fn.sources.places import MATCHERS, Places
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from krm_fn.repositories.clusters import TargetSettings
     from krm_fn.repositories.sharing import Offer, Offered, Reach
     from krm_fn.repositories.types import Target
-    from krm_fn.rules.facts import Surroundings
+    from krm_fn.rules.facts.bundles import Surroundings
     from krm_fn.sources.salvage import Lost
 
 VM = "VirtualMachine"

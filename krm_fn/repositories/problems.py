@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from krm_fn.rules import registry
-from krm_fn.rules.facts import InputFacts
+from krm_fn.rules.facts.inputs import InputFacts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -17,7 +17,7 @@ from krm_fn.base.paths import canonical
 from krm_fn.base.value import Value
 from krm_fn.base.wording import listed
 from krm_fn.kubevirt.resolve.lookup import API_VERSIONS
-from krm_fn.rules.facts import Ambiguous, Surroundings
+from krm_fn.rules.facts.bundles import Ambiguous, Surroundings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.settings import Config
     from krm_fn.kubevirt.templates import Template
     from krm_fn.pipeline.stages import Outcome
-    from krm_fn.rules.facts import Surroundings
+    from krm_fn.rules.facts.bundles import Surroundings
     from krm_fn.sources.reading import Sources
 
 # What stays open in a template is counted, and is no mistake.

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from krm_fn.rules.facts import Unbuilt as Problem
+from krm_fn.rules.facts.inputs import Unbuilt as Problem
 
 if TYPE_CHECKING:
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
-    from krm_fn.rules.facts import SkippedFile
+    from krm_fn.rules.facts.inputs import SkippedFile
 
 __all__ = ["Discovery", "Kustomization", "Problem", "Reference", "Target"]
 

@@ -53,16 +53,12 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.presets.facts import PresetFacts
     from krm_fn.kubevirt.releases import Release, Version
     from krm_fn.kubevirt.schema import ObjectFacts
-    from krm_fn.rules.facts import (
-        AdmissionFacts,
-        BaselineFacts,
-        BundleFacts,
-        IgnoreFacts,
-        InputFacts,
-        MigrationFacts,
-        RepositoryFacts,
-        VmFacts,
-    )
+    from krm_fn.rules.facts.admission import AdmissionFacts
+    from krm_fn.rules.facts.bundles import BundleFacts
+    from krm_fn.rules.facts.ignores import BaselineFacts, IgnoreFacts
+    from krm_fn.rules.facts.inputs import InputFacts, RepositoryFacts
+    from krm_fn.rules.facts.migrations import MigrationFacts
+    from krm_fn.rules.facts.vms import VmFacts
 
     OfBundle = BundleFacts | IgnoreFacts | BaselineFacts | InputFacts | MigrationFacts | RepositoryFacts
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from krm_fn.base.bundle import Bundle, Entry
     from krm_fn.base.objects import Object
     from krm_fn.kubevirt.pods import Around
-    from krm_fn.rules.facts import VmFacts
+    from krm_fn.rules.facts.vms import VmFacts
     from krm_fn.sizing.pods import AdmittedPod
 
 # The run strategies with which the cluster starts a VM by itself.

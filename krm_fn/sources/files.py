@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from krm_fn.base.errors import InputError
 from krm_fn.base.value import Value
-from krm_fn.rules.facts import SkippedFile
+from krm_fn.rules.facts.inputs import SkippedFile
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
-    from krm_fn.rules.facts import SkippedFile
+    from krm_fn.rules.facts.inputs import SkippedFile
     from krm_fn.sources.files import Stamp
     from krm_fn.yamlio import ListText, StreamText
 

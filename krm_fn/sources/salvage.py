@@ -9,7 +9,7 @@ from krm_fn.base.errors import InputError
 from krm_fn.base.paths import dotted
 from krm_fn.base.value import Value
 from krm_fn.rules import registry
-from krm_fn.rules.facts import InputFacts
+from krm_fn.rules.facts.inputs import InputFacts
 from krm_fn.sources.reading import TemplateError, read_text
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from krm_fn.findings.finding import Finding
     from krm_fn.kubevirt.releases import Release
-    from krm_fn.rules.facts import SkippedFile
+    from krm_fn.rules.facts.inputs import SkippedFile
 
 MARK = b"---"
 OF_OBJECTS = re.compile(rb"""apiVersion|^["']?kind\b""", re.MULTILINE)

@@ -7,7 +7,7 @@ from krm_fn.findings import results
 from krm_fn.kubevirt.releases import parse
 from krm_fn.kubevirt.settings import Config
 from krm_fn.pipeline import stages
-from krm_fn.rules.facts import Ambiguous, Surroundings
+from krm_fn.rules.facts.bundles import Ambiguous, Surroundings
 
 SIZE = {
     "apiVersion": "instancetype.kubevirt.io/v1beta1",

@@ -11,7 +11,7 @@ from krm_fn.kubevirt.facts import Found, Resolution
 from krm_fn.kubevirt.releases import Release
 from krm_fn.kubevirt.settings import Config
 from krm_fn.pipeline.facts import gather
-from krm_fn.rules.facts import VmFacts
+from krm_fn.rules.facts.vms import VmFacts
 from krm_fn.rules.registry import judge_bundle
 
 API = "instancetype.kubevirt.io/v1beta1"

@@ -11,7 +11,7 @@ from krm_fn.kubevirt.configuration import Cluster
 from krm_fn.kubevirt.expand import expand
 from krm_fn.kubevirt.facts import Found, Resolution
 from krm_fn.kubevirt.releases import parse
-from krm_fn.rules.facts import VmFacts
+from krm_fn.rules.facts.vms import VmFacts
 from krm_fn.rules.registry import judge
 
 SMALL = {"cpu": {"guest": 3}, "memory": {"guest": "1Gi"}}

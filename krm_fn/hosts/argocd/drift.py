@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from krm_fn.base.paths import Path
     from krm_fn.kubevirt.releases import Version
     from krm_fn.kubevirt.settings import Config
-    from krm_fn.rules.facts import VmFacts
+    from krm_fn.rules.facts.vms import VmFacts
 
 # Stands for any entry of a list, or any key of a map, in a path.
 ANY = "*"

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
     from krm_fn.kubevirt.facts import Found
-    from krm_fn.rules.facts import BundleFacts, VmFacts
+    from krm_fn.rules.facts.bundles import BundleFacts
+    from krm_fn.rules.facts.vms import VmFacts
 
 # The modes that return VMs without rendering them.
 HANDING_ON = ("annotate", "snapshot")

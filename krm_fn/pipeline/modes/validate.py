@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from krm_fn.rules.facts import BundleFacts
+    from krm_fn.rules.facts.bundles import BundleFacts
 
 
 def apply(items: Sequence[Any], facts: BundleFacts) -> list[Any]:  # noqa: ARG001  all modes have these parameters

@@ -33,7 +33,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.rules.facts import BaselineFacts
+    from krm_fn.rules.facts.ignores import BaselineFacts
 
 
 @rule(severity="warning")

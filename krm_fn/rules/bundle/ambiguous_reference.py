@@ -36,7 +36,7 @@ from __future__ import annotations
 
 from krm_fn.base.console import file_name
 from krm_fn.base.wording import listed
-from krm_fn.rules.facts import AMBIGUOUS
+from krm_fn.rules.facts.bundles import AMBIGUOUS
 from krm_fn.rules.registry import Hit, rule
 from krm_fn.rules.shared.object_references import missing
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from krm_fn.base.bundle import Entry
     from krm_fn.base.paths import Path
-    from krm_fn.rules.facts import Ambiguous, BundleFacts
+    from krm_fn.rules.facts.bundles import Ambiguous, BundleFacts
 
 
 @rule(severity="warning")

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from krm_fn.base.bundle import Entry
     from krm_fn.base.paths import Path
-    from krm_fn.rules.facts import BundleFacts
+    from krm_fn.rules.facts.bundles import BundleFacts
 
 GROUP = "instancetype.kubevirt.io"
 QUANTITIES = (("spec", "memory", "guest"), ("spec", "requirements", "memory", "guest"))

@@ -42,7 +42,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from krm_fn.rules.facts import BundleFacts, Unstored
+    from krm_fn.rules.facts.bundles import BundleFacts
+    from krm_fn.rules.facts.snapshots import Unstored
 
 
 @rule(severity="error", upstream="pkg/instancetype/revision/store.go:storeControllerRevision")

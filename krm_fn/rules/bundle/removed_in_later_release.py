@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from krm_fn.kubevirt.catalogue import Catalogue
-    from krm_fn.rules.facts import BundleFacts
+    from krm_fn.rules.facts.bundles import BundleFacts
     from krm_fn.rules.registry import Hit
 
 

@@ -28,7 +28,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.rules.facts import BundleFacts
+    from krm_fn.rules.facts.bundles import BundleFacts
 
 REFERENCES = (("instancetype", "an instancetype"), ("preference", "a preference"), ("flavor", "a flavor"))
 

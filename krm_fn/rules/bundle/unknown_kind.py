@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from krm_fn.base.bundle import Bundle, Entry
     from krm_fn.kubevirt.releases import Release
-    from krm_fn.rules.facts import BundleFacts
+    from krm_fn.rules.facts.bundles import BundleFacts
 
 
 # A misspelling has at most this many letters too many or too few.

@@ -31,7 +31,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.rules.facts import IgnoreFacts
+    from krm_fn.rules.facts.ignores import IgnoreFacts
 
 
 @rule(severity="warning")

@@ -33,7 +33,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.rules.facts import InputFacts
+    from krm_fn.rules.facts.inputs import InputFacts
 
 # Charts that nobody tried to build.
 UNTRIED = ("flag", "program")

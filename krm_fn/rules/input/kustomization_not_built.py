@@ -28,7 +28,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.rules.facts import InputFacts, Unbuilt
+    from krm_fn.rules.facts.inputs import InputFacts, Unbuilt
 
 # What is wrong in the repository; all else is only out of reach.
 WRONG = ("refused", "unreadable", "cycle")

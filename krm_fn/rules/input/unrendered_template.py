@@ -24,7 +24,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.rules.facts import InputFacts
+    from krm_fn.rules.facts.inputs import InputFacts
 
 
 @rule(severity="info")

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from krm_fn.base.objects import Object
     from krm_fn.kubevirt.catalogue import Catalogue, Run
-    from krm_fn.rules.facts import BundleFacts
+    from krm_fn.rules.facts.bundles import BundleFacts
     from krm_fn.rules.registry import Hit
 
 SHOWN = 3

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from krm_fn.base.bundle import Entry
     from krm_fn.base.paths import Path
     from krm_fn.kubevirt.releases import Version
-    from krm_fn.rules.facts import BundleFacts
+    from krm_fn.rules.facts.bundles import BundleFacts
 
 
 class Deprecated(Value):

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
-    from krm_fn.rules.facts import BundleFacts
+    from krm_fn.rules.facts.bundles import BundleFacts
     from krm_fn.rules.shared.machines import Machine
 
 # Where a volume names its claim.

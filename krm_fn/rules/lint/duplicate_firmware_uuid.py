@@ -35,7 +35,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.rules.facts import BundleFacts
+    from krm_fn.rules.facts.bundles import BundleFacts
     from krm_fn.rules.registry import Hit
     from krm_fn.rules.shared.machines import Machine
 

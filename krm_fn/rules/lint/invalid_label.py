@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from krm_fn.base.bundle import Entry
     from krm_fn.base.paths import Path
-    from krm_fn.rules.facts import BundleFacts
+    from krm_fn.rules.facts.bundles import BundleFacts
 
 LABELS: Path = ("metadata", "labels")
 # Where else labels are, by group and kind.

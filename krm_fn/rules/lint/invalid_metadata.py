@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from krm_fn.base.bundle import Entry
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
-    from krm_fn.rules.facts import BundleFacts
+    from krm_fn.rules.facts.bundles import BundleFacts
 
 MOST_BYTES = 256 * 1024
 NAME_FORM = "use at most 63 letters, digits and '-_.', optionally after a DNS subdomain and a slash"

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from krm_fn.base.bundle import Entry
-    from krm_fn.rules.facts import BundleFacts
+    from krm_fn.rules.facts.bundles import BundleFacts
 
 # The kinds of these groups that are in no namespace.
 CLUSTER_WIDE = CLUSTER_KINDS | frozenset(("MigrationPolicy", "Plugin", "CDI", "CDIConfig", "ObjectTransfer", "StorageProfile"))

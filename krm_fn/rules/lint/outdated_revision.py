@@ -51,7 +51,8 @@ if TYPE_CHECKING:
     from krm_fn.base.bundle import Entry
     from krm_fn.base.paths import Path
     from krm_fn.kubevirt.facts import Found
-    from krm_fn.rules.facts import BundleFacts, VmFacts
+    from krm_fn.rules.facts.bundles import BundleFacts
+    from krm_fn.rules.facts.vms import VmFacts
 
     Change = tuple[Path, object, object]  # the path, the stored value, the live value
     Leaves = dict[Path, object]

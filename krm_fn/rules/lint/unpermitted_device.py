@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from krm_fn.base.bundle import Entry
     from krm_fn.base.paths import Path
-    from krm_fn.rules.facts import BundleFacts
+    from krm_fn.rules.facts.bundles import BundleFacts
 
 LISTS = ("gpus", "hostDevices")
 # The kinds that hold such lists, and where.

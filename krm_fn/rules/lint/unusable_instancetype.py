@@ -36,7 +36,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.rules.facts import BundleFacts, SourceFault
+    from krm_fn.rules.facts.admission import SourceFault
+    from krm_fn.rules.facts.bundles import BundleFacts
 
 
 @rule(severity="error")

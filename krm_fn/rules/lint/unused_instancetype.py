@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from krm_fn.base.bundle import Entry
-    from krm_fn.rules.facts import BundleFacts
+    from krm_fn.rules.facts.bundles import BundleFacts
 
     Named = tuple[str, str]  # kind and name: an object in another namespace may use it from there
 

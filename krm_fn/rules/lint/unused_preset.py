@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from krm_fn.base.bundle import Entry
     from krm_fn.kubevirt.presets import Group, PresetFacts
-    from krm_fn.rules.facts import BundleFacts
+    from krm_fn.rules.facts.bundles import BundleFacts
 
     LabelSets = dict[tuple[tuple[str, Any], ...], bool]
 

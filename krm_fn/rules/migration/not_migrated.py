@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    from krm_fn.rules.facts import Leftover, MigrationFacts
+    from krm_fn.rules.facts.migrations import Leftover, MigrationFacts
 
 
 @rule(severity="warning")

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
     from krm_fn.base.paths import Path
     from krm_fn.kubevirt.catalogue import Catalogue
-    from krm_fn.rules.facts import BundleFacts, VmFacts
+    from krm_fn.rules.facts.bundles import BundleFacts
+    from krm_fn.rules.facts.vms import VmFacts
 
     Uses = dict[tuple[str, str], list[tuple[VmFacts, str]]]
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from krm_fn.base.paths import Path
     from krm_fn.findings.finding import Related
     from krm_fn.kubevirt.facts import Found
-    from krm_fn.rules.facts import VmFacts
+    from krm_fn.rules.facts.vms import VmFacts
 
 
 def the_vm(facts: VmFacts) -> str:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from krm_fn.base.paths import Path
     from krm_fn.findings.finding import Unset
     from krm_fn.kubevirt.admission.causes import Cause
-    from krm_fn.rules.facts import AdmissionFacts, Origin
+    from krm_fn.rules.facts.admission import AdmissionFacts, Origin
 
 
 def hits(facts: AdmissionFacts, part: str) -> Iterator[Hit]:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krm_fn.kubevirt.facts import ResolutionError
-    from krm_fn.rules.facts import VmFacts
+    from krm_fn.rules.facts.vms import VmFacts
 
 # Reasons for which the mutating webhook gives a path of its own; for all others admission names only the matcher.
 AS_WRITTEN = frozenset(("bad-shape", "no-name", "name-and-inference", "kind-and-inference", "bad-policy"))

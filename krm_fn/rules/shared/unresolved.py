@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krm_fn.kubevirt.facts import ResolutionError
-    from krm_fn.rules.facts import VmFacts
+    from krm_fn.rules.facts.vms import VmFacts
     from krm_fn.rules.registry import Hit
 
 

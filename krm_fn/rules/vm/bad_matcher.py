@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from krm_fn.kubevirt.facts import ResolutionError
-    from krm_fn.rules.facts import VmFacts
+    from krm_fn.rules.facts.vms import VmFacts
 
 
 @rule(severity="error", upstream="pkg/instancetype/webhooks/vm/mutator.go:validateMatchers")

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from krm_fn.kubevirt.facts import Conflict
-    from krm_fn.rules.facts import VmFacts
+    from krm_fn.rules.facts.vms import VmFacts
 
 # Fields whose values must not appear in a log.
 CONFIDENTIAL = ("launchSecurity",)

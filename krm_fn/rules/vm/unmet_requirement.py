@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from krm_fn.kubevirt.facts import Unmet
-    from krm_fn.rules.facts import VmFacts
+    from krm_fn.rules.facts.vms import VmFacts
 
 REQUIRED = {"vcpus": "{} vCPUs", "memory": "{} of memory", "architecture": "the architecture {}"}
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from krm_fn.kubevirt.facts import ResolutionError
     from krm_fn.kubevirt.releases import Release
-    from krm_fn.rules.facts import VmFacts
+    from krm_fn.rules.facts.vms import VmFacts
 
 REASONS = ("revision-undecodable", "revision-form-unreadable", "revision-of-another-object")
 

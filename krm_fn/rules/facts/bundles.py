@@ -1,0 +1,77 @@
+"""The facts of one bundle, and what is known beside it: objects of other targets, and objects in the cluster and not in git."""
+
+from __future__ import annotations
+
+from krm_fn.base.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from krm_fn.base.bundle import Bundle, Entry
+    from krm_fn.base.external import External
+    from krm_fn.kubevirt.configuration import Cluster
+    from krm_fn.kubevirt.releases import Release
+    from krm_fn.kubevirt.settings import Config
+    from krm_fn.rules.facts.admission import AdmissionFacts, SourceFault
+    from krm_fn.rules.facts.quotas import QuotaFacts
+    from krm_fn.rules.facts.snapshots import Storing, Unstored
+    from krm_fn.rules.facts.vms import InstanceFacts, VmFacts
+
+
+# Reasons of a ResolutionError beside those of `resolve`: the bundle lacks the object, and yet the reference is no mistake.
+EXTERNAL, AMBIGUOUS = "external", "ambiguous"
+
+
+class Ambiguous(Value):
+    """A name that the bundle lacks and several objects of other targets have, which differ. `where` names their files."""
+
+    kind: str
+    namespace: str
+    name: str
+    where: tuple[str, ...]
+
+
+class Surroundings(Value):
+    """What is known beside the bundle.
+
+    `context` are objects of other targets, to which references may lead, `places` the file and index of each where they are
+    known. `external` are objects that are in the cluster and not in git. `ambiguous` are names that lead to several objects.
+    """
+
+    context: tuple[Any, ...] = ()
+    places: tuple[tuple[str, int], ...] = ()
+    external: tuple[External, ...] = ()
+    ambiguous: tuple[Ambiguous, ...] = ()
+
+    def ambiguous_of(self, kind: str, namespace: str, name: str) -> Ambiguous | None:
+        """The ambiguity of a name, None where there is none."""
+        key = kind, namespace, name
+        return next((each for each in self.ambiguous if (each.kind, each.namespace, each.name) == key), None)
+
+
+NO_SURROUNDINGS = Surroundings()
+
+
+class BundleFacts(Value):
+    """The facts of the bundle.
+
+    `surroundings` is what is known beside it.
+    Known in mode `validate` only are `faults`, `gated` (the objects that need feature gates of a cluster whose configuration is
+    not known), `quotas`, and `refused_pods` (the objects whose pods the API server refuses, with the reasons); in mode
+    `snapshot` only `storing` and `unstored`.
+    """
+
+    bundle: Bundle
+    config: Config
+    cluster: Cluster
+    release: Release
+    vms: tuple[VmFacts, ...] = ()
+    instances: tuple[InstanceFacts, ...] = ()
+    faults: tuple[SourceFault, ...] = ()
+    gated: tuple[AdmissionFacts, ...] = ()
+    storing: tuple[Storing, ...] = ()
+    unstored: tuple[Unstored, ...] = ()
+    quotas: tuple[QuotaFacts, ...] = ()
+    refused_pods: tuple[tuple[Entry, tuple[str, ...]], ...] = ()
+    surroundings: Surroundings = NO_SURROUNDINGS

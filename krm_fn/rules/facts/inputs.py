@@ -1,0 +1,75 @@
+"""The facts of what was read: what could not be read or built, and what the config of a repository names in vain."""
+
+from __future__ import annotations
+
+from krm_fn.base.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from krm_fn.base.errors import InputError
+    from krm_fn.base.paths import Path
+    from krm_fn.kubevirt.releases import Release
+
+
+class UnmatchedGlob(Value):
+    """A glob among the targets of a cluster that matches no target of a run, with its place in the config."""
+
+    glob: str
+    cluster: str
+    path: Path
+    file: str
+    line: int
+    column: int
+
+
+class RepositoryFacts(Value):
+    """What is to say of the config of a repository."""
+
+    release: Release
+    unmatched: tuple[UnmatchedGlob, ...] = ()
+
+
+class SkippedFile(Value):
+    """A file or folder that was found in a folder and is not read.
+
+    `why` it can't be read, in the words of the operating system; "" where it is a link that leads out of the paths.
+    """
+
+    file: str
+    why: str = ""
+
+
+class Unbuilt(Value):
+    """A kustomization or a Helm chart that can't be built: the file that is at fault, "" for none, and the place in it as far
+    as it is known.
+
+    `reason` is "refused" (`detail` is what the program says that builds), "unreadable" (`detail` says why), "cycle" (`detail`
+    names the folders), "remote" (`detail` is what the file refers to), "outside" (the same, beyond the repository),
+    "restricted" (the same, not below the kustomization), "absent" (`detail` names a file that is not there, and says why),
+    "helm", "plugin" (`detail` names it, or ""), "slow" (`detail` is the time that it had) or "program" (none is there that
+    builds; `count` kustomizations need it).
+
+    With `is_chart`, it is a Helm chart: the reason is "refused", "outside", "slow" or "dependencies" (`detail` names charts
+    that it needs), "flag" (nobody wants it to be built) or "program".
+    """
+
+    file: str
+    reason: str
+    detail: str = ""
+    line: int = 0
+    column: int = 0
+    count: int = 1
+    is_chart: bool = False
+
+
+class InputFacts(Value):
+    """What couldn't be read: of documents an error each, of found templates too, the files that were passed over, and what
+    couldn't be built: kustomizations and Helm charts.
+    """
+
+    release: Release
+    errors: tuple[InputError, ...] = ()
+    templates: tuple[InputError, ...] = ()
+    skipped: tuple[SkippedFile, ...] = ()
+    unbuilt: tuple[Unbuilt, ...] = ()
+    charts: tuple[Unbuilt, ...] = ()
