@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -23,15 +24,16 @@ from krm_fn.pipeline import stages
 from krm_fn.pipeline.stages import Judging
 from krm_fn.repositories.judging import Options as JudgingOptions
 from krm_fn.sources.places import Places
-from krm_fn.sources.reading import STDIN
-from krm_fn.sources.salvage import passed_over
+from krm_fn.sources.reading import STDIN, read_text
+from krm_fn.sources.salvage import passed_over, without_text_of_others
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     from krm_fn.cli.progress import Progress
     from krm_fn.pipeline.stages import Outcome
-    from krm_fn.sources.reading import Sources
+    from krm_fn.sources.reading import Repair, Sources
 
 
 @click.command()
@@ -121,6 +123,7 @@ def _one_bundle(request: Request, bar: Progress, output: str, *, in_place: bool,
         timeout=flags["timeout"],
         build_flags=flags["build_flags"],
         follow_links=flags["follow_links"],
+        repair=_in_folders(paths),
         watch=bar.watch,
     )
     config = options.settings(found, request.config_file, flags, near=(*paths, *request.kustomizations), verbose=verbose)
@@ -141,6 +144,16 @@ def _one_bundle(request: Request, bar: Progress, output: str, *, in_place: bool,
     elif not code or output in outputs.WITH_RESULTS:
         _print(output, found, outcome, bar)
     return code
+
+
+def _in_folders(paths: Iterable[str]) -> Repair:
+    """What is read in place of an unreadable file: nothing for one without objects that was found in a folder."""
+    named = {Path(path).as_posix() for path in paths}
+
+    def repair(data: bytes, file: str) -> bytes:
+        return read_text(data, file).data if file in named else without_text_of_others(data, file)
+
+    return repair
 
 
 def _print(output: str, found: Sources, outcome: Outcome, bar: Progress) -> None:

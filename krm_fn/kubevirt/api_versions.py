@@ -64,6 +64,8 @@ SUCCESSORS: dict[tuple[str, str], tuple[str, str] | None] = {
 # The groups whose kinds are all listed here, and the group of each kind.
 GROUPS = (CORE, INSTANCETYPE, POOL, FLAVOR)
 HOMES = {kind: group for group, kind in KINDS}
+# Kinds that the operators of other products define in one of these groups.
+OF_OTHERS = frozenset(((CORE, "NodeMaintenance"), (CORE, "KWebUI")))
 # Groups that are not KubeVirt's own, but close to it, and their kinds. Later releases may have others.
 NEIGHBOURS = {
     "cdi.kubevirt.io": (
@@ -118,7 +120,7 @@ def is_stray(obj: Object) -> bool:
     if group not in GROUPS:
         return kind in HOMES
     key = group, kind.removesuffix("List")
-    return not (key in KINDS or key in SUCCESSORS)
+    return not (key in KINDS or key in SUCCESSORS or key in OF_OTHERS)
 
 
 def present_form(obj: Object, release: Release) -> tuple[str, str] | None:

@@ -7,7 +7,7 @@ report the same value. Hosts and the command do not print consequences.
 
 from __future__ import annotations
 
-from krm_fn.base.paths import get, is_set
+from krm_fn.base.paths import as_list, get, is_set
 from krm_fn.base.placeholders import placeholders
 from krm_fn.kubevirt.holders import DOMAIN
 
@@ -47,6 +47,8 @@ MATCHER, TYPE = "bad-matcher", "wrong-type"
 MATCHERS = frozenset(("instancetype", "preference"))
 # For a template without storage, the refusal also names a null value.
 CLAIMS, TEMPLATE = ("pvc", "storage"), "refused-data-volume-template"
+# Where a volume names what a DataVolume template makes.
+CLAIM_NAMES = (("persistentVolumeClaim", "claimName"), ("dataVolume", "name"))
 
 
 def roots(findings: list[Finding], vms: Iterable[VmFacts], objects: Mapping[Key, Object] = NO_OBJECTS) -> list[Finding]:
@@ -76,6 +78,7 @@ def roots(findings: list[Finding], vms: Iterable[VmFacts], objects: Mapping[Key,
         vm = by_place.get(key)
         follows = (
             _of_placeholder(finding, objects.get(key))
+            or _is_named_by_placeholder(finding, objects.get(key))
             or (key in open_objects and finding.rule.startswith("refused-"))
             or _repeats(finding, (key, finding.path), nameless)
             or _lacks_counterpart(finding, lost.get(key, ()))
@@ -106,6 +109,15 @@ def _of_placeholder(finding: Finding, obj: Object | None) -> bool:
     if finding.rule == PLACEHOLDER or obj is None:
         return False
     return bool(placeholders(get(obj, finding.path), finding.path)) or bool(placeholders(finding.current))
+
+
+def _is_named_by_placeholder(finding: Finding, obj: Object | None) -> bool:
+    """True for a whole DataVolume template whose name, or that of a volume, has a placeholder: both may become equal."""
+    if obj is None or finding.rule != TEMPLATE or finding.path[-2:-1] != ("dataVolumeTemplates",):
+        return False
+    volumes = as_list(get(obj, (*finding.path[:-2], "template", "spec", "volumes")))
+    claims = (get(volume, claim) for volume in volumes for claim in CLAIM_NAMES)
+    return any(map(placeholders, (get(obj, (*finding.path, "metadata", "name")), *claims)))
 
 
 def _repeats(finding: Finding, place: tuple[Key, Path], nameless: set[tuple[Key, Path]]) -> bool:

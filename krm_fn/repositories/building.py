@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from krm_fn.base import programs
 from krm_fn.repositories.complaints import complaint
-from krm_fn.repositories.copying import as_before, copied, own_functions
+from krm_fn.repositories.copying import as_before, copied, has_local, own_functions
 from krm_fn.repositories.kustomization import FILES, joined
 from krm_fn.repositories.reading import read
 from krm_fn.repositories.types import Problem
@@ -103,7 +103,8 @@ def build(target: Target, using: Builder, *, flags: Sequence[str] = (), timeout:
     with programs.scratch() as made:
         scratch = Path(os.path.realpath(made))
         functions = own_functions(kustomizations)
-        copy, original = copied(target, kustomizations, functions, scratch / "copy") if functions else (None, "")
+        needs_copy = functions or has_local(target)
+        copy, original = copied(target, kustomizations, functions, scratch / "copy") if needs_copy else (None, "")
         real = os.path.realpath(target.folder)
         folder = str(copy) + real.removeprefix(original) if copy else real
         wrapper = _wrapper(scratch / "wrapper", folder, kustomizations[0])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from krm_fn import yamlio
 from krm_fn.base import programs
 from krm_fn.base.errors import InputError
+from krm_fn.base.objects import group_of, kind_of, name_of
 from krm_fn.base.paths import as_map
 from krm_fn.base.redaction import hides_text, holds_secret
 from krm_fn.repositories.building import environment
@@ -23,7 +24,8 @@ from krm_fn.sources.salvage import salvage
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from krm_fn.sources.reading import Sources
+    from krm_fn.base.objects import Object
+    from krm_fn.sources.reading import Source, Sources
     from krm_fn.sources.salvage import Lost
 
 PROGRAM = "helm"
@@ -40,6 +42,8 @@ SUBCHARTS = "charts/"
 OF_KUBEVIRT = re.compile(rb"""\bkubevirt\.io/v\d|kind:\s*["']?VirtualMachine""")
 OF_TEMPLATES = (".yaml", ".yml", ".tpl", ".json", ".txt")
 SOURCE = re.compile(rb"^# Source: (.*)$", re.MULTILINE)
+# How helm names a file in the folder `crds` of a chart, or of a chart in it.
+IN_CRDS = re.compile(rb"[^/]+/(?:charts/[^/]+/)*crds/")
 ABSENT = re.compile(r"found in Chart\.yaml, but missing in charts/ directory: ([^\n]*)")
 HIDDEN = "its message is not shown, since it may hold a secret"
 
@@ -112,36 +116,46 @@ def read_built(chart: Target, data: bytes, lost: list[Lost]) -> Sources:
         data, unread = salvage(data, chart.file)
         for each in unread:
             error = each.error
-            source = _template(chart, SOURCE.findall(_until(whole, error.line))[-1:])
+            source = _template(chart, next(iter(SOURCE.findall(_until(whole, error.line))[-1:]), b""))
             lost.append(each.but(error=InputError(error.message, file=source)))
         found = reading.of_build(data, chart.folder, ())
     (source_text,) = found.sources
-    ends = [piece.end for piece in source_text.text.pieces]
-    return reading.of_build(data, chart.folder, _origins(chart, source_text.data, ends))
+    named = _named(source_text.data, [piece.end for piece in source_text.text.pieces])
+    built = source_text.but(origins=tuple(_template(chart, name) for name in named))
+    return found.but(sources=(built.but(objects=_kept(built, named)),))
+
+
+def _kept(built: Source, named: Sequence[bytes]) -> tuple[int, ...]:
+    """The objects without the definitions in `crds` that a template makes too: helm writes those only once."""
+    made = {_identity(built.text.items[number]) for number in built.objects if not IN_CRDS.match(named[number])}
+    return tuple(
+        number for number in built.objects if not (IN_CRDS.match(named[number]) and _identity(built.text.items[number]) in made)
+    )
+
+
+def _identity(obj: Object) -> tuple[str, str, str]:
+    return group_of(obj), kind_of(obj), name_of(obj)
 
 
 def _until(data: bytes, line: int) -> bytes:
     return b"".join(data.splitlines(keepends=True)[:line])
 
 
-def _origins(chart: Target, data: bytes, ends: Sequence[int]) -> list[str]:
-    """The template that each document comes from: the last that helm names before the end of the document."""
+def _named(data: bytes, ends: Sequence[int]) -> list[bytes]:
+    """The template that helm names for each document: the last one before the end of the document, b"" where there is none."""
     marks = [(found.start(), found[1]) for found in SOURCE.finditer(data)]
-    origins, at = [], -1
+    named, at = [], -1
     for end in ends:
         while at + 1 < len(marks) and marks[at + 1][0] < end:
             at += 1
-        origins.append(_template(chart, [marks[at][1]] if at >= 0 else []))
-    return origins
+        named.append(marks[at][1] if at >= 0 else b"")
+    return named
 
 
-def _template(chart: Target, named: list[bytes]) -> str:
+def _template(chart: Target, name: bytes) -> str:
     """The file that helm names; the chart itself where that is in an archive, or in a folder of another name."""
-    for name in named:
-        file = joined(chart.folder, name.decode(errors="replace").partition("/")[2])
-        if file in chart.inputs:
-            return file
-    return chart.file
+    file = joined(chart.folder, name.decode(errors="replace").partition("/")[2]) if name else ""
+    return file if file in chart.inputs else chart.file
 
 
 def _outside(chart: Target) -> str:

@@ -27,6 +27,8 @@ ABSENT = re.compile(r"(?:lstat|stat|open) (/[^:]*): no such file or directory")
 # How it refuses a file that is not below the kustomization.
 RESTRICTED = re.compile(r"security; file '([^']*)' is not in or below '[^']*'")
 PATH = re.compile(r"/[^\s'\":`,;]+")
+# How it says that a place is not there. The words look like a key with its value, and are none.
+KEY = "missing key: /"
 QUOTED = re.compile(r"`[^`]*(?:`|$)", re.DOTALL)
 # What it says of that which is out of reach here, and the reason that this is.
 REASONS = (
@@ -75,11 +77,12 @@ def _said(line: str, where: Where) -> str:
     last = [found.end() for found in ON_THE_WAY.finditer(line)][-1:]
     mistake = line[last[0] :] if last else line
     if absent := ABSENT.search(mistake):
-        mistake = f"{absent[1]}: no such file or directory"
-    elif source := SOURCE.match(mistake):
+        return f"{_shown(absent[1], where)}: no such file or directory"  # a path holds no value
+    if source := SOURCE.match(mistake):
         mistake = f"{source[1]}: {mistake[source.end() :]}"
     mistake = PATH.sub(lambda found: _shown(found[0], where), mistake)
-    return HIDDEN if holds_secret(mistake) or hides_text(mistake.encode()) else mistake.strip()
+    looked_at = mistake.replace(KEY, "/")
+    return HIDDEN if holds_secret(looked_at) or hides_text(looked_at.encode()) else mistake.strip()
 
 
 def _shown(path: str, where: Where) -> str:

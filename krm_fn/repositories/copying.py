@@ -1,4 +1,7 @@
-"""A target that has this program among its functions is built without it: from a copy of its files that nobody gets to see."""
+"""A target is built from a copy of its files if it lists this program as a function, or has objects that only functions get.
+
+The copy has neither: the program is not listed, and kustomize prints the objects.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +25,8 @@ if TYPE_CHECKING:
     from krm_fn.repositories.types import Kustomization, Target
 
 GROUP = "kubevirt-render.dev"
-# kustomize gives functions the objects with this annotation, and leaves them out of what it prints. Without the function they
-# are needed in the result, so the copy has another annotation in its place.
+# kustomize gives functions the objects with this annotation, and leaves them out of what it prints. The VMs of a target may
+# refer to them wherever this program renders it, so the copy has another annotation in its place.
 LOCAL, KEPT = b"config.kubernetes.io/local-config", b"kubevirt-render.dev/local-config"
 
 
@@ -33,6 +36,11 @@ def own_functions(kustomizations: Iterable[Kustomization]) -> dict[str, str]:
     if not any(each.obj.get(key) for each in found for key in PLUGINS):
         return {}
     return _Stripped(found).texts()
+
+
+def has_local(target: Target) -> bool:
+    """True if a file of the target may have an object that only functions get."""
+    return any(LOCAL in Path(file).read_bytes() for file in target.inputs if os.path.isfile(file))  # noqa: PTH113
 
 
 def copied(target: Target, kustomizations: Iterable[Kustomization], texts: Mapping[str, str], folder: Path) -> tuple[Path, str]:

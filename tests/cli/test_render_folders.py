@@ -258,3 +258,35 @@ def test_verbose_names_what_is_used_of_others(here):
     err = render(here, ".", "-v")[2]
     assert "note: overlays/north: VirtualMachineClusterInstancetype own comes from target types\n" in err
     assert "note: overlays/south: the target release is KubeVirt 1.9.0\n" in err
+
+
+BROKEN = '{"a": 1, "b" 2}'  # as the settings of other tools are, which allow more than JSON
+
+
+@pytest.fixture
+def plain(here):
+    """A folder without kustomizations, with a file of another tool."""
+    return tree(here / "plain", {"vm.yaml": CONFIG_MAP, "ui/settings.json": BROKEN})
+
+
+def test_files_of_other_tools_stop_no_folder_whether_it_has_kustomizations_or_not(plain):
+    assert render(plain) == (0, CONFIG_MAP, "")
+    tree(plain, {"kustomization.yaml": "resources: [vm.yaml]\n"})
+    assert render(plain)[0::2] == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("words", "text"), [(("vm.yaml", "ui/settings.json"), BROKEN), ((".",), BROKEN.replace("a", "apiVersion"))]
+)
+def test_a_broken_file_that_is_named_or_has_objects_stops_the_rendering(plain, words, text):
+    tree(plain, {"ui/settings.json": text})
+    code, out, err = render(plain, *words)
+    assert (code, out) == (1, "")
+    assert "ui/settings.json:1:" in err
+
+
+def test_in_place_leaves_the_broken_files_of_other_tools_as_they_are(plain):
+    tree(plain, {"vm.yaml": VM})
+    assert render(plain, "--in-place", ".")[0] == 0
+    assert (plain / "ui/settings.json").read_text() == BROKEN
+    assert "u1.medium" not in (plain / "vm.yaml").read_text()

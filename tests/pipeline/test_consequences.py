@@ -19,6 +19,7 @@ from krm_fn.pipeline import stages
 
 COMMAND = f"{sysconfig.get_path('scripts')}/kubevirt-render"
 FUNCTION_CONFIG = {"apiVersion": "kubevirt-render.dev/v1alpha1", "kind": "RenderVirtualMachines"}
+SIZED = {"resources": {"requests": {"storage": "1Gi"}}}
 SETTINGS = config.read({**FUNCTION_CONFIG, "spec": {"mode": "validate"}})
 
 
@@ -219,6 +220,18 @@ def test_a_placeholder_is_reported_instead_of_the_errors_of_its_value() -> None:
     found = list(stages.render([item], SETTINGS).findings)
     assert {each.rule for each in found} == {"unfilled-placeholder"}
     assert {each.current: each.severity for each in found} == {"${NAME}": "info", "<size>": "warning"}
+
+
+@pytest.mark.parametrize(
+    ("template", "volume", "is_known"),
+    [("${{values.name}}-vm", "shop-vm", False), ("shop-vm", "${NAME}-vm", False), ("shop-vm", "web-vm", True)],
+)
+def test_names_with_placeholders_may_become_equal(template: str, volume: str, is_known: bool) -> None:
+    made = {"metadata": {"name": template}, "spec": {"source": {"blank": {}}, "storage": SIZED}}
+    spec = {"volumes": [{"name": "root", "dataVolume": {"name": volume}}]}
+    item = vm(spec={"domain": {"devices": {"disks": [{"name": "root", "disk": {}}]}}, **spec}, dataVolumeTemplates=[made])
+    found = {each.rule for each in stages.render([item], SETTINGS).findings}
+    assert ("refused-data-volume-template" in found) == is_known
 
 
 def test_no_error_follows_from_placeholders_even_where_nobody_wants_to_know_of_them() -> None:

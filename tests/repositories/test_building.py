@@ -10,6 +10,7 @@ from trees import tree
 from krm_fn import yamlio
 from krm_fn.repositories import building
 from krm_fn.repositories.building import Builder, Built, build
+from krm_fn.repositories.complaints import HIDDEN, complaint
 from krm_fn.repositories.discovery import discover
 from krm_fn.repositories.origins import separated
 
@@ -161,6 +162,20 @@ def test_a_secret_is_in_no_message(here, kustomize):
     found = problem(kustomize)
     assert found.reason == "refused"
     assert "hunter2" not in found.detail
+
+
+def test_what_is_missing_is_named_whatever_its_folder_is_called(here, kustomize):
+    tree(here, {"a/credentials/kustomization.yaml": "secretGenerator: [{name: a, files: [clouds.yaml]}]\n"})
+    found = problem(kustomize, "a/credentials")
+    assert (found.reason, found.detail) == ("refused", "a/credentials/clouds.yaml: no such file or directory")
+
+
+@pytest.mark.parametrize(("path", "is_shown"), [("/spec/volumes", True), ("/spec/password/hunter2", False)])
+def test_a_place_that_a_patch_misses_is_named_unless_it_looks_secret(here, path, is_shown):
+    tree(here, FILES)
+    said = f"Error: replace operation does not apply: doc is missing key: {path}: missing value\n"
+    found = complaint(said, only(), lambda whole: whole)
+    assert found.detail == (said[len("Error: ") :].strip() if is_shown else HIDDEN)
 
 
 def test_a_slow_build_is_stopped(here, kustomize):

@@ -199,6 +199,23 @@ def test_a_template_without_actions_gives_line_and_column(here, helm):
     assert [each[:4] for each in found("--helm", cwd=here)] == [("refused-run-strategy", "error", "web/templates/vm.yaml", 6)]
 
 
+DEFINED = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {{name: shops.example.com, labels: {{made: {}}}}}
+"""
+
+
+@pytest.mark.parametrize("folder", ["web/crds/", "web/charts/db/crds/"])
+def test_a_definition_that_a_template_makes_too_is_compared_with_none_in_crds(here, helm, folder):
+    files = {folder + "shop.yaml": DEFINED.format("before"), "web/templates/shop.yaml": DEFINED.format("now")}
+    chart = CHART.format("web") + "dependencies: [{name: db, version: 1.0.0}]\n"
+    tree(here, {**files, "web/Chart.yaml": chart, "web/charts/db/Chart.yaml": CHART.format("db")})
+    assert found("--helm", cwd=here) == []
+    tree(here, {"web/templates/crds/again.yaml": DEFINED.format("again")})
+    assert [each[:2] for each in found("--helm", cwd=here)] == [("duplicate-object", "error")]
+
+
 def test_subcharts_and_loops_lead_to_their_templates(here, helm):
     loop = "{{- range list 1 2 }}\n---\n" + VM.replace(".Release.Name }}-web", "$.Release.Name }}-{{ . }}").replace(
         "{{ .Values.strategy }}", "Always"

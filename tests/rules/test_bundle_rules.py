@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from functions import run, told, vm
 
 from krm_fn.rules.lint import changed_in_later_release
@@ -48,3 +49,9 @@ def test_every_kind_that_nobody_knows_is_named_whatever_stands_between():
     between = [vm("known"), {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "other"}}]
     results = told(run(misspelt[0], *between, misspelt[1])[1])
     assert [name for rule, _, name, _ in results if rule == "unknown-kind"] == ["a", "b"]
+
+
+@pytest.mark.parametrize(("kind", "is_known"), [("NodeMaintenance", True), ("KWebUI", True), ("NodeMaintenances", False)])
+def test_kinds_of_other_products_in_the_core_group_are_known(kind, is_known):
+    obj = {"apiVersion": "kubevirt.io/v1alpha1", "kind": kind, "metadata": {"name": "a"}}
+    assert ("unknown-kind" in {rule for rule, *_ in told(run(obj)[1])}) != is_known

@@ -4,7 +4,8 @@ What it finds: an object in one of KubeVirt's groups (`kubevirt.io`, `instancety
 misspelt kind or a kind of another group, and one of KubeVirt's kinds in the core group or below `kubevirt.io`. In a group
 with a name similar to one of KubeVirt's it is a warning, because that may be another product's. In the related groups, such
 as `cdi.kubevirt.io` and `snapshot.kubevirt.io`, the rule finds kinds that are spelled almost like a kind of the group. Kinds
-that a CustomResourceDefinition in the bundle defines are skipped.
+that a CustomResourceDefinition in the bundle defines are skipped, and so are NodeMaintenance and KWebUI, which other products
+define in the group `kubevirt.io`.
 
 Why it matters: the object is treated as something else. It is not rendered, references do not find it, and the cluster
 refuses it.
