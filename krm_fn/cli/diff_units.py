@@ -110,7 +110,8 @@ def _read(
     read = read_all([*units.values(), *others], how, jobs=flags["jobs"], watch=bar.watch)
     objects = dict(zip(units, read, strict=False))  # the rest are the others
     about = [judge_problem(Unit(settings=settings(os.path.dirname(each.file))), each) for each in problems]  # noqa: PTH120
-    findings = [finding for each in (*about, *objects.values()) for finding in each.findings]
+    findings = [finding for of_unit in about for finding in of_unit.findings]
+    findings += [finding for read_unit in objects.values() for finding in read_unit.findings]
     if flags["verbose"]:
         _note(tree, objects)
     shown = tuple(each.but(file=tree.named(each.file)) for each in findings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -83,9 +84,14 @@ def _read(numbered: Numbered, options: Options) -> UnitObjects:
         raise unreadable[0].error
     return UnitObjects(
         items=found.items,
-        offers=sharing.offers(found.items, unit.name, found.places),
+        offers=sharing.offers(found.items, _called(unit), found.places),
         reach=sharing.reach(found.items, b"\n".join(source.data for source in found.sources)),
         findings=about_lost,
         notes=tuple(notes),
         is_whole=not unreadable,
     )
+
+
+def _called(unit: Unit) -> str:
+    """What a note calls a unit: its target, or the folder of its files."""
+    return unit.name or (os.path.dirname(unit.files[0]) if unit.files else "") or os.curdir  # noqa: PTH120
