@@ -79,9 +79,12 @@ def finished(
     environment: Mapping[str, str],
     timeout: float,
     folder: Path | None = None,
+    given: bytes | None = None,
     quiet: bool = False,
 ) -> Finished:
-    """Run a program to its end, with neither stdin nor a terminal. Its stderr goes directly to ours, unless `quiet` keeps it.
+    """Run a program to its end, without a terminal. Its stdin is `given`, or empty.
+
+    Its stderr goes directly to ours, unless `quiet` keeps it.
 
     Raises: subprocess.TimeoutExpired.
     """
@@ -89,13 +92,13 @@ def finished(
         [program, *words],
         cwd=folder,
         env={**GIT, **environment},
-        stdin=subprocess.DEVNULL,
+        stdin=subprocess.DEVNULL if given is None else subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE if quiet else None,
         start_new_session=True,
     ) as process:
         try:
-            out, complaints = process.communicate(timeout=timeout)
+            out, complaints = process.communicate(given, timeout=timeout)
         finally:
             _end(process)
     return Finished(process.returncode, out, complaints or b"")

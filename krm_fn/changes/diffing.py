@@ -8,7 +8,7 @@ from krm_fn.base.errors import InputError
 from krm_fn.base.objects import group_of, kind_of, name_of
 from krm_fn.base.paths import as_list, get, with_integers
 from krm_fn.base.value import Value
-from krm_fn.changes.records import is_worth_telling, record_of, refused_record, untouched_record
+from krm_fn.changes.records import fails_as_before, is_worth_telling, record_of, refused_record, untouched_record
 from krm_fn.changes.summary import summary
 from krm_fn.changes.untouched import is_untouched
 from krm_fn.kubevirt.configuration import kubevirt_of
@@ -20,7 +20,7 @@ from krm_fn.pipeline.analysis import Analysis, analysis_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
     from krm_fn.base.bundle import Entry
@@ -53,10 +53,20 @@ class Assumptions(Value):
 
 def compare(base: Side, head: Side, assumptions: Assumptions) -> Object:
     """The answer about both sides."""
-    sides = Sides(base=base, head=head, assumptions=assumptions)
-    records = [record for record in sides.records() if is_worth_telling(record)]
+    return compare_all([("", base, head)], assumptions)
+
+
+def compare_all(targets: Iterable[tuple[str, Side, Side]], assumptions: Assumptions) -> Object:
+    """The answer about several targets, each with its name and both sides. A record names its target, unless that is ""."""
+    records: list[Object] = []
+    total = 0
+    for target, base, head in targets:
+        sides = Sides(base=base, head=head, assumptions=assumptions)
+        of_target = {"target": target} if target else {}
+        records += [{**of_target, **record} for record in sides.records() if is_worth_telling(record)]
+        total += len(sides.keys)
     taken = {"apply": assumptions.apply, "migratable": assumptions.migratable, "new": assumptions.new}
-    return {"vms": records, "summary": summary(records, len(sides.keys)), "assumptions": taken}
+    return {"vms": records, "summary": summary(records, total), "assumptions": taken}
 
 
 class Side(Value):
@@ -154,6 +164,8 @@ class Sides(Value):
             found = fresh(old, new, *worlds)
         else:
             found = transition(old, new, *worlds, apply=how.apply, migratable=how.migratable)
+        if old == new and fails_as_before(found):
+            return {**record, **untouched_record(old, *worlds)}
         return {**record, **record_of(found)}
 
 

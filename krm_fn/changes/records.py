@@ -114,6 +114,12 @@ def revisions(machine: Machine) -> Object:
     return found
 
 
+def fails_as_before(found: Transition) -> bool:
+    """True for a VM that did not start before, and does not start now for the same reason."""
+    was, now = found.base, found.head
+    return bool(was.error) and was.error == now.error == found.last.error and not (was.running or now.running or found.sent)
+
+
 def creates(found: Transition) -> list[str]:
     """The DataVolumes that the controller creates at once: those of new templates."""
     return [f"DataVolume/{name}" for name in new_data_volumes(found.base, found.head, found.world)]

@@ -73,6 +73,7 @@ def _vm() -> Schema:
     words = sorted({effect for level in LEVELS for effect in level.effects} | {"nothing"})
     return _object(
         {
+            "target": _text("the folder of the kustomization or of the files, in a comparison of repositories"),
             "kind": {"const": "VirtualMachine"},
             "namespace": TEXT,
             "name": TEXT,

@@ -56,7 +56,11 @@ def text_of(answer: Object, *, color: bool) -> str:
 
 def ordered(answer: Object) -> list[Object]:
     """The records, the most severe first."""
-    return sorted(answer["vms"], key=lambda record: (severity(record), record["namespace"], record["name"]))
+    return sorted(answer["vms"], key=_order)
+
+
+def _order(record: Object) -> tuple[Any, ...]:
+    return severity(record), record.get("target", ""), record["namespace"], record["name"]
 
 
 def sentences_of(answer: Object) -> dict[str, str]:
@@ -89,7 +93,8 @@ def _coloured(text: str, record: Object) -> str:
 def block(record: Object, sentences: dict[str, str]) -> Iterator[str]:
     """The lines about a VM: what happens, then, indented, why, and what differs."""
     effects = [sentences[effect] for effect in record["effect"]]
-    yield f"{record['kind']} {record['namespace']}/{record['name']}: {'; '.join(effects)}"
+    where = f" in {record['target']}" if "target" in record else ""
+    yield f"{record['kind']} {record['namespace']}/{record['name']}{where}: {'; '.join(effects)}"
     for cause in record.get("update", {}).get("causes", ()):
         yield f"  refused: {cause['path']}: {cause['message']}"
     for key in ("restartRequired", "error", "startError"):

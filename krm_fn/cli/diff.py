@@ -14,14 +14,20 @@ from krm_fn.base.errors import UsageError
 from krm_fn.base.value import Value
 from krm_fn.changes import diffing
 from krm_fn.changes.summary import WORDS, fails
-from krm_fn.cli import completion, options, progress
+from krm_fn.cli import completion, diff_units, options, progress
 from krm_fn.cli.changes_markdown import markdown_of
 from krm_fn.cli.changes_text import text_of
+from krm_fn.cli.diff_units import Compared
+from krm_fn.cli.folder_options import folder_options
 from krm_fn.cli.json_text import json_text
+from krm_fn.cli.trees import Change, of_folder, paths_in, trees_of
 from krm_fn.config.keys import KEYS
+from krm_fn.findings.results import report
 from krm_fn.kubevirt.releases import parse
+from krm_fn.repositories.discovery import discover
 from krm_fn.sources import builds
 from krm_fn.sources.files import KUSTOMIZATIONS
+from krm_fn.sources.reading import STDIN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,17 +35,42 @@ if TYPE_CHECKING:
 
     from krm_fn.base.objects import Object
     from krm_fn.cli.progress import Progress
+    from krm_fn.cli.trees import Tree
+    from krm_fn.kubevirt.releases import Release
     from krm_fn.kubevirt.settings import Config
 
 NEVER = "never"
 # The keys of the config that say something about a cluster.
 CLUSTER_KEYS = ("kubevirtVersion", "catalogue", "presets", "configuration")
+# The flags of other keys, which do not count here.
+UNSET: Mapping[str, Any] = {key.field: () if key.type == "severity" else None for key in KEYS if key.name not in CLUSTER_KEYS}
+# The flags that may name a file.
+FILES = ("config_file", "configuration")
 OUTPUTS = ("text", "json", "markdown")
 
 
+class Run(Value):
+    """What is the same for both sides: the flags, and how the change reaches the cluster. `release` is the one after it."""
+
+    flags: Mapping[str, Any]
+    bar: Progress
+    assumptions: diffing.Assumptions
+    release: Release | None
+
+
 @click.command()
-@click.argument("base", shell_complete=completion.FILE)
-@click.argument("head", required=False, shell_complete=completion.FILE)
+@click.argument("paths", nargs=-1, metavar="[BASE HEAD] | [PATH]...", shell_complete=completion.FILE)
+@click.option(
+    "--base",
+    metavar="REF",
+    help="Compare a commit of the git repository with the working tree. PATHs select what is compared.",
+)
+@click.option("--head", metavar="REF", help="Compare --base with this commit, and not with the working tree.")
+@click.option(
+    "--merge-base/--no-merge-base",
+    default=None,
+    help="Start from the newest commit that --base and the other side have in common, as a code review does. Default: yes.",
+)
 @click.option(
     "-o",
     "--output",
@@ -81,11 +112,14 @@ OUTPUTS = ("text", "json", "markdown")
 @click.option("-v", "--verbose", is_flag=True, help="Report which files are skipped and which config is used.")
 @options.timeout_option(builds.TIMEOUT)
 @click.option("--follow-links", is_flag=True, help="Follow symbolic links to places outside the given paths too.")
+@folder_options
 @partial(options.keys_options, CLUSTER_KEYS)
 def diff(
-    base: str,
-    head: str | None,
+    paths: tuple[str, ...],
     *,
+    base: str | None,
+    head: str | None,
+    merge_base: bool | None,
     output: str,
     fail_on: str,
     assume: str,
@@ -95,31 +129,77 @@ def diff(
     not_migratable: bool,
     **flags: Any,
 ) -> int:
-    """Say what the change from BASE to HEAD does to each VM, running ones included.
+    """Say what a change does to each VM, running ones included.
 
-    BASE and HEAD are files, folders or kustomizations; one of them may be - for stdin. VMs are matched by namespace and
-    name. With --to-kubevirt-version, HEAD may be left out.
+    BASE and HEAD are files, folders or kustomizations; one of them may be - for stdin. With --base REF, a commit of the git
+    repository is compared with the working tree. VMs are matched by target, namespace and name. With
+    --to-kubevirt-version, HEAD may be left out.
 
     For each VM the output says whether KubeVirt refuses the update, and what is real at once, after a migration, or after
     a restart.
 
     The exit code is 1 if the change does to a VM what --fail-on names, or something more severe.
     """
-    if base == head == "-":
+    if base is None and (head is not None or merge_base is not None):
+        raise UsageError("--head and --merge-base need --base; name a branch, a tag or a commit with it")
+    run = Run(
+        flags={**UNSET, **flags},
+        bar=progress.shown(quiet=flags["verbose"]),
+        assumptions=diffing.Assumptions(apply=not replace, migratable=not not_migratable, new=assume == "new"),
+        release=parse(to_kubevirt_version) if to_kubevirt_version else None,
+    )
+    if base is None:
+        compared = _of_paths(paths, run)
+    else:
+        change = Change(base=base, head=head, merge_base=merge_base is not False)
+        compared = _of_commits(change, paths, run)
+    report(compared.findings, sys.stderr)
+    write_out(_written(compared.answer, output, color).encode())
+    return int(not compared.is_whole or (fail_on != NEVER and fails(compared.answer["vms"], fail_on)))
+
+
+def _of_commits(change: Change, paths: tuple[str, ...], run: Run) -> Compared:
+    with trees_of(change, verbose=run.flags["verbose"]) as trees:
+        return _of_trees(trees, paths_in(trees, paths), run)
+
+
+def _of_trees(trees: tuple[Tree, Tree], paths: tuple[str, ...], run: Run) -> Compared:
+    files = {name: os.path.abspath(given) for name in FILES if (given := run.flags[name]) and os.path.exists(given)}  # noqa: PTH100, PTH110
+    base, head = (diff_units.read_tree(tree, paths, {**run.flags, **files}, run.bar) for tree in trees)
+    with run.bar.at("Comparing"):
+        return diff_units.compare(base, head, run.assumptions, run.release)
+
+
+def _of_paths(paths: tuple[str, ...], run: Run) -> Compared:
+    base, head = _two(paths, run.release)
+    sides = [base, *([head] if head is not None else [])]
+    if all(map(_may_have_targets, sides)) and any(discover((side,)).targets for side in sides):
+        trees = (of_folder(base), of_folder(base if head is None else head))
+        return _of_trees(trees, (os.curdir,), run)
+    given = _read(base, run.flags, run.bar)
+    after = given if head is None else _read(head, run.flags, run.bar)
+    settings = after.settings.but(release=run.release) if run.release else after.settings
+    with run.bar.at("Comparing"):
+        old, new = diffing.side(list(given.items), given.settings), diffing.side(list(after.items), settings)
+        return Compared(answer=diffing.compare(old, new, run.assumptions), findings=(), is_whole=True)
+
+
+def _two(paths: tuple[str, ...], release: Release | None) -> tuple[str, str | None]:
+    """BASE and HEAD; no HEAD if only the release changes. Raises: UsageError."""
+    if not paths:
+        raise UsageError("BASE is missing; name the files before the change, or a commit with --base")
+    if len(paths) > 2:
+        raise UsageError(f"found {len(paths)} paths; expected BASE and HEAD, or --base REF with any number of paths")
+    if paths == ("-", "-"):
         raise UsageError("both sides are -; stdin can be read once only")
-    if head is None and to_kubevirt_version is None:
+    if len(paths) == 1 and release is None:
         raise UsageError("HEAD is missing; name the files after the change, or --to-kubevirt-version")
-    bar = progress.shown(quiet=flags["verbose"])
-    given = _read(base, flags, bar)
-    after = given if head is None else _read(head, flags, bar)
-    if to_kubevirt_version:
-        after = after.but(settings=after.settings.but(release=parse(to_kubevirt_version)))
-    old, new = (diffing.side(list(each.items), each.settings) for each in (given, after))
-    assumptions = diffing.Assumptions(apply=not replace, migratable=not not_migratable, new=assume == "new")
-    with bar.at("Comparing"):
-        answer = diffing.compare(old, new, assumptions)
-    write_out(_written(answer, output, color).encode())
-    return int(fail_on != NEVER and fails(answer["vms"], fail_on))
+    return paths[0], paths[1] if len(paths) == 2 else None
+
+
+def _may_have_targets(path: str) -> bool:
+    """True for a folder that is no kustomization itself."""
+    return path != STDIN and os.path.isdir(path) and not _is_kustomization(path)  # noqa: PTH112
 
 
 def _written(answer: Object, output: str, color: str) -> str:
@@ -146,8 +226,7 @@ def _read(path: str, flags: Mapping[str, Any], bar: Progress) -> Given:
         follow_links=flags["follow_links"],
         watch=bar.watch,
     )
-    missing = {key.field: () if key.type == "severity" else None for key in KEYS if key.name not in CLUSTER_KEYS}
-    settings = options.settings(found, flags["config_file"], {**missing, **flags}, near=(path,), verbose=flags["verbose"])
+    settings = options.settings(found, flags["config_file"], flags, near=(path,), verbose=flags["verbose"])
     return Given(items=found.items, settings=settings)
 
 

@@ -74,7 +74,7 @@ def render_units(search: Search, how: Options, write: Write, bar: Progress) -> l
     problems = list(found.problems)
     if using is None and (missing := building.missing(found.targets)):
         units, problems = [], [*problems, missing]
-    loose = [Unit(settings=settings(folder), files=files) for folder, files in _by_folder(found.files)]
+    loose = [Unit(settings=settings(folder), files=files) for folder, files in by_folder(found.files)]
     done = render_all([*units, *loose], how.but(using=using), write, jobs=request.flags["jobs"], watch=bar.watch)
     about = [strict(judge_problem(_unit_of(problem, settings), problem)) for problem in problems]
     about += of_repository(found, search.configs, settings)
@@ -93,7 +93,7 @@ def _unit_of(problem: Problem, settings: Settings) -> Unit:
     return Unit(settings=settings(os.path.dirname(problem.file)))  # noqa: PTH120
 
 
-def _by_folder(files: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+def by_folder(files: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The files of each folder: those of different folders may be for different clusters."""
     groups: dict[str, list[str]] = {}
     for file in files:

@@ -53,3 +53,19 @@ def test_what_is_added_is_removed_the_other_way_round(name: str, cases: Cases) -
         there, back = answer(case, others, case["old"])["vms"], answer(case, case["old"], others)["vms"]
         assert [(vm["name"], vm["change"]) for vm in there] == [(vm["name"], "added") for vm in back], case["id"]
         assert {vm["change"] for vm in back} == {"removed"}, case["id"]
+
+
+def test_a_vm_that_fails_as_before_is_not_reported() -> None:
+    vm = {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachine",
+        "metadata": {"name": "web"},
+        "spec": {
+            "runStrategy": "Always",
+            "instancetype": {"name": "nowhere"},
+            "template": {"spec": {"domain": {"devices": {}}}},
+        },
+    }
+    assert krm_fn.diff({"items": [vm]}, {"items": [vm]})["vms"] == []
+    other = {**vm, "spec": {**vm["spec"], "instancetype": {"name": "elsewhere"}}}
+    assert [record["name"] for record in krm_fn.diff({"items": [vm]}, {"items": [other]})["vms"]] == ["web"]

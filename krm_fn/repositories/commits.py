@@ -1,0 +1,181 @@
+"""Commits of a git repository: which commit a name means, and its files in a folder.
+
+The files come out as they are stored: no hook and no filter runs, and the user's working tree and index stay as they are.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from krm_fn.base import programs
+from krm_fn.base.errors import InputError, UsageError
+from krm_fn.base.value import Value
+from krm_fn.repositories.absences import SAFE
+from krm_fn.sources.files import GIT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+TIMEOUT = 600.0  # seconds; git may fetch the files of a partial clone
+SUBMODULE, LINK, EXECUTABLE = "160000", "120000", "100755"
+ENTRY = re.compile(rb"(\d+) \w+ ([0-9a-f]+) +(\d+|-)\t(.*)", re.DOTALL)
+HEAD = 200  # bytes; the line before each file in the output of `git cat-file` is shorter
+AT_ONCE = 64 * 1024 * 1024  # bytes of files that are read at once
+
+
+class Entry(Value):
+    """One entry of a commit's tree. `size` is 0 for a submodule."""
+
+    mode: str
+    digest: str
+    size: int
+    path: str
+
+
+class Repository(Value):
+    """A git repository, by the program that reads it and the root of its working tree, with links resolved."""
+
+    git: str
+    root: str
+
+    def commit(self, ref: str) -> str:
+        """The digest of the commit that a name means. Raises: UsageError."""
+        ran = self._finished("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}", quiet=True)
+        if ran.code:
+            raise UsageError(
+                f"there is no commit {ref!r} in this repository; name a branch, a tag or a commit, or fetch it first"
+            )
+        return _line(ran)
+
+    def merge_base(self, one: str, other: str) -> str:
+        """The newest commit that both commits contain, "" where git finds none."""
+        ran = self._finished("merge-base", one, other, quiet=True)
+        return "" if ran.code else _line(ran)
+
+    def ignored(self) -> list[str]:
+        """The files and folders of the working tree that git ignores, as paths from the root."""
+        words = ("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
+        return [os.fsdecode(each).rstrip("/") for each in self._output(*words).split(b"\0") if each]
+
+    def submodules(self) -> list[str]:
+        """The submodules of the working tree's index, as paths from the root."""
+        listed = self._output("ls-files", "-z", "--stage").split(b"\0")
+        return [os.fsdecode(each.partition(b"\t")[2]) for each in listed if each.startswith(SUBMODULE.encode())]
+
+    def entries(self, commit: str) -> list[Entry]:
+        """The files, links and submodules of a commit."""
+        listed = self._output("ls-tree", "-r", "-l", "-z", "--full-tree", commit).split(b"\0")
+        return [_entry(found) for each in listed if (found := ENTRY.fullmatch(each))]
+
+    def contents(self, entries: Iterable[Entry]) -> Iterator[tuple[Entry, bytes]]:
+        """The entries that are no submodules, each with its stored bytes."""
+        for group in _groups(entry for entry in entries if entry.mode != SUBMODULE):
+            names = "".join(f"{entry.digest}\n" for entry in group)
+            output, at = self._output("cat-file", "--batch", given=names.encode()), 0
+            for entry in group:
+                head, newline, _ = output[at : at + HEAD].partition(b"\n")
+                if head != f"{entry.digest} blob {entry.size}".encode():
+                    raise InputError(f"git does not have the contents of {entry.path}; run `git fetch` first")
+                start = at + len(head) + len(newline)
+                at = start + entry.size + 1
+                yield entry, output[start : start + entry.size]
+
+    def _output(self, *words: str, given: bytes | None = None) -> bytes:
+        """Raises: InputError."""
+        ran = self._finished(*words, given=given)
+        if ran.code:
+            raise InputError(f"`git {words[0]}` failed with exit code {ran.code}; see its message above")
+        return ran.out
+
+    def _finished(self, *words: str, given: bytes | None = None, quiet: bool = False) -> programs.Finished:
+        return _finished(self.git, self.root, words, given=given, quiet=quiet)
+
+
+def repository_of(folder: str) -> Repository:
+    """The repository that a folder is in. Raises: UsageError."""
+    git = programs.find("git")
+    if not git:
+        raise UsageError("found no program git on the PATH; --base reads the files of a commit with it")
+    ran = _finished(git, folder, ("rev-parse", "--show-toplevel"), quiet=True)
+    if ran.code:
+        said = next(iter(ran.complaints.decode(errors="replace").splitlines()), "").removeprefix("fatal: ")
+        raise UsageError(f"git finds no working tree here: {said}; --base compares with a commit of a git repository")
+    return Repository(git=git, root=os.path.realpath(os.fsdecode(ran.out.rstrip(b"\n"))))
+
+
+def extract(repository: Repository, commit: str, folder: Path) -> list[str]:
+    """Write the files of a commit into an empty folder, and return the paths of its submodules, which are left out.
+
+    A link that leads out of the folder is left out too. The folder becomes the root of a git tree for whoever looks for one.
+    """
+    entries = [entry for entry in repository.entries(commit) if _is_harmless(entry.path)]
+    links = []
+    for entry, data in repository.contents(entries):
+        if entry.mode == LINK:
+            links.append((folder / entry.path, os.fsdecode(data)))
+        else:
+            _write(folder / entry.path, data, executable=entry.mode == EXECUTABLE)
+    _link(links, os.path.realpath(folder))
+    (folder / GIT).mkdir()
+    return [entry.path for entry in entries if entry.mode == SUBMODULE]
+
+
+def _write(file: Path, data: bytes, *, executable: bool) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(data)
+    if executable:
+        file.chmod(0o755)
+
+
+def _link(links: Sequence[tuple[Path, str]], root: str) -> None:
+    """Make links after all files, so that no file is written through one; then remove those that lead out of the root."""
+    for link, target in links:
+        link.parent.mkdir(parents=True, exist_ok=True)
+        with suppress(FileExistsError):
+            link.symlink_to(target)
+    out = [link for link, _ in links if not Path(os.path.realpath(link)).is_relative_to(root)]
+    for link in out:
+        link.unlink(missing_ok=True)
+
+
+def _is_harmless(path: str) -> bool:
+    """False for a path that leads out of the folder or into a folder of git, which only a forged commit has."""
+    parts = path.split("/")
+    return not any(part in ("", ".", "..") or part.lower() == GIT for part in parts)
+
+
+def _groups(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
+    """The entries in groups that are not much larger than what is read at once."""
+    group: list[Entry] = []
+    size = 0
+    for entry in entries:
+        group.append(entry)
+        size += entry.size
+        if size > AT_ONCE:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
+
+
+def _entry(found: re.Match[bytes]) -> Entry:
+    mode, digest, size, path = found.groups()
+    return Entry(mode=mode.decode(), digest=digest.decode(), size=0 if size == b"-" else int(size), path=os.fsdecode(path))
+
+
+def _line(ran: programs.Finished) -> str:
+    return ran.out.decode().strip()
+
+
+def _finished(git: str, folder: str, words: Sequence[str], *, given: bytes | None = None, quiet: bool) -> programs.Finished:
+    try:
+        return programs.finished(
+            git, ["-C", folder, *SAFE, *words], environment={**os.environ}, timeout=TIMEOUT, given=given, quiet=quiet
+        )
+    except subprocess.TimeoutExpired:
+        raise InputError(f"`git {words[0]}` was stopped after {TIMEOUT:g} s") from None

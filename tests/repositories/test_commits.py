@@ -1,0 +1,118 @@
+"""The files of a commit, as they are stored; nothing that the repository configures is run."""
+
+import os
+import subprocess
+
+import pytest
+
+from krm_fn.base.errors import UsageError
+from krm_fn.repositories import commits
+
+NOBODY = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.com"}
+NOBODY |= {"GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@example.com"}
+
+
+def git(folder, *words):
+    ran = subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True, env={**os.environ, **NOBODY})
+    return ran.stdout.decode().strip()
+
+
+@pytest.fixture
+def here(tmp_path):
+    root = tmp_path / "repository"
+    root.mkdir()
+    git(root, "init", "-q", "-b", "main")
+    return root
+
+
+def extracted(root, tmp_path):
+    """The folder with the files of the commit main, and its submodules."""
+    git(root, "add", "-A")
+    git(root, "commit", "-q", "-m", "change")
+    repository = commits.repository_of(str(root))
+    folder = tmp_path / "copy"
+    folder.mkdir()
+    return folder, commits.extract(repository, repository.commit("main"), folder)
+
+
+def names(folder):
+    return sorted(str(each.relative_to(folder)) for each in folder.rglob("*"))
+
+
+def test_files_have_their_stored_bytes_and_modes(here, tmp_path):
+    (here / "below").mkdir()
+    (here / "below" / "new\nline ü").write_bytes(b"\0\r\n")
+    (here / "empty").write_bytes(b"")
+    (here / "program").write_text("#!/bin/sh\n")
+    (here / "program").chmod(0o755)
+    folder, submodules = extracted(here, tmp_path)
+    assert names(folder) == [".git", "below", "below/new\nline ü", "empty", "program"]
+    assert (folder / "below" / "new\nline ü").read_bytes() == b"\0\r\n"
+    assert os.access(folder / "program", os.X_OK)
+    assert not os.access(folder / "empty", os.X_OK)
+    assert submodules == []
+
+
+def test_no_filter_and_no_hook_runs_and_no_file_is_rewritten(here, tmp_path):
+    ran = tmp_path / "ran"
+    program = f"touch {ran}; cat"
+    (here / ".gitattributes").write_text("* filter=own export-subst ident text eol=crlf\nhidden export-ignore\n")
+    (here / "file").write_text("$Format:%H$ $Id$\n")
+    (here / "hidden").write_text("")
+    git(here, "add", "-A")
+    for key in ("filter.own.smudge", "core.fsmonitor"):
+        git(here, "config", key, program)
+    folder, _ = extracted(here, tmp_path)
+    ran.unlink(missing_ok=True)  # `git add` has run it
+    repository = commits.repository_of(str(here))
+    other = tmp_path / "other"
+    other.mkdir()
+    commits.extract(repository, repository.commit("main"), other)
+    repository.ignored()
+    assert not ran.exists()
+    assert (folder / "file").read_text() == "$Format:%H$ $Id$\n"
+    assert (folder / "hidden").exists()
+
+
+def test_links_stay_links_if_they_lead_nowhere_outside(here, tmp_path):
+    (here / "file").write_text("1")
+    (here / "inside").symlink_to("file")
+    (here / "up").symlink_to("..")
+    (here / "absolute").symlink_to(tmp_path)
+    (here / "through").symlink_to("up/secret")
+    folder, _ = extracted(here, tmp_path)
+    assert names(folder) == [".git", "file", "inside"]
+    assert (folder / "inside").readlink().name == "file"
+
+
+def test_submodules_are_left_out(here, tmp_path):
+    (here / "file").write_text("1")
+    git(here, "add", "-A")
+    git(here, "commit", "-q", "-m", "first")
+    git(here, "update-index", "--add", "--cacheinfo", f"160000,{git(here, 'rev-parse', 'HEAD')},below/module")
+    (here / "below" / "module").mkdir(parents=True)
+    git(here, "commit", "-q", "-m", "second")
+    repository = commits.repository_of(str(here))
+    folder = tmp_path / "copy"
+    folder.mkdir()
+    assert commits.extract(repository, repository.commit("main"), folder) == ["below/module"]
+    assert names(folder) == [".git", "file"]
+    assert repository.submodules() == ["below/module"]
+
+
+def test_large_commits_are_read_in_parts(here, tmp_path, monkeypatch):
+    monkeypatch.setattr(commits, "AT_ONCE", 10)
+    for number in range(7):
+        (here / f"file-{number}").write_text("x" * number * 3)
+    folder, _ = extracted(here, tmp_path)
+    assert [(folder / f"file-{number}").read_text() for number in range(7)] == ["x" * number * 3 for number in range(7)]
+
+
+def test_a_name_that_is_no_commit_is_refused(here):
+    (here / "file").write_text("1")
+    git(here, "add", "-A")
+    git(here, "commit", "-q", "-m", "first")
+    blob = git(here, "rev-parse", "HEAD:file")
+    for name in ("nowhere", blob, "--help", ""):
+        with pytest.raises(UsageError, match="there is no commit"):
+            commits.repository_of(str(here)).commit(name)
