@@ -11,9 +11,10 @@ import click
 from krm_fn.base.bundle import Bundle
 from krm_fn.base.console import write_out
 from krm_fn.base.errors import UsageError
-from krm_fn.cli import bundles, options, progress, sizes
+from krm_fn.cli import bundles, node_files, options, progress, sizes
 from krm_fn.pipeline.capacity import demands_of, facts_of
 from krm_fn.sizing import quotas, storage
+from krm_fn.sizing.placement import placed
 from krm_fn.sizing.rows import GROUPS, Sized
 from krm_fn.sizing.sums import totals
 from krm_fn.sources import reading
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from krm_fn.cli.bundles import Read
     from krm_fn.kubevirt.settings import Config
     from krm_fn.sizing.demands import Demand
+    from krm_fn.sizing.nodes import Shape
+    from krm_fn.sizing.placement import Placement
 
 
 @click.command()
@@ -58,6 +61,13 @@ if TYPE_CHECKING:
     help="Show each pair of an instancetype and a preference, of the release's catalogue and of the paths: what it needs, or "
     "that it is refused. Paths may be left out.",
 )
+@click.option(
+    "--nodes",
+    "nodes_file",
+    metavar="FILE",
+    help="Estimate how many of these nodes the VMs need, and which VMs fit on none. FILE has what `kubectl get nodes -o json` "
+    "prints, or a YAML list of node shapes.",
+)
 @click.option("--exclude", multiple=True, metavar="GLOB", help="Skip these files and folders. Repeatable.")
 @options.config_options
 def capacity(
@@ -69,6 +79,7 @@ def capacity(
     output: str,
     running: bool,
     matrix: bool,
+    nodes_file: str | None,
     **flags: Any,
 ) -> None:
     """Show what VMs need of the cluster: files, folders, kustomizations (-k DIR) or stdin (-).
@@ -80,6 +91,9 @@ def capacity(
 
     The exit code is 0 also if KubeVirt refuses a VM. check reports why.
     """
+    if nodes_file is not None and (matrix or output == "csv"):
+        raise UsageError(f"--nodes does not go with {'--matrix' if matrix else '-o csv'}; use -o table, json or markdown")
+    shapes = node_files.read(nodes_file) if nodes_file is not None else []
     bar = progress.shown(quiet=flags["verbose"])
     if matrix and not (paths or kustomizations):
         _show_matrix([], options.settings(reading.Sources(sources=()), config_file, flags), output)
@@ -90,13 +104,24 @@ def capacity(
         return
     with bar.at("Sizing"):
         parts = [_part(each, running=running) for each in read]
+    found = tuple(each for _, sized in parts for each in sized)
     report = sizes.Report(
-        sized=tuple(each for _, sized in parts for each in sized),
+        sized=found,
         by=by,
         answer=_answer([(bundle, sized, each.target) for (bundle, sized), each in zip(parts, read, strict=True)]),
         width=_width(),
+        shapes=shapes,
+        placement=_placed(found, shapes) if nodes_file is not None else None,
     )
     write_out(sizes.written(output, report).encode(errors="replace"))
+
+
+def _placed(sized: Sequence[Sized], shapes: Sequence[Shape]) -> Placement:
+    """Raises: UsageError for VMs of several clusters, which do not share nodes."""
+    clusters = sorted({each.cluster or "none" for each in sized})
+    if len(clusters) > 1:
+        raise UsageError(f"--nodes takes VMs of one cluster; these paths belong to {' and '.join(clusters)}")
+    return placed(sized, shapes)
 
 
 def _width() -> int:

@@ -26,6 +26,7 @@ def schema() -> Object:
                 "quotas": _list({"$ref": "#/$defs/quota"}),
                 "totals": {"$ref": "#/$defs/totals"},
                 "groups": {**_list({"$ref": "#/$defs/group"}), "description": "The groups of `capacity --by`, heaviest first."},
+                "nodes": {**_nodes(), "description": "What `capacity --nodes` estimates."},
             },
             required=("vms", "quotas", "totals"),
         ),
@@ -134,6 +135,26 @@ def _group() -> Object:
         **dict.fromkeys(amounts, QUANTITY),
         "requests": {**AMOUNTS, "description": "Memory has huge pages in it."},
         "devices": AMOUNTS,
+    }
+    return _closed(properties, required=tuple(properties))
+
+
+def _nodes() -> Object:
+    name = {"kind": TEXT, "namespace": TEXT, "name": TEXT}
+    shape = {
+        "name": TEXT,
+        "nodes": {**COUNT, "description": "How many there are; absent if there are as many as needed."},
+        "needed": {**COUNT, "description": "How many of them the machines need."},
+        "machines": COUNT,
+        "free": {**AMOUNTS, "description": "What is left on the nodes that are needed."},
+    }
+    unfit = _closed({**name, "target": TEXT, "why": TEXTS}, required=(*name, "why"))
+    left = _closed({**name, "target": TEXT, "machines": COUNT}, required=(*name, "machines"))
+    properties = {
+        "estimate": {"type": "string", "description": "What the estimate does not count."},
+        "shapes": _list(_closed(shape, required=("name", "needed", "machines", "free"))),
+        "fitNowhere": {**_list(unfit), "description": "Machines that fit on no node, also if it is empty."},
+        "withoutRoom": {**_list(left), "description": "Machines for which the nodes are too few."},
     }
     return _closed(properties, required=tuple(properties))
 

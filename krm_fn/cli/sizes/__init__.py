@@ -8,7 +8,11 @@ from krm_fn.base.value import Value
 from krm_fn.sizing.rows import Row, heads, rows, total
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from krm_fn.base.objects import Object
+    from krm_fn.sizing.nodes import Shape
+    from krm_fn.sizing.placement import Placement
     from krm_fn.sizing.rows import Sized
 
 FORMATS = ("table", "json", "csv", "markdown")
@@ -20,13 +24,15 @@ DEVICES, NOTE = "DEVICES", "NOTE"
 class Report(Value):
     """What is written: all demands, in groups by the word `by`, and the answer of the library with all details.
 
-    `width` is that of the terminal, 0 where it has none.
+    `width` is that of the terminal, 0 where it has none. `shapes` are the nodes of a file, and `placement` is on these.
     """
 
     sized: tuple[Sized, ...]
     by: str
     answer: Object
     width: int = 0
+    shapes: Sequence[Shape] = ()
+    placement: Placement | None = None
 
     @property
     def heads(self) -> tuple[str, ...]:

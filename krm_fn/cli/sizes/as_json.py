@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from krm_fn.cli.json_text import json_text
+from krm_fn.cli.sizes import nodes
 from krm_fn.kubevirt.pods.amounts import written
 
 if TYPE_CHECKING:
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 def write(report: Report) -> str:
     """A JSON document of the form that `kubevirt-render schema capacity` describes."""
     groups = {} if report.by == "vm" else {"groups": [_group(row, report.heads) for row in report.rows]}
-    return json_text({**report.answer, **groups})
+    placed = {"nodes": nodes.as_data(report.placement, report.shapes)} if report.placement else {}
+    return json_text({**report.answer, **groups, **placed})
 
 
 def _group(row: Row, heads: tuple[str, ...]) -> Object:
