@@ -13,12 +13,13 @@ if TYPE_CHECKING:
     from krm_fn.base.objects import Object
     from krm_fn.sizing.nodes import Shape
     from krm_fn.sizing.placement import Placement
+    from krm_fn.sizing.prices import Prices
     from krm_fn.sizing.rows import Sized
 
 FORMATS = ("table", "json", "csv", "markdown")
 # Guest is its memory; CPU and memory are what the pods request.
 HEADS = ("VMS", "VCPUS", "GUEST", "CPU", "MEMORY", "STORAGE")
-DEVICES, NOTE = "DEVICES", "NOTE"
+COST, DEVICES, NOTE = "COST", "DEVICES", "NOTE"
 
 
 class Report(Value):
@@ -33,11 +34,19 @@ class Report(Value):
     width: int = 0
     shapes: Sequence[Shape] = ()
     placement: Placement | None = None
+    prices: Prices | None = None
 
     @property
     def heads(self) -> tuple[str, ...]:
         """The heads of the columns that name a row."""
         return heads(self.sized, self.by)
+
+    @property
+    def figures(self) -> tuple[str, ...]:
+        """The heads of the columns of numbers."""
+        if self.prices is None:
+            return HEADS
+        return (*HEADS, f"{COST} {self.prices.currency}".strip())
 
     @property
     def rows(self) -> list[Row]:
