@@ -11,9 +11,11 @@ import click
 from krm_fn.base.bundle import Bundle
 from krm_fn.base.console import write_out
 from krm_fn.base.errors import UsageError
-from krm_fn.cli import bundles, options, progress, sizes
+from krm_fn.cli import bundles, options, progress, sizes, sizing_files
 from krm_fn.pipeline.capacity import demands_of, facts_of
-from krm_fn.sizing import quotas, storage
+from krm_fn.sizing import nodes, quotas, storage
+from krm_fn.sizing import prices as pricing
+from krm_fn.sizing.placement import placed
 from krm_fn.sizing.rows import GROUPS, Sized
 from krm_fn.sizing.sums import totals
 from krm_fn.sources import reading
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
     from krm_fn.cli.bundles import Read
     from krm_fn.kubevirt.settings import Config
     from krm_fn.sizing.demands import Demand
+    from krm_fn.sizing.nodes import Shape
+    from krm_fn.sizing.placement import Placement
+    from krm_fn.sizing.prices import Prices
 
 
 @click.command()
@@ -58,6 +63,19 @@ if TYPE_CHECKING:
     help="Show each pair of an instancetype and a preference, of the release's catalogue and of the paths: what it needs, or "
     "that it is refused. Paths may be left out.",
 )
+@click.option(
+    "--nodes",
+    "nodes_file",
+    metavar="FILE",
+    help="Estimate how many of these nodes the VMs need, and which VMs fit on none. FILE has what `kubectl get nodes -o json` "
+    "prints, or a YAML list of node shapes.",
+)
+@click.option(
+    "--prices",
+    "prices_file",
+    metavar="FILE",
+    help="Show what the VMs cost in a month, by the prices in a YAML file: `kubevirt-render schema prices` prints its schema.",
+)
 @click.option("--exclude", multiple=True, metavar="GLOB", help="Skip these files and folders. Repeatable.")
 @options.config_options
 def capacity(
@@ -69,6 +87,8 @@ def capacity(
     output: str,
     running: bool,
     matrix: bool,
+    nodes_file: str | None,
+    prices_file: str | None,
     **flags: Any,
 ) -> None:
     """Show what VMs need of the cluster: files, folders, kustomizations (-k DIR) or stdin (-).
@@ -80,6 +100,8 @@ def capacity(
 
     The exit code is 0 also if KubeVirt refuses a VM. check reports why.
     """
+    _refuse_together(output, nodes=nodes_file is not None, prices=prices_file is not None, matrix=matrix)
+    shapes, prices = sizing_files.read(nodes_file, nodes.read), sizing_files.read(prices_file, pricing.read)
     bar = progress.shown(quiet=flags["verbose"])
     if matrix and not (paths or kustomizations):
         _show_matrix([], options.settings(reading.Sources(sources=()), config_file, flags), output)
@@ -89,14 +111,34 @@ def capacity(
         _show_matrix(*_only(read), output)
         return
     with bar.at("Sizing"):
-        parts = [_part(each, running=running) for each in read]
+        parts = [_part(each, prices, running=running) for each in read]
+    found = tuple(each for _, sized in parts for each in sized)
     report = sizes.Report(
-        sized=tuple(each for _, sized in parts for each in sized),
+        sized=found,
         by=by,
         answer=_answer([(bundle, sized, each.target) for (bundle, sized), each in zip(parts, read, strict=True)]),
         width=_width(),
+        shapes=shapes or (),
+        placement=_placed(found, shapes) if shapes else None,
+        prices=prices,
     )
     write_out(sizes.written(output, report).encode(errors="replace"))
+
+
+def _refuse_together(output: str, *, nodes: bool, prices: bool, matrix: bool) -> None:
+    """Raises: UsageError for flags of which one would have no effect."""
+    if nodes and (matrix or output == "csv"):
+        raise UsageError(f"--nodes does not go with {'--matrix' if matrix else '-o csv'}; use -o table, json or markdown")
+    if prices and matrix:
+        raise UsageError("--prices does not go with --matrix; leave one of them out")
+
+
+def _placed(sized: Sequence[Sized], shapes: Sequence[Shape]) -> Placement:
+    """Raises: UsageError for VMs of several clusters, which do not share nodes."""
+    clusters = sorted({each.cluster or "none" for each in sized})
+    if len(clusters) > 1:
+        raise UsageError(f"--nodes takes VMs of one cluster; these paths belong to {' and '.join(clusters)}")
+    return placed(sized, shapes)
 
 
 def _width() -> int:
@@ -118,11 +160,19 @@ def _show_matrix(items: Sequence[Any], config: Config, output: str) -> None:
     write_out(FORMATS[output](pairs(items, config), _width()).encode(errors="replace"))
 
 
-def _part(read: Read, *, running: bool) -> tuple[Bundle, list[Sized]]:
+def _part(read: Read, prices: Prices | None, *, running: bool) -> tuple[Bundle, list[Sized]]:
     bundle = Bundle(read.found.items, read.found.places, units=read.found.units)
     found = demands_of(facts_of(bundle, read.config))
     counted = [demand for demand in found if demand.record["starts"] or not running]
-    return bundle, [Sized(demand=demand, target=read.target, cluster=read.cluster) for demand in counted]
+    return bundle, [
+        Sized(
+            demand=demand,
+            target=read.target,
+            cluster=read.cluster,
+            cost=pricing.cost(demand, prices) if prices else pricing.NOTHING,
+        )
+        for demand in counted
+    ]
 
 
 def _answer(parts: Sequence[tuple[Bundle, Sequence[Sized], str]]) -> Object:

@@ -13,6 +13,7 @@ from krm_fn.changes import schema as diff_schema
 from krm_fn.cli import completion
 from krm_fn.config import repository_schema
 from krm_fn.config import schema as config_schema
+from krm_fn.sizing import prices
 from krm_fn.sizing import schema as capacity_schema
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "repository-config": repository_schema.schema,
     "diff": diff_schema.schema,
     "capacity": capacity_schema.schema,
+    "prices": prices.schema,
 }
 
 
@@ -34,7 +36,8 @@ def schema(name: str) -> None:
     """Print a JSON Schema, for editors and CI.
 
     NAME is function-config, the schema of the function config; repository-config, that of .kubevirt-render.yaml; diff or
-    capacity, that of the answer of the command with `-o json`. Without NAME, function-config is printed.
+    capacity, that of the answer of the command with `-o json`; prices, that of the file of `capacity --prices`. Without
+    NAME, function-config is printed.
     """
     if name not in SCHEMAS:
         likely = meant(name, tuple(SCHEMAS))

@@ -13,6 +13,7 @@ from krm_fn.sizing.usage import HUGE_PAGES, is_extended
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from fractions import Fraction
 
     from krm_fn.base.objects import Object
     from krm_fn.kubevirt.pods.amounts import Amounts
@@ -30,11 +31,15 @@ GIB_PER_CPU = 4  # as much memory weighs as one CPU where rows are sorted
 
 
 class Sized(Value):
-    """A demand, and where it comes from: the target that was built, and the cluster of its config, "" for none."""
+    """A demand, and where it comes from: the target that was built, and the cluster of its config, "" for none.
+
+    `cost` is that of all its machines for a month, 0 without prices.
+    """
 
     demand: Demand
     target: str = ""
     cluster: str = ""
+    cost: Fraction | int = 0
 
 
 class Row(Value):
@@ -54,12 +59,13 @@ class Row(Value):
     devices: Amounts = {}  # noqa: RUF012  nobody writes into a Value
     without_pod: int = 0
     notes: tuple[str, ...] = ()
+    cost: Fraction | int = 0
 
     @property
-    def weight(self) -> tuple[int, int, int]:
-        """What the row costs, without prices: CPUs, and memory as far as a node has it for each CPU."""
+    def weight(self) -> tuple[Fraction | int, int, int, int]:
+        """What the row costs; without prices, CPUs, and memory as far as a node has it for each CPU."""
         heavy = self.cpu.nanos + self.memory.nanos // (GIB_PER_CPU << 30)
-        return heavy, self.storage.nanos, self.machines
+        return self.cost, heavy, self.storage.nanos, self.machines
 
 
 def _of_vm(sized: Sized) -> tuple[str, ...]:
@@ -113,7 +119,7 @@ def rows(sized: Sequence[Sized], by: str) -> list[Row]:
     for number, each in enumerate(_in_order(sized)):
         labels = (*(_of_target(each) if of_targets else ()), *GROUPS[by][1](each))
         key = (*labels, number) if by == "vm" else labels
-        found[key] = added(found.get(key, Row(labels=labels)), each.demand)
+        found[key] = _with(found.get(key, Row(labels=labels)), each)
     heavy = sorted(found.values(), key=lambda row: row.labels)
     return sorted(heavy, key=lambda row: row.weight, reverse=True)
 
@@ -122,8 +128,12 @@ def total(sized: Iterable[Sized]) -> Row:
     """The sum of all."""
     row = Row(labels=())
     for each in _in_order(sized):
-        row = added(row, each.demand)
+        row = _with(row, each)
     return row
+
+
+def _with(row: Row, each: Sized) -> Row:
+    return added(row, each.demand).but(cost=row.cost + each.cost)
 
 
 def _in_order(sized: Iterable[Sized]) -> list[Sized]:

@@ -10,6 +10,7 @@ TEXT: Object = {"type": "string"}
 COUNT: Object = {"type": "integer", "minimum": 0}
 QUANTITY: Object = {"type": "string", "description": "A Kubernetes quantity, such as 500m or 2Gi."}
 AMOUNTS: Object = {"type": "object", "additionalProperties": QUANTITY}
+COST: Object = {"type": "string", "pattern": "^[0-9]+([.][0-9]+)?$"}
 TEXTS: Object = {"type": "array", "items": TEXT}
 # Of the API of Kubernetes, as it is in a pod's spec.
 AS_IN_POD: Object = {"type": "object"}
@@ -26,6 +27,8 @@ def schema() -> Object:
                 "quotas": _list({"$ref": "#/$defs/quota"}),
                 "totals": {"$ref": "#/$defs/totals"},
                 "groups": {**_list({"$ref": "#/$defs/group"}), "description": "The groups of `capacity --by`, heaviest first."},
+                "cost": {**_cost(), "description": "With `capacity --prices`."},
+                "nodes": {**_nodes(), "description": "What `capacity --nodes` estimates."},
             },
             required=("vms", "quotas", "totals"),
         ),
@@ -69,6 +72,7 @@ def _record() -> Object:
         "evictionStrategy": TEXT,
         "limitRange": _limit_range(),
         "storage": _list({"$ref": "#/$defs/claim"}),
+        "cost": {**COST, "description": "With `capacity --prices`: of all its machines for a month."},
     }
     return _closed(properties, required=("kind", "namespace", "name", "starts"))
 
@@ -134,6 +138,31 @@ def _group() -> Object:
         **dict.fromkeys(amounts, QUANTITY),
         "requests": {**AMOUNTS, "description": "Memory has huge pages in it."},
         "devices": AMOUNTS,
+    }
+    return _closed({**properties, "cost": COST}, required=tuple(properties))
+
+
+def _cost() -> Object:
+    unpriced = {**TEXTS, "description": "What has no price, and counts as 0."}
+    return _closed({"currency": TEXT, "total": COST, "unpriced": unpriced}, required=("currency", "total", "unpriced"))
+
+
+def _nodes() -> Object:
+    name = {"kind": TEXT, "namespace": TEXT, "name": TEXT}
+    shape = {
+        "name": TEXT,
+        "nodes": {**COUNT, "description": "How many there are; absent if there are as many as needed."},
+        "needed": {**COUNT, "description": "How many of them the machines need."},
+        "machines": COUNT,
+        "free": {**AMOUNTS, "description": "What is left on the nodes that are needed."},
+    }
+    unfit = _closed({**name, "target": TEXT, "why": TEXTS}, required=(*name, "why"))
+    left = _closed({**name, "target": TEXT, "machines": COUNT}, required=(*name, "machines"))
+    properties = {
+        "estimate": {"type": "string", "description": "What the estimate does not count."},
+        "shapes": _list(_closed(shape, required=("name", "needed", "machines", "free"))),
+        "fitNowhere": {**_list(unfit), "description": "Machines that fit on no node, also if it is empty."},
+        "withoutRoom": {**_list(left), "description": "Machines for which the nodes are too few."},
     }
     return _closed(properties, required=tuple(properties))
 

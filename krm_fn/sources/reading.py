@@ -188,7 +188,6 @@ def read(
             note(text_of_note)
         sources.append(source)
         configs += [] if config is None else [(source, config)]
-    alone = frozenset(map(_as_file, paths))
     for folder in named.templates:
         note(about_templates(folder))
     if not repaired and not any(source.objects for source in sources):
@@ -202,7 +201,7 @@ def read(
         skipped=tuple(named.skipped),
         separate=not unbuilt,
         kustomized=kustomized,
-        named=alone,
+        named=frozenset(map(_as_file, paths)),
     )
 
 

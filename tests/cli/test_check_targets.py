@@ -239,14 +239,14 @@ def test_where_no_object_is_found_the_run_says_so(tmp_path, kustomize):
     assert "no Kubernetes object found in a" in err
 
 
-OUTSIDE = {"shared/vm.yaml": VM.replace("u1.medium", "gone"), "app/kustomization.yaml": "resources: [../shared/vm.yaml]\n"}
+OUTSIDE = {"common/vm.yaml": VM.replace("u1.medium", "gone"), "app/kustomization.yaml": "resources: [../common/vm.yaml]\n"}
 UNRESTRICTED = "--kustomize-build-flag=--load-restrictor=LoadRestrictionsNone"
 
 
 def test_a_build_flag_of_the_command_line_counts_beside_those_of_the_config(here):
     tree(here, OUTSIDE)
     assert [rule for rule, *_ in found(here, "app")] == ["kustomization-not-built"]
-    assert found(here, UNRESTRICTED, "app") == [("unresolved-instancetype", "shared/vm.yaml", 8, 11, None)]
+    assert found(here, UNRESTRICTED, "app") == [("unresolved-instancetype", "common/vm.yaml", 8, 11, None)]
     config = {"kind": "RenderVirtualMachines", "spec": {"kustomizeBuildFlags": ["--load-restrictor=LoadRestrictionsNone"]}}
     tree(here, {".kubevirt-render.yaml": json.dumps(config)})
     assert [rule for rule, *_ in found(here, "--kustomize-build-flag", "--enable-helm", "app")] == ["unresolved-instancetype"]

@@ -8,30 +8,45 @@ from krm_fn.base.value import Value
 from krm_fn.sizing.rows import Row, heads, rows, total
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from krm_fn.base.objects import Object
+    from krm_fn.sizing.nodes import Shape
+    from krm_fn.sizing.placement import Placement
+    from krm_fn.sizing.prices import Prices
     from krm_fn.sizing.rows import Sized
 
 FORMATS = ("table", "json", "csv", "markdown")
 # Guest is its memory; CPU and memory are what the pods request.
 HEADS = ("VMS", "VCPUS", "GUEST", "CPU", "MEMORY", "STORAGE")
-DEVICES, NOTE = "DEVICES", "NOTE"
+COST, DEVICES, NOTE = "COST", "DEVICES", "NOTE"
 
 
 class Report(Value):
     """What is written: all demands, in groups by the word `by`, and the answer of the library with all details.
 
-    `width` is that of the terminal, 0 where it has none.
+    `width` is that of the terminal, 0 where it has none. `shapes` are the nodes of a file, and `placement` is on these.
     """
 
     sized: tuple[Sized, ...]
     by: str
     answer: Object
     width: int = 0
+    shapes: Sequence[Shape] = ()
+    placement: Placement | None = None
+    prices: Prices | None = None
 
     @property
     def heads(self) -> tuple[str, ...]:
         """The heads of the columns that name a row."""
         return heads(self.sized, self.by)
+
+    @property
+    def figures(self) -> tuple[str, ...]:
+        """The heads of the columns of numbers."""
+        if self.prices is None:
+            return HEADS
+        return (*HEADS, f"{COST} {self.prices.currency}".strip())
 
     @property
     def rows(self) -> list[Row]:

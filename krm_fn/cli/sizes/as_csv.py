@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from krm_fn.cli.sizes.cells import devices, plain
 from krm_fn.kubevirt.quantity import NANO
+from krm_fn.sizing.prices import exact
 
 if TYPE_CHECKING:
     from krm_fn.cli.sizes import Report
@@ -33,9 +35,12 @@ FORMULA = "=+-@"
 def write(report: Report) -> str:
     """A head, and the rows, heaviest first."""
     out = io.StringIO()
+    cost = () if report.prices is None else ("cost",)
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow((*(head.lower().replace(" ", "_") for head in report.heads), *FIGURES))
-    writer.writerows((*map(_text, row.labels), *_figures(row)) for row in report.rows)
+    writer.writerow((*(head.lower().replace(" ", "_") for head in report.heads), *FIGURES, *cost))
+    writer.writerows(
+        (*map(_text, row.labels), *_figures(row), *([exact(Fraction(row.cost))] if cost else [])) for row in report.rows
+    )
     return out.getvalue()
 
 

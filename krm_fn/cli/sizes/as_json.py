@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from krm_fn.cli.json_text import json_text
+from krm_fn.cli.sizes import nodes
 from krm_fn.kubevirt.pods.amounts import written
+from krm_fn.sizing.prices import exact, unpriced
 
 if TYPE_CHECKING:
     from krm_fn.base.objects import Object
@@ -15,11 +18,23 @@ if TYPE_CHECKING:
 
 def write(report: Report) -> str:
     """A JSON document of the form that `kubevirt-render schema capacity` describes."""
-    groups = {} if report.by == "vm" else {"groups": [_group(row, report.heads) for row in report.rows]}
-    return json_text({**report.answer, **groups})
+    groups = {} if report.by == "vm" else {"groups": [_group(row, report) for row in report.rows]}
+    placed = {"nodes": nodes.as_data(report.placement, report.shapes)} if report.placement else {}
+    return json_text({**_priced(report), **groups, **placed})
 
 
-def _group(row: Row, heads: tuple[str, ...]) -> Object:
+def _priced(report: Report) -> Object:
+    """The answer with the cost of each record, and of all."""
+    if report.prices is None:
+        return report.answer
+    pairs = zip(report.answer["vms"], report.sized, strict=True)
+    records = [{**record, "cost": exact(Fraction(each.cost))} for record, each in pairs]
+    cost = {"currency": report.prices.currency, "total": exact(Fraction(report.total.cost))}
+    return {**report.answer, "vms": records, "cost": {**cost, "unpriced": unpriced(report.sized, report.prices)}}
+
+
+def _group(row: Row, report: Report) -> Object:
+    heads = report.heads
     return {
         "name": row.labels[0] if len(heads) == 1 else "/".join(row.labels),
         "vms": row.machines,
@@ -30,4 +45,5 @@ def _group(row: Row, heads: tuple[str, ...]) -> Object:
         "memoryOverhead": str(row.overhead),
         "storage": str(row.storage),
         "devices": written(row.devices),
+        **({} if report.prices is None else {"cost": exact(Fraction(row.cost))}),
     }

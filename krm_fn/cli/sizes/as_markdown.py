@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from krm_fn.base.console import one_line, printable
-from krm_fn.cli.sizes import DEVICES, HEADS, NOTE
-from krm_fn.cli.sizes.cells import about, amount, devices, figures, note, stopped
+from krm_fn.cli.sizes import DEVICES, NOTE, nodes
+from krm_fn.cli.sizes.cells import about, amount, costs, devices, figures, note, plain, stopped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,21 +19,36 @@ LONGEST = 50_000
 
 
 def write(report: Report) -> str:
-    """The rows with their sum, then the quotas, then what these stop."""
-    names = len(report.heads)
-    rows = [[*map(code, row.labels), *figures(row), code(devices(row)), code(note(row))] for row in report.rows]
+    """The rows with their sum, then the quotas, then what these stop, then the nodes."""
+    names, priced = len(report.heads), report.prices is not None
+    rows = [[*map(code, row.labels), *figures(row, priced=priced), code(devices(row)), code(note(row))] for row in report.rows]
     total = report.total.but(notes=())
-    rows = [*_fitting(rows), ["**total**", *[""] * (names - 1), *figures(total), code(devices(total)), ""]]
-    parts = [table([*report.heads, *HEADS, DEVICES, NOTE], names, names + len(HEADS), rows)]
+    rows = [*_fitting(rows), ["**total**", *[""] * (names - 1), *figures(total, priced=priced), code(devices(total)), ""]]
+    heads = [*report.heads, *map(_bare, report.figures), DEVICES, NOTE]
+    parts = [table(heads, names, names + len(report.figures), rows), *map(code, costs(report))]
     if any(quota["used"] for quota in report.quotas):
         parts.append(_quotas(report.quotas))
     parts.append("\n".join(f"- {code(sentence)}" for quota in report.quotas for sentence in stopped(quota)))
-    return "\n\n".join(filter(None, parts)) + "\n"
+    return "\n\n".join(filter(None, (*parts, *_nodes(report)))) + "\n"
 
 
 def _quotas(quotas: Sequence[Object]) -> str:
     rows = [_of_quota(quota, resource) for quota in quotas for resource in quota["used"]]
     return table(["QUOTA", "RESOURCE", "USED", "HARD", "FREE", ""], 2, 5, rows)
+
+
+def _bare(head: str) -> str:
+    """A head without what Markdown reads: a currency is text of users."""
+    return "".join(letter for letter in plain(head) if letter.isalnum() or letter in " $€£¥")
+
+
+def _nodes(report: Report) -> list[str]:
+    if report.placement is None:
+        return []
+    rows = [[code(line[0]), *line[1:6], code(line[6])] for line in nodes.lines(report.placement)]
+    found = [[f"- {code(sentence)}"] for sentence in nodes.sentences(report.placement, report.shapes)]
+    listed = "\n".join(line[0] for line in _fitting(found))
+    return [table(nodes.HEADS, 1, 6, rows), listed, nodes.ESTIMATE]
 
 
 def _of_quota(quota: Object, resource: str) -> list[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from unicodedata import combining, east_asian_width
 
-from krm_fn.cli.sizes import DEVICES, HEADS
-from krm_fn.cli.sizes.cells import about, amount, devices, figures, plain, stopped, without_pod
+from krm_fn.cli.sizes import DEVICES, nodes
+from krm_fn.cli.sizes.cells import about, amount, costs, devices, figures, plain, stopped, without_pod
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,25 +21,38 @@ CUT = "…"
 
 
 def write(report: Report) -> str:
-    """The rows with their sum, then the quotas, then in words which VMs get no pod, and what quotas stop."""
+    """The rows with their sum, then the quotas, then in words which VMs get no pod, and what quotas stop; then nodes."""
     parts = [_rows(report)]
     if report.quotas:
         parts.append(_quotas(report.quotas, report.width))
-    sentences = [*without_pod(report.sized), *(sentence for quota in report.quotas for sentence in stopped(quota))]
-    return "\n\n".join(filter(None, (*parts, "\n".join(sentences)))) + "\n"
+    sentences = [
+        *without_pod(report.sized),
+        *costs(report),
+        *(sentence for quota in report.quotas for sentence in stopped(quota)),
+    ]
+    return "\n\n".join(filter(None, (*parts, "\n".join(sentences), *_nodes(report)))) + "\n"
 
 
 def _rows(report: Report) -> str:
     names = len(report.heads)
-    lines = [(*report.heads, *HEADS, DEVICES)]
-    lines += [(*map(plain, row.labels), *_cells(row)) for row in report.rows]
-    lines.append(("TOTAL", *[""] * (names - 1), *_cells(report.total)))
-    numbers = range(names, names + len(HEADS))
-    return aligned(_without_empty(lines, keep=names + len(HEADS)), frozenset(numbers), report.width)
+    priced = report.prices is not None
+    lines = [(*report.heads, *map(plain, report.figures), DEVICES)]
+    lines += [(*map(plain, row.labels), *_cells(row, priced=priced)) for row in report.rows]
+    lines.append(("TOTAL", *[""] * (names - 1), *_cells(report.total, priced=priced)))
+    last = names + len(report.figures)
+    return aligned(_without_empty(lines, keep=last), frozenset(range(names, last)), report.width)
 
 
-def _cells(row: Row) -> tuple[str, ...]:
-    return (*figures(row), devices(row))
+def _nodes(report: Report) -> list[str]:
+    if report.placement is None:
+        return []
+    lines = _without_empty([nodes.HEADS, *nodes.lines(report.placement)], keep=len(nodes.HEADS) - 1)
+    found = nodes.sentences(report.placement, report.shapes)
+    return [aligned(lines, nodes.NUMBERS, report.width), "\n".join([*found, nodes.ESTIMATE])]
+
+
+def _cells(row: Row, *, priced: bool) -> tuple[str, ...]:
+    return (*figures(row, priced=priced), devices(row))
 
 
 def _without_empty(lines: Sequence[tuple[str, ...]], keep: int) -> list[tuple[str, ...]]:

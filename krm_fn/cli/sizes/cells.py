@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from krm_fn.base.console import one_line, printable
+from krm_fn.sizing.prices import rounded, unpriced
 from krm_fn.sizing.rows import in_bytes, in_cpus, reasons
 from krm_fn.sizing.usage import HUGE_PAGES
 
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from krm_fn.base.objects import Object
+    from krm_fn.cli.sizes import Report
     from krm_fn.sizing.rows import Row, Sized
 
 BYTES = ("memory", "storage", "ephemeral-storage", HUGE_PAGES)
@@ -22,8 +25,9 @@ def plain(text: str) -> str:
     return printable(one_line(text))
 
 
-def figures(row: Row) -> tuple[str, ...]:
+def figures(row: Row, *, priced: bool = False) -> tuple[str, ...]:
     """The figures, in the order of their heads."""
+    cost = (rounded(Fraction(row.cost)),) if priced else ()
     return (
         str(row.machines),
         str(row.vcpus),
@@ -31,6 +35,7 @@ def figures(row: Row) -> tuple[str, ...]:
         in_cpus(row.cpu),
         in_bytes(row.memory),
         in_bytes(row.storage),
+        *cost,
     )
 
 
@@ -50,6 +55,12 @@ def note(row: Row) -> str:
     more = f" (and {len(row.notes) - 1} more)" if len(row.notes) > 1 else ""
     what = "no pod" if row.without_pod == row.machines else f"{row.without_pod} without a pod" if row.without_pod else "refused"
     return plain(f"{what}: {row.notes[0]}{more}")
+
+
+def costs(report: Report) -> list[str]:
+    """What has no price, as a sentence."""
+    lacking = unpriced(report.sized, report.prices) if report.prices else []
+    return [plain(f"no price, counted as 0: {', '.join(lacking)}")] if lacking else []
 
 
 def without_pod(sized: Iterable[Sized]) -> list[str]:

@@ -1,0 +1,195 @@
+"""An estimate of the nodes that machines need: first fit, and those first that fit on the fewest shapes, then the largest.
+
+Equal nodes and equal machines are counted, not listed, so a pool of a million machines takes no longer than one of ten.
+"""
+
+from __future__ import annotations
+
+from krm_fn.base.value import Value
+from krm_fn.kubevirt.quantity import NANO, Quantity
+from krm_fn.sizing.demands import identity
+from krm_fn.sizing.fitting import needs_of, obstacles
+from krm_fn.sizing.rows import GIB_PER_CPU
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from krm_fn.sizing.fitting import Needs
+    from krm_fn.sizing.nodes import Shape
+    from krm_fn.sizing.rows import Sized
+
+
+class Misfit(Value):
+    """A demand that fits on no node. `why` has each obstacle with the number of shapes that have it, most frequent first."""
+
+    sized: Sized
+    needs: Needs
+    why: tuple[tuple[tuple[str, str], int], ...]
+
+
+class Use(Value):
+    """The nodes of one name: how many there are (None: as many as needed), are needed, and what is left on the latter."""
+
+    name: str
+    nodes: int | None
+    needed: int = 0
+    machines: int = 0
+    free: dict[str, int] = {}  # noqa: RUF012  nobody writes into a Value
+
+
+class Placement(Value):
+    """Where the machines run: nodes by name, demands that fit on no node, and how many machines find no room."""
+
+    uses: tuple[Use, ...]
+    misfits: tuple[Misfit, ...]
+    without_room: tuple[tuple[Sized, int], ...]
+
+
+class Run:
+    """Some equal nodes in a row, with what is free on each and how many machines each has."""
+
+    def __init__(self, shape: Shape, count: int | None, free: dict[str, int], machines: int = 0) -> None:
+        self.shape, self.count, self.free, self.machines = shape, count, free, machines
+
+    def holds(self, amounts: dict[str, int]) -> int:
+        """How many more machines of these needs one node can take."""
+        free, shape = self.free, self.shape
+        return min((free.get(name, 0) // need for name, need in amounts.items() if shape.counts(name)), default=0)
+
+    def filled(self, amounts: dict[str, int], number: int, nodes: int) -> Run:
+        """So many of the nodes with so many more machines on each."""
+        free = {name: left - amounts.get(name, 0) * number for name, left in self.free.items()}
+        return Run(self.shape, nodes, free, self.machines + number)
+
+
+class Group(Value):
+    """Machines that the scheduler does not distinguish, and the places of the shapes on which one fits."""
+
+    needs: Needs
+    members: tuple[Sized, ...]
+    shapes: frozenset[int]
+
+    @property
+    def order(self) -> tuple[int, int, str]:
+        amounts = self.needs.amounts
+        weight = amounts.get("cpu", 0) + amounts.get("memory", 0) // (GIB_PER_CPU << 30)
+        return len(self.shapes), -weight, self.needs.key
+
+
+def placed(sized: Iterable[Sized], shapes: Sequence[Shape]) -> Placement:
+    """The placement of all machines that have a pod."""
+    misfits: list[Misfit] = []
+    groups: list[Group] = []
+    for needs, members in _alike(sized):
+        found = [obstacles(needs, shape) for shape in shapes]
+        fitting = frozenset(place for place, why in enumerate(found) if not why)
+        if fitting:
+            groups.append(Group(needs=needs, members=tuple(members), shapes=fitting))
+        else:
+            misfits += [Misfit(sized=each, needs=needs, why=_frequent(found)) for each in members]
+    runs = [[Run(shape, shape.count, shape.allocatable)] for shape in shapes]
+    lacking: list[tuple[Sized, int]] = []
+    for group in sorted(groups, key=lambda group: group.order):
+        lacking += _without_room(group, _place(group, runs))
+    in_order = sorted(misfits, key=lambda each: _key(each.sized))
+    return Placement(
+        uses=tuple(_uses(runs)),
+        misfits=tuple(in_order),
+        without_room=tuple(sorted(lacking, key=lambda each: _key(each[0]))),
+    )
+
+
+def _key(sized: Sized) -> tuple[str, ...]:
+    return sized.target, *identity(sized.demand)
+
+
+def _alike(sized: Iterable[Sized]) -> list[tuple[Needs, list[Sized]]]:
+    found: dict[str, tuple[Needs, list[Sized]]] = {}
+    for each in sorted(sized, key=_key):
+        if each.demand.pods and each.demand.copies:
+            needs = needs_of(each.demand)
+            found.setdefault(needs.key, (needs, []))[1].append(each)
+    return list(found.values())
+
+
+def _frequent(found: Iterable[list[tuple[str, str]]]) -> tuple[tuple[tuple[str, str], int], ...]:
+    counts: dict[tuple[str, str], int] = {}
+    for why in found:
+        for obstacle in why:
+            counts[obstacle] = counts.get(obstacle, 0) + 1
+    return tuple(sorted(counts.items(), key=lambda each: (-each[1], each[0])))
+
+
+def _place(group: Group, runs: list[list[Run]]) -> int:
+    """Place as many machines as there is room for, on nodes in use first. Returns how many are left."""
+    left = sum(each.demand.copies for each in group.members)
+    for fresh in (False, True):
+        for place in sorted(group.shapes):
+            after: list[Run] = []
+            for run in runs[place]:
+                made, left = _fill(run, group.needs.amounts, left) if (run.machines == 0) == fresh else ([run], left)
+                after += made
+            runs[place] = after
+    return left
+
+
+def _fill(run: Run, amounts: dict[str, int], left: int) -> tuple[list[Run], int]:
+    """The nodes of a run with machines on them as far as they go: full ones, one with the rest, and those not touched."""
+    each = run.holds(amounts)
+    if not left or not each or run.count == 0:
+        return [run], left
+    full = left // each if run.count is None else min(left // each, run.count)
+    made = [run.filled(amounts, each, full)] if full else []
+    left -= full * each
+    spare = None if run.count is None else run.count - full
+    if left and spare != 0:
+        made.append(run.filled(amounts, left, 1))
+        left, spare = 0, None if spare is None else spare - 1
+    if spare != 0:
+        made.append(Run(run.shape, spare, run.free, run.machines))
+    return made, left
+
+
+def _without_room(group: Group, left: int) -> list[tuple[Sized, int]]:
+    """The demands whose machines find no room, the last ones of the group."""
+    found = []
+    for each in reversed(group.members):
+        number = min(left, each.demand.copies)
+        if number:
+            found.append((each, number))
+        left -= number
+    return found
+
+
+def _uses(runs: Iterable[list[Run]]) -> list[Use]:
+    """The nodes by their names, in the order of the shapes."""
+    found: dict[str, Use] = {}
+    unlimited: set[str] = set()
+    for run in (run for of_shape in runs for run in of_shape):
+        name = run.shape.name
+        found[name] = _with_run(found.get(name, Use(name=name, nodes=0)), run)
+        if run.shape.count is None:
+            unlimited.add(name)
+    return [use.but(nodes=None) if use.name in unlimited else use for use in found.values()]
+
+
+def _with_run(use: Use, run: Run) -> Use:
+    count = run.count or 0
+    if not run.machines:
+        return use.but(nodes=(use.nodes or 0) + count)
+    free = dict(use.free)
+    for name, left in run.free.items():
+        free[name] = free.get(name, 0) + left * count
+    return use.but(
+        nodes=(use.nodes or 0) + count,
+        needed=use.needed + count,
+        machines=use.machines + run.machines * count,
+        free=free,
+    )
+
+
+def amount_of(name: str, nanos: int) -> Quantity:
+    """An amount in the format in which people write the resource."""
+    in_bytes = name in ("memory", "ephemeral-storage") or name.startswith("hugepages-")
+    return Quantity(nanos=nanos, format="BinarySI" if in_bytes and nanos % NANO == 0 else "DecimalSI")
