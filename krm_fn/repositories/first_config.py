@@ -29,22 +29,31 @@ FOLDERS = ("clusters", "environments", "envs", "overlays")
 SHARED = frozenset(("base", "bases", "common", "components", "shared"))
 # The settings of a KubeVirtConfiguration that decide what is rendered and what is refused or reported.
 SETTINGS: tuple[Path, ...] = (
+    ("additionalGuestMemoryOverheadRatio",),
     ("architectureConfiguration",),
+    ("autoCPULimitNamespaceLabelSelector",),
     ("commonInstancetypesDeployment",),
     ("confidentialCompute",),
     ("cpuModel",),
     ("cpuRequest",),
+    ("defaultRuntimeClass",),
+    ("developerConfiguration", "cpuAllocationRatio"),
     ("developerConfiguration", "disabledFeatureGates"),
     ("developerConfiguration", "featureGates"),
     ("developerConfiguration", "memoryOvercommit"),
+    ("developerConfiguration", "nodeSelectors"),
+    ("developerConfiguration", "useEmulation"),
     ("emulatedMachines",),
     ("evictionStrategy",),
+    ("hypervisors",),
     ("instancetype",),
     ("liveUpdateConfiguration",),
     ("machineType",),
     ("network",),
     ("permittedHostDevices",),
     ("persistentReservationConfiguration",),
+    ("supportContainerResources",),
+    ("virtualMachineOptions",),
     ("vmRolloutStrategy",),
 )
 HEAD = f"""\

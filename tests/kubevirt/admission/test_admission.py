@@ -609,6 +609,7 @@ def test_a_cause_says_what_why_and_where_upstream_refuses() -> None:
             reason="FieldValueInvalid",
             upstream="pkg/storage/admitters/disks.go:validateCacheMode",
             current="fast",
+            known=("none", "writethrough", "writeback"),
         ),
     )
 
