@@ -98,6 +98,7 @@ def _of_one_bundle(
         follow_links=how.follow,
         unbuilt=False,
         repair=repairing(lost, frozenset(Path(path).as_posix() for path in paths)),
+        reports=True,
         watch=bar.watch,
     )
     config = options.settings(

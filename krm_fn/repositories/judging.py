@@ -179,6 +179,7 @@ def read_unit(unit: Unit, options: Options, lost: list[Lost], notes: list[str]) 
             follow=options.follow,
             note=notes.append,
             repair=repairing(lost, frozenset()),
+            reports=True,
         )
     if unit.target.is_chart:
         return _read_chart(unit.target, options, lost)

@@ -166,6 +166,7 @@ def read(
     unbuilt: bool = True,
     note: Note = lambda _: None,
     repair: Repair | None = None,
+    reports: bool = False,
     watch: Watch = unwatched,
 ) -> Sources:
     """The objects of the paths: files, folders (all YAML and JSON files below them, sorted) or `-` for stdin.
@@ -176,8 +177,7 @@ def read(
     Helm charts in folders are skipped, and files of different folders may be for different clusters. `note` is called with each
     skipped document. `repair` gets the text and the name of an unreadable file, and returns the text to read instead.
     `watch` gets the work, file after file, with its name and the number after which nearly all is done, and returns the work.
-    Several processes read large input.
-    Raises: InputError if something can't be read, and if everything can be read but there is no object.
+    Raises: InputError if a file can't be read, unless the caller `reports` it itself, and if there is no object.
     """
     named = Paths(paths, follow=follow, within=within, templates=unbuilt)
     texts = [*_texts(paths, named, found), *_builds(kustomizations, timeout, build_flags)]
@@ -191,7 +191,7 @@ def read(
     for folder in named.templates:
         note(about_templates(folder))
     if not repaired and not any(source.objects for source in sources):
-        _refuse_nothing([*paths, *found, *kustomizations], named.skipped, reports=repair is not None)
+        _refuse_nothing([*paths, *found, *kustomizations], named.skipped, reports=reports)
     single = len(paths) == 1 and not (kustomizations or found) and not os.path.isdir(paths[0])  # noqa: PTH112
     effective = [config for source, config in configs if single or not (source.file or source.folder)]
     return Sources(
