@@ -183,8 +183,8 @@ def read_sources(
     """The input that the arguments name. Raises: UsageError if there is none, or a flag in place of a folder; InputError.
 
     A kustomization is built with `build_flags` in at most `timeout` seconds. Without `unbuilt`, what becomes objects only by a
-    build is skipped. `repair` gives what is to be read in place of an unreadable file. `reports`: the caller reports skipped files
-    itself. `watch` gets the progress of reading.
+    build is skipped. `repair` gives what is to be read in place of an unreadable file. `reports`: the caller reports skipped
+    files itself. `watch` gets the progress of reading.
     """
     if not paths and not kustomizations:
         raise UsageError("nothing to read; name files or folders, -k DIR, or - for stdin")
