@@ -6,7 +6,7 @@ from krm_fn.base.errors import ConfigError
 from krm_fn.base.value import Value
 
 # The supported minor releases, each with the patch release that "1.9" alone means.
-NEWEST_PATCH = {(1, 4): 1, (1, 5): 3, (1, 6): 6, (1, 7): 4, (1, 8): 4, (1, 9): 0}
+NEWEST_PATCH = {(1, 0): 1, (1, 1): 1, (1, 2): 2, (1, 3): 1, (1, 4): 1, (1, 5): 3, (1, 6): 6, (1, 7): 4, (1, 8): 4, (1, 9): 0}
 # The same as text, oldest first.
 MINORS = tuple(f"{major}.{minor}" for major, minor in sorted(NEWEST_PATCH))
 
