@@ -237,7 +237,7 @@ class Analysis(Value):
         return without_flavor(expansion, found) if found and get(vm, ("spec", "flavor")) is not None else expansion
 
     def _catalogue(self) -> Any:
-        if self.settings.catalogue == "none" or not self.cluster.deploys_catalogue:
+        if self.settings.catalogue == "none" or not self.cluster.deploys_catalogue(self.release):
             return None
         return LateCatalogue(self.release)
 

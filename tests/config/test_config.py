@@ -175,22 +175,22 @@ def test_a_plain_off_which_readers_take_for_false_is_off():
         (
             own(kubevirtVersion="1.10"),
             (
-                "spec.kubevirtVersion: unknown KubeVirt release 1.10; expected one of 1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, "
-                "1.8, 1.9, or a patch release of one; did you mean 1.9"
+                "spec.kubevirtVersion: unknown KubeVirt release 1.10; expected one of 1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, "
+                "1.7, 1.8, 1.9, or a patch release of one; did you mean 1.9"
             ),
         ),
         (
             own(kubevirtVersion="v0.59.0"),
             (
-                "spec.kubevirtVersion: unknown KubeVirt release v0.59.0; expected one of 1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, "
-                "1.8, 1.9, or a patch release of one; did you mean 1.0"
+                "spec.kubevirtVersion: unknown KubeVirt release v0.59.0; expected one of 1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, "
+                "1.7, 1.8, 1.9, or a patch release of one; did you mean 1.0"
             ),
         ),
         (
             own(kubevirtVersion="1.9.x"),
             (
-                "spec.kubevirtVersion: unknown KubeVirt release '1.9.x'; expected one of 1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, "
-                "1.8, 1.9, or a patch release of one such as 1.6.3; did you mean 1.9"
+                "spec.kubevirtVersion: unknown KubeVirt release '1.9.x'; expected one of 1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, "
+                "1.7, 1.8, 1.9, or a patch release of one such as 1.6.3; did you mean 1.9"
             ),
         ),
         (
