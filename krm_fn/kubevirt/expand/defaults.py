@@ -11,7 +11,7 @@ from krm_fn.base.paths import as_list, as_map, get, is_set
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.fields.memory import GUEST, REQUESTS
 from krm_fn.kubevirt.fields.topology import CPU, UINT32, states_topology
-from krm_fn.kubevirt.fields.verbs import enter, enter_list, reach
+from krm_fn.kubevirt.fields.verbs import enter_list, reach
 from krm_fn.kubevirt.quantity import of_int, parse, wrapped
 
 TYPE_CHECKING = False
@@ -209,7 +209,7 @@ def _amount(spec: Object, path: tuple[str, ...]) -> Quantity | None:
 
 
 def _page_size(spec: Object) -> Quantity | None:
-    return parse(as_map(enter(enter(spec, "domain"), "memory").get("hugepages")).get("pageSize"))
+    return parse(get(spec, ("domain", "memory", "hugepages", "pageSize")))
 
 
 STEPS = (
@@ -218,9 +218,9 @@ STEPS = (
     Step(run=_request_limited_memory, until=(1, 6, 4)),
     Step(run=_request_guest_memory, setting="developerConfiguration.memoryOvercommit", until=(1, 6, 4)),
     Step(run=_request_cluster_cpu, setting="cpuRequest"),
-    Step(run=_set_guest_memory),
+    Step(run=_set_guest_memory, since=(1, 3)),
     Step(run=_set_requested_topology),
     Step(run=_set_least_topology, setting="cpuRequest"),
     Step(run=_set_pull_policies),
-    Step(run=_set_eviction_strategy, setting="evictionStrategy"),
+    Step(run=_set_eviction_strategy, setting="evictionStrategy", since=(1, 0, 1)),
 )
