@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from krm_fn.base.bundle import Entry
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
+    from krm_fn.kubevirt.releases import Version
     from krm_fn.migrate.migration import Migration
 
 HELD: Object = {}  # compared by identity
@@ -29,6 +30,7 @@ DISKS = {"volumeName": "name"}
 VOLUMES = {"registryDisk": "containerDisk"}
 EXCLUSION = {FIRST_EXCLUDE: EXCLUDE}
 TOPOLOGY: Path = ("spec", "cpu", "preferredCPUTopology")
+TOPOLOGY_NAMES_SINCE: Version = (1, 4)
 
 
 def renamed(value: Object, names: dict[str, str]) -> Object:
@@ -122,14 +124,15 @@ def unset_idle_preferences(obj: Object, _entry: Entry, _migration: Migration) ->
     return with_value(obj, ("spec",), present_preference(spec)) if isinstance(spec, dict) else obj
 
 
-def name_topology(obj: Object, _entry: Entry, _migration: Migration) -> Object:
-    written = get(obj, TOPOLOGY)
+def name_topology(obj: Object, _entry: Entry, migration: Migration) -> Object:
+    """Earlier releases give a VM one vCPU for a name that they do not know."""
+    written = get(obj, TOPOLOGY) if migration.release.within(since=TOPOLOGY_NAMES_SINCE) else None
     return with_value(obj, TOPOLOGY, DEPRECATED[written]) if isinstance(written, str) and written in DEPRECATED else obj
 
 
 def report_removed(obj: Object, entry: Entry, migration: Migration) -> Object:
     """Report fields that were removed from the API and have no replacement with the same effect."""
-    for path, value, row in removed_fields(obj):
+    for path, value, row in removed_fields(obj, migration.release):
         if path[-1] != "flavor":  # `follow_flavor` reports it
             migration.add_leftover(entry, "removed-field", path, current=value, gone=row.gone, instead=row.instead)
     return obj
