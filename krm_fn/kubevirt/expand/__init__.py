@@ -3,8 +3,8 @@
 Starting an instance from a VM uses some of the parts in another order: `apply`, `set_default_disks`,
 `set_default_network`, `set_instance_defaults`, `set_platform`, `apply_device_preferences`, `apply_autoattach_preferences`.
 
-Refusals: `no-template` (the VM has no spec.template, or it is not a map), `bridge-forbidden` and
-`slirp-removed` (the cluster's settings forbid the default network of the VM).
+Refusals: `no-template` (the VM has no spec.template, or it is not a map), `bridge-forbidden`,
+`slirp-forbidden` and `slirp-removed` (the cluster's settings forbid the default network of the VM).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from krm_fn.base.paths import as_map, copy, get, is_set
 from krm_fn.kubevirt.expand.apply import apply, apply_autoattach_preferences, apply_device_preferences
 from krm_fn.kubevirt.expand.defaults import (
     BRIDGE_FORBIDDEN,
+    SLIRP_FORBIDDEN,
     SLIRP_REMOVED,
     set_default_disks,
     set_default_network,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BRIDGE_FORBIDDEN",
     "NO_TEMPLATE",
+    "SLIRP_FORBIDDEN",
     "SLIRP_REMOVED",
     "apply",
     "apply_autoattach_preferences",
@@ -78,7 +80,7 @@ def expand(
     spec, completed, refusal = enter(template, "spec"), release.within(since=COMPLETED_SINCE), ""
     if completed:
         set_default_disks(spec)
-        refusal = set_default_network(spec, cluster)
+        refusal = set_default_network(spec, cluster, release)
     conflicts = apply(template, instancetype=instancetype, preference=preference, release=release, table=table)
     unmet = indivisible_vcpus(instancetype, preference, release)
     if defaults and completed and not conflicts:

@@ -1,7 +1,7 @@
 """KubeVirt's defaults: disks for volumes, a network, and an instance's resources, sizes and policies.
 
-These functions change the given VMI spec, which belongs to the caller. `BRIDGE_FORBIDDEN` and `SLIRP_REMOVED` are the refusals
-of cluster settings that forbid the default network.
+These functions change the given VMI spec, which belongs to the caller. `BRIDGE_FORBIDDEN`, `SLIRP_FORBIDDEN` and
+`SLIRP_REMOVED` are the refusals of cluster settings that forbid the default network.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 BRIDGE_FORBIDDEN = "bridge-forbidden"
 SLIRP_REMOVED = "slirp-removed"
+SLIRP_FORBIDDEN = "slirp-forbidden"
+# Before this release, a cluster can permit slirp.
+SLIRP_UNTIL: Version = (1, 3)
 
 LIMITS = ("domain", "resources", "limits")
 
@@ -61,7 +64,7 @@ def set_default_disks(spec: Object) -> None:
         enter_list(reach(spec, ("domain", "devices")), "disks").extend({"name": name} for name in missing)
 
 
-def set_default_network(spec: Object, cluster: Cluster) -> str:
+def set_default_network(spec: Object, cluster: Cluster, release: Release) -> str:
     """Attach a VM without network settings to the pod network. Returns the refusal, or "".
 
     upstream: pkg/network/vmispec/defaults.go:SetDefaultNetworkInterface
@@ -70,8 +73,10 @@ def set_default_network(spec: Object, cluster: Cluster) -> str:
     if devices.get("autoattachPodInterface") is False or is_set(spec.get("networks")) or is_set(devices.get("interfaces")):
         return ""
     binding = cluster.default_network_interface
-    if binding == "slirp":
+    if binding == "slirp" and not release.within(until=SLIRP_UNTIL):
         return SLIRP_REMOVED
+    if binding == "slirp" and cluster.setting("network", "permitSlirpInterface") is not True:
+        return SLIRP_FORBIDDEN
     if binding == "bridge" and not cluster.permits_bridge_on_pod_network:
         return BRIDGE_FORBIDDEN
     reach(spec, ("domain", "devices"))["interfaces"] = [{"name": "default", binding: {}}]
@@ -87,7 +92,7 @@ def set_instance_defaults(spec: Object, cluster: Cluster, release: Release, *, c
     """
     for run in _steps(release, certain=certain):
         run(spec, cluster, release)
-    refusal = set_default_network(spec, cluster)
+    refusal = set_default_network(spec, cluster, release)
     if not refusal:
         set_default_disks(spec)
     return refusal

@@ -64,8 +64,8 @@ OBJECTS = (
 def decode(data: Any, release: Release, *, asking: str = "") -> Payload | str:
     """The content of a ControllerRevision's `data` for that release, or a word for why there is none.
 
-    `asking` is the field of the matcher that refers to it, "" if none does. The words: `revision-undecodable` (no instancetype or
-    preference of any form), `revision-form-unreadable` (one that older releases could read, but this one can't).
+    `asking` is the field of the matcher that refers to it, "" if none does. The words: `revision-undecodable` (no instancetype
+    or preference of any form), `revision-form-unreadable` (one that older releases could read, but this one can't).
     """
     data = as_map(data)
     if asking and release.within(until=TOLD_APART_SINCE) and isinstance(data.get("spec"), str | None):
