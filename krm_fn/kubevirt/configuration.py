@@ -68,7 +68,9 @@ class Machine(Value):
 MACHINES = (
     Machine(architecture="arm64", key="arm64", default="virt"),
     Machine(architecture="ppc64le", key="ppc64le", default="pseries", until=(1, 7)),
-    Machine(architecture="s390x", key="", default="s390-ccw-virtio", until=(1, 7)),  # upstream does not read its configuration
+    Machine(
+        architecture="s390x", key="", default="s390-ccw-virtio", since=(1, 3), until=(1, 7)
+    ),  # upstream does not read its configuration
     Machine(architecture="s390x", key="s390x", default="s390-ccw-virtio", since=(1, 7)),
     Machine(architecture="", key="amd64", default="q35"),
 )

@@ -182,7 +182,7 @@ class Analysis(Value):
                 return resolution.vm
             from krm_fn.kubevirt.expand.admitted import with_storage_classes  # few preferences set it
 
-            return with_storage_classes(resolution.vm, preference or {})
+            return with_storage_classes(resolution.vm, preference or {}, release)
         from krm_fn.kubevirt.expand.admitted import admit
 
         admitted = admit(

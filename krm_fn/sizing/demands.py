@@ -125,7 +125,7 @@ def _claims(subject: Subject, bundle: Bundle) -> list[Object]:
         holder = holder_of(obj)
         return storage.of_vm({}, as_map(get(obj, holder.instance if holder else ("spec",))), effective_namespace(obj), bundle)
     preference = vm.resolution.preference.spec if vm.resolution.preference else {}
-    stored = with_storage_classes(vm.resolution.vm, preference)
+    stored = with_storage_classes(vm.resolution.vm, preference, vm.release)
     return storage.of_vm(as_map(stored.get("spec")), as_map(get(stored, INSTANCE_SPEC)), effective_namespace(obj), bundle)
 
 

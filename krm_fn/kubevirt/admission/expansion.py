@@ -54,7 +54,7 @@ def expand_for_admission(
     done = expansion is not None and not expansion.refusals and not resolution.errors and not whole
     if expansion is not None and done and _expands_the_same(vm, preference):
         return expansion
-    unmet, template = indivisible_vcpus(instancetype, preference), copy(get(vm, TEMPLATE))
+    unmet, template = indivisible_vcpus(instancetype, preference, release), copy(get(vm, TEMPLATE))
     spec = template.setdefault("spec", {}) if isinstance(template, dict) else None
     if not isinstance(spec, dict):
         return Expansion(vm=None, unmet=unmet)

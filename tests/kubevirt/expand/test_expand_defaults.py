@@ -46,13 +46,13 @@ def test_every_volume_without_a_disk_or_filesystem_gets_a_disk() -> None:
 )
 def test_a_vm_that_says_something_about_networks_gets_none(spec) -> None:
     before = repr(spec)
-    assert expand.set_default_network(spec, cluster(network={"defaultNetworkInterface": "slirp"})) == ""
+    assert expand.set_default_network(spec, cluster(network={"defaultNetworkInterface": "slirp"}), NEWEST) == ""
     assert repr(spec) == before
 
 
 def test_the_cluster_chooses_the_default_binding() -> None:
     spec = {"networks": [], "domain": {"devices": {"autoattachPodInterface": True}}}
-    assert expand.set_default_network(spec, cluster(network={"defaultNetworkInterface": "masquerade"})) == ""
+    assert expand.set_default_network(spec, cluster(network={"defaultNetworkInterface": "masquerade"}), NEWEST) == ""
     assert spec["domain"]["devices"]["interfaces"] == [{"name": "default", "masquerade": {}}]
 
 
