@@ -5,9 +5,8 @@ The result is nearly that of expand-spec. But expand-spec adds default disks and
 
 from __future__ import annotations
 
-from krm_fn.base.objects import text
-from krm_fn.base.paths import as_list, as_map, copy, get, is_set, put
-from krm_fn.kubevirt.admission.items import TARGETS, maps, name_of
+from krm_fn.base.paths import as_map, copy, get, is_set, put
+from krm_fn.kubevirt.admission.items import maps, name_of
 from krm_fn.kubevirt.expand import apply, set_instance_defaults
 from krm_fn.kubevirt.expand.admitted import platform
 from krm_fn.kubevirt.expand.requirements import indivisible_vcpus, unmet_requirements
@@ -23,11 +22,10 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.facts import Resolution
     from krm_fn.kubevirt.releases import Release, Version
 
-# Before this release, admission set the defaults of devices, too, before its checks.
+# Before this release, expand-spec set no defaults.
+EXPANDED_WITH_DEFAULTS_SINCE: Version = (1, 3, 1)
+# Before this release, admission also set the defaults of devices and features before its checks.
 WITHOUT_DEVICES_SINCE: Version = (1, 4)
-# The bus of a disk that sets none, by architecture, and the first release in which the architecture has its own.
-DISK_BUSES: dict[str, tuple[str, Version]] = {"arm64": ("virtio", ()), "s390x": ("virtio", (1, 3))}
-DISK_BUS = "sata"
 
 MACHINE_TYPE: Path = ("spec", "domain", "machine", "type")  # below the template
 
@@ -50,9 +48,12 @@ def expand_for_admission(
     instancetype = resolution.instancetype.spec if resolution.instancetype else None
     preference = resolution.preference.spec if resolution.preference else None
     vm = resolution.vm
-    whole = release.within(until=WITHOUT_DEVICES_SINCE)
-    done = expansion is not None and not expansion.refusals and not resolution.errors and not whole
-    if expansion is not None and done and _expands_the_same(vm, preference):
+    if (
+        expansion is not None
+        and not expansion.refusals
+        and not resolution.errors
+        and _expands_the_same(vm, preference, release)
+    ):
         return expansion
     unmet, template = indivisible_vcpus(instancetype, preference, release), copy(get(vm, TEMPLATE))
     spec = template.setdefault("spec", {}) if isinstance(template, dict) else None
@@ -67,18 +68,20 @@ def expand_for_admission(
     refusal = "" if conflicts else set_instance_defaults(spec, cluster, release)
     if not conflicts and preference is not None:
         unmet += unmet_requirements(spec, instancetype=instancetype, preference=preference, release=release)
-    if whole and not conflicts:
-        _set_devices(spec, release)
+    if not conflicts and release.within(until=WITHOUT_DEVICES_SINCE):
+        from krm_fn.kubevirt.expand.object_defaults import set_vm_defaults  # other releases do without
+
+        set_vm_defaults(spec, cluster, release, certain=False)
     expanded = None if conflicts or refusal else {**vm, "spec": {**vm["spec"], "template": template}}
     return Expansion(vm=expanded, conflicts=conflicts, unmet=unmet, refusals=(refusal,) if refusal else ())
 
 
-def _expands_the_same(vm: Object, preference: Object | None) -> bool:
+def _expands_the_same(vm: Object, preference: Object | None, release: Release) -> bool:
     """True if admission and expand-spec give the same result: the VM sets its architecture, or only the cluster decides it,
     and no default disk or network is added that a preference would then see or not see.
     """
     spec = get(vm, INSTANCE_SPEC)
-    if not isinstance(spec, dict):
+    if not isinstance(spec, dict) or not release.within(since=EXPANDED_WITH_DEFAULTS_SINCE):
         return False
     templates, wanted = get(vm, DATA_VOLUMES), (preference or {}).get("preferredArchitecture")
     if not is_set(spec.get("architecture")) and (is_set(templates) or is_set(wanted)):
@@ -95,24 +98,3 @@ def _holds(template: Object, path: Path) -> bool:
     """True if the path has a map, or has no value yet."""
     value = get(template, path)
     return value is None or isinstance(value, dict)
-
-
-def _set_devices(spec: Object, release: Release) -> None:
-    """Set the defaults of devices that the checks read.
-
-    upstream: pkg/virt-api/webhooks/defaults.go:SetDefaultVirtualMachine, {amd64,arm64,s390x}.go
-    """
-    bus, since = DISK_BUSES.get(text(spec.get("architecture")), (DISK_BUS, ()))
-    bus = bus if release.within(since=since) else DISK_BUS
-    devices = as_map(get(spec, ("domain", "devices")))
-    for disk in as_list(devices.get("disks")):
-        if isinstance(disk, dict):
-            if not any(disk.get(target) is not None for target in TARGETS):
-                disk["disk"] = {}
-            for target in TARGETS:
-                if isinstance(disk.get(target), dict):
-                    disk[target]["bus"] = disk[target].get("bus") or bus
-    for gpu in as_list(devices.get("gpus")):
-        frame_buffer = get(gpu, ("virtualGPUOptions", "display", "ramFB"))
-        if isinstance(frame_buffer, dict) and frame_buffer.get("enabled") is None:
-            frame_buffer["enabled"] = True
