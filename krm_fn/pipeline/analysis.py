@@ -10,6 +10,7 @@ from krm_fn.findings.limits import Budget
 from krm_fn.kubevirt import expand
 from krm_fn.kubevirt.configuration import Cluster, kubevirt_of, merged, release_of
 from krm_fn.kubevirt.holders import SERVED, vm_path
+from krm_fn.kubevirt.releases import require_measured
 from krm_fn.kubevirt.resolve import Resolver
 from krm_fn.rules.facts.bundles import NO_SURROUNDINGS, BundleFacts, Surroundings
 from krm_fn.rules.facts.vms import VmFacts
@@ -56,8 +57,12 @@ def cluster_of(bundle: Bundle, settings: Config, release: Release) -> Cluster:
 
 
 def analysis_of(bundle: Bundle, settings: Config, surroundings: Surroundings = NO_SURROUNDINGS) -> Analysis:
-    """The analysis of a bundle under a config."""
+    """The analysis of a bundle under a config. Raises: ConfigError if it asks for what was not measured of the release."""
     release = release_of(bundle, settings)
+    if settings.mode == "snapshot":
+        require_measured("stored revisions", release, path="spec.mode")
+    if settings.instances == "include":
+        require_measured("instances", release, path="spec.instances")
     return Analysis(
         bundle=bundle,
         settings=settings,

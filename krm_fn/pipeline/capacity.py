@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from krm_fn import config
 from krm_fn.base.bundle import Bundle, effective_namespace
-from krm_fn.base.errors import ConfigError, InputError
+from krm_fn.base.errors import InputError
 from krm_fn.base.objects import group_of, kind_of
 from krm_fn.base.paths import get, with_integers
 from krm_fn.kubevirt.configuration import release_of
 from krm_fn.kubevirt.holders import SERVED
+from krm_fn.kubevirt.releases import require_measured
 from krm_fn.pipeline.facts import gather
 from krm_fn.pipeline.refusals import refused, refused_object
 from krm_fn.pipeline.starts import Starts
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from krm_fn.base.bundle import Entry
     from krm_fn.base.objects import Object
     from krm_fn.kubevirt.holders import Holder
-    from krm_fn.kubevirt.releases import Release, Version
+    from krm_fn.kubevirt.releases import Version
     from krm_fn.kubevirt.settings import Config
     from krm_fn.rules.facts.admission import AdmissionFacts
     from krm_fn.rules.facts.bundles import BundleFacts
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
 
 NO_INSTANCE = "KubeVirt starts no instance of it"
 UNMET_STARTS_UNTIL: Version = (1, 5)
-# The first release whose pods are known.
-PODS_SINCE: Version = (1, 4)
 
 
 def capacity(resource_list: Object) -> Object:
@@ -70,17 +69,9 @@ def facts_of(bundle: Bundle, settings: Config) -> BundleFacts:
 
     Raises: ConfigError for a release whose pods are not known.
     """
-    release = release_of(bundle, settings)
-    if not knows_pods(release):
-        first = ".".join(map(str, PODS_SINCE))
-        raise ConfigError(f"the pods of KubeVirt {release} are not known; set kubevirtVersion to {first} or later")
+    require_measured("pods", release_of(bundle, settings))
     presets = "ignore" if settings.presets == "ignore" else "instance"
     return gather(bundle, settings.but(mode="validate", instances="omit", presets=presets, defaults=_defaults(settings)))
-
-
-def knows_pods(release: Release) -> bool:
-    """True if the pods of the release are known. Those of earlier releases were not measured, and are not guessed."""
-    return release.within(since=PODS_SINCE)
 
 
 def _defaults(settings: Config) -> str:

@@ -11,6 +11,7 @@ from krm_fn.kubevirt.expand import apply, set_instance_defaults
 from krm_fn.kubevirt.expand.admitted import platform
 from krm_fn.kubevirt.expand.requirements import indivisible_vcpus, unmet_requirements
 from krm_fn.kubevirt.facts import Expansion
+from krm_fn.kubevirt.fields.topology import ignored_topology
 from krm_fn.kubevirt.holders import DATA_VOLUMES, INSTANCE_SPEC, TEMPLATE
 
 TYPE_CHECKING = False
@@ -73,7 +74,13 @@ def expand_for_admission(
 
         set_vm_defaults(spec, cluster, release, certain=False)
     expanded = None if conflicts or refusal else {**vm, "spec": {**vm["spec"], "template": template}}
-    return Expansion(vm=expanded, conflicts=conflicts, unmet=unmet, refusals=(refusal,) if refusal else ())
+    return Expansion(
+        vm=expanded,
+        conflicts=conflicts,
+        unmet=unmet,
+        refusals=(refusal,) if refusal else (),
+        ignored_topology=ignored_topology(instancetype, preference, release),
+    )
 
 
 def _expands_the_same(vm: Object, preference: Object | None, release: Release) -> bool:

@@ -23,6 +23,7 @@ from krm_fn.kubevirt.expand.defaults import (
 from krm_fn.kubevirt.expand.requirements import indivisible_vcpus, unmet_requirements
 from krm_fn.kubevirt.facts import Expansion
 from krm_fn.kubevirt.fields.memory import GUEST
+from krm_fn.kubevirt.fields.topology import ignored_topology
 from krm_fn.kubevirt.fields.verbs import enter
 from krm_fn.kubevirt.holders import TEMPLATE
 
@@ -93,6 +94,7 @@ def expand(
         conflicts=conflicts,
         unmet=unmet,
         refusals=(refusal,) if refusal else (),
+        ignored_topology=ignored_topology(instancetype, preference, release),
     )
 
 

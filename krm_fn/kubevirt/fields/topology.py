@@ -87,6 +87,14 @@ def preferred_topology(preference: Object | None, release: Release) -> str:
     return DEPRECATED.get(named, named)
 
 
+def ignored_topology(instancetype: Object | None, preference: Object | None, release: Release) -> str:
+    """The topology that the release does not know, so that all vCPUs of the instancetype but one are lost; "" if none is."""
+    if release.within(since=NAMED_SINCE) or whole_number(get(instancetype, ("cpu", "guest"))) < 2:
+        return ""
+    named = named_topology(preference)
+    return "" if named in names_of(release) else named
+
+
 def names_of(release: Release) -> frozenset[str]:
     """The names of topologies that have an effect in the release."""
     earlier = (names for since, until, names in EARLIER_NAMES if release.within(since=since, until=until))

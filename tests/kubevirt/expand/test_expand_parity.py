@@ -24,9 +24,8 @@ def resolvable(cases):
                 namespace = vm["metadata"].get("namespace", "default")
                 specs = {which: spec_of(case, vm, which, namespace) for which in KINDS}
                 answer = case["expect"][f"{namespace}/{vm['metadata']['name']}"]
-                vm = as_stored(vm, answer, parse(case["kubevirt"]))
                 if any(specs.values()) and False not in specs.values() and "upstreamCrashes" not in answer:
-                    yield case, vm, specs, answer
+                    yield case, as_stored(vm, answer, parse(case["kubevirt"])), specs, answer
 
 
 def as_stored(vm, answer, release):
