@@ -335,3 +335,18 @@ def test_requests_for_a_lun_are_accepted_from_1_2_on() -> None:
     given = {"/status": {"volumeRequests": [{"addVolumeOptions": added}]}}
     found = {text: [dotted(cause.path) for cause in causes_of(given, release=releases.parse(text))] for text in ("1.1", "1.2")}
     assert found == {"1.1": ["status.volumeRequests[0].addVolumeOptions.disk"], "1.2": []}
+
+
+@pytest.mark.parametrize(("release", "named"), [("1.2", ""), ("1.3", "spec.domain.features.hyperv.domain.features.hyperv.ipi")])
+def test_the_path_of_hyperv_features_is_repeated_from_1_3_on(release: str, named: str) -> None:
+    spec = {
+        "architecture": "amd64",
+        "domain": {
+            "memory": {"guest": "1Gi"},
+            "devices": {"autoattachPodInterface": False},
+            "features": {"hyperv": {"ipi": {"enabled": True}, "vpindex": {"enabled": False}}},
+        },
+    }
+    instance = {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance", "metadata": {"name": "a"}, "spec": spec}
+    (cause,) = admit_object(instance, cluster=Cluster(), release=releases.parse(release))
+    assert (dotted(cause.path), cause.upstream_path) == ("spec.domain.features.hyperv.ipi", named)

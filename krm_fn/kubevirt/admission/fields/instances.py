@@ -27,13 +27,11 @@ VMI = "pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go
 HYPERV = "pkg/virt-api/webhooks/hyperv.go:"
 
 FEATURES = ("domain", "features", "hyperv")
-# Upstream repeats the path of the features.
-TWICE = "domain.features.hyperv.domain.features.hyperv"
+# Since this release, upstream repeats the path of the features, and knows their passthrough.
+TWICE, TWICE_SINCE = "domain.features.hyperv.domain.features.hyperv", (1, 3)
 
 # A Hyper-V feature, and the feature that it needs.
 NEEDS = (("evmcs", "vapic"), ("ipi", "vpindex"), ("tlbflush", "vpindex"), ("synictimer", "synic"), ("synic", "vpindex"))
-
-PASSTHROUGH_SINCE: Version = (1, 3)
 
 RESERVED_PATHS = ("/var/run/kubevirt", "/var/run/libvirt")
 
@@ -112,12 +110,12 @@ def memory_missing(scope: Scope) -> Iterator[Cause]:
 @examine(*FEATURES, upstream=HYPERV + "ValidateVirtualMachineInstanceHyperv")
 def hyperv_features(scope: Scope) -> Iterator[Cause]:
     features = as_map(get(scope.spec, FEATURES))
+    twice = scope.release.within(since=TWICE_SINCE)
     for key, needed in NEEDS:
         if _enabled(features, key) and not _enabled(features, needed):
             message = f"{key} needs {needed}; enable both or neither"
-            yield scope.cause((*FEATURES, key), message, named=f"{TWICE}.{key}")
-    passed = scope.release.within(since=PASSTHROUGH_SINCE) and get(scope.domain, ("features", "hypervPassthrough")) is not None
-    if passed:
+            yield scope.cause((*FEATURES, key), message, named=f"{TWICE}.{key}" if twice else "")
+    if twice and get(scope.domain, ("features", "hypervPassthrough")) is not None:
         yield scope.cause(FEATURES, "hyperv and hypervPassthrough exclude each other; keep one of them")
     evmcs = features.get("evmcs")
     if evmcs is not None and as_map(evmcs).get("enabled") is not False:
