@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from krm_fn.base.bundle import Entry
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.releases import Version
     from krm_fn.migrate.migration import Migration
 
 HELD: Object = {}  # compared by identity
@@ -30,7 +29,6 @@ DISKS = {"volumeName": "name"}
 VOLUMES = {"registryDisk": "containerDisk"}
 EXCLUSION = {FIRST_EXCLUDE: EXCLUDE}
 TOPOLOGY: Path = ("spec", "cpu", "preferredCPUTopology")
-TOPOLOGY_NAMES_SINCE: Version = (1, 4)
 
 
 def renamed(value: Object, names: dict[str, str]) -> Object:
@@ -124,9 +122,8 @@ def unset_idle_preferences(obj: Object, _entry: Entry, _migration: Migration) ->
     return with_value(obj, ("spec",), present_preference(spec)) if isinstance(spec, dict) else obj
 
 
-def name_topology(obj: Object, _entry: Entry, migration: Migration) -> Object:
-    """Earlier releases give a VM one vCPU for a name that they do not know."""
-    written = get(obj, TOPOLOGY) if migration.release.within(since=TOPOLOGY_NAMES_SINCE) else None
+def name_topology(obj: Object, _entry: Entry, _migration: Migration) -> Object:
+    written = get(obj, TOPOLOGY)
     return with_value(obj, TOPOLOGY, DEPRECATED[written]) if isinstance(written, str) and written in DEPRECATED else obj
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from krm_fn.base.paths import as_map, copy, get, is_set, put
 from krm_fn.kubevirt.admission.items import maps, name_of
-from krm_fn.kubevirt.expand import apply, set_instance_defaults
+from krm_fn.kubevirt.expand import COMPLETED_SINCE, REQUIRED_OF_DEFAULTS_SINCE, apply, set_instance_defaults
 from krm_fn.kubevirt.expand.admitted import platform
 from krm_fn.kubevirt.expand.requirements import indivisible_vcpus, unmet_requirements
 from krm_fn.kubevirt.facts import Expansion
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.facts import Resolution
     from krm_fn.kubevirt.releases import Release, Version
 
-# Before this release, expand-spec set no defaults.
-EXPANDED_WITH_DEFAULTS_SINCE: Version = (1, 3, 1)
 # Before this release, admission also set the defaults of devices and features before its checks.
 WITHOUT_DEVICES_SINCE: Version = (1, 4)
 
@@ -65,9 +63,12 @@ def expand_for_admission(
     )
     if _holds(template, MACHINE_TYPE[:-2]) and _holds(template, MACHINE_TYPE[:-1]):
         put(template, MACHINE_TYPE, machine)
+    required = preference is not None and release.within(until=REQUIRED_OF_DEFAULTS_SINCE)
+    if required:
+        unmet += unmet_requirements(spec, instancetype=instancetype, preference=preference or {}, release=release)
     conflicts = apply(template, instancetype=instancetype, preference=preference, release=release)
     refusal = "" if conflicts else set_instance_defaults(spec, cluster, release)
-    if not conflicts and preference is not None:
+    if not conflicts and preference is not None and not required:
         unmet += unmet_requirements(spec, instancetype=instancetype, preference=preference, release=release)
     if not conflicts and release.within(until=WITHOUT_DEVICES_SINCE):
         from krm_fn.kubevirt.expand.object_defaults import set_vm_defaults  # other releases do without
@@ -88,7 +89,7 @@ def _expands_the_same(vm: Object, preference: Object | None, release: Release) -
     and no default disk or network is added that a preference would then see or not see.
     """
     spec = get(vm, INSTANCE_SPEC)
-    if not isinstance(spec, dict) or not release.within(since=EXPANDED_WITH_DEFAULTS_SINCE):
+    if not isinstance(spec, dict) or not release.within(since=COMPLETED_SINCE):
         return False
     templates, wanted = get(vm, DATA_VOLUMES), (preference or {}).get("preferredArchitecture")
     if not is_set(spec.get("architecture")) and (is_set(templates) or is_set(wanted)):

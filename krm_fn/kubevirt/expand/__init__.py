@@ -36,7 +36,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BRIDGE_FORBIDDEN",
+    "COMPLETED_SINCE",
     "NO_TEMPLATE",
+    "REQUIRED_OF_DEFAULTS_SINCE",
     "SLIRP_FORBIDDEN",
     "SLIRP_REMOVED",
     "apply",
