@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from krm_fn.base.bundle import Bundle, Entry
     from krm_fn.base.objects import Object
+    from krm_fn.kubevirt.facts import Resolution
     from krm_fn.kubevirt.pods import Around
-    from krm_fn.rules.facts.vms import VmFacts
     from krm_fn.sizing.pods import AdmittedPod
 
 # The run strategies with which the cluster starts a VM by itself.
@@ -43,12 +43,12 @@ class Launched(Value):
 class Subject(Value):
     """An object that starts instances, and what the start of one leads to, None where none starts.
 
-    `vm` are the facts of the VM in it, None where it holds none. `refused` says why KubeVirt refuses the object.
+    `resolution` is the VM in it with what it refers to, None where it holds none. `refused` says why KubeVirt refuses it.
     """
 
     entry: Entry
     launched: Launched | None
-    vm: VmFacts | None = None
+    resolution: Resolution | None = None
     refused: tuple[str, ...] = ()
 
 
@@ -120,12 +120,11 @@ def demand(subject: Subject, bundle: Bundle, ranges: Sequence[Object] = ()) -> D
 
 def _claims(subject: Subject, bundle: Bundle) -> list[Object]:
     """The claims of a machine, with the storage class that the preference prefers."""
-    obj, vm = subject.entry.obj, subject.vm
-    if vm is None:
+    obj, found = subject.entry.obj, subject.resolution
+    if found is None:
         holder = holder_of(obj)
         return storage.of_vm({}, as_map(get(obj, holder.instance if holder else ("spec",))), effective_namespace(obj), bundle)
-    preference = vm.resolution.preference.spec if vm.resolution.preference else {}
-    stored = with_storage_classes(vm.resolution.vm, preference)
+    stored = with_storage_classes(found.vm, found.preference.spec if found.preference else {})
     return storage.of_vm(as_map(stored.get("spec")), as_map(get(stored, INSTANCE_SPEC)), effective_namespace(obj), bundle)
 
 
@@ -150,8 +149,8 @@ def _copies(subject: Subject) -> Object:
     """How many machines there are, and whether the cluster starts them by itself."""
     holder = holder_of(subject.entry.obj)
     starts = True
-    if subject.vm:
-        spec = as_map(subject.vm.vm.get("spec"))
+    if subject.resolution:
+        spec = as_map(subject.resolution.vm.get("spec"))
         starts = spec.get("running") is True or spec.get("runStrategy") in STARTING
     if not holder or not holder.copies:
         return {"starts": starts}
@@ -161,8 +160,8 @@ def _copies(subject: Subject) -> Object:
 
 def _sources(subject: Subject) -> Object:
     """The names of the instancetype and the preference."""
-    if not subject.vm:
+    found = subject.resolution
+    if found is None:
         return {}
-    found = subject.vm.resolution
     sources = (("instancetype", found.instancetype), ("preference", found.preference))
     return {key: source.ref.name for key, source in sources if source}

@@ -230,15 +230,18 @@ def _counts(quota: Quota, demands: Sequence[Demand]) -> Iterator[tuple[str, Amou
         yield calculator, total
 
 
+def place_of(quota: Quota) -> Object:
+    """Which quota it is, and where it counts."""
+    obj = quota.entry.obj
+    of_cluster = kind_of(obj) == AWARE_CLUSTER
+    place = {"namespaces": sorted(quota.namespaces)} if of_cluster else {"namespace": effective_namespace(obj)}
+    return {"kind": kind_of(obj), **place, "name": name_of(obj)}
+
+
 def shown(found: QuotaUse) -> Object:
     """The use of a quota as plain data."""
-    obj = found.quota.entry.obj
-    of_cluster = kind_of(obj) == AWARE_CLUSTER
-    place = {"namespaces": sorted(found.quota.namespaces)} if of_cluster else {"namespace": effective_namespace(obj)}
     data: Object = {
-        "kind": kind_of(obj),
-        **place,
-        "name": name_of(obj),
+        **place_of(found.quota),
         "hard": written(found.quota.hard),
         "used": written(found.used),
         "free": written(found.free),

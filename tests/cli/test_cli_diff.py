@@ -49,6 +49,7 @@ def test_text_has_a_block_for_each_vm_and_a_line_of_figures(sides: Path) -> None
         "VirtualMachine default/web: changes while it runs; needs a migration to finish the change, and nobody starts one;"
         " something waits for the next start\n"
         "  vCPUs: 2 → 4\n"
+        "  pod requests: CPU 0.205 → 0.405, memory 2.3Gi → 2.32Gi\n"
         "  CPU: /spec/domain/cpu/sockets: 2 → 4, after the migration\n"
         "    because of VirtualMachine default/web: spec.template.spec.domain.cpu.sockets\n"
         "  CPU hotplug limit: /spec/domain/cpu/maxSockets: 8 → 16, at the next start\n"
@@ -137,7 +138,7 @@ def test_markdown_has_a_mark_and_a_fold_for_each_level(sides: Path) -> None:
     assert out.startswith("<!-- kubevirt-render diff -->\n### kubevirt-render: 1 of 1 VM changes: 1 migration\n")
     html = MarkdownIt("commonmark").render(out)
     assert "<summary>1 VM: migration</summary>" in html
-    assert html.count("<li>") == 6
+    assert html.count("<li>") == 7
 
 
 def test_markdown_fits_into_a_comment_whatever_there_is_to_say(sides: Path) -> None:
