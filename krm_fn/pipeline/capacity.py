@@ -12,6 +12,7 @@ from krm_fn.pipeline.facts import every, gather
 from krm_fn.pipeline.refusals import refused, refused_object
 from krm_fn.pipeline.starts import Starts
 from krm_fn.rules import registry
+from krm_fn.rules.facts.bundles import AMBIGUOUS, EXTERNAL, NO_SURROUNDINGS
 from krm_fn.sizing import quotas, storage
 from krm_fn.sizing.demands import Subject, demand
 from krm_fn.sizing.sums import totals
@@ -27,12 +28,17 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.settings import Config
     from krm_fn.pipeline.facts import Wanted
     from krm_fn.rules.facts.admission import AdmissionFacts
-    from krm_fn.rules.facts.bundles import BundleFacts
+    from krm_fn.rules.facts.bundles import BundleFacts, Surroundings
     from krm_fn.rules.facts.vms import VmFacts
     from krm_fn.sizing.demands import Demand
 
 NO_INSTANCE = "KubeVirt starts no instance of it"
 UNMET_STARTS_UNTIL: Version = (1, 5)
+# Why the needs of a VM are not known, by the reason for which its reference leads nowhere.
+UNKNOWN = {
+    EXTERNAL: "its needs are not known: {} is only in the cluster",
+    AMBIGUOUS: "its needs are not known: several targets have another {}",
+}
 
 
 def capacity(resource_list: Object) -> Object:
@@ -62,12 +68,13 @@ def shown(bundle: Bundle, demands: Sequence[Demand]) -> Object:
     }
 
 
-def facts_of(bundle: Bundle, settings: Config, wanted: Wanted = every) -> BundleFacts:
+def facts_of(
+    bundle: Bundle, settings: Config, wanted: Wanted = every, surroundings: Surroundings = NO_SURROUNDINGS
+) -> BundleFacts:
     """The facts of the bundle under admission, and of its wanted VMs. What the config says of writing does not matter."""
     presets = "ignore" if settings.presets == "ignore" else "instance"
-    return gather(
-        bundle, settings.but(mode="validate", instances="omit", presets=presets, defaults=_defaults(settings)), wanted=wanted
-    )
+    judged = settings.but(mode="validate", instances="omit", presets=presets, defaults=_defaults(settings))
+    return gather(bundle, judged, surroundings, wanted)
 
 
 def _defaults(settings: Config) -> str:
@@ -93,6 +100,9 @@ def _of_vm(vm: VmFacts, starts: Starts) -> Subject:
     """The subject of a VM. What stops an instance is a finding about its references, or a refusal of the webhooks."""
     if vm.sound:
         return _started(vm, starts, ())
+    unknown = tuple(UNKNOWN[error.reason].format(error.wanted) for error in vm.resolution.errors if error.reason in UNKNOWN)
+    if unknown:
+        return Subject(entry=vm.entry, launched=None, resolution=vm.resolution, unknown=unknown)
     found = tuple(finding.message for finding in registry.judge("vm", vm, {}) if finding.severity == "error")
     if found and not _starts_all_the_same(vm):
         return Subject(entry=vm.entry, launched=None, resolution=vm.resolution, refused=found)

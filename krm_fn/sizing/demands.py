@@ -43,13 +43,15 @@ class Launched(Value):
 class Subject(Value):
     """An object that starts instances, and what the start of one leads to, None where none starts.
 
-    `resolution` is the VM in it with what it refers to, None where it holds none. `refused` says why KubeVirt refuses it.
+    `resolution` is the VM in it with what it refers to, None where it holds none. `refused` says why KubeVirt refuses it,
+    `unknown` why nobody can tell what it needs.
     """
 
     entry: Entry
     launched: Launched | None
     resolution: Resolution | None = None
     refused: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
 
 
 class Demand(Value):
@@ -107,8 +109,9 @@ def demand(subject: Subject, bundle: Bundle, ranges: Sequence[Object] = ()) -> D
     obj, found = subject.entry.obj, subject.launched
     record: Object = {"kind": kind_of(obj), "namespace": effective_namespace(obj), "name": name_of(obj)}
     record.update({**_copies(subject), **_sources(subject), **(found.guest if found else {})})
-    if subject.refused:
-        record["refused"] = list(subject.refused)
+    for key, why in (("refused", subject.refused), ("unknown", subject.unknown)):
+        if why:
+            record[key] = list(why)
     record.update(found.result if found else {})
     claims = _claims(subject, bundle)
     if claims:

@@ -70,6 +70,7 @@ def _record() -> Object:
         "pod": {"$ref": "#/$defs/pod"},
         "podError": {"type": "string", "description": "Why KubeVirt renders no pod."},
         "refused": {**TEXTS, "description": "Why KubeVirt refuses the object."},
+        "unknown": {**TEXTS, "description": "Why its needs are not known: it refers to objects that are not in the bundle."},
         "evictionStrategy": TEXT,
         "limitRange": _limit_range(),
         "storage": _list({"$ref": "#/$defs/claim"}),

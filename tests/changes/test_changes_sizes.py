@@ -7,7 +7,7 @@ from typing import Any
 import jsonschema
 import pytest
 from diffing import Object, instancetype, typed, vm, with_sockets
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import krm_fn
@@ -168,6 +168,7 @@ def test_replicas_count(kind: str) -> None:
 SIDES = st.dictionaries(st.sampled_from("abcd"), st.integers(1, 4))
 
 
+@settings(deadline=None, max_examples=40)
 @given(SIDES, SIDES)
 def test_the_use_of_a_quota_is_that_of_capacity_on_each_side(base: dict[str, int], head: dict[str, int]) -> None:
     bound = quota(requests_cpu="600m", requests_memory="6Gi", pods="2")
@@ -177,6 +178,7 @@ def test_the_use_of_a_quota_is_that_of_capacity_on_each_side(base: dict[str, int
     assert {row["name"]: (row["before"], row["after"]) for row in rows(*sides)} == expected
 
 
+@settings(deadline=None, max_examples=40)
 @given(SIDES, SIDES)
 def test_the_pods_of_the_records_make_up_the_change_of_the_use(base: dict[str, int], head: dict[str, int]) -> None:
     bound = quota(requests_memory="6Gi")
