@@ -35,8 +35,13 @@ def bundles():
 
 
 def bundle():
-    """Items of a case, as objects of their own, and the release."""
-    return st.integers(0, len(bundles()) - 1).map(lambda number: (json.loads(bundles()[number][0]), bundles()[number][1]))
+    """Items of a case, as objects of their own, and the release. The cases are read when the first test runs."""
+    return st.integers(0, 10_000).map(_case)
+
+
+def _case(number):
+    text, release = bundles()[number % len(bundles())]
+    return json.loads(text), release
 
 
 def capacity(items, release):
