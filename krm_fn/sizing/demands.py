@@ -32,12 +32,13 @@ TOPOLOGY = ("sockets", "cores", "threads")
 class Launched(Value):
     """What the start of an instance leads to: the guest, and in `result` the pod, or why there is none, as in records.
 
-    `pods` are the pods as the API server admits them.
+    `pods` are the pods as the API server admits them, `state` is the claim for what the guest keeps of its TPM or EFI.
     """
 
     guest: Object
     result: Object
     pods: tuple[AdmittedPod, ...] = ()
+    state: Object = {}  # noqa: RUF012  nobody writes into a Value
 
 
 class Subject(Value):
@@ -90,7 +91,8 @@ def launched(instance: Object, around: Around, ranges: Sequence[Object] = ()) ->
         pod = launcher_pod(instance, around)
     except PodError as error:
         return Launched(guest=guest, result={"podError": str(error)})
-    return Launched(guest=guest, result={"pod": pod}, pods=pods_of(pod, ranges))
+    state = storage.state_of(as_map(instance.get("spec")), text(around.cluster.setting("vmStateStorageClass")))
+    return Launched(guest=guest, result={"pod": pod}, pods=pods_of(pod, ranges), state=state)
 
 
 def _guest(spec: Object) -> Object:
@@ -114,6 +116,8 @@ def demand(subject: Subject, bundle: Bundle, ranges: Sequence[Object] = ()) -> D
             record[key] = list(why)
     record.update(found.result if found else {})
     claims = _claims(subject, bundle)
+    if found and found.state:
+        claims += storage.named_state(found.state, effective_namespace(obj), name_of(obj), bundle)
     if claims:
         record["storage"] = claims
     pods = found.pods if found else ()
@@ -138,7 +142,7 @@ def _limited(record: Object, pods: tuple[AdmittedPod, ...], ranges: Sequence[Obj
         first, given = pods[0], record["pod"]
         sums = {"requests": written(first.requests), "limits": written(first.limits), "qosClass": first.qos}
         found = {key: value for key, value in sums.items() if given.get(key, {}) != value}
-    created = [claim for claim in record.get("storage", ()) if claim["kind"] == storage.TEMPLATE]
+    created = [claim for claim in record.get("storage", ()) if storage.is_created(claim)]
     why = [why for pod in pods for why in pod.refused]
     why += [
         f"{claim['name']}: {why}"

@@ -162,9 +162,9 @@ def need(quota: Quota, demand: Demand, calculator: str | None = None) -> Amounts
     for amounts in _of_pods(quota, demand, quota.calculator if calculator is None else calculator):
         add_to(found, amounts)
     if not quota.scopes:
-        created = [claim for claim in demand.record.get("storage", ()) if claim["kind"] == storage.TEMPLATE]
+        created = [claim for claim in demand.record.get("storage", ()) if storage.is_created(claim)]
         add_to(found, usage.of_claims(created))
-        add_to(found, _objects(demand, len(created)))
+        add_to(found, _objects(demand, sum(claim["kind"] == storage.TEMPLATE for claim in created)))
     return found
 
 

@@ -185,7 +185,7 @@ def is_shown(name: str) -> bool:
 def _storage(record: Object) -> Quantity:
     found = ZERO
     for claim in record.get("storage", ()):
-        if claim["kind"] == storage.TEMPLATE:
+        if storage.is_created(claim):
             found = plus(found, parse(claim.get("size")) or ZERO)
     return found
 

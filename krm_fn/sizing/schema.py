@@ -105,7 +105,7 @@ def _container() -> Object:
 
 
 def _claim() -> Object:
-    kinds = ["dataVolumeTemplate", "DataVolume", "PersistentVolumeClaim"]
+    kinds = ["dataVolumeTemplate", "DataVolume", "PersistentVolumeClaim", "backendStorage"]
     properties = {"kind": {"enum": kinds}, "name": TEXT, "storageClass": TEXT, "size": QUANTITY}
     return closed(properties, required=("kind", "name"))
 
