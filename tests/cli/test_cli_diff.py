@@ -148,3 +148,24 @@ def test_markdown_fits_into_a_comment_whatever_there_is_to_say(sides: Path) -> N
     out = run("diff", "base", "head", "-o", "markdown", cwd=sides).stdout
     assert len(out) < 65_536
     assert re.search(r"^- and \d+ more$", out, re.MULTILINE)
+
+
+QUOTA = """\
+---
+apiVersion: v1
+kind: ResourceQuota
+metadata: {name: "a_b*c", namespace: default}
+spec: {hard: {requests.cpu: 400m, requests.memory: 4Gi}}
+"""
+
+
+def test_quotas_stand_before_the_figures(sides: Path) -> None:
+    for side in ("base", "head"):
+        (sides / side / "quota.yaml").write_text(QUOTA)
+    blocks = run("diff", "base", "head", cwd=sides).stdout.split("\n\n")
+    assert blocks[-2].splitlines() == [
+        "quota default/a_b*c: requests.cpu 0.205 → 0.405 of 0.4: over by 0.005",
+        "quota default/a_b*c: requests.memory 2.3Gi → 2.32Gi of 4Gi",
+    ]
+    html = MarkdownIt("commonmark").render(run("diff", "base", "head", "-o", "markdown", cwd=sides).stdout)
+    assert "<li>quota <code>default/a_b*c:</code> requests.cpu 0.205 to 0.405 of 0.4: over by 0.005</li>" in html
