@@ -11,48 +11,10 @@ from typing import Any
 
 import pytest
 import pytest_lsp
+from edited_files import SIZE, VM, WRONG
 from lsprotocol import types as lsp
 from pygls.protocol import default_converter
 from pytest_lsp import ClientServerConfig, LanguageClient
-
-SIZE = """\
-apiVersion: instancetype.kubevirt.io/v1beta1
-kind: VirtualMachineInstancetype
-metadata: {name: small, namespace: shop}
-spec:
-  cpu: {guest: 2}
-  memory: {guest: 4Gi}
-"""
-VM = """\
-apiVersion: kubevirt.io/v1
-kind: VirtualMachine
-metadata:
-  name: web
-  namespace: shop
-spec:
-  runStrategy: Always
-  instancetype:
-    kind: VirtualMachineInstancetype
-    name: small
-  preference:
-    name: fedora
-  template:
-    spec:
-      domain:
-        devices:
-          disks:
-            - name: root
-              disk: {bus: virtio}
-          interfaces:
-            - name: default
-              masquerade: {}
-      networks:
-        - name: default
-          pod: {}
-      volumes:
-        - name: root
-          containerDisk: {image: example.com/fedora}
-"""
 
 
 @pytest.fixture
@@ -136,9 +98,6 @@ async def published(client: LanguageClient, uri: str, version: int) -> list[lsp.
             return list(found.diagnostics)
         await asyncio.sleep(0.02)
     raise AssertionError(f"no diagnostics of version {version}")
-
-
-WRONG = VM.replace("runStrategy: Always", "runStrategy: always")
 
 
 @pytest.mark.asyncio
