@@ -20,6 +20,7 @@ def resource_list(**spec):
     [
         ({"mode": "snapshot"}, "spec.mode: the stored revisions of KubeVirt 1.3.1 are not known; "),
         ({"instances": "include"}, "spec.instances: the instances of KubeVirt 1.3.1 are not known; "),
+        ({"podSize": True}, "spec.podSize: the pods of KubeVirt 1.3.1 are not known; "),
     ],
 )
 def test_a_release_without_answers_is_refused(spec, message):
