@@ -10,7 +10,7 @@ NEWEST_PATCH = {(1, 0): 1, (1, 1): 1, (1, 2): 2, (1, 3): 1, (1, 4): 1, (1, 5): 3
 # The same as text, oldest first.
 MINORS = tuple(f"{major}.{minor}" for major, minor in sorted(NEWEST_PATCH))
 # What only later releases were measured for, and the first of these. Earlier ones are refused rather than guessed.
-MEASURED_SINCE = {"pods": (1, 4), "instances": (1, 4), "stored revisions": (1, 4)}
+MEASURED_SINCE = {"pods": (1, 4), "instances": (1, 4)}
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -59,8 +59,6 @@ def cluster_of(bundle: Bundle, settings: Config, release: Release) -> Cluster:
 def analysis_of(bundle: Bundle, settings: Config, surroundings: Surroundings = NO_SURROUNDINGS) -> Analysis:
     """The analysis of a bundle under a config. Raises: ConfigError if it asks for what was not measured of the release."""
     release = release_of(bundle, settings)
-    if settings.mode == "snapshot":
-        require_measured("stored revisions", release, path="spec.mode")
     if settings.instances == "include":
         require_measured("instances", release, path="spec.instances")
     if settings.pod_size and settings.mode != "validate":

@@ -18,7 +18,6 @@ def resource_list(**spec):
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ({"mode": "snapshot"}, "spec.mode: the stored revisions of KubeVirt 1.3.1 are not known; "),
         ({"instances": "include"}, "spec.instances: the instances of KubeVirt 1.3.1 are not known; "),
         ({"podSize": True}, "spec.podSize: the pods of KubeVirt 1.3.1 are not known; "),
     ],
