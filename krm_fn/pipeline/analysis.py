@@ -61,6 +61,8 @@ def analysis_of(bundle: Bundle, settings: Config, surroundings: Surroundings = N
     release = release_of(bundle, settings)
     if settings.instances == "include":
         require_measured("instances", release, path="spec.instances")
+    if settings.pod_size and settings.mode != "validate":
+        require_measured("pods", release, path="spec.podSize")
     return Analysis(
         bundle=bundle,
         settings=settings,

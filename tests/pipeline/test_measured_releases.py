@@ -19,6 +19,7 @@ def resource_list(**spec):
     ("spec", "message"),
     [
         ({"instances": "include"}, "spec.instances: the instances of KubeVirt 1.3.1 are not known; "),
+        ({"podSize": True}, "spec.podSize: the pods of KubeVirt 1.3.1 are not known; "),
     ],
 )
 def test_a_release_without_answers_is_refused(spec, message):

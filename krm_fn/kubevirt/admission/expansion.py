@@ -67,13 +67,9 @@ def expand_for_admission(
     if required:
         unmet += unmet_requirements(spec, instancetype=instancetype, preference=preference or {}, release=release)
     conflicts = apply(template, instancetype=instancetype, preference=preference, release=release)
-    refusal = "" if conflicts else set_instance_defaults(spec, cluster, release)
+    refusal = "" if conflicts else _set_defaults(spec, cluster, release)
     if not conflicts and preference is not None and not required:
         unmet += unmet_requirements(spec, instancetype=instancetype, preference=preference, release=release)
-    if not conflicts and release.within(until=WITHOUT_DEVICES_SINCE):
-        from krm_fn.kubevirt.expand.object_defaults import set_vm_defaults  # other releases do without
-
-        set_vm_defaults(spec, cluster, release, certain=False)
     expanded = None if conflicts or refusal else {**vm, "spec": {**vm["spec"], "template": template}}
     return Expansion(
         vm=expanded,
@@ -82,6 +78,16 @@ def expand_for_admission(
         refusals=(refusal,) if refusal else (),
         ignored_topology=ignored_topology(instancetype, preference, release),
     )
+
+
+def _set_defaults(spec: Object, cluster: Cluster, release: Release) -> str:
+    """Set the defaults that admission sets before its checks. Returns the refusal of the default network, or ""."""
+    refusal = set_instance_defaults(spec, cluster, release)
+    if not refusal and release.within(until=WITHOUT_DEVICES_SINCE):
+        from krm_fn.kubevirt.expand.object_defaults import set_vm_defaults  # other releases do without
+
+        set_vm_defaults(spec, cluster, release, certain=False)
+    return refusal
 
 
 def _expands_the_same(vm: Object, preference: Object | None, release: Release) -> bool:

@@ -18,7 +18,7 @@ from krm_fn.kubevirt.admission.checks import (
     well_formed,
 )
 from krm_fn.kubevirt.admission.formats import is_label, is_pci_address, is_serial
-from krm_fn.kubevirt.admission.items import TARGETS, bus_of, name_of, target_of
+from krm_fn.kubevirt.admission.items import BUSES, TARGETS, bus_of, name_of, target_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +38,6 @@ PLACE = ("domain", "devices", "disks")
 TWICE = "domain.devices.disks.domain.devices.disks[{0}]"
 TWICE_PCI = "domain.devices.disks.domain.devices.disks.disk[{0}].pciAddress"
 
-BUSES = ("virtio", "scsi", "sata", "usb")
 LONGEST_SERIAL = 256
 SMALLEST_BLOCK, LARGEST_BLOCK = 512, 2**21
 

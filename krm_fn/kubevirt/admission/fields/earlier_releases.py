@@ -7,7 +7,7 @@ from krm_fn.base.wording import show
 from krm_fn.kubevirt.admission.causes import REQUIRED, Cause
 from krm_fn.kubevirt.admission.checks import Check, Group, count, examine, gated, one_of, shut, well_formed
 from krm_fn.kubevirt.admission.formats import is_serial
-from krm_fn.kubevirt.admission.items import INTERFACES, maps, name_of
+from krm_fn.kubevirt.admission.items import CONFIG_VOLUMES, INTERFACES, maps, name_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ CONTROL_PLANE = "amd64"
 PLUGGED = "pkg/network/admitter/binding.go:validateInterfaceBindingExists"
 LONGEST_SERIAL = 256
 LONGEST_NUMBER = 18
-CONFIG_VOLUMES = ("configMap", "secret", "downwardAPI", "serviceAccount")
 
 # Bindings that had a gate before they were discontinued, with the gate and the source of network that they need.
 GATED_BINDINGS = (("macvtap", "Macvtap", "multus"), ("passt", "Passt", "pod"))

@@ -6,7 +6,7 @@ from krm_fn.base.paths import EACH, as_list, as_map
 from krm_fn.base.wording import show
 from krm_fn.kubevirt.admission.causes import DUPLICATE, NOT_SUPPORTED
 from krm_fn.kubevirt.admission.checks import Check, Group, count, examine, number, shut
-from krm_fn.kubevirt.admission.items import INTERFACES, TARGETS, maps, name_of
+from krm_fn.kubevirt.admission.items import BUSES, CONFIG_VOLUMES, INTERFACES, TARGETS, maps, name_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,16 +23,12 @@ VMS = "pkg/virt-api/webhooks/validating-webhook/admitters/vms-admitter.go:"
 
 DEVICES = ("domain", "devices")
 DISKS = (*DEVICES, "disks")
-BUSES = ("virtio", "scsi", "sata", "usb")
 TWICE = "domain.devices.disks.domain.devices.disks[{0}]"  # upstream names the list twice
 
 # The lists that the webhook limits; later, the CustomResourceDefinition does.
 LONGEST_LIST = 256
 LIMITED: tuple[Path, ...] = (DISKS, ("volumes",), INTERFACES, ("networks",), ("accessCredentials",))
 UNLIMITED_SINCE: Version = (1, 3)
-
-# The volumes that virtiofs shares without the privileges of root.
-CONFIG_VOLUMES = ("configMap", "secret", "downwardAPI", "serviceAccount")
 
 
 def _too_long(at: Path) -> Group:
