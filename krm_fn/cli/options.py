@@ -36,7 +36,8 @@ else:
     Choice = click.Choice  # generic from click 8.2 on
 
 
-CONFIGURATION = "configuration"
+# The types of keys whose flags name a file or take YAML, with an example for messages.
+OF_FILES = {"configuration": "{cpuModel: host-model}", "patches": "[{target: {name: web}, patch: [...]}]"}
 # What all flags have that take a KubeVirt release.
 VERSION: dict[str, Any] = {
     "metavar": "VERSION",
@@ -91,7 +92,7 @@ def _option(key: Key) -> Decorator:
             return click.option(f"{flag}/--no-{flag[2:]}", key.field, default=None, help=text)
         case "severity":
             return click.option(flag, key.field, multiple=True, metavar="RULE=LEVEL", help=f"{text} Repeatable.")
-        case "configuration":
+        case "configuration" | "patches":
             help_text = f"{text} The value is a file name or YAML."
             return click.option(flag, key.field, metavar="FILE|YAML", help=help_text, shell_complete=completion.FILE)
         case _:
@@ -250,7 +251,11 @@ def settings(
 
 def with_flags(base: Config, flags: Mapping[str, Any]) -> Config:
     """The config with the flags laid over it. Raises: ConfigError."""
-    return _configured(config.with_texts(base, _texts(flags), place=_place), flags[CONFIGURATION])
+    found = config.with_texts(base, _texts(flags), place=_place)
+    for key in KEYS:
+        if key.type in OF_FILES:
+            found = _read_from_file(found, key, flags[key.field])
+    return found
 
 
 def _note_powerless(files: Sequence[str]) -> None:
@@ -289,32 +294,33 @@ def _of_sources(found: Sources) -> Config:
         raise
 
 
-def _configured(base: Config, given: str | None) -> Config:
-    """The config with what the flag `--configuration` names laid over it, where that is a file."""
-    if given is None or not _names_file(given):
+def _read_from_file(base: Config, key: Key, given: str | None) -> Config:
+    """The config with what the flag of a key names laid over it, where that is a file."""
+    if given is None or not _names_file(key, given):
         return base
     text, value = config_files.read(given)
-    row, flag = NAMES[CONFIGURATION], flag_of(CONFIGURATION)
+    flag = flag_of(key.name)
     try:
-        return base.but(configuration=config.merged(base.configuration, CHECKS[row.type](row, value, flag)))
+        checked = CHECKS[key.type](key, value, flag)
+        return base.but(**{key.field: config.merged(getattr(base, key.field), checked)})
     except ConfigError as error:
         raise located(error, given, lambda path: text.place(0, path, key=True), below=flag) from None
 
 
 def _texts(flags: Mapping[str, Any]) -> dict[str, str]:
-    """The flags that were given as the keys of a ConfigMap's data, but for what `--configuration` reads from a file."""
+    """The flags that were given as the keys of a ConfigMap's data, but for those that name files."""
     texts: dict[str, str] = {}
     for key in KEYS:
         value = flags[key.field]
         if key.type == "severity":
             texts.update(_level(text) for text in value)
-        elif value is not None and not (key.name == CONFIGURATION and _names_file(value)):
+        elif value is not None and not (key.type in OF_FILES and _names_file(key, value)):
             texts[key.name] = str(value).lower() if key.type == "switch" else value
     return texts
 
 
-def _names_file(given: str) -> bool:
-    """True where `--configuration` names a file, a pipe included; False for YAML text.
+def _names_file(key: Key, given: str) -> bool:
+    """True where the flag of a key names a file, a pipe included; False for YAML text.
 
     Raises: ConfigError for a word, which as YAML would be no map: the name of a file that is not there.
     """
@@ -326,8 +332,8 @@ def _names_file(given: str) -> bool:
         return False
     if word:
         raise ConfigError(
-            f"there is no file {file_name(given)}; expected a file, or YAML such as '{{cpuModel: host-model}}'",
-            path="--configuration",
+            f"there is no file {file_name(given)}; expected a file, or YAML such as '{OF_FILES[key.type]}'",
+            path=flag_of(key.name),
         )
     return False
 

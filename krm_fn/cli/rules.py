@@ -9,7 +9,7 @@ import click
 
 from krm_fn.base.errors import UsageError
 from krm_fn.cli import completion
-from krm_fn.config.checks import hint
+from krm_fn.config.keys import hint
 from krm_fn.rules.registry import all_rules, ids
 
 if TYPE_CHECKING:

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from krm_fn.base.targets import KEYS as TARGET_KEYS
+from krm_fn.base.targets import LONGEST
 from krm_fn.config import settings as config_settings
-from krm_fn.config.keys import API_VERSION, KEYS, KIND, LEVELS, SWITCHES
+from krm_fn.config.keys import API_VERSION, KEYS, KIND, LEVELS, NESTED, SWITCHES
+from krm_fn.config.patches import OPERATIONS
 from krm_fn.kubevirt.releases import NEWEST_PATCH
 from krm_fn.rules.registry import all_rules
 
@@ -57,7 +60,7 @@ def typed_keys() -> Schema:
 
 def nested_values() -> Schema:
     """The definitions that keys with nested values refer to, by name."""
-    nested = {key.name: _nested(key) for key in KEYS if key.type in ("configuration", "severity")}
+    nested = {key.name: _nested(key) for key in KEYS if key.type in NESTED}
     return {**nested, **_structures(config_settings.ROOT)}
 
 
@@ -109,8 +112,30 @@ def _text(key: Key) -> Schema:
 def _nested(key: Key) -> Schema:
     if key.type == "configuration":
         return {"type": "object", **_of_word(config_settings.ROOT)}
+    if key.type == "patches":
+        return _patches()
     levels = {"enum": [*LEVELS, False, "", None], "description": "false is what YAML 1.1 makes of a plain off"}
     return {"type": "object", "additionalProperties": False, "properties": dict.fromkeys(all_rules(), levels)}
+
+
+def _patches() -> Schema:
+    """A list of patches; the operations may be given as YAML text."""
+    pointer: Schema = {"type": "string", "pattern": "^(/([^~]|~[01])*)?$"}
+    operations: list[Schema] = [
+        {
+            "type": "object",
+            "required": ["op", "path", *([needed] if needed else [])],
+            "additionalProperties": False,
+            "properties": {"op": {"const": op}, "path": pointer, "from": pointer if needed == "from" else {}, "value": {}},
+        }
+        for op, needed in OPERATIONS.items()
+    ]
+    listed: Schema = {"type": "array", "items": {"anyOf": operations}}
+    text: Schema = {"type": "string", "contentMediaType": "application/yaml", "contentSchema": listed}
+    target = map_of({key: {"type": ["string", "null"], "maxLength": LONGEST} for key in TARGET_KEYS})
+    properties: Schema = {"target": target, "patch": {"anyOf": [listed, text]}}
+    item: Schema = {"type": "object", "required": ["patch"], "additionalProperties": False, "properties": properties}
+    return {"type": "array", "items": item}
 
 
 def _structures(word: str) -> Schema:

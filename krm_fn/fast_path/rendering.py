@@ -80,7 +80,10 @@ def run(data: bytes, out: BinaryIO, err: TextIO) -> int | None:
 
 def fits(settings: Config) -> bool:
     """True if nothing in the config needs all objects at once."""
-    return settings.mode in MODES and settings.instances != "include" and "unexpanded-vm" not in settings.severity
+    patched = bool(settings.patches)
+    return (
+        settings.mode in MODES and settings.instances != "include" and "unexpanded-vm" not in settings.severity and not patched
+    )
 
 
 def needs_all_objects(listing: Listing) -> bool:

@@ -17,7 +17,7 @@ CLUSTER_DEFAULTS = ("cluster", "pinned")
 class Config(Value):
     """How to render. `release` and `configuration`, a KubeVirtConfiguration, are None if they are not set.
 
-    `severity` maps rule ids to a level of LEVELS.
+    `patches` are applied to rendered VMs, as `config.patches` has checked them. `severity` maps rule ids to a level of LEVELS.
     """
 
     mode: str = "expand"
@@ -29,6 +29,7 @@ class Config(Value):
     configuration: dict[str, Any] | None = None
     provenance: bool = False
     fail_on: str = "error"
+    patches: tuple[dict[str, Any], ...] = ()
     severity: dict[str, str] = {}  # noqa: RUF012  a Value never changes
 
     @property

@@ -16,7 +16,7 @@ from krm_fn.base.console import file_name
 from krm_fn.base.errors import ConfigError, InputError
 from krm_fn.base.paths import dotted
 from krm_fn.base.value import Value
-from krm_fn.config.checks import child, hint, unlike
+from krm_fn.config.keys import child, hint, unlike
 from krm_fn.config.places import located
 from krm_fn.findings.finding import SEVERITIES
 from krm_fn.repositories import config_files

@@ -14,8 +14,7 @@ from krm_fn.base.errors import ConfigError
 from krm_fn.base.value import Value
 from krm_fn.base.wording import show
 from krm_fn.config import with_texts
-from krm_fn.config.checks import hint, unlike
-from krm_fn.config.keys import KEYS, SWITCHES
+from krm_fn.config.keys import DOTTED, KEYS, SWITCHES, hint, unlike
 from krm_fn.rules.registry import all_rules
 
 if TYPE_CHECKING:
@@ -147,7 +146,7 @@ def _numbered(variable: str, environment: Environment) -> Iterator[str]:
 
 
 def _texts(key: Key, given: Given) -> Iterator[tuple[str, Any]]:
-    if isinstance(given.value, dict) and key.type in ("configuration", "severity"):
+    if isinstance(given.value, dict) and key.type in DOTTED:
         yield from ((f"{key.name}.{below}", text) for below, text in given.value.items())
     else:
         yield key.name, _string(given)
@@ -213,7 +212,7 @@ def _of_key(key: Key, value: Any) -> dict[str, Any]:
     tooltip = f"one of {', '.join(key.words)}; {key.doc}" if key.words else key.doc
     if key.type == "severity":
         return {**_announced(key.name, tooltip, "map"), "map": value}
-    shown_value = "" if value is None else json.dumps(value) if isinstance(value, dict | bool) else str(value)
+    shown_value = "" if value is None else json.dumps(value) if isinstance(value, dict | bool | tuple) else str(value)
     item = "boolean" if key.type == "switch" else "string"
     return {**_announced(key.name, tooltip, "string", item), "string": shown_value}
 
