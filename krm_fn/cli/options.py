@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from krm_fn import config, yamlio
+from krm_fn import config
 from krm_fn.base.console import NAME, file_name, one_line, printable
-from krm_fn.base.errors import ConfigError, InputError, UsageError
-from krm_fn.cli import completion
+from krm_fn.base.errors import ConfigError, UsageError
+from krm_fn.cli import completion, file_flags
 from krm_fn.cli.folder_options import folder_options
 from krm_fn.cli.quiet import is_quiet
-from krm_fn.config.checks import CHECKS
 from krm_fn.config.keys import KEYS, NAMES
-from krm_fn.config.places import located, located_in_list
+from krm_fn.config.places import located_in_list
 from krm_fn.kubevirt.releases import MINORS
 from krm_fn.kubevirt.settings import Config
 from krm_fn.repositories import cache, config_files
@@ -36,8 +35,6 @@ else:
     Choice = click.Choice  # generic from click 8.2 on
 
 
-# The types of keys whose flags name a file or take YAML, with an example for messages.
-OF_FILES = {"configuration": "{cpuModel: host-model}", "patches": "[{target: {name: web}, patch: [...]}]"}
 # What all flags have that take a KubeVirt release.
 VERSION: dict[str, Any] = {
     "metavar": "VERSION",
@@ -73,11 +70,6 @@ def timeout_option(default: float) -> Decorator:
     return click.option("--timeout", type=Seconds(), default=default, show_default=True, metavar="SECONDS", help=text)
 
 
-def flag_of(name: str) -> str:
-    """The flag of a config key: `--fail-on` of `failOn`."""
-    return "--" + "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in name)
-
-
 def help_of(key: Key) -> str:
     """The help of the flag of a config key."""
     known = f". Known releases: {MINORS[0]} to {MINORS[-1]}" if key.type == "version" else ""
@@ -86,13 +78,13 @@ def help_of(key: Key) -> str:
 
 
 def _option(key: Key) -> Decorator:
-    flag, text = flag_of(key.name), help_of(key)
+    flag, text = file_flags.flag_of(key.name), help_of(key)
     match key.type:
         case "switch":
             return click.option(f"{flag}/--no-{flag[2:]}", key.field, default=None, help=text)
         case "severity":
             return click.option(flag, key.field, multiple=True, metavar="RULE=LEVEL", help=f"{text} Repeatable.")
-        case "configuration" | "patches":
+        case _ if key.type in file_flags.EXAMPLES:
             help_text = f"{text} The value is a file name or YAML."
             return click.option(flag, key.field, metavar="FILE|YAML", help=help_text, shell_complete=completion.FILE)
         case _:
@@ -253,8 +245,8 @@ def with_flags(base: Config, flags: Mapping[str, Any]) -> Config:
     """The config with the flags laid over it. Raises: ConfigError."""
     found = config.with_texts(base, _texts(flags), place=_place)
     for key in KEYS:
-        if key.type in OF_FILES:
-            found = _read_from_file(found, key, flags[key.field])
+        if key.type in file_flags.EXAMPLES:
+            found = file_flags.laid_over(found, key, flags[key.field])
     return found
 
 
@@ -294,19 +286,6 @@ def _of_sources(found: Sources) -> Config:
         raise
 
 
-def _read_from_file(base: Config, key: Key, given: str | None) -> Config:
-    """The config with what the flag of a key names laid over it, where that is a file."""
-    if given is None or not _names_file(key, given):
-        return base
-    text, value = config_files.read(given)
-    flag = flag_of(key.name)
-    try:
-        checked = CHECKS[key.type](key, value, flag)
-        return base.but(**{key.field: config.merged(getattr(base, key.field), checked)})
-    except ConfigError as error:
-        raise located(error, given, lambda path: text.place(0, path, key=True), below=flag) from None
-
-
 def _texts(flags: Mapping[str, Any]) -> dict[str, str]:
     """The flags that were given as the keys of a ConfigMap's data, but for those that name files."""
     texts: dict[str, str] = {}
@@ -314,28 +293,9 @@ def _texts(flags: Mapping[str, Any]) -> dict[str, str]:
         value = flags[key.field]
         if key.type == "severity":
             texts.update(_level(text) for text in value)
-        elif value is not None and not (key.type in OF_FILES and _names_file(key, value)):
+        elif value is not None and not (key.type in file_flags.EXAMPLES and file_flags.names_file(key, value)):
             texts[key.name] = str(value).lower() if key.type == "switch" else value
     return texts
-
-
-def _names_file(key: Key, given: str) -> bool:
-    """True where the flag of a key names a file, a pipe included; False for YAML text.
-
-    Raises: ConfigError for a word, which as YAML would be no map: the name of a file that is not there.
-    """
-    if os.path.exists(given):  # noqa: PTH110
-        return True
-    try:
-        word = isinstance(yamlio.read_value(given), str)
-    except InputError:
-        return False
-    if word:
-        raise ConfigError(
-            f"there is no file {file_name(given)}; expected a file, or YAML such as '{OF_FILES[key.type]}'",
-            path=flag_of(key.name),
-        )
-    return False
 
 
 def _level(text: str) -> tuple[str, str]:
@@ -347,4 +307,4 @@ def _level(text: str) -> tuple[str, str]:
 
 def _place(name: str) -> str:
     head, _, below = name.partition(".")
-    return f"{flag_of(head)} {below}" if below else flag_of(head)
+    return f"{file_flags.flag_of(head)} {below}" if below else file_flags.flag_of(head)

@@ -109,12 +109,18 @@ def _patches(_: Key, value: object, path: str) -> tuple[dict[str, Any], ...]:
     return patches(value, path)
 
 
+def _schema_policies(_: Key, value: object, path: str) -> tuple[dict[str, Any], ...]:
+    from krm_fn.config.schema_policies import schema_policies  # most configs have none
+
+    return schema_policies(value, path)
+
+
 def rule_at(rule: object, path: str) -> None:
     """Raises: ConfigError where there is no rule of that id."""
-    from krm_fn.rules.registry import ids  # where a severity is stated
+    from krm_fn.rules.registry import POLICY, ids  # where a severity is stated
 
     known = tuple(sorted(ids()))
-    if rule not in known:
+    if rule not in known and not (isinstance(rule, str) and rule.startswith(POLICY)):
         from krm_fn.base.wording import show
 
         raise ConfigError(f"unknown rule {show(rule)}{hint(rule, known)}; `kubevirt-render rules` lists all rules", path=path)
@@ -127,6 +133,7 @@ CHECKS: dict[str, Callable[[Key, object, str], Any]] = {
     "configuration": _configuration,
     "severity": _severity,
     "patches": _patches,
+    "schemaPolicies": _schema_policies,
 }
 
 

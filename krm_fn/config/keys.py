@@ -22,7 +22,7 @@ LEVELS = (*SEVERITIES, "off")
 
 # The types of keys with nested values: YAML text in a ConfigMap. Those of DOTTED also have dotted keys.
 DOTTED = ("configuration", "severity")
-NESTED = (*DOTTED, "patches")
+NESTED = (*DOTTED, "patches", "schemaPolicies")
 
 # How a switch may be spelt where it is text; `yes` and `on` are left out, since readers disagree about them.
 SWITCHES = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
@@ -111,6 +111,12 @@ KEYS = (
         field="patches",
         type="patches",
         doc="JSON patches (RFC 6902) for rendered VMs, each with the target that a patch of kustomize has",
+    ),
+    Key(
+        name="schemaPolicies",
+        field="schema_policies",
+        type="schemaPolicies",
+        doc="JSON Schemas that objects must match, as they are written or rendered; each is the rule policy/NAME",
     ),
     Key(
         name="failOn",

@@ -13,8 +13,11 @@ from krm_fn.base.targets import LONGEST
 from krm_fn.config import settings as config_settings
 from krm_fn.config.keys import API_VERSION, KEYS, KIND, LEVELS, NESTED, SWITCHES
 from krm_fn.config.patches import OPERATIONS
+from krm_fn.config.schema_policies import LONGEST_NAME, STATES
+from krm_fn.config.schema_policies import NAME as POLICY_NAME
+from krm_fn.findings.finding import SEVERITIES
 from krm_fn.kubevirt.releases import NEWEST_PATCH
-from krm_fn.rules.registry import all_rules
+from krm_fn.rules.registry import POLICY, all_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -114,8 +117,15 @@ def _nested(key: Key) -> Schema:
         return {"type": "object", **_of_word(config_settings.ROOT)}
     if key.type == "patches":
         return _patches()
+    if key.type == "schemaPolicies":
+        return _schema_policies()
     levels = {"enum": [*LEVELS, False, "", None], "description": "false is what YAML 1.1 makes of a plain off"}
-    return {"type": "object", "additionalProperties": False, "properties": dict.fromkeys(all_rules(), levels)}
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": dict.fromkeys(all_rules(), levels),
+        "patternProperties": {f"^{POLICY}": levels},
+    }
 
 
 def _patches() -> Schema:
@@ -135,6 +145,24 @@ def _patches() -> Schema:
     target = map_of({key: {"type": ["string", "null"], "maxLength": LONGEST} for key in TARGET_KEYS})
     properties: Schema = {"target": target, "patch": {"anyOf": [listed, text]}}
     item: Schema = {"type": "object", "required": ["patch"], "additionalProperties": False, "properties": properties}
+    return {"type": "array", "items": item}
+
+
+def _schema_policies() -> Schema:
+    """A list of policies; their schemas are checked when they are evaluated."""
+    texts: Schema = {"type": ["array", "null"], "items": {"type": "string"}}
+    labels: Schema = {"type": ["object", "null"], "additionalProperties": {"type": "string"}}
+    select = {"kinds": texts, "namespaces": texts, "labels": labels, "namespaceLabels": labels}
+    properties: Schema = {
+        "name": {"type": "string", "pattern": f"^{POLICY_NAME.pattern}$", "maxLength": LONGEST_NAME},
+        "select": map_of(select),
+        "on": {"enum": [*STATES, None], "default": "rendered"},
+        "true": {"enum": [*STATES, None], "description": "what readers of YAML 1.1 make of a plain on"},
+        "schema": {"type": ["object", "boolean"]},
+        "message": {"type": ["string", "null"]},
+        "severity": {"enum": [*SEVERITIES, None], "default": "error"},
+    }
+    item: Schema = {"type": "object", "required": ["name", "schema"], "additionalProperties": False, "properties": properties}
     return {"type": "array", "items": item}
 
 
@@ -168,7 +196,7 @@ def _dotted() -> Schema:
         by_form.setdefault(word if _of_word(word) else "any", []).append(path)
     return {
         **{f"^configuration({'|'.join(paths)})$": _setting(word) for word, paths in by_form.items()},
-        rf"^severity\.({rules})$": {"description": "the severity of one rule", "enum": [*LEVELS, "", None]},
+        rf"^severity\.({rules}|{POLICY}.*)$": {"description": "the severity of one rule", "enum": [*LEVELS, "", None]},
     }
 
 

@@ -80,10 +80,9 @@ def run(data: bytes, out: BinaryIO, err: TextIO) -> int | None:
 
 def fits(settings: Config) -> bool:
     """True if nothing in the config needs all objects at once."""
-    patched = bool(settings.patches)
-    return (
-        settings.mode in MODES and settings.instances != "include" and "unexpanded-vm" not in settings.severity and not patched
-    )
+    if settings.patches or settings.schema_policies or "unexpanded-vm" in settings.severity:
+        return False
+    return settings.mode in MODES and settings.instances != "include"
 
 
 def needs_all_objects(listing: Listing) -> bool:

@@ -17,7 +17,8 @@ CLUSTER_DEFAULTS = ("cluster", "pinned")
 class Config(Value):
     """How to render. `release` and `configuration`, a KubeVirtConfiguration, are None if they are not set.
 
-    `patches` are applied to rendered VMs, as `config.patches` has checked them. `severity` maps rule ids to a level of LEVELS.
+    `patches` are applied to rendered VMs, and `schema_policies` are evaluated; both are plain data in the form in which the
+    modules of that name in `config` have checked them. `severity` maps rule ids to a level of LEVELS.
     """
 
     mode: str = "expand"
@@ -30,6 +31,7 @@ class Config(Value):
     provenance: bool = False
     fail_on: str = "error"
     patches: tuple[dict[str, Any], ...] = ()
+    schema_policies: tuple[dict[str, Any], ...] = ()
     severity: dict[str, str] = {}  # noqa: RUF012  a Value never changes
 
     @property

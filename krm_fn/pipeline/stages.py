@@ -118,7 +118,10 @@ def render(
     if settings.patches and settings.mode in PATCHING:
         facts = _patched(facts)
     severity = _without_off(settings) if judging.off else settings.severity
-    found = list(_found(facts, schemas, severity, definitions=judging.definitions))
+    of_policies: tuple[Finding, ...] = ()
+    if settings.schema_policies:
+        facts, of_policies = _with_policies(facts, severity)
+    found = [*limited(of_policies), *_found(facts, schemas, severity, definitions=judging.definitions)]
     on = [finding for finding in found if not _is_off(finding, settings)]
     placed = [results.placed(finding, facts.bundle) for finding in _roots(on, facts, following=judging.following)]
     kept, ignored = _silenced(placed, facts, heeded=judging.ignores)
@@ -151,6 +154,14 @@ def _patched(facts: BundleFacts) -> BundleFacts:
     config = facts.config
     expanding = facts if config.mode == "expand" else gather(facts.bundle, config.but(mode="expand"), facts.surroundings)
     return patching.with_patches(facts, expanding)
+
+
+def _with_policies(facts: BundleFacts, severity: Mapping[str, str]) -> tuple[BundleFacts, tuple[Finding, ...]]:
+    """The facts with the policies that can't be evaluated, and the findings of the others."""
+    from krm_fn.pipeline import schema_policies
+
+    found = schema_policies.verdicts(facts, severity)
+    return facts.but(unevaluated=found.unevaluated), found.findings
 
 
 def _without_surroundings(outcome: Outcome, facts: BundleFacts, own: int) -> Outcome:

@@ -93,6 +93,7 @@ NEEDS: Needs = {
     "former_name": _has_renamed,
     "ignored_configuration": lambda facts: facts.cluster.invalid,
     "null_item": lambda facts: facts.bundle.nulls,
+    "policy_not_evaluated": lambda facts: facts.unevaluated,
     "removed_field": lambda facts: facts.config.mode != "validate",  # there `unknown-field` reports them
     "removed_in_later_release": uses_catalogue,
     "unknown_kind": lambda facts: any(is_stray(each.obj) for each in facts.bundle.types),

@@ -67,6 +67,9 @@ FAMILIES = ("admission", "baseline", "bundle", "ignore", "input", "lint", "migra
 # Families that no annotation silences: they check what silences other rules, or a migration that runs once.
 UNSILENCED = ("ignore", "baseline", "input", "migration", "repository")
 
+# The ids of users' policies start so. Their rules have no module and no page.
+POLICY, POLICY_FAMILY = "policy/", "policy"
+
 # `Rule.certain`.
 NEVER, CASE, ALWAYS = "", "case", "always"
 
@@ -171,7 +174,24 @@ def ids() -> dict[str, str]:
 
 def declared(rule: str) -> Rule:
     """A rule by its id; loads the rules of its family only. Raises: KeyError for an id that no rule has."""
+    if rule.startswith(POLICY):
+        return policy_rule(rule.removeprefix(POLICY))
     return next(each for each in load(ids()[rule]) if each.id == rule)
+
+
+def policy_rule(name: str, severity: str = "error") -> Rule:
+    """The rule that stands for a user's policy."""
+    return Rule(
+        id=POLICY + name,
+        family=POLICY_FAMILY,
+        severity=severity,
+        worst=severity,
+        upstream="",
+        since=(),
+        until=(),
+        documentation=f"The policy {name}.",
+        check=lambda _: (),
+    )
 
 
 def all_rules() -> dict[str, Rule]:
@@ -212,7 +232,7 @@ def judge(
                 placed = hit.but(path=(*facts.prefix, *hit.path)) if inside else hit
                 if facts.prefix and family == "vm" and hit.upstream == "admission":
                     placed = placed.but(upstream="", upstream_path="")  # the pool is admitted, but its VMs are not
-                yield _finding(declared, placed, hit.about or facts.entry, severity)
+                yield finding_of(declared, placed, hit.about or facts.entry, severity)
 
 
 def judge_bundle(
@@ -225,7 +245,7 @@ def judge_bundle(
     """The findings of a family about the bundle. Rules whose modules are `silent` are known to find nothing."""
     for declared in _relevant(family, facts, silent):
         for hit in _hits(declared, facts, facts.release, severity):
-            yield _finding(declared, hit, hit.about, severity)
+            yield finding_of(declared, hit, hit.about, severity)
 
 
 def _relevant(family: str, facts: Any, silent: Container[str]) -> Iterator[Rule]:
@@ -243,7 +263,7 @@ def _hits(
     return declared.check(facts) if declared.applies(release, severity) else ()
 
 
-def _finding(declared: Rule, hit: Hit, about: Entry | None, severity: Mapping[str, str]) -> Finding:
+def finding_of(declared: Rule, hit: Hit, about: Entry | None, severity: Mapping[str, str]) -> Finding:
     """The finding of a hit, without secret values."""
     obj = about.obj if about else None
     reached = reach(hit.path, obj)

@@ -90,13 +90,21 @@ def read(folder: str, tops: Sequence[str]) -> Case:
             fields = _checked({} if value is None else value)
         except ConfigError as error:
             raise located(error, str(file), lambda path: text.place(0, path, key=True)) from None
-    config = Path(folder, CONFIG)
     return Case(
         folder=folder,
-        config=str(config) if config.exists() else None,
+        config=_config(folder, tops),
         rendered=Path(folder, RENDERED).exists(),
         **{**fields, "inputs": tuple(_inputs(folder, fields.get("inputs", ()), tops))},
     )
+
+
+def _config(folder: str, tops: Sequence[str]) -> str | None:
+    """The config of a case: in its folder, or in the nearest one above it that is tested."""
+    here = Path(folder)
+    for above in (here, *here.parents):
+        if (above / CONFIG).exists() and is_within(str(above / CONFIG), map(os.path.realpath, tops)):
+            return str(above / CONFIG)
+    return None
 
 
 def _inputs(folder: str, named: Sequence[str], tops: Sequence[str]) -> Iterator[str]:

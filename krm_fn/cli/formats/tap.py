@@ -58,7 +58,7 @@ def _diagnosis(finding: Finding | None) -> dict[str, object]:
         "object": printable(str(finding.ref or "")),
         "path": printable(dotted(finding.path)),
         "targets": list(map(printable, finding.targets)),
-        "doc": results.DOCS + finding.rule,
+        "doc": results.doc_of(finding.rule),
     }
     return {key: value for key, value in parts.items() if value}
 

@@ -1,0 +1,21 @@
+"""Which policies could not be evaluated."""
+
+from __future__ import annotations
+
+from krm_fn.base.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from krm_fn.base.bundle import Entry
+
+
+class Unevaluated(Value):
+    """A policy that was not evaluated: its name, the place of what can't be evaluated in the policy, and the reason.
+
+    `entry` is the policy's object, None for a policy of the config.
+    """
+
+    policy: str
+    place: str
+    why: str
+    entry: Entry | None = None
