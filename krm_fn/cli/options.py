@@ -35,6 +35,8 @@ else:
     Choice = click.Choice  # generic from click 8.2 on
 
 
+# Set among the flags where `--config` is the file of a test case and not the operator's.
+UNTRUSTED = "untrusted"
 # What all flags have that take a KubeVirt release.
 VERSION: dict[str, Any] = {
     "metavar": "VERSION",
@@ -82,6 +84,8 @@ def _option(key: Key) -> Decorator:
     match key.type:
         case "switch":
             return click.option(f"{flag}/--no-{flag[2:]}", key.field, default=None, help=text)
+        case "names":
+            return click.option(flag, key.field, metavar="NAME[,NAME]", help=text)
         case "severity":
             return click.option(flag, key.field, multiple=True, metavar="RULE=LEVEL", help=f"{text} Repeatable.")
         case _ if key.type in file_flags.EXAMPLES:
@@ -237,8 +241,14 @@ def settings(
         note(f"the config is {file_name(file)}")
     if found.powerless and not isolated:
         _note_powerless(found.powerless)
-    base = _of_repository(config_file, near) if file else Config() if isolated else _of_sources(found)
+    base = _of_repository(config_file, near) if file else Config() if isolated else barred(_of_sources(found))
+    base = barred(base) if flags.get(UNTRUSTED) else base
     return with_flags(base, flags)
+
+
+def barred(given: Config) -> Config:
+    """The config of a file that may be a stranger's: it loads no code."""
+    return given.but(rule_packages=(), barred_packages=given.rule_packages) if given.rule_packages else given
 
 
 def with_flags(base: Config, flags: Mapping[str, Any]) -> Config:
@@ -247,6 +257,9 @@ def with_flags(base: Config, flags: Mapping[str, Any]) -> Config:
     for key in KEYS:
         if key.type in file_flags.EXAMPLES:
             found = file_flags.laid_over(found, key, flags[key.field])
+    if found.barred_packages:
+        left = (name for name in found.barred_packages if name not in found.rule_packages)
+        found = found.but(barred_packages=tuple(left))
     return found
 
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from krm_fn.config.keys import Key
 
+NAMES_EXPECTED = "a list of names such as [acme]"
+
 
 def _word(key: Key, value: object, path: str) -> str:
     return _one_of(key.words, value, path)
@@ -115,12 +117,27 @@ def _schema_policies(_: Key, value: object, path: str) -> tuple[dict[str, Any], 
     return schema_policies(value, path)
 
 
+def _names(_: Key, value: object, path: str) -> tuple[str, ...]:
+    """The names of a list, or of text with commas between them."""
+    from re import ASCII, fullmatch
+
+    from krm_fn.rules.registry import POLICY
+
+    listed = value.split(",") if isinstance(value, str) else value
+    if not isinstance(listed, list | tuple):
+        raise unlike(value, NAMES_EXPECTED, path)
+    for name in listed:
+        if not isinstance(name, str) or not fullmatch(r" *[\w.-]+ *", name, ASCII) or name.strip() == POLICY:
+            raise unlike(name, NAMES_EXPECTED, path)
+    return tuple(dict.fromkeys(name.strip() for name in listed))
+
+
 def rule_at(rule: object, path: str) -> None:
     """Raises: ConfigError where there is no rule of that id."""
-    from krm_fn.rules.registry import POLICY, ids  # where a severity is stated
+    from krm_fn.rules.registry import OWN, ids  # where a severity is stated
 
     known = tuple(sorted(ids()))
-    if rule not in known and not (isinstance(rule, str) and rule.startswith(POLICY)):
+    if rule not in known and not (isinstance(rule, str) and OWN in rule):
         from krm_fn.base.wording import show
 
         raise ConfigError(f"unknown rule {show(rule)}{hint(rule, known)}; `kubevirt-render rules` lists all rules", path=path)
@@ -134,6 +151,7 @@ CHECKS: dict[str, Callable[[Key, object, str], Any]] = {
     "severity": _severity,
     "patches": _patches,
     "schemaPolicies": _schema_policies,
+    "names": _names,
 }
 
 

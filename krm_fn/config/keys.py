@@ -119,6 +119,12 @@ KEYS = (
         doc="JSON Schemas that objects must match, as they are written or rendered; each is the rule policy/NAME",
     ),
     Key(
+        name="rulePackages",
+        field="rule_packages",
+        type="names",
+        doc="the families of rules of your own, from installed packages; their code is loaded",
+    ),
+    Key(
         name="failOn",
         field="fail_on",
         type="word",

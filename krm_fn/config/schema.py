@@ -17,7 +17,7 @@ from krm_fn.config.schema_policies import LONGEST_NAME, STATES
 from krm_fn.config.schema_policies import NAME as POLICY_NAME
 from krm_fn.findings.finding import SEVERITIES
 from krm_fn.kubevirt.releases import NEWEST_PATCH
-from krm_fn.rules.registry import POLICY, all_rules
+from krm_fn.rules.registry import OWN, all_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     Schema = dict[str, Any]
 
 ID = "https://kubevirt-render.dev/schema/v1alpha1/function-config.json"
+# A list of names, and the same as text.
+NAME: Schema = {"type": "string", "pattern": r"^ *[A-Za-z0-9_.-]+ *$(?!\n)", "not": {"pattern": "^ *policy *$"}}
+NAMES = r"^(?!(.*,)? *policy *(,|$))( *[A-Za-z0-9_.-]+ *(, *[A-Za-z0-9_.-]+ *)*)?$(?!\n)"
 METADATA: Schema = {"type": ["object", "null"]}
 
 
@@ -90,6 +93,11 @@ def _typed(key: Key) -> Schema:
             return {**about, "enum": [*key.words, "", None]}
         case "version":
             return {**about, "type": ["string", "null"], "pattern": _versions()}
+        case "names":
+            return {
+                **about,
+                "anyOf": [{"type": "array", "items": NAME}, {"type": "string", "pattern": NAMES}, {"type": "null"}],
+            }
         case "switch":
             return {**about, "enum": [True, False, "", None]}
         case _:
@@ -100,6 +108,8 @@ def _text(key: Key) -> Schema:
     match key.type:
         case "word" | "version":
             return _typed(key)
+        case "names":
+            return {**_typed(key), "default": "", "anyOf": [{"type": "string", "pattern": NAMES}, {"type": "null"}]}
         case "switch":
             return {**_typed(key), "default": str(key.default).lower(), "enum": [*SWITCHES, "", None]}
         case _:
@@ -124,7 +134,7 @@ def _nested(key: Key) -> Schema:
         "type": "object",
         "additionalProperties": False,
         "properties": dict.fromkeys(all_rules(), levels),
-        "patternProperties": {f"^{POLICY}": levels},
+        "patternProperties": {OWN: levels},
     }
 
 
@@ -196,7 +206,7 @@ def _dotted() -> Schema:
         by_form.setdefault(word if _of_word(word) else "any", []).append(path)
     return {
         **{f"^configuration({'|'.join(paths)})$": _setting(word) for word, paths in by_form.items()},
-        rf"^severity\.({rules}|{POLICY}.*)$": {"description": "the severity of one rule", "enum": [*LEVELS, "", None]},
+        rf"^severity\.({rules}|.*{OWN}.*)$": {"description": "the severity of one rule", "enum": [*LEVELS, "", None]},
     }
 
 

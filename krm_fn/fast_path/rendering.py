@@ -80,7 +80,7 @@ def run(data: bytes, out: BinaryIO, err: TextIO) -> int | None:
 
 def fits(settings: Config) -> bool:
     """True if nothing in the config needs all objects at once."""
-    if settings.patches or settings.schema_policies or "unexpanded-vm" in settings.severity:
+    if settings.patches or settings.schema_policies or settings.rule_packages or "unexpanded-vm" in settings.severity:
         return False
     return settings.mode in MODES and settings.instances != "include"
 

@@ -18,7 +18,9 @@ class Config(Value):
     """How to render. `release` and `configuration`, a KubeVirtConfiguration, are None if they are not set.
 
     `patches` are applied to rendered VMs, and `schema_policies` are evaluated; both are plain data in the form in which the
-    modules of that name in `config` have checked them. `severity` maps rule ids to a level of LEVELS.
+    modules of that name in `config` have checked them. `rule_packages` are families of users' rules whose code is loaded;
+    `barred_packages` are named in a place that may not have code loaded, such as a file of a repository. `severity` maps rule
+    ids to a level of LEVELS.
     """
 
     mode: str = "expand"
@@ -32,6 +34,8 @@ class Config(Value):
     fail_on: str = "error"
     patches: tuple[dict[str, Any], ...] = ()
     schema_policies: tuple[dict[str, Any], ...] = ()
+    rule_packages: tuple[str, ...] = ()
+    barred_packages: tuple[str, ...] = ()
     severity: dict[str, str] = {}  # noqa: RUF012  a Value never changes
 
     @property

@@ -10,7 +10,7 @@ from __future__ import annotations
 from krm_fn.base.objects import IGNORE, annotations_of, text
 from krm_fn.rules import registry
 from krm_fn.rules.facts.ignores import Ignore, IgnoreFacts
-from krm_fn.rules.registry import POLICY, POLICY_FAMILY, UNSILENCED
+from krm_fn.rules.registry import OWN, POLICY, UNSILENCED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ def gather(facts: BundleFacts) -> IgnoreFacts:
 
 
 def _policies(ignores: Iterable[Ignore]) -> dict[str, str]:
-    """The ids of users' policies that ignores name, with their family; which policies there are is not known here."""
-    return {rule: POLICY_FAMILY for ignore in ignores for rule in ignore.rules if rule.startswith(POLICY)}
+    """The ids of users' rules and policies that ignores name, with a family; which of them there are is not known here."""
+    return {rule: POLICY for ignore in ignores for rule in ignore.rules if OWN in rule}
 
 
 def _of_text(entry: Entry, value: str) -> Iterator[Ignore]:
@@ -68,7 +68,7 @@ def unused(facts: IgnoreFacts, ignored: Iterable[Finding], config: Config) -> It
     heard = {key(finding) for finding in ignored}
     for ignore, rule in _named(facts):
         silent = (ignore.entry.item, ignore.entry.path, rule) not in heard
-        if silent and facts.families[rule] != POLICY_FAMILY and _declared(rule, facts).applies(facts.release, config.severity):
+        if silent and facts.families[rule] != POLICY and _declared(rule, facts).applies(facts.release, config.severity):
             yield ignore, rule
 
 

@@ -66,13 +66,9 @@ class Subjects:
 
     def _rendered(self) -> Iterator[Subject]:
         facts = self._facts
-        patched = {id(each.entry): each.obj for each in facts.patched}
-        failed = {id(each.entry) for each in facts.unpatched}
-        expanding = facts if facts.config.mode == "expand" else self._gathered(instances="omit")
-        for vm in expanding.vms:
-            if vm.rendered is not None and id(vm.entry) not in failed:
-                value = get(patched[id(vm.entry)], vm.prefix) if id(vm.entry) in patched else vm.rendered
-                yield Subject(entry=vm.entry, state=RENDERED, value=value, prefix=vm.prefix)
+        for vm in rendered_facts(facts).vms:
+            if vm.rendered is not None:
+                yield Subject(entry=vm.entry, state=RENDERED, value=vm.rendered, prefix=vm.prefix)
 
     def _instances(self) -> Iterator[Subject]:
         for vm in self._starting().vms:
@@ -99,9 +95,26 @@ class Subjects:
 
     def _starting(self) -> BundleFacts:
         if self._started is None:
-            self._started = self._gathered(instances="include")
+            self._started = _gathered(self._facts, instances="include")
         return self._started
 
-    def _gathered(self, instances: str) -> BundleFacts:
-        config = self._facts.config.but(mode="expand", instances=instances)
-        return gather(self._facts.bundle, config, self._facts.surroundings)
+
+def rendered_facts(facts: BundleFacts) -> BundleFacts:
+    """The facts of the same bundle in mode `expand`, with the config's patches applied to the VMs.
+
+    VMs to which they can't be applied are left out.
+    """
+    patched = {id(each.entry): each.obj for each in facts.patched}
+    failed = {id(each.entry) for each in facts.unpatched}
+    expanding = facts if facts.config.mode == "expand" else _gathered(facts, instances="omit")
+    vms = [
+        vm.but(rendered=get(patched[id(vm.entry)], vm.prefix)) if id(vm.entry) in patched else vm
+        for vm in expanding.vms
+        if id(vm.entry) not in failed
+    ]
+    return expanding.but(vms=tuple(vms)) if patched or failed else expanding
+
+
+def _gathered(facts: BundleFacts, instances: str) -> BundleFacts:
+    config = facts.config.but(mode="expand", instances=instances)
+    return gather(facts.bundle, config, facts.surroundings)

@@ -59,7 +59,8 @@ def verdicts(facts: BundleFacts, levels: Mapping[str, str]) -> Verdicts:
         try:
             found += _findings(policy, subjects, levels)
         except _StoppedError as error:
-            unevaluated.append(Unevaluated(policy=policy["name"], place=f"schemaPolicies[{number}].schema", why=str(error)))
+            place = f"schemaPolicies[{number}].schema"
+            unevaluated.append(Unevaluated(policy=f"policy {policy['name']}", place=place, why=str(error)))
     return Verdicts(findings=tuple(found), unevaluated=tuple(unevaluated))
 
 

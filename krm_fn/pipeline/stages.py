@@ -119,7 +119,7 @@ def render(
         facts = _patched(facts)
     severity = _without_off(settings) if judging.off else settings.severity
     of_policies: tuple[Finding, ...] = ()
-    if settings.schema_policies:
+    if settings.schema_policies or settings.rule_packages or settings.barred_packages:
         facts, of_policies = _with_policies(facts, severity)
     found = [*limited(of_policies), *_found(facts, schemas, severity, definitions=judging.definitions)]
     on = [finding for finding in found if not _is_off(finding, settings)]
@@ -158,10 +158,11 @@ def _patched(facts: BundleFacts) -> BundleFacts:
 
 def _with_policies(facts: BundleFacts, severity: Mapping[str, str]) -> tuple[BundleFacts, tuple[Finding, ...]]:
     """The facts with the policies that can't be evaluated, and the findings of the others."""
-    from krm_fn.pipeline import schema_policies
+    from krm_fn.pipeline import own_rules, schema_policies
 
     found = schema_policies.verdicts(facts, severity)
-    return facts.but(unevaluated=found.unevaluated), found.findings
+    own, failed = own_rules.verdicts(facts, severity)
+    return facts.but(unevaluated=(*found.unevaluated, *failed)), (*found.findings, *own)
 
 
 def _without_surroundings(outcome: Outcome, facts: BundleFacts, own: int) -> Outcome:

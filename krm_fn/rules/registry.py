@@ -67,8 +67,8 @@ FAMILIES = ("admission", "baseline", "bundle", "ignore", "input", "lint", "migra
 # Families that no annotation silences: they check what silences other rules, or a migration that runs once.
 UNSILENCED = ("ignore", "baseline", "input", "migration", "repository")
 
-# The ids of users' policies start so. Their rules have no module and no page.
-POLICY, POLICY_FAMILY = "policy/", "policy"
+# The ids of users' own rules and policies have a slash: FAMILY/NAME. The family of policies is POLICY. None has a page of ours.
+OWN, POLICY = "/", "policy"
 
 # `Rule.certain`.
 NEVER, CASE, ALWAYS = "", "case", "always"
@@ -138,7 +138,7 @@ def rule(
     """
 
     def declare(check: Callable[[Any], Iterable[Hit]]) -> Rule:
-        _, _, family, name = check.__module__.rsplit(".", 3)
+        *_, family, name = ("", *check.__module__.split("."))
         return Rule(
             id=name.replace("_", "-"),
             family=family,
@@ -174,22 +174,29 @@ def ids() -> dict[str, str]:
 
 def declared(rule: str) -> Rule:
     """A rule by its id; loads the rules of its family only. Raises: KeyError for an id that no rule has."""
-    if rule.startswith(POLICY):
-        return policy_rule(rule.removeprefix(POLICY))
+    if OWN in rule:
+        return _own(rule)
     return next(each for each in load(ids()[rule]) if each.id == rule)
 
 
-def policy_rule(name: str, severity: str = "error") -> Rule:
+def _own(rule: str) -> Rule:
+    """A user's rule by its id; one that stands for it if it is a policy, or if its package is not loaded here."""
+    packages = sys.modules.get(f"{PACKAGE}.packages")
+    family, _, name = rule.partition(OWN)
+    return (packages and packages.loaded(rule)) or policy_rule(name, family=family)
+
+
+def policy_rule(name: str, severity: str = "error", family: str = POLICY) -> Rule:
     """The rule that stands for a user's policy."""
     return Rule(
-        id=POLICY + name,
-        family=POLICY_FAMILY,
+        id=f"{family}{OWN}{name}",
+        family=family,
         severity=severity,
         worst=severity,
         upstream="",
         since=(),
         until=(),
-        documentation=f"The policy {name}.",
+        documentation=f"The {'policy' if family == POLICY else 'rule'} {name}.",
         check=lambda _: (),
     )
 

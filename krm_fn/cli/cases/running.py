@@ -83,7 +83,7 @@ def found(case: Case, run: Run) -> list[dict[str, str]]:
         paths=paths,
         kustomizations=kustomizations,
         config_file=case.config or run.config_file,
-        flags=run.flags,
+        flags=_flags(case, run),
         checking=run.checking,
     )
     how = Options(timeout=run.flags["timeout"], listed=False)
@@ -96,12 +96,17 @@ def rendered(case: Case, run: Run) -> tuple[Sources, Outcome]:
     sources = options.read_sources(
         paths, kustomizations, verbose=False, timeout=run.flags["timeout"], build_flags=run.flags["build_flags"]
     )
-    config = options.settings(sources, case.config or run.config_file, run.flags, near=(*paths, *kustomizations))
+    config = options.settings(sources, case.config or run.config_file, _flags(case, run), near=(*paths, *kustomizations))
     outcome = stages.render(sources.items, config, places=sources.places)
     if results.exit_code(outcome.findings, config.fail_on):
         worst = Places(sources).located(outcome.findings[:1])
         raise InputError(f"nothing is rendered, because of this finding: {results.line(worst[0])}", file=case.folder)
     return sources, outcome
+
+
+def _flags(case: Case, run: Run) -> Mapping[str, Any]:
+    """The flags for a case, whose own config must not have code loaded."""
+    return {**run.flags, options.UNTRUSTED: bool(case.config)}
 
 
 def _input(case: Case) -> tuple[tuple[str, ...], tuple[str, ...]]:

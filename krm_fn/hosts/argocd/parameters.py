@@ -53,7 +53,9 @@ OWN = (
         doc="true: an application without objects is intended; Argo CD deletes all its objects",
     ),
 )
-NAMES = (*(key.name for key in KEYS), *(own.name for own in OWN))
+# A repository can set parameters, so they have no code loaded.
+PARAMETERS = tuple(key for key in KEYS if key.type != "names")
+NAMES = (*(key.name for key in PARAMETERS), *(own.name for own in OWN))
 
 
 class Given(Value):
@@ -74,7 +76,7 @@ class Parameters(Value):
 
     def over(self, base: Config) -> Config:
         """The config with these parameters set. Raises: ConfigError, which names the parameter."""
-        texts = {name: text for key in KEYS if key.name in self.given for name, text in _texts(key, self.given[key.name])}
+        texts = {name: text for key in PARAMETERS if key.name in self.given for name, text in _texts(key, self.given[key.name])}
         return with_texts(base, texts, place=lambda name: self.given[name.partition(".")[0]].place)
 
 
@@ -86,7 +88,7 @@ def read(environment: Environment) -> Parameters:
         _refuse_odd(one.value, one.place)
     options = given.get("buildOptions", Given(value=[], place=""))
     return Parameters(
-        given={key.name: given[key.name] for key in KEYS if key.name in given},
+        given={key.name: given[key.name] for key in PARAMETERS if key.name in given},
         config=_string(given["config"]) if "config" in given else "",
         build_options=tuple(_words(options)),
         options_place=options.place,
@@ -205,7 +207,7 @@ def _switch(given: Given) -> bool:
 def announcement(config: Config) -> list[dict[str, Any]]:
     """The parameters as Argo CD shows them to its users, with the values of `config` as their defaults."""
     own = [_announced(one.name, one.doc, one.collection, one.item) for one in OWN]
-    return [*(_of_key(key, getattr(config, key.field)) for key in KEYS), *own]
+    return [*(_of_key(key, getattr(config, key.field)) for key in PARAMETERS), *own]
 
 
 def _of_key(key: Key, value: Any) -> dict[str, Any]:

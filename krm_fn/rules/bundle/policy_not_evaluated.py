@@ -7,6 +7,8 @@ What it finds: a policy whose verdict can't be known here. For an entry of `sche
 - the schema takes too long, or refers to itself without end;
 - the package `jsonschema` is not installed.
 
+It also finds rules of your own that fail, and packages of rules that only a file of the repository names.
+
 Why it matters: the policy is not enforced. Objects that it would refuse pass.
 
 Fix: do what the message says.
@@ -37,4 +39,4 @@ if TYPE_CHECKING:
 @rule(severity="warning")
 def policy_not_evaluated(facts: BundleFacts) -> Iterator[Hit]:
     for each in facts.unevaluated:
-        yield Hit(message=f"the policy {each.policy} is not evaluated: {each.place}: {each.why}", about=each.entry)
+        yield Hit(message=f"the {each.policy} is not evaluated: {each.place}: {each.why}", about=each.entry)

@@ -10,9 +10,10 @@ if TYPE_CHECKING:
 
 
 class Unevaluated(Value):
-    """A policy that was not evaluated: its name, the place of what can't be evaluated in the policy, and the reason.
+    """A policy or rule that was not evaluated.
 
-    `entry` is the policy's object, None for a policy of the config.
+    `policy` is what it is and its name (`policy small`), `place` the part that can't be evaluated, `why` the reason. `entry` is
+    the policy's object, None for a policy of the config.
     """
 
     policy: str
