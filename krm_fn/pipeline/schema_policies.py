@@ -85,7 +85,13 @@ def selects(select: dict[str, Any], subject: Subject, subjects: Subjects) -> boo
         return False
     of_namespace = subjects.namespace_labels(namespace) if select.get("namespaceLabels") else {}
     wanted = ((labels_of(obj), select.get("labels", {})), (of_namespace, select.get("namespaceLabels", {})))
-    return all(labels.get(key) == value for labels, given in wanted for key, value in given.items())
+    return all(_has(labels.get(key), glob) for labels, given in wanted for key, glob in given.items())
+
+
+def _has(value: Any, glob: str) -> bool:
+    """True if a label matches a glob, or with `!` before the glob, if it does not, or is absent."""
+    matches = isinstance(value, str) and fnmatchcase(value, glob.removeprefix("!"))
+    return matches != glob.startswith("!")
 
 
 def _is_among(namespace: str, globs: list[str]) -> bool:

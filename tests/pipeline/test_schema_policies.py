@@ -109,6 +109,11 @@ def test_a_pool_is_judged_by_its_template():
         ({"labels": {"tier": "web"}}, False),
         ({"namespaceLabels": {"stage": "prod"}}, True),
         ({"namespaceLabels": {"stage": "dev"}}, False),
+        ({"namespaceLabels": {"stage": "!dev", "other": "!*"}}, True),
+        ({"namespaceLabels": {"stage": "!pr*"}}, False),
+        ({"labels": {"tier": "*"}}, True),
+        ({"labels": {"tier": "!*"}}, False),
+        ({"labels": {"absent": "*"}}, False),
     ],
 )
 def test_a_policy_is_for_the_objects_that_it_selects(select, selected):
