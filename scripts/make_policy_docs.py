@@ -15,9 +15,9 @@ TARGET = FOLDER / "README.md"
 HEAD = """\
 # Policies to start from
 
-Each folder has a policy. Most of them judge the rendered VM, so a VM that only names an instancetype is judged by its real size.
-Copy the entries of `schemaPolicies` into the config of your repository, and change names, labels and numbers to yours. [Policies in
-JSON Schema](../docs/schema-policies.md) explains the form.
+Each folder has a policy. Most of them judge the rendered VM, so a VM that only names an instancetype is judged by its real
+size. Copy the entries of `schemaPolicies` into the config of your repository, and change names, labels and numbers to yours.
+[Policies in JSON Schema](../docs/schema-policies.md) explains the form.
 
 The folders `good` and `bad` are [cases](../docs/testing.md): what passes, and what is found. Copy them too, and run them:
 

@@ -109,10 +109,10 @@ def _applied(operations: Sequence[dict[str, Any]], obj: Object) -> Object:
             raise _FailedError("test", number, given, new) from None
         except (jsonpatch.JsonPatchException, TypeError, ValueError, KeyError, IndexError, AttributeError, RecursionError):
             raise _FailedError("invalid", number, given, new) from None
-        if given["op"] == "copy" and number_of_values(new) > MOST_VALUES:
-            raise _FailedError("large", number, given, obj)
         if not isinstance(new, dict):
             raise _FailedError("object", number, given, obj)
+        if given["op"] == "copy" and number_of_values(new) > MOST_VALUES:
+            raise _FailedError("large", number, given, obj)
     if _identity(new) != _identity(obj):
         raise _FailedError("object", len(operations) - 1, operations[-1], obj)
     result: Object = new

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 
 from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.objects import kind_of, labels_of
-from krm_fn.base.paths import dotted
+from krm_fn.base.paths import dotted, number_of_values
 from krm_fn.base.patterns import limited_time
 from krm_fn.base.value import Value
 from krm_fn.config.schema_policies import INSTANCE, POD, RENDERED, WRITTEN
@@ -21,7 +21,7 @@ from krm_fn.rules.registry import Hit, finding_of, policy_rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from typing import Any
 
     from krm_fn.base.paths import Path
@@ -35,6 +35,11 @@ MOST_ERRORS = 20  # of a policy in one object
 NOT_INSTALLED = "the package jsonschema is not installed; install kubevirt-render[policies]"
 
 
+# Values of a schema whose check is quick, and keywords that may take much more time than the schema and the object are large.
+SMALL = 10_000
+SLOW = frozenset(
+    ("pattern", "patternProperties", "$ref", "$dynamicRef", "uniqueItems", "unevaluatedProperties", "unevaluatedItems")
+)
 # The keywords that have a schema for each key.
 KEYED = ("properties", "patternProperties", "dependentSchemas", "$defs")
 
@@ -114,11 +119,12 @@ def _validator(schema: Any) -> Any:
     draft = schema.get("$schema", "") if isinstance(schema, dict) else ""
     if draft and draft != Draft202012Validator.META_SCHEMA["$id"]:
         raise _StoppedError(f"its $schema is not {Draft202012Validator.META_SCHEMA['$id']}; write it for this draft")
+    is_small = isinstance(schema, bool) or number_of_values(schema) <= SMALL
     try:
-        _timed(lambda: Draft202012Validator.check_schema(schema))
+        _timed(lambda: Draft202012Validator.check_schema(schema), is_quick=is_small)
     except SchemaError as error:
         raise _StoppedError(f"it is no JSON Schema: {dotted(tuple(error.path)) or 'the schema'} is wrong") from None
-    return Draft202012Validator(_timed(lambda: _without_false(schema)), registry=Registry())
+    return Draft202012Validator(_timed(lambda: _without_false(schema), is_quick=is_small), registry=Registry())
 
 
 def _without_false(schema: Any) -> Any:
@@ -142,17 +148,31 @@ def _errors(validator: Any, value: Any) -> list[Any]:
     def first() -> list[Any]:
         return [error for error, _ in zip(validator.iter_errors(value), range(MOST_ERRORS), strict=False)]
 
-    return sorted(_timed(first), key=lambda error: [str(step) for step in error.absolute_path])
+    is_quick = not any(key in SLOW for key in _keys(validator.schema))
+    return sorted(_timed(first, is_quick=is_quick), key=lambda error: [str(step) for step in error.absolute_path])
 
 
-def _timed(work: Any) -> Any:
-    """What the call gives. Raises: _StoppedError if it takes too long, or if the schema can't be evaluated."""
+def _keys(schema: Any) -> Iterator[str]:
+    """All keys at any depth, keywords among them."""
+    waiting = [schema]
+    for each in waiting:
+        if isinstance(each, dict):
+            yield from each
+        waiting += each.values() if isinstance(each, dict) else each if isinstance(each, list) else ()
+
+
+def _timed(work: Callable[[], Any], *, is_quick: bool) -> Any:
+    """What the call gives. Raises: _StoppedError if it takes too long, or if the schema can't be evaluated.
+
+    Quick work takes a time that grows with the schema and the object alone. Its time is not limited, so that it can be done in
+    a worker's thread, too.
+    """
     import re
 
     from referencing.exceptions import Unresolvable
 
     try:
-        return limited_time(work, SECONDS)
+        return work() if is_quick else limited_time(work, SECONDS)
     except TimeoutError:
         raise _StoppedError("it takes too long; write simpler patterns and fewer references") from None
     except RecursionError:
@@ -199,4 +219,4 @@ def _said(error: Any) -> str:
         wanted = listed([brief(each) for each in wanted], "or")
     elif isinstance(wanted, dict | list):
         return f"the value does not match {error.validator} of the policy; change it"
-    return f"the policy requires {error.validator}: {wanted if isinstance(wanted, str) else brief(wanted)}"
+    return f"the policy requires {error.validator}: {brief(wanted)}"

@@ -1,12 +1,16 @@
 """Policies in JSON Schema, on objects as they are written, rendered, started, and as pods."""
 
+import io
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from functions import resource_list
 
 import krm_fn
+from krm_fn import yamlio
 from krm_fn.base.errors import ConfigError
+from krm_fn.hosts import function
 
 VM = {
     "apiVersion": "kubevirt.io/v1",
@@ -244,3 +248,28 @@ def test_a_wrong_policy_is_an_error_of_the_config(policies, message):
 def test_a_plain_on_that_a_reader_takes_for_true_is_understood(key):
     policies = [{"name": "p", "schema": {"properties": {"spec": {"required": ["instancetype"]}}}, key: "written"}]
     assert krm_fn.process(resource_list(VM, schemaPolicies=policies, catalogue="builtin"))["results"] == []
+
+
+def test_the_function_gives_the_same_findings_and_writes_them_on_stderr():
+    policies = [{"name": "p", "schema": at(SOCKETS, {"minimum": 2}), "message": "too small"}]
+    given = resource_list(VM, schemaPolicies=policies, catalogue="builtin")
+    out, err = io.BytesIO(), io.StringIO()
+    assert function.run(yamlio.dump(given).encode(), out, err) == 1
+    assert yamlio.read_resource_list(out.getvalue()).head["results"] == krm_fn.process(given)["results"]
+    assert err.getvalue().endswith("spec.template.spec.domain.cpu.sockets: too small (policy/p)\n")
+
+
+def test_a_schema_without_slow_keywords_is_evaluated_in_a_thread():
+    with ThreadPoolExecutor(1) as threads:
+        assert rules(threads.submit(found, at(SOCKETS, {"minimum": 2})).result()) == ["policy/p"]
+        slow = threads.submit(found, at(("kind",), {"pattern": "^(V|X)+"}), on="written").result()
+    assert rules(slow) == ["policy-not-evaluated"]
+
+
+def test_a_large_object_takes_little_time():
+    vm = {**VM, "metadata": {**VM["metadata"], "annotations": {f"a{n}": "x" * 100 for n in range(100_000)}}}
+    schema = at(("metadata", "annotations"), {"additionalProperties": {"maxLength": 10}})
+    started = time.process_time()
+    results = found(schema, vm=vm, on="written")
+    assert time.process_time() - started < 5
+    assert 0 < len(results) <= 20
