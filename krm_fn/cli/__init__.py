@@ -31,6 +31,7 @@ COMMANDS = (
     "argocd",
     "install-plugin",
     "schema",
+    "lsp",
     "completion",
 )
 

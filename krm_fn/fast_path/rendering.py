@@ -82,7 +82,7 @@ def fits(settings: Config) -> bool:
     """True if nothing in the config needs all objects at once."""
     if settings.patches or settings.schema_policies or settings.rule_packages or "unexpanded-vm" in settings.severity:
         return False
-    return settings.mode in MODES and settings.instances != "include"
+    return settings.mode in MODES and settings.instances != "include" and not settings.pod_size
 
 
 def needs_all_objects(listing: Listing) -> bool:

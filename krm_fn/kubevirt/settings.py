@@ -31,6 +31,7 @@ class Config(Value):
     instances: str = "omit"
     configuration: dict[str, Any] | None = None
     provenance: bool = False
+    pod_size: bool = False
     fail_on: str = "error"
     patches: tuple[dict[str, Any], ...] = ()
     schema_policies: tuple[dict[str, Any], ...] = ()

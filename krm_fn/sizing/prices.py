@@ -90,7 +90,7 @@ def _sum(units: Amounts, prices: dict[str, Fraction], unit: int) -> Fraction:
 
 
 def _claims(demand: Demand) -> Amounts:
-    return storage.by_class(claim for claim in demand.record.get("storage", ()) if claim["kind"] == storage.TEMPLATE)
+    return storage.by_class(claim for claim in demand.record.get("storage", ()) if storage.is_created(claim))
 
 
 def unpriced(sized: Iterable[Sized], prices: Prices) -> list[str]:
