@@ -172,3 +172,12 @@ def map_at(value: object, path: str) -> dict[Any, Any]:
     if value is None or isinstance(value, dict):
         return value or {}
     raise unlike(value, "a map", path)
+
+
+def with_known_keys(value: object, known: Sequence[str], path: str) -> dict[Any, Any]:
+    """The value where it is a map with these keys alone, an empty one where it is null; else a ConfigError."""
+    given = map_at(value, path)
+    for key in given:
+        if key not in known:
+            raise ConfigError(f"unknown key; expected one of {', '.join(known)}{hint(key, known)}", path=child(path, key))
+    return given

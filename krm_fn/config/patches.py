@@ -6,7 +6,7 @@ from krm_fn.base.errors import ConfigError, InputError
 from krm_fn.base.paths import dotted
 from krm_fn.base.targets import KEYS, target_of
 from krm_fn.base.value import Value
-from krm_fn.config.keys import child, hint, map_at, unlike
+from krm_fn.config.keys import child, hint, unlike, with_known_keys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,23 +47,15 @@ def _items(value: object, expected: str, path: str) -> Iterator[tuple[object, st
 
 
 def _patch(value: object, path: str) -> dict[str, Any]:
-    given = _known(value, ("target", "patch"), path)
+    given = with_known_keys(value, ("target", "patch"), path)
     return {
         "target": _target(given.get("target"), child(path, "target")),
         "patch": _read(given.get("patch"), child(path, "patch")),
     }
 
 
-def _known(value: object, known: tuple[str, ...], path: str) -> dict[str, Any]:
-    given = map_at(value, path)
-    for key in given:
-        if key not in known:
-            raise ConfigError(f"unknown key; expected one of {', '.join(known)}{hint(key, known)}", path=child(path, key))
-    return given
-
-
 def _target(value: object, path: str) -> dict[str, str]:
-    given = {key: each for key, each in _known(value, KEYS, path).items() if each is not None}
+    given = {key: each for key, each in with_known_keys(value, KEYS, path).items() if each is not None}
     for key, each in given.items():
         if not isinstance(each, str):
             raise unlike(each, "text", child(path, key))
@@ -89,7 +81,7 @@ def _read(value: object, path: str) -> list[dict[str, Any]]:
 
 
 def _operation(value: object, path: str) -> dict[str, Any]:
-    given = _known(value, ("op", "path", "from", "value"), path)
+    given = with_known_keys(value, ("op", "path", "from", "value"), path)
     if given.get("op") not in OPERATIONS:
         known = tuple(OPERATIONS)
         raise unlike(given.get("op"), f"one of {', '.join(known)}{hint(given.get('op'), known)}", child(path, "op"))

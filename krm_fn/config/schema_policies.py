@@ -6,8 +6,7 @@ import re
 
 from krm_fn.base.errors import ConfigError
 from krm_fn.base.paths import dotted
-from krm_fn.base.wording import listed
-from krm_fn.config.keys import child, hint, map_at, unlike
+from krm_fn.config.keys import child, hint, map_at, unlike, with_known_keys
 from krm_fn.findings.finding import SEVERITIES
 
 TYPE_CHECKING = False
@@ -35,7 +34,7 @@ def schema_policies(value: object, path: str) -> tuple[dict[str, Any], ...]:
 
 
 def _policy(value: object, path: str) -> dict[str, Any]:
-    given = {key: each for key, each in _known(_with_on(value), KEYS, path).items() if each is not None}
+    given = {key: each for key, each in with_known_keys(_with_on(value), KEYS, path).items() if each is not None}
     name = given.get("name")
     if not isinstance(name, str) or not NAME.fullmatch(name) or len(name) > LONGEST_NAME:
         raise unlike(name, "a name of lower case letters, digits, - and .", child(path, "name"))
@@ -59,17 +58,9 @@ def _with_on(value: object) -> object:
 
 
 def _select(value: object, path: str) -> dict[str, Any]:
-    given = {key: each for key, each in _known(value, SELECT, path).items() if each is not None}
+    given = {key: each for key, each in with_known_keys(value, SELECT, path).items() if each is not None}
     checks = {"kinds": _texts, "namespaces": _texts, "labels": _labels, "namespaceLabels": _labels}
     return {key: checks[key](each, child(path, key)) for key, each in given.items()}
-
-
-def _known(value: object, known: tuple[str, ...], path: str) -> dict[str, Any]:
-    given = map_at(value, path)
-    for key in given:
-        if key not in known:
-            raise ConfigError(f"unknown key; expected one of {listed(known)}{hint(key, known)}", path=child(path, key))
-    return given
 
 
 def _word(value: object, words: tuple[str, ...], path: str) -> str:
