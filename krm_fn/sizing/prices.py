@@ -120,7 +120,11 @@ def rounded(amount: Fraction) -> str:
 
 def schema() -> Object:
     """The JSON Schema of the file."""
-    number = {"type": ["number", "string"], "description": "A price of 0 or more for a month; a text keeps all its digits."}
+    number = {
+        "type": ["number", "string"],
+        "minimum": 0,
+        "description": "A price of 0 or more for a month; a text keeps all its digits.",
+    }
     each = {"type": "object", "additionalProperties": number}
     about = {
         "vcpu": "For a vCPU of a guest.",
