@@ -49,7 +49,7 @@ def contents(wheel: Path) -> Files:
 
 def _is_needed(name: str) -> bool:
     """False for what only installers, type checkers and commands of other packages read."""
-    top, _, last = name.partition("/")[0], *name.rpartition("/")[1:]
+    top, last = name.partition("/")[0], name.rpartition("/")[2]
     return not (top.endswith(("-stubs", ".data", "_cli.py")) or (top.endswith(".dist-info") and last in UNUSED))
 
 
