@@ -96,6 +96,7 @@ NEEDS: Needs = {
     "policy_not_evaluated": lambda facts: facts.unevaluated,
     "removed_field": lambda facts: facts.config.mode != "validate",  # there `unknown-field` reports them
     "removed_in_later_release": uses_catalogue,
+    "undeployed_catalogue": lambda facts: facts.cluster.catalogue_gate(facts.release),
     "unknown_kind": lambda facts: any(is_stray(each.obj) for each in facts.bundle.types),
     "unrepeatable_patch": lambda facts: not all(each.repeats for each in facts.patched),
     "unserved_api_version": lambda facts: not all(is_served(each.obj, facts.release) for each in facts.bundle.types),
