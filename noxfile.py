@@ -61,7 +61,8 @@ def docs(session: nox.Session) -> None:
     """Write docs/rules anew from the rules' docstrings, then run the tests that hold the docs against the code."""
     install(session)
     session.run("python", "scripts/make_rule_docs.py")
-    session.run("pytest", "tests/test_docs.py")
+    session.run("python", "scripts/make_policy_docs.py")
+    session.run("pytest", "tests/test_docs.py", "tests/test_policies.py")
 
 
 @nox.session

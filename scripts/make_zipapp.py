@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import io
+import re
 import sys
 import tempfile
 import zipfile
@@ -34,6 +35,8 @@ DATE = (2020, 2, 2, 0, 0, 0)  # hatchling's date of files in wheels
 MODULE = 0o100644 << 16  # a plain file, as zip archives say it
 FIRST = b'#!/bin/sh\nexec python3 -I -S "$0" "$@"\n'  # -I -S: all that is needed is in the file; a third less to start
 UNUSED = ("RECORD", "WHEEL", "INSTALLER")  # say what pip installed, and for which Python
+# The packages of the extra `policies`: one of them is compiled for each Python, and the file carries only libyaml so.
+LEFT_OUT = ("attrs", "jsonschema", "jsonschema-specifications", "referencing", "rpds-py", "typing-extensions")
 
 Files = dict[str, bytes]
 
@@ -41,8 +44,19 @@ Files = dict[str, bytes]
 def contents(wheel: Path) -> Files:
     """The files of a wheel that are needed at run time, by name."""
     with zipfile.ZipFile(wheel) as archive:
-        names = [name for name in archive.namelist() if not (".dist-info/" in name and name.rpartition("/")[2] in UNUSED)]
-        return {name: archive.read(name) for name in names}
+        return {name: archive.read(name) for name in archive.namelist() if _is_needed(name)}
+
+
+def _is_needed(name: str) -> bool:
+    """False for what only installers, type checkers and commands of other packages read."""
+    top, last = name.partition("/")[0], name.rpartition("/")[2]
+    return not (top.endswith(("-stubs", ".data", "_cli.py")) or (top.endswith(".dist-info") and last in UNUSED))
+
+
+def core(lock: str) -> str:
+    """The lock without the packages of the extra `policies`."""
+    blocks = re.split(r"\n(?=[^\s#])", lock)
+    return "\n".join(block for block in blocks if block.partition("==")[0] not in LEFT_OUT)
 
 
 def dependencies(python: str, tag: str) -> Files:
@@ -54,7 +68,10 @@ def dependencies(python: str, tag: str) -> Files:
             f"--abi=cp{python.replace('.', '')}",
             f"--platform={tag}",
         )
-        pip("download", "--no-deps", "--dest", folder, "-r", ROOT / "image" / "requirements.txt", *target)
+        lock = Path(folder, "lock.txt")
+        lock.write_text(core((ROOT / "image" / "requirements.txt").read_text()))
+        pip("download", "--no-deps", "--dest", folder, "-r", lock, *target)
+        lock.unlink()
         return {name: data for file in Path(folder).iterdir() for name, data in contents(file).items()}
 
 

@@ -51,7 +51,7 @@ def config_table() -> dict[str, tuple[set[str], str]]:
 
 
 def test_the_config_page_has_the_schemas_keys_and_defaults() -> None:
-    told = {"true": True, "false": False, "{}": {}, "unset": ""}
+    told = {"true": True, "false": False, "{}": {}, "[]": [], "unset": ""}
     properties = schema()["$defs"]["typed"]["properties"]["spec"]["properties"]
     assert {key: told.get(default, default) for key, (_, default) in config_table().items()} == {
         key: row["default"] for key, row in properties.items()
@@ -79,7 +79,7 @@ def configs(page: Path) -> list[str]:
 
 def test_every_config_that_a_page_shows_is_a_right_one() -> None:
     shown = [block for page in PAGES for block in configs(page)]
-    assert len(shown) == 7
+    assert len(shown) == 9
     for block in shown:
         value = yamlio.read_value(block)
         if "clusters" in (value.get("spec") or {}):

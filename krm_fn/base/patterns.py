@@ -66,6 +66,25 @@ class Patterns:
             self._left -= max(perf_counter() - start - FREE, 0)
 
 
+def limited_time(work: Callable[[], object], seconds: float) -> object:
+    """What the call gives. Raises: TimeoutError if it takes more processor time, and where its time can't be limited.
+
+    That is outside of the main thread, and on Windows.
+    """
+    try:
+        before = _signal.signal(_signal.SIGVTALRM, _stop)
+    except (ValueError, AttributeError):
+        raise TimeoutError from None
+    try:
+        _signal.setitimer(_signal.ITIMER_VIRTUAL, seconds)
+        return work()
+    except _SpentError:
+        raise TimeoutError from None
+    finally:
+        _signal.setitimer(_signal.ITIMER_VIRTUAL, 0)
+        _signal.signal(_signal.SIGVTALRM, before)
+
+
 # For the definitions that the process has read last.
 OF_DEFINITIONS = Patterns()
 

@@ -24,6 +24,7 @@ COMMANDS = (
     "diff",
     "capacity",
     "migrate",
+    "test",
     "init",
     "catalogue",
     "rules",

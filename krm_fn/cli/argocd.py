@@ -108,6 +108,7 @@ def _settings(given: Parameters, config_file: str | None, flags: Mapping[str, An
         )
     if given.config and not Path(os.path.realpath(given.config)).is_relative_to(Path.cwd()):  # resolve() fails for a loop
         raise ConfigError(f"{given.config} is not in the application's folder", path="parameter config")
+    flags = {**flags, options.UNTRUSTED: bool(given.config)}  # an application can set the parameter
     return given.over(options.settings(Sources(sources=()), file, flags, near=(os.curdir,)))
 
 

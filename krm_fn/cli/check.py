@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from krm_fn.base.console import file_name, write_out
+from krm_fn.base.console import file_name
 from krm_fn.base.errors import UsageError
-from krm_fn.base.suggestions import meant
-from krm_fn.cli import baseline, completion, fixing, options, progress, replacing, tally
+from krm_fn.cli import baseline, completion, fixing, options, output_files, progress, replacing, tally
 from krm_fn.cli.build_flags import build_flags_option
 from krm_fn.cli.executors import executor_options
 from krm_fn.cli.formats import FORMATS, Report, strictest, written
@@ -24,7 +23,6 @@ from krm_fn.findings import fingerprints, results
 from krm_fn.repositories import merging
 from krm_fn.repositories.judging import Options, UnitResult
 from krm_fn.rules import registry
-from krm_fn.sources.files import leads_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -115,7 +113,7 @@ def check(
 
     The exit code is 1 if a finding has the severity of --fail-on or a higher one.
     """
-    targets = _targets(outputs)
+    targets = output_files.parsed(outputs, FORMATS)
     known = _known(baseline_file, update=update_baseline)
     day = _today(today) if known else ""
     levels = options.levels_by_flag(flags)
@@ -268,26 +266,5 @@ def _write(targets: list[tuple[str, str]], report: Report, color: str) -> None:
     terminal = _is_terminal()
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     shown = report.but(rich=_is_rich(color), color=color == "always" or (color == "auto" and terminal and not plain))
-    for _, file in targets:
-        if file and leads_out(file):
-            raise UsageError(f"-o: {file} is a symbolic link to a file outside the repository; name that file instead")
-    texts = [(file, written(name, report if file else shown).encode(errors="replace")) for name, file in targets]
-    for file, data in texts:
-        if file:
-            replacing.write(file, data)
-    write_out(b"".join(data for file, data in texts if not file))
-
-
-def _targets(outputs: tuple[str, ...]) -> list[tuple[str, str]]:
-    """Format and file of each output, "" for stdout, which takes only one."""
-    targets = []
-    for text in outputs:
-        name, _, file = text.partition("=")
-        if name not in FORMATS:
-            likely = meant(name, tuple(FORMATS))
-            fix = f"; did you mean {likely}" if likely else ""
-            raise UsageError(f"-o: unknown format {name!r}; expected one of {', '.join(FORMATS)}{fix}")
-        targets.append((name, "" if file == "-" else file))
-    if [file for _, file in targets].count("") > 1:
-        raise UsageError("-o: only one output can be written to stdout; write the others to files with -o FORMAT=FILE")
-    return targets
+    output_files.check(targets)
+    output_files.write([(file, written(name, report if file else shown)) for name, file in targets])

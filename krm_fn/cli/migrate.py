@@ -15,6 +15,7 @@ from krm_fn.base.console import file_name, write_out
 from krm_fn.base.errors import UsageError
 from krm_fn.base.objects import ref_of
 from krm_fn.cli import diffs, inplace, inplace_folders, options, outputs, progress
+from krm_fn.cli.file_flags import flag_of
 from krm_fn.cli.folder_options import exclude_option
 from krm_fn.cli.quiet import quiet_option
 from krm_fn.config.keys import NAMES
@@ -78,7 +79,7 @@ def migrate(
     bar = progress.shown(quiet=flags["verbose"])
     found = _read(paths, kustomizations, flags, bar)
     given = {"kubevirtVersion": kubevirt_version, "failOn": fail_on}
-    settings = config.with_texts(Config(), given, place=options.flag_of)
+    settings = config.with_texts(Config(), given, place=flag_of)
     with bar.at("Migrating"):
         outcome = _migrated(found, settings)
     report(Places(found).located(outcome.findings), sys.stderr)

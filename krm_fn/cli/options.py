@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from krm_fn import config, yamlio
+from krm_fn import config
 from krm_fn.base.console import NAME, file_name, one_line, printable
-from krm_fn.base.errors import ConfigError, InputError, UsageError
-from krm_fn.cli import completion
+from krm_fn.base.errors import ConfigError, UsageError
+from krm_fn.cli import completion, file_flags
 from krm_fn.cli.folder_options import folder_options
 from krm_fn.cli.quiet import is_quiet
-from krm_fn.config.checks import CHECKS
 from krm_fn.config.keys import KEYS, NAMES
-from krm_fn.config.places import located, located_in_list
+from krm_fn.config.places import located_in_list
 from krm_fn.kubevirt.releases import MINORS
 from krm_fn.kubevirt.settings import Config
 from krm_fn.repositories import cache, config_files
@@ -36,7 +35,8 @@ else:
     Choice = click.Choice  # generic from click 8.2 on
 
 
-CONFIGURATION = "configuration"
+# Set among the flags where `--config` is the file of a test case and not the operator's.
+UNTRUSTED = "untrusted"
 # What all flags have that take a KubeVirt release.
 VERSION: dict[str, Any] = {
     "metavar": "VERSION",
@@ -72,11 +72,6 @@ def timeout_option(default: float) -> Decorator:
     return click.option("--timeout", type=Seconds(), default=default, show_default=True, metavar="SECONDS", help=text)
 
 
-def flag_of(name: str) -> str:
-    """The flag of a config key: `--fail-on` of `failOn`."""
-    return "--" + "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in name)
-
-
 def help_of(key: Key) -> str:
     """The help of the flag of a config key."""
     known = f". Known releases: {MINORS[0]} to {MINORS[-1]}" if key.type == "version" else ""
@@ -85,13 +80,15 @@ def help_of(key: Key) -> str:
 
 
 def _option(key: Key) -> Decorator:
-    flag, text = flag_of(key.name), help_of(key)
+    flag, text = file_flags.flag_of(key.name), help_of(key)
     match key.type:
         case "switch":
             return click.option(f"{flag}/--no-{flag[2:]}", key.field, default=None, help=text)
+        case "names":
+            return click.option(flag, key.field, metavar="NAME[,NAME]", help=text)
         case "severity":
             return click.option(flag, key.field, multiple=True, metavar="RULE=LEVEL", help=f"{text} Repeatable.")
-        case "configuration":
+        case _ if key.type in file_flags.EXAMPLES:
             help_text = f"{text} The value is a file name or YAML."
             return click.option(flag, key.field, metavar="FILE|YAML", help=help_text, shell_complete=completion.FILE)
         case _:
@@ -244,13 +241,26 @@ def settings(
         note(f"the config is {file_name(file)}")
     if found.powerless and not isolated:
         _note_powerless(found.powerless)
-    base = _of_repository(config_file, near) if file else Config() if isolated else _of_sources(found)
+    base = _of_repository(config_file, near) if file else Config() if isolated else barred(_of_sources(found))
+    base = barred(base) if flags.get(UNTRUSTED) else base
     return with_flags(base, flags)
+
+
+def barred(given: Config) -> Config:
+    """The config of a file that may be a stranger's: it loads no code."""
+    return given.but(rule_packages=(), barred_packages=given.rule_packages) if given.rule_packages else given
 
 
 def with_flags(base: Config, flags: Mapping[str, Any]) -> Config:
     """The config with the flags laid over it. Raises: ConfigError."""
-    return _configured(config.with_texts(base, _texts(flags), place=_place), flags[CONFIGURATION])
+    found = config.with_texts(base, _texts(flags), place=_place)
+    for key in KEYS:
+        if key.type in file_flags.EXAMPLES:
+            found = file_flags.laid_over(found, key, flags[key.field])
+    if found.barred_packages:
+        left = (name for name in found.barred_packages if name not in found.rule_packages)
+        found = found.but(barred_packages=tuple(left))
+    return found
 
 
 def _note_powerless(files: Sequence[str]) -> None:
@@ -289,47 +299,16 @@ def _of_sources(found: Sources) -> Config:
         raise
 
 
-def _configured(base: Config, given: str | None) -> Config:
-    """The config with what the flag `--configuration` names laid over it, where that is a file."""
-    if given is None or not _names_file(given):
-        return base
-    text, value = config_files.read(given)
-    row, flag = NAMES[CONFIGURATION], flag_of(CONFIGURATION)
-    try:
-        return base.but(configuration=config.merged(base.configuration, CHECKS[row.type](row, value, flag)))
-    except ConfigError as error:
-        raise located(error, given, lambda path: text.place(0, path, key=True), below=flag) from None
-
-
 def _texts(flags: Mapping[str, Any]) -> dict[str, str]:
-    """The flags that were given as the keys of a ConfigMap's data, but for what `--configuration` reads from a file."""
+    """The flags that were given as the keys of a ConfigMap's data, but for those that name files."""
     texts: dict[str, str] = {}
     for key in KEYS:
         value = flags[key.field]
         if key.type == "severity":
             texts.update(_level(text) for text in value)
-        elif value is not None and not (key.name == CONFIGURATION and _names_file(value)):
+        elif value is not None and not (key.type in file_flags.EXAMPLES and file_flags.names_file(key, value)):
             texts[key.name] = str(value).lower() if key.type == "switch" else value
     return texts
-
-
-def _names_file(given: str) -> bool:
-    """True where `--configuration` names a file, a pipe included; False for YAML text.
-
-    Raises: ConfigError for a word, which as YAML would be no map: the name of a file that is not there.
-    """
-    if os.path.exists(given):  # noqa: PTH110
-        return True
-    try:
-        word = isinstance(yamlio.read_value(given), str)
-    except InputError:
-        return False
-    if word:
-        raise ConfigError(
-            f"there is no file {file_name(given)}; expected a file, or YAML such as '{{cpuModel: host-model}}'",
-            path="--configuration",
-        )
-    return False
 
 
 def _level(text: str) -> tuple[str, str]:
@@ -341,4 +320,4 @@ def _level(text: str) -> tuple[str, str]:
 
 def _place(name: str) -> str:
     head, _, below = name.partition(".")
-    return f"{flag_of(head)} {below}" if below else flag_of(head)
+    return f"{file_flags.flag_of(head)} {below}" if below else file_flags.flag_of(head)

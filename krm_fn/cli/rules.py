@@ -9,7 +9,8 @@ import click
 
 from krm_fn.base.errors import UsageError
 from krm_fn.cli import completion
-from krm_fn.config.checks import hint
+from krm_fn.config.checks import CHECKS
+from krm_fn.config.keys import NAMES, hint
 from krm_fn.rules.registry import all_rules, ids
 
 if TYPE_CHECKING:
@@ -21,9 +22,10 @@ PARTS = ("What it finds", "Why it matters", "Fix", "Example")
 
 @click.command()
 @click.argument("rule", required=False, metavar="[ID]", shell_complete=completion.among(ids))
-def rules(rule: str | None) -> None:
+@click.option("--rule-packages", metavar="NAME[,NAME]", help="Also show the rules of these families, from installed packages.")
+def rules(rule: str | None, rule_packages: str | None) -> None:
     """List the rules, or describe one: what it finds, why it matters, how to fix it."""
-    known = all_rules()
+    known = {**all_rules(), **_own(rule_packages)}
     if rule is None:
         width = max(map(len, known), default=0)
         for each in known.values():
@@ -32,6 +34,14 @@ def rules(rule: str | None) -> None:
         raise UsageError(f"unknown rule {rule!r}{hint(rule, tuple(known))}; `kubevirt-render rules` lists all rules")
     else:
         click.echo(f"{rule} ({known[rule].severity}{_releases(known[rule])})\n\n{documentation(known[rule])}")
+
+
+def _own(families: str | None) -> dict[str, Rule]:
+    """The rules of users' packages by their ids. Raises: ConfigError."""
+    from krm_fn.rules.packages import rules_of
+
+    names = CHECKS["names"](NAMES["rulePackages"], families or "", "--rule-packages") if families else ()
+    return {rule.id: rule for name in names for rule in rules_of(name)}
 
 
 def documentation(rule: Rule) -> str:

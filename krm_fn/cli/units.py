@@ -58,7 +58,7 @@ def results_of(request: Request, how: Options, bar: Progress) -> list[UnitResult
     with bar.at("Searching"):
         found = discover(request.folders, excludes=configs.excludes, follow=how.follow) if request.folders else Discovery()
     if not (found.targets or found.problems or found.excluded or found.charts):
-        return [_of_one_bundle(request, how, bar, request.paths, request.kustomizations)]
+        return [of_one_bundle(request, how, bar, request.paths, request.kustomizations)]
     return _of_units(request, how, bar, configs, found)
 
 
@@ -84,7 +84,7 @@ def configs_of(request: Request) -> Configs:
     )
 
 
-def _of_one_bundle(
+def of_one_bundle(
     request: Request, how: Options, bar: Progress, paths: tuple[str, ...], kustomizations: tuple[str, ...]
 ) -> UnitResult:
     """What comes of paths and builds together."""
@@ -136,7 +136,7 @@ def _of_units(request: Request, how: Options, bar: Progress, configs: Configs, f
     done += of_repository(found, configs, settings)
     rest = tuple(path for path in request.paths if path not in request.folders)
     if rest or request.kustomizations:
-        done.append(_of_one_bundle(request, how, bar, rest, request.kustomizations))
+        done.append(of_one_bundle(request, how, bar, rest, request.kustomizations))
     if not any(each.objects or each.findings for each in done):
         raise NothingFoundError(
             f"no Kubernetes object found in {', '.join(request.paths)}; expected YAML or JSON with apiVersion and kind"

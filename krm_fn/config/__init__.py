@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from krm_fn.base.errors import ConfigError
 from krm_fn.base.paths import dotted
-from krm_fn.config.checks import CHECKS, child, hint, map_at, of_text, rule_at, setting_at, unlike
-from krm_fn.config.keys import API_VERSION, KEYS, KIND, NAMES, Key
+from krm_fn.config.checks import CHECKS, of_text, rule_at, setting_at
+from krm_fn.config.keys import API_VERSION, DOTTED, KEYS, KIND, NAMES, Key, child, hint, map_at, unlike
 from krm_fn.kubevirt.settings import Config
 
 TYPE_CHECKING = False
@@ -129,7 +129,7 @@ def typed(spec: dict[Any, Any], path: str = "spec", others: Mapping[str, object]
 def _row(name: str, path: str) -> Key:
     head, dot, below = name.partition(".")
     key = NAMES.get(head)
-    if key is None or (dot and (key.type not in ("configuration", "severity") or not all(below.split(".")))):
+    if key is None or (dot and (key.type not in DOTTED or not all(below.split(".")))):
         raise _unknown_key(name, path, tuple(NAMES))
     if dot and key.type == "severity":
         rule_at(below, path)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from krm_fn.base.errors import ConfigError, InputError
 from krm_fn.base.paths import dotted, put
-from krm_fn.config.keys import LEVELS, SWITCHES
+from krm_fn.config.keys import LEVELS, NESTED, SWITCHES, child, hint, map_at, unlike
 from krm_fn.kubevirt.releases import MINORS, NEWEST_PATCH, Release, parse
 
 TYPE_CHECKING = False
@@ -17,32 +17,7 @@ if TYPE_CHECKING:
 
     from krm_fn.config.keys import Key
 
-
-def unlike(value: object, expected: str, path: str) -> ConfigError:
-    """The error of a value that is something else than is expected."""
-    from krm_fn.base.wording import show  # only when something is wrong
-
-    return ConfigError(f"found {'nothing' if value is None else show(value)}; expected {expected}", path=path)
-
-
-def hint(word: object, known: Sequence[str]) -> str:
-    """The end of a message that names the known word nearest to a misspelt one; "" where none is near."""
-    from krm_fn.base.suggestions import meant  # only when something is wrong
-
-    likely = meant(word, tuple(known)) if isinstance(word, str) else ""
-    return f"; did you mean {likely}" if likely else ""
-
-
-def child(path: str, name: object) -> str:
-    """The path of a key in the map at `path`."""
-    return path + dotted(("", str(name))).removeprefix('[""]')
-
-
-def map_at(value: object, path: str) -> dict[Any, Any]:
-    """The value where it is a map, an empty one where it is null; else a ConfigError."""
-    if value is None or isinstance(value, dict):
-        return value or {}
-    raise unlike(value, "a map", path)
+NAMES_EXPECTED = "a list of names such as [acme]"
 
 
 def _word(key: Key, value: object, path: str) -> str:
@@ -130,12 +105,39 @@ def _severity(_: Key, value: object, path: str) -> dict[str, str]:
     return found
 
 
+def _patches(_: Key, value: object, path: str) -> tuple[dict[str, Any], ...]:
+    from krm_fn.config.patches import patches  # most configs have none
+
+    return patches(value, path)
+
+
+def _schema_policies(_: Key, value: object, path: str) -> tuple[dict[str, Any], ...]:
+    from krm_fn.config.schema_policies import schema_policies  # most configs have none
+
+    return schema_policies(value, path)
+
+
+def _names(_: Key, value: object, path: str) -> tuple[str, ...]:
+    """The names of a list, or of text with commas between them."""
+    from re import ASCII, fullmatch
+
+    from krm_fn.rules.registry import POLICY
+
+    listed = value.split(",") if isinstance(value, str) else value
+    if not isinstance(listed, list | tuple):
+        raise unlike(value, NAMES_EXPECTED, path)
+    for name in listed:
+        if not isinstance(name, str) or not fullmatch(r" *[\w.-]+ *", name, ASCII) or name.strip() == POLICY:
+            raise unlike(name, NAMES_EXPECTED, path)
+    return tuple(dict.fromkeys(name.strip() for name in listed))
+
+
 def rule_at(rule: object, path: str) -> None:
     """Raises: ConfigError where there is no rule of that id."""
-    from krm_fn.rules.registry import ids  # where a severity is stated
+    from krm_fn.rules.registry import OWN, ids  # where a severity is stated
 
     known = tuple(sorted(ids()))
-    if rule not in known:
+    if rule not in known and not (isinstance(rule, str) and OWN in rule):
         from krm_fn.base.wording import show
 
         raise ConfigError(f"unknown rule {show(rule)}{hint(rule, known)}; `kubevirt-render rules` lists all rules", path=path)
@@ -147,6 +149,9 @@ CHECKS: dict[str, Callable[[Key, object, str], Any]] = {
     "switch": _switch,
     "configuration": _configuration,
     "severity": _severity,
+    "patches": _patches,
+    "schemaPolicies": _schema_policies,
+    "names": _names,
 }
 
 
@@ -154,7 +159,7 @@ def of_text(key: Key, text: str, below: str, path: str) -> Any:
     """The value for Config that a text means; `below` is what follows the dot of a dotted key."""
     if key.type == "severity" and below:
         return {below: _one_of(LEVELS, text, path)}
-    if key.type not in ("configuration", "severity"):
+    if key.type not in NESTED:
         return CHECKS[key.type](key, SWITCHES.get(text, text) if key.type == "switch" else text, path)
     value = _yaml(text, path)
     if not below:

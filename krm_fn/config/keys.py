@@ -1,18 +1,28 @@
-"""The keys of the config: one row each, from which the checks, the JSON Schema and the command's flags are made."""
+"""The keys of the config: one row each, from which the checks, the JSON Schema and the command's flags are made.
+
+Below are the errors of values that are something else than is expected, and the paths that name them.
+"""
 
 from __future__ import annotations
 
+from krm_fn.base.errors import ConfigError
+from krm_fn.base.paths import dotted
 from krm_fn.base.value import Value
 from krm_fn.findings.finding import SEVERITIES
 from krm_fn.kubevirt.settings import Config
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
 API_VERSION = "kubevirt-render.dev/v1alpha1"
 KIND = "RenderVirtualMachines"
 LEVELS = (*SEVERITIES, "off")
+
+# The types of keys with nested values: YAML text in a ConfigMap. Those of DOTTED also have dotted keys.
+DOTTED = ("configuration", "severity")
+NESTED = (*DOTTED, "patches", "schemaPolicies")
 
 # How a switch may be spelt where it is text; `yes` and `on` are left out, since readers disagree about them.
 SWITCHES = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
@@ -31,7 +41,7 @@ class Key(Value):
     def default(self) -> Any:
         """The value where the key is unset, as users write it; "" where it then depends on the input."""
         found = getattr(Config, self.field)
-        return "" if found is None else found
+        return "" if found is None else list(found) if isinstance(found, tuple) else found
 
 
 KEYS = (
@@ -103,6 +113,24 @@ KEYS = (
         doc="true: annotate each VM with what its virt-launcher pod requests, its limits, its overhead and its QoS class",
     ),
     Key(
+        name="patches",
+        field="patches",
+        type="patches",
+        doc="JSON patches (RFC 6902) for rendered VMs, each with the target that a patch of kustomize has",
+    ),
+    Key(
+        name="schemaPolicies",
+        field="schema_policies",
+        type="schemaPolicies",
+        doc="JSON Schemas that objects must match, as they are written or rendered; each is the rule policy/NAME",
+    ),
+    Key(
+        name="rulePackages",
+        field="rule_packages",
+        type="names",
+        doc="the families of rules of your own, from installed packages; their code is loaded",
+    ),
+    Key(
         name="failOn",
         field="fail_on",
         type="word",
@@ -117,3 +145,39 @@ KEYS = (
     ),
 )
 NAMES = {key.name: key for key in KEYS}
+
+
+def unlike(value: object, expected: str, path: str) -> ConfigError:
+    """The error of a value that is something else than is expected."""
+    from krm_fn.base.wording import show  # only when something is wrong
+
+    return ConfigError(f"found {'nothing' if value is None else show(value)}; expected {expected}", path=path)
+
+
+def hint(word: object, known: Sequence[str]) -> str:
+    """The end of a message that names the known word nearest to a misspelt one; "" where none is near."""
+    from krm_fn.base.suggestions import meant  # only when something is wrong
+
+    likely = meant(word, tuple(known)) if isinstance(word, str) else ""
+    return f"; did you mean {likely}" if likely else ""
+
+
+def child(path: str, name: object) -> str:
+    """The path of a key in the map at `path`."""
+    return path + dotted(("", str(name))).removeprefix('[""]')
+
+
+def map_at(value: object, path: str) -> dict[Any, Any]:
+    """The value where it is a map, an empty one where it is null; else a ConfigError."""
+    if value is None or isinstance(value, dict):
+        return value or {}
+    raise unlike(value, "a map", path)
+
+
+def with_known_keys(value: object, known: Sequence[str], path: str) -> dict[Any, Any]:
+    """The value where it is a map with these keys alone, an empty one where it is null; else a ConfigError."""
+    given = map_at(value, path)
+    for key in given:
+        if key not in known:
+            raise ConfigError(f"unknown key; expected one of {', '.join(known)}{hint(key, known)}", path=child(path, key))
+    return given

@@ -8,10 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from krm_fn.base.targets import KEYS as TARGET_KEYS
+from krm_fn.base.targets import LONGEST
 from krm_fn.config import settings as config_settings
-from krm_fn.config.keys import API_VERSION, KEYS, KIND, LEVELS, SWITCHES
+from krm_fn.config.keys import API_VERSION, KEYS, KIND, LEVELS, NESTED, SWITCHES
+from krm_fn.config.patches import OPERATIONS
+from krm_fn.config.schema_policies import LONGEST_NAME, STATES
+from krm_fn.config.schema_policies import NAME as POLICY_NAME
+from krm_fn.findings.finding import SEVERITIES
 from krm_fn.kubevirt.releases import NEWEST_PATCH
-from krm_fn.rules.registry import all_rules
+from krm_fn.rules.registry import OWN, all_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,6 +28,9 @@ if TYPE_CHECKING:
     Schema = dict[str, Any]
 
 ID = "https://kubevirt-render.dev/schema/v1alpha1/function-config.json"
+# A list of names, and the same as text.
+NAME: Schema = {"type": "string", "pattern": r"^ *[A-Za-z0-9_.-]+ *$(?!\n)", "not": {"pattern": "^ *policy *$"}}
+NAMES = r"^(?!(.*,)? *policy *(,|$))( *[A-Za-z0-9_.-]+ *(, *[A-Za-z0-9_.-]+ *)*)?$(?!\n)"
 METADATA: Schema = {"type": ["object", "null"]}
 
 
@@ -57,7 +66,7 @@ def typed_keys() -> Schema:
 
 def nested_values() -> Schema:
     """The definitions that keys with nested values refer to, by name."""
-    nested = {key.name: _nested(key) for key in KEYS if key.type in ("configuration", "severity")}
+    nested = {key.name: _nested(key) for key in KEYS if key.type in NESTED}
     return {**nested, **_structures(config_settings.ROOT)}
 
 
@@ -84,6 +93,11 @@ def _typed(key: Key) -> Schema:
             return {**about, "enum": [*key.words, "", None]}
         case "version":
             return {**about, "type": ["string", "null"], "pattern": _versions()}
+        case "names":
+            return {
+                **about,
+                "anyOf": [{"type": "array", "items": NAME}, {"type": "string", "pattern": NAMES}, {"type": "null"}],
+            }
         case "switch":
             return {**about, "enum": [True, False, "", None]}
         case _:
@@ -94,6 +108,8 @@ def _text(key: Key) -> Schema:
     match key.type:
         case "word" | "version":
             return _typed(key)
+        case "names":
+            return {**_typed(key), "default": "", "anyOf": [{"type": "string", "pattern": NAMES}, {"type": "null"}]}
         case "switch":
             return {**_typed(key), "default": str(key.default).lower(), "enum": [*SWITCHES, "", None]}
         case _:
@@ -109,8 +125,55 @@ def _text(key: Key) -> Schema:
 def _nested(key: Key) -> Schema:
     if key.type == "configuration":
         return {"type": "object", **_of_word(config_settings.ROOT)}
+    if key.type == "patches":
+        return _patches()
+    if key.type == "schemaPolicies":
+        return _schema_policies()
     levels = {"enum": [*LEVELS, False, "", None], "description": "false is what YAML 1.1 makes of a plain off"}
-    return {"type": "object", "additionalProperties": False, "properties": dict.fromkeys(all_rules(), levels)}
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": dict.fromkeys(all_rules(), levels),
+        "patternProperties": {OWN: levels},
+    }
+
+
+def _patches() -> Schema:
+    """A list of patches; the operations may be given as YAML text."""
+    pointer: Schema = {"type": "string", "pattern": "^(/([^~]|~[01])*)?$"}
+    operations: list[Schema] = [
+        {
+            "type": "object",
+            "required": ["op", "path", *([needed] if needed else [])],
+            "additionalProperties": False,
+            "properties": {"op": {"const": op}, "path": pointer, "from": pointer if needed == "from" else {}, "value": {}},
+        }
+        for op, needed in OPERATIONS.items()
+    ]
+    listed: Schema = {"type": "array", "items": {"anyOf": operations}}
+    text: Schema = {"type": "string", "contentMediaType": "application/yaml", "contentSchema": listed}
+    target = map_of({key: {"type": ["string", "null"], "maxLength": LONGEST} for key in TARGET_KEYS})
+    properties: Schema = {"target": target, "patch": {"anyOf": [listed, text]}}
+    item: Schema = {"type": "object", "required": ["patch"], "additionalProperties": False, "properties": properties}
+    return {"type": "array", "items": item}
+
+
+def _schema_policies() -> Schema:
+    """A list of policies; their schemas are checked when they are evaluated."""
+    texts: Schema = {"type": ["array", "null"], "items": {"type": "string"}}
+    labels: Schema = {"type": ["object", "null"], "additionalProperties": {"type": "string"}}
+    select = {"kinds": texts, "namespaces": texts, "labels": labels, "namespaceLabels": labels}
+    properties: Schema = {
+        "name": {"type": "string", "pattern": f"^{POLICY_NAME.pattern}$", "maxLength": LONGEST_NAME},
+        "select": map_of(select),
+        "on": {"enum": [*STATES, None], "default": "rendered"},
+        "true": {"enum": [*STATES, None], "description": "what readers of YAML 1.1 make of a plain on"},
+        "schema": {"type": ["object", "boolean"]},
+        "message": {"type": ["string", "null"]},
+        "severity": {"enum": [*SEVERITIES, None], "default": "error"},
+    }
+    item: Schema = {"type": "object", "required": ["name", "schema"], "additionalProperties": False, "properties": properties}
+    return {"type": "array", "items": item}
 
 
 def _structures(word: str) -> Schema:
@@ -143,7 +206,7 @@ def _dotted() -> Schema:
         by_form.setdefault(word if _of_word(word) else "any", []).append(path)
     return {
         **{f"^configuration({'|'.join(paths)})$": _setting(word) for word, paths in by_form.items()},
-        rf"^severity\.({rules})$": {"description": "the severity of one rule", "enum": [*LEVELS, "", None]},
+        rf"^severity\.({rules}|.*{OWN}.*)$": {"description": "the severity of one rule", "enum": [*LEVELS, "", None]},
     }
 
 

@@ -80,8 +80,9 @@ def run(data: bytes, out: BinaryIO, err: TextIO) -> int | None:
 
 def fits(settings: Config) -> bool:
     """True if nothing in the config needs all objects at once."""
-    one_by_one = settings.mode in MODES and settings.instances != "include" and not settings.pod_size
-    return one_by_one and "unexpanded-vm" not in settings.severity
+    if settings.patches or settings.schema_policies or settings.rule_packages or "unexpanded-vm" in settings.severity:
+        return False
+    return settings.mode in MODES and settings.instances != "include" and not settings.pod_size
 
 
 def needs_all_objects(listing: Listing) -> bool:

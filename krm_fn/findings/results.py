@@ -64,12 +64,17 @@ def to_krm(finding: Finding) -> Object:
         result["file"] = {"path": decoded(finding.file), "index": finding.index}
     tags = {
         "rule": finding.rule,
-        "doc": DOCS + finding.rule,
+        "doc": doc_of(finding.rule),
         "upstream": finding.upstream,
         "upstreamPath": finding.upstream_path,
     }
     result["tags"] = {key: value for key, value in tags.items() if value}
     return result
+
+
+def doc_of(rule: str) -> str:
+    """The address of the page about a rule; "" for a user's policy, which has none."""
+    return "" if "/" in rule else DOCS + rule
 
 
 def _resource_ref(finding: Finding) -> Object:

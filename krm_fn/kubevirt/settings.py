@@ -17,7 +17,10 @@ CLUSTER_DEFAULTS = ("cluster", "pinned")
 class Config(Value):
     """How to render. `release` and `configuration`, a KubeVirtConfiguration, are None if they are not set.
 
-    `severity` maps rule ids to a level of LEVELS.
+    `patches` are applied to rendered VMs, and `schema_policies` are evaluated; both are plain data in the form in which the
+    modules of that name in `config` have checked them. `rule_packages` are families of users' rules whose code is loaded;
+    `barred_packages` are named in a place that may not have code loaded, such as a file of a repository. `severity` maps rule
+    ids to a level of LEVELS.
     """
 
     mode: str = "expand"
@@ -30,6 +33,10 @@ class Config(Value):
     provenance: bool = False
     pod_size: bool = False
     fail_on: str = "error"
+    patches: tuple[dict[str, Any], ...] = ()
+    schema_policies: tuple[dict[str, Any], ...] = ()
+    rule_packages: tuple[str, ...] = ()
+    barred_packages: tuple[str, ...] = ()
     severity: dict[str, str] = {}  # noqa: RUF012  a Value never changes
 
     @property

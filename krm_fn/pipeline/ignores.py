@@ -10,7 +10,7 @@ from __future__ import annotations
 from krm_fn.base.objects import IGNORE, annotations_of, text
 from krm_fn.rules import registry
 from krm_fn.rules.facts.ignores import Ignore, IgnoreFacts
-from krm_fn.rules.registry import UNSILENCED
+from krm_fn.rules.registry import OWN, POLICY, UNSILENCED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,12 +29,18 @@ def gather(facts: BundleFacts) -> IgnoreFacts:
     """The ignores of all objects of a bundle, in order."""
     bearers = [entry for entry in facts.bundle.entries if annotations_of(entry.obj).get(IGNORE) is not None]
     values = [(entry, annotations_of(entry.obj)[IGNORE]) for entry in bearers]
+    declared = tuple(ignore for entry, value in values for ignore in _of_text(entry, text(value)))
     return IgnoreFacts(
         release=facts.release,
-        families=registry.ids() if bearers else {},
-        ignores=tuple(ignore for entry, value in values for ignore in _of_text(entry, text(value))),
+        families={**registry.ids(), **_policies(declared)} if bearers else {},
+        ignores=declared,
         misshapen=tuple((entry, value) for entry, value in values if not isinstance(value, str)),
     )
+
+
+def _policies(ignores: Iterable[Ignore]) -> dict[str, str]:
+    """The ids of users' rules and policies that ignores name, with a family; which of them there are is not known here."""
+    return {rule: POLICY for ignore in ignores for rule in ignore.rules if OWN in rule}
 
 
 def _of_text(entry: Entry, value: str) -> Iterator[Ignore]:
@@ -62,7 +68,7 @@ def unused(facts: IgnoreFacts, ignored: Iterable[Finding], config: Config) -> It
     heard = {key(finding) for finding in ignored}
     for ignore, rule in _named(facts):
         silent = (ignore.entry.item, ignore.entry.path, rule) not in heard
-        if silent and _declared(rule, facts).applies(facts.release, config.severity):
+        if silent and facts.families[rule] != POLICY and _declared(rule, facts).applies(facts.release, config.severity):
             yield ignore, rule
 
 

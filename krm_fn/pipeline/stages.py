@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 # The kinds that bound what VMs may need.
 BOUNDS = ("ResourceQuota", "LimitRange", "ApplicationAwareResourceQuota", "ApplicationAwareClusterResourceQuota")
 
+# The modes in which patches are applied, or at least tried.
+PATCHING = ("expand", "validate")
+
 
 class Outcome(Value):
     """The result of a run: all items and the findings in order. An item that does not change is the same object as before.
@@ -112,8 +115,13 @@ def render(
         from krm_fn.pipeline import snapshots  # the other modes store nothing
 
         facts = snapshots.with_revisions(facts)
+    if settings.patches and settings.mode in PATCHING:
+        facts = _patched(facts)
     severity = _without_off(settings) if judging.off else settings.severity
-    found = list(_found(facts, schemas, severity, definitions=judging.definitions))
+    of_policies: tuple[Finding, ...] = ()
+    if settings.schema_policies or settings.rule_packages or settings.barred_packages:
+        facts, of_policies = _with_policies(facts, severity)
+    found = [*limited(of_policies), *_found(facts, schemas, severity, definitions=judging.definitions)]
     on = [finding for finding in found if not _is_off(finding, settings)]
     placed = [results.placed(finding, facts.bundle) for finding in _roots(on, facts, following=judging.following)]
     kept, ignored = _silenced(placed, facts, heeded=judging.ignores)
@@ -137,6 +145,24 @@ def _bundle(items: Sequence[Any], places: Sequence[tuple[str, int]], judging: Ju
     from krm_fn.pipeline import surroundings  # only repositories have them
 
     return surroundings.bundle_of(items, places, judging.units, judging.surroundings)
+
+
+def _patched(facts: BundleFacts) -> BundleFacts:
+    """The facts with what the config's patches make of the VMs, as mode `expand` renders them."""
+    from krm_fn.pipeline import patching
+
+    config = facts.config
+    expanding = facts if config.mode == "expand" else gather(facts.bundle, config.but(mode="expand"), facts.surroundings)
+    return patching.with_patches(facts, expanding)
+
+
+def _with_policies(facts: BundleFacts, severity: Mapping[str, str]) -> tuple[BundleFacts, tuple[Finding, ...]]:
+    """The facts with the policies that can't be evaluated, and the findings of the others."""
+    from krm_fn.pipeline import own_rules, schema_policies
+
+    found = schema_policies.verdicts(facts, severity)
+    own, failed = own_rules.verdicts(facts, severity)
+    return facts.but(unevaluated=(*found.unevaluated, *failed)), (*found.findings, *own)
 
 
 def _without_surroundings(outcome: Outcome, facts: BundleFacts, own: int) -> Outcome:

@@ -206,6 +206,8 @@ class Configs:
         stated: dict[str, object] = {}
         for section in sections:
             stated = config.laid_over(stated, section.stated)
+        if not self._named and "rule_packages" in stated:  # a file of a repository under review must not have code loaded
+            stated["barred_packages"] = stated.pop("rule_packages")
         of_configs = next((each.build_flags for each in reversed(sections) if each.build_flags is not None), ())
         return TargetSettings(
             config=self._flags(Config(**stated)),  # type: ignore[arg-type]  # the checks made the values

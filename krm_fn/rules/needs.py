@@ -89,13 +89,16 @@ NEEDS: Needs = {
         facts.config.mode in ("validate", "snapshot") and facts.cluster.expanding_policy(facts.release)
     ),
     "failed_snapshot": lambda facts: facts.unstored,
+    "failed_patch": lambda facts: facts.unpatched,
     "former_name": _has_renamed,
     "ignored_configuration": lambda facts: facts.cluster.invalid,
     "null_item": lambda facts: facts.bundle.nulls,
+    "policy_not_evaluated": lambda facts: facts.unevaluated,
     "removed_field": lambda facts: facts.config.mode != "validate",  # there `unknown-field` reports them
     "removed_in_later_release": uses_catalogue,
     "undeployed_catalogue": lambda facts: facts.cluster.catalogue_gate(facts.release),
     "unknown_kind": lambda facts: any(is_stray(each.obj) for each in facts.bundle.types),
+    "unrepeatable_patch": lambda facts: not all(each.repeats for each in facts.patched),
     "unserved_api_version": lambda facts: not all(is_served(each.obj, facts.release) for each in facts.bundle.types),
     "unexpanded_vm": lambda facts: "unexpanded-vm" in facts.config.severity,
 }

@@ -67,6 +67,9 @@ FAMILIES = ("admission", "baseline", "bundle", "ignore", "input", "lint", "migra
 # Families that no annotation silences: they check what silences other rules, or a migration that runs once.
 UNSILENCED = ("ignore", "baseline", "input", "migration", "repository")
 
+# The ids of users' own rules and policies have a slash: FAMILY/NAME. The family of policies is POLICY. None has a page of ours.
+OWN, POLICY = "/", "policy"
+
 # `Rule.certain`.
 NEVER, CASE, ALWAYS = "", "case", "always"
 
@@ -135,7 +138,7 @@ def rule(
     """
 
     def declare(check: Callable[[Any], Iterable[Hit]]) -> Rule:
-        _, _, family, name = check.__module__.rsplit(".", 3)
+        *_, family, name = ("", *check.__module__.split("."))
         return Rule(
             id=name.replace("_", "-"),
             family=family,
@@ -171,7 +174,31 @@ def ids() -> dict[str, str]:
 
 def declared(rule: str) -> Rule:
     """A rule by its id; loads the rules of its family only. Raises: KeyError for an id that no rule has."""
+    if OWN in rule:
+        return _own(rule)
     return next(each for each in load(ids()[rule]) if each.id == rule)
+
+
+def _own(rule: str) -> Rule:
+    """A user's rule by its id; one that stands for it if it is a policy, or if its package is not loaded here."""
+    packages = sys.modules.get(f"{PACKAGE}.packages")
+    family, _, name = rule.partition(OWN)
+    return (packages and packages.loaded(rule)) or policy_rule(name, family=family)
+
+
+def policy_rule(name: str, severity: str = "error", family: str = POLICY) -> Rule:
+    """The rule that stands for a user's policy."""
+    return Rule(
+        id=f"{family}{OWN}{name}",
+        family=family,
+        severity=severity,
+        worst=severity,
+        upstream="",
+        since=(),
+        until=(),
+        documentation=f"The {'policy' if family == POLICY else 'rule'} {name}.",
+        check=lambda _: (),
+    )
 
 
 def all_rules() -> dict[str, Rule]:
@@ -212,7 +239,7 @@ def judge(
                 placed = hit.but(path=(*facts.prefix, *hit.path)) if inside else hit
                 if facts.prefix and family == "vm" and hit.upstream == "admission":
                     placed = placed.but(upstream="", upstream_path="")  # the pool is admitted, but its VMs are not
-                yield _finding(declared, placed, hit.about or facts.entry, severity)
+                yield finding_of(declared, placed, hit.about or facts.entry, severity)
 
 
 def judge_bundle(
@@ -225,7 +252,7 @@ def judge_bundle(
     """The findings of a family about the bundle. Rules whose modules are `silent` are known to find nothing."""
     for declared in _relevant(family, facts, silent):
         for hit in _hits(declared, facts, facts.release, severity):
-            yield _finding(declared, hit, hit.about, severity)
+            yield finding_of(declared, hit, hit.about, severity)
 
 
 def _relevant(family: str, facts: Any, silent: Container[str]) -> Iterator[Rule]:
@@ -243,7 +270,7 @@ def _hits(
     return declared.check(facts) if declared.applies(release, severity) else ()
 
 
-def _finding(declared: Rule, hit: Hit, about: Entry | None, severity: Mapping[str, str]) -> Finding:
+def finding_of(declared: Rule, hit: Hit, about: Entry | None, severity: Mapping[str, str]) -> Finding:
     """The finding of a hit, without secret values."""
     obj = about.obj if about else None
     reached = reach(hit.path, obj)

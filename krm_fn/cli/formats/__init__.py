@@ -100,7 +100,7 @@ def counted(number: int, word: str) -> str:
 class Case(Value):
     """One test of a test report: a finding, or an object of which there is none. `fails`: it makes the command fail.
 
-    Name and file are as messages show them.
+    Name and file are as messages show them. `differences` are the lines in which a test of `kubevirt-render test` fails.
     """
 
     name: str
@@ -108,6 +108,7 @@ class Case(Value):
     finding: Finding | None = None
     suppressed: Suppressed | None = None
     fails: bool = False
+    differences: tuple[str, ...] = ()
 
 
 def cases(report: Report) -> Iterator[Case]:

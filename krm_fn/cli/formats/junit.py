@@ -10,7 +10,7 @@ from krm_fn.cli.formats import cases
 from krm_fn.findings import results
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
     from krm_fn.cli.formats import Case, Report
 
@@ -32,8 +32,13 @@ class Suite:
 
 def write(report: Report) -> str:
     """Findings that make the command fail are failures; others pass with their text as output; suppressed ones are skipped."""
+    return document(cases(report))
+
+
+def document(tests: Iterable[Case]) -> str:
+    """Tests as a whole document, a suite for each file."""
     suites: dict[str, Suite] = {}
-    for case in cases(report):
+    for case in tests:
         file = case.file or "stdin"
         suites.setdefault(file, Suite()).add(case, file)
     texts = (
@@ -65,6 +70,9 @@ def _text(element: ET.Element, level: int) -> str:
 
 def _element(case: Case, file: str) -> ET.Element:
     element = ET.Element("testcase", {"name": case.name, "classname": file})
+    if case.differences:
+        failure = ET.SubElement(element, "failure", {"type": "difference", "message": case.differences[0]})
+        failure.text = "\n".join(case.differences)
     if case.finding is None:
         return element
     line = results.line(case.finding)

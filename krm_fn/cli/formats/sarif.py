@@ -15,7 +15,7 @@ from krm_fn.cli.json_text import json_text
 from krm_fn.cli.rules import documentation, parts
 from krm_fn.findings import results
 from krm_fn.findings.fingerprints import NAME as FINGERPRINT
-from krm_fn.rules.registry import all_rules
+from krm_fn.rules.registry import all_rules, declared
 
 if TYPE_CHECKING:
     from typing import Any
@@ -42,7 +42,7 @@ def write(report: Report) -> str:
                 "name": NAME,
                 "semanticVersion": __version__,
                 "informationUri": "https://kubevirt-render.dev",
-                "rules": [_rule(known[rule]) for rule in named],
+                "rules": [_rule(known.get(rule) or declared(rule)) for rule in named],
             }
         },
         "columnKind": "unicodeCodePoints",
@@ -59,9 +59,9 @@ def _rule(rule: Rule) -> dict[str, Any]:
         "id": rule.id,
         "name": rule.id.title().replace("-", ""),
         "shortDescription": {"text": texts[""]},
-        "fullDescription": {"text": " ".join(texts["What it finds"].split())},
+        "fullDescription": {"text": " ".join(texts.get("What it finds", texts[""]).split())},
         "help": {"text": documentation(rule), "markdown": markdown},
-        "helpUri": results.DOCS + rule.id,
+        **({"helpUri": page} if (page := results.doc_of(rule.id)) else {}),
         "defaultConfiguration": {"level": LEVELS[rule.severity]},
         "properties": {"tags": ["kubevirt", rule.family]},
     }

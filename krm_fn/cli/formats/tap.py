@@ -11,7 +11,7 @@ from krm_fn.cli.formats import cases
 from krm_fn.findings import results
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from krm_fn.cli.formats import Case, Report
     from krm_fn.findings.finding import Finding
@@ -19,13 +19,18 @@ if TYPE_CHECKING:
 
 def write(report: Report) -> str:
     """Findings that make the command fail are `not ok`; others are `ok` with their diagnosis; suppressed ones are skipped."""
+    return document(cases(report), report.figures if report.summary else "")
+
+
+def document(tests: Iterable[Case], figures: str = "") -> str:
+    """Tests as a whole document, with the figures as a comment at the end."""
     lines = ["TAP version 14", ""]
     number = 0
-    for number, case in enumerate(cases(report), 1):
+    for number, case in enumerate(tests, 1):
         lines += _point(number, case)
     lines[1] = f"1..{number}"
-    if report.summary:
-        lines.append(f"# {report.figures}")
+    if figures:
+        lines.append(f"# {figures}")
     return "\n".join(lines) + "\n"
 
 
@@ -36,13 +41,16 @@ def _point(number: int, case: Case) -> Iterator[str]:
         yield f"{line} # SKIP {_escaped(case.suppressed.reason or f'known: {case.suppressed.by}')}"
         return
     yield line
-    if case.finding is not None:
+    diagnosis = {"differences": list(case.differences)} if case.differences else _diagnosis(case.finding)
+    if diagnosis:
         yield "  ---"
-        yield from (f"  {each}" for each in yamlio.dump(_diagnosis(case.finding)).splitlines())
+        yield from (f"  {each}" for each in yamlio.dump(diagnosis).splitlines())
         yield "  ..."
 
 
-def _diagnosis(finding: Finding) -> dict[str, object]:
+def _diagnosis(finding: Finding | None) -> dict[str, object]:
+    if finding is None:
+        return {}
     parts = {
         "message": printable(finding.message),
         "severity": finding.severity,
@@ -50,7 +58,7 @@ def _diagnosis(finding: Finding) -> dict[str, object]:
         "object": printable(str(finding.ref or "")),
         "path": printable(dotted(finding.path)),
         "targets": list(map(printable, finding.targets)),
-        "doc": results.DOCS + finding.rule,
+        "doc": results.doc_of(finding.rule),
     }
     return {key: value for key, value in parts.items() if value}
 

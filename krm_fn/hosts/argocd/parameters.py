@@ -14,8 +14,7 @@ from krm_fn.base.errors import ConfigError
 from krm_fn.base.value import Value
 from krm_fn.base.wording import show
 from krm_fn.config import with_texts
-from krm_fn.config.checks import hint, unlike
-from krm_fn.config.keys import KEYS, SWITCHES
+from krm_fn.config.keys import DOTTED, KEYS, SWITCHES, hint, unlike
 from krm_fn.rules.registry import all_rules
 
 if TYPE_CHECKING:
@@ -54,7 +53,9 @@ OWN = (
         doc="true: an application without objects is intended; Argo CD deletes all its objects",
     ),
 )
-NAMES = (*(key.name for key in KEYS), *(own.name for own in OWN))
+# A repository can set parameters, so they have no code loaded.
+PARAMETERS = tuple(key for key in KEYS if key.type != "names")
+NAMES = (*(key.name for key in PARAMETERS), *(own.name for own in OWN))
 
 
 class Given(Value):
@@ -75,7 +76,7 @@ class Parameters(Value):
 
     def over(self, base: Config) -> Config:
         """The config with these parameters set. Raises: ConfigError, which names the parameter."""
-        texts = {name: text for key in KEYS if key.name in self.given for name, text in _texts(key, self.given[key.name])}
+        texts = {name: text for key in PARAMETERS if key.name in self.given for name, text in _texts(key, self.given[key.name])}
         return with_texts(base, texts, place=lambda name: self.given[name.partition(".")[0]].place)
 
 
@@ -87,7 +88,7 @@ def read(environment: Environment) -> Parameters:
         _refuse_odd(one.value, one.place)
     options = given.get("buildOptions", Given(value=[], place=""))
     return Parameters(
-        given={key.name: given[key.name] for key in KEYS if key.name in given},
+        given={key.name: given[key.name] for key in PARAMETERS if key.name in given},
         config=_string(given["config"]) if "config" in given else "",
         build_options=tuple(_words(options)),
         options_place=options.place,
@@ -147,7 +148,7 @@ def _numbered(variable: str, environment: Environment) -> Iterator[str]:
 
 
 def _texts(key: Key, given: Given) -> Iterator[tuple[str, Any]]:
-    if isinstance(given.value, dict) and key.type in ("configuration", "severity"):
+    if isinstance(given.value, dict) and key.type in DOTTED:
         yield from ((f"{key.name}.{below}", text) for below, text in given.value.items())
     else:
         yield key.name, _string(given)
@@ -206,14 +207,14 @@ def _switch(given: Given) -> bool:
 def announcement(config: Config) -> list[dict[str, Any]]:
     """The parameters as Argo CD shows them to its users, with the values of `config` as their defaults."""
     own = [_announced(one.name, one.doc, one.collection, one.item) for one in OWN]
-    return [*(_of_key(key, getattr(config, key.field)) for key in KEYS), *own]
+    return [*(_of_key(key, getattr(config, key.field)) for key in PARAMETERS), *own]
 
 
 def _of_key(key: Key, value: Any) -> dict[str, Any]:
     tooltip = f"one of {', '.join(key.words)}; {key.doc}" if key.words else key.doc
     if key.type == "severity":
         return {**_announced(key.name, tooltip, "map"), "map": value}
-    shown_value = "" if value is None else json.dumps(value) if isinstance(value, dict | bool) else str(value)
+    shown_value = "" if value is None else json.dumps(value) if isinstance(value, dict | bool | tuple) else str(value)
     item = "boolean" if key.type == "switch" else "string"
     return {**_announced(key.name, tooltip, "string", item), "string": shown_value}
 

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 
 def apply(items: Sequence[Any], facts: BundleFacts) -> list[Any]:
-    return [*replaced(items, changes(facts)), *_previews(facts)]
+    changed = replaced(items, _patched(facts) if facts.patched or facts.unpatched else changes(facts))
+    return [*changed, *_previews(facts)]
 
 
 def changes(facts: BundleFacts) -> Iterator[tuple[Entry, Path, Object]]:
@@ -35,6 +36,16 @@ def changes(facts: BundleFacts) -> Iterator[tuple[Entry, Path, Object]]:
     for one in facts.instances:
         if one.rendered is not one.entry.obj:
             yield one.entry, (), one.rendered
+
+
+def _patched(facts: BundleFacts) -> Iterator[tuple[Entry, Path, Object]]:
+    """The changes, with what patches make of some objects. An object to which a patch can't be applied does not change."""
+    others = {*(id(each.entry) for each in facts.patched), *(id(each.entry) for each in facts.unpatched)}
+    for entry, path, new in changes(facts):
+        if id(entry) not in others:
+            yield entry, path, new
+    for each in facts.patched:
+        yield each.entry, (), each.obj
 
 
 def _previews(facts: BundleFacts) -> list[Object]:

@@ -1,0 +1,101 @@
+"""Targets: which objects a user means, as kustomize selects the targets of its patches.
+
+upstream: https://github.com/kubernetes-sigs/kustomize, api/types/selector.go:SelectorRegex
+"""
+
+from __future__ import annotations
+
+import re
+
+from krm_fn.base.bundle import effective_namespace
+from krm_fn.base.objects import annotations_of, group_of, kind_of, labels_of, name_of, text
+from krm_fn.base.patterns import Patterns
+from krm_fn.base.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    from krm_fn.base.objects import Object
+
+    Requirement = tuple[str, str, frozenset[str]]  # key, one of OPERATORS, values
+
+# Key of a target to the text of an object that its regular expression must match as a whole.
+TEXTS: dict[str, Callable[[Object], str]] = {
+    "group": group_of,
+    "version": lambda obj: text(obj.get("apiVersion")).rpartition("/")[2],
+    "kind": kind_of,
+    "name": name_of,
+    "namespace": effective_namespace,
+}
+SELECTORS: dict[str, Callable[[Object], Object]] = {"labelSelector": labels_of, "annotationSelector": annotations_of}
+KEYS = (*TEXTS, *SELECTORS)
+LONGEST = 1_000  # characters of a regular expression or a selector
+# One requirement of a selector such as `tier=db,env in (a, b),!test`.
+_PART = re.compile(
+    r"\s*(?:(?P<absent>!)\s*(?P<no>[^\s,!=()]+)|(?P<key>[^\s,!=()]+)\s*"
+    r"(?:(?P<set>in|notin)\s*\((?P<values>[^()]*)\)|(?P<op>==|=|!=)\s*(?P<value>[^\s,!=()]*))?)\s*(?:,|$)"
+)
+
+
+class Target(Value):
+    """What a target selects: objects whose texts match all `patterns`, and whose labels and annotations meet `requirements`."""
+
+    patterns: tuple[tuple[str, re.Pattern[str]], ...] = ()
+    requirements: tuple[tuple[str, tuple[Requirement, ...]], ...] = ()
+
+    def selects(self, obj: Object, matcher: Patterns) -> bool | None:
+        """True for an object that is meant; None if an expression takes too long to find out."""
+        if not all(_meets(SELECTORS[key](obj), each) for key, some in self.requirements for each in some):
+            return False
+        found = [matcher.finds(pattern, TEXTS[key](obj)) for key, pattern in self.patterns]
+        return False if False in found else None if None in found else True
+
+
+def target_of(given: dict[str, Any]) -> Target:
+    """The target that a map describes; keys that are null or "" have no effect. Raises: ValueError with key and reason."""
+    return Target(
+        patterns=tuple((key, _pattern(key, given[key])) for key in TEXTS if given.get(key)),
+        requirements=tuple((key, tuple(_requirements(key, given[key]))) for key in SELECTORS if given.get(key)),
+    )
+
+
+def _pattern(key: str, expression: str) -> re.Pattern[str]:
+    if len(expression) > LONGEST:
+        raise ValueError(key, f"the expression is longer than {LONGEST} characters")
+    try:
+        return re.compile(rf"^(?:{expression})\Z")
+    except (re.error, OverflowError, RecursionError) as error:
+        raise ValueError(key, f"the regular expression is wrong: {error}") from None
+
+
+def _requirements(key: str, selector: str) -> Iterator[Requirement]:
+    """upstream: k8s.io/apimachinery pkg/labels/selector.go:Parse"""
+    if len(selector) > LONGEST:
+        raise ValueError(key, f"the selector is longer than {LONGEST} characters")
+    at = 0
+    while at < len(selector):
+        part = _PART.match(selector, at)
+        if part is None:
+            raise ValueError(key, "the selector is wrong; expected one such as tier=db,env in (a, b),!test")
+        yield _requirement(part)
+        at = part.end()
+
+
+def _requirement(part: re.Match[str]) -> Requirement:
+    if part["absent"]:
+        return part["no"], "absent", frozenset()
+    if part["set"]:
+        return part["key"], part["set"], frozenset(value.strip() for value in part["values"].split(","))
+    if part["op"]:
+        return part["key"], "notin" if part["op"] == "!=" else "in", frozenset((part["value"],))
+    return part["key"], "present", frozenset()
+
+
+def _meets(labels: Object, requirement: Requirement) -> bool:
+    """An absent label meets `notin`, as in Kubernetes."""
+    key, operator, values = requirement
+    if operator in ("present", "absent"):
+        return (key in labels) == (operator == "present")
+    return (key in labels and labels[key] in values) == (operator == "in")

@@ -1,0 +1,222 @@
+"""A case: a folder with an input, and with `expected.yaml`, which says what is expected of it.
+
+input.yaml, input/ or kustomization.yaml    the input, unless expected.yaml names it
+config.yaml                                 optional: the function config
+expected.yaml                               the findings and the fields that are expected
+rendered.yaml                               optional: what `render` prints
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from krm_fn.base.console import file_name
+from krm_fn.base.errors import ConfigError, InputError
+from krm_fn.base.paths import dotted
+from krm_fn.base.value import Value
+from krm_fn.config.keys import child, hint, unlike
+from krm_fn.config.places import located
+from krm_fn.findings.finding import SEVERITIES
+from krm_fn.repositories import config_files
+from krm_fn.sources.files import is_within
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Any
+
+EXPECTED, RENDERED, CONFIG = "expected.yaml", "rendered.yaml", "config.yaml"
+KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+# What is the input of a case whose expected.yaml names none, the first that is there.
+INPUTS = ("input.yaml", "input")
+FINDING_KEYS = ("rule", "severity", "object", "path", "message")
+FIELD_KEYS = ("object", "path", "value", "values")
+
+
+class Field(Value):
+    """A field that is expected in the rendered objects.
+
+    `object` is `Kind namespace/name` or `Kind name`, `path` a JSONPath, `values` are the values that it must select, in order.
+    `single`: the file states them as one `value`.
+    """
+
+    object: str
+    path: str
+    values: tuple[Any, ...]
+    single: bool = False
+
+
+class Case(Value):
+    """A case as it was read. `folder` is its path as users see it, `tops` are the folders that its inputs may lie in.
+
+    `rules` are globs of the ids of the rules whose findings count. `findings` are maps with some of FINDING_KEYS. It is None
+    where the findings are not compared.
+    """
+
+    folder: str
+    inputs: tuple[str, ...]
+    config: str | None = None
+    rules: tuple[str, ...] = ("*",)
+    findings: tuple[dict[str, str], ...] | None = None
+    fields: tuple[Field, ...] = ()
+    rendered: bool = False
+
+    @property
+    def expects_nothing(self) -> bool:
+        return self.findings is None and not self.fields and not self.rendered
+
+
+def folders(top: str) -> list[str]:
+    """The folders of the cases below a folder, sorted: those with expected.yaml, and those with an input but without it."""
+    found = []
+    for folder, below, files in os.walk(top):
+        below[:] = sorted(name for name in below if not name.startswith(".") and name != "input")
+        if EXPECTED in files or INPUTS[0] in files or os.path.isdir(os.path.join(folder, INPUTS[1])):  # noqa: PTH112, PTH118
+            found.append(os.path.normpath(folder))
+    return sorted(found)
+
+
+def read(folder: str, tops: Sequence[str]) -> Case:
+    """The case in a folder; without expected.yaml, one that expects nothing. `tops` are the folders that inputs may lie in.
+
+    Raises: ConfigError, InputError: they name the file, and the place in it.
+    """
+    file = Path(folder, EXPECTED)
+    fields: dict[str, Any] = {}
+    if file.exists():
+        text, value = config_files.read(str(file))
+        try:
+            fields = _checked({} if value is None else value)
+        except ConfigError as error:
+            raise located(error, str(file), lambda path: text.place(0, path, key=True)) from None
+    return Case(
+        folder=folder,
+        config=_config(folder, tops),
+        rendered=Path(folder, RENDERED).exists(),
+        **{**fields, "inputs": tuple(_inputs(folder, fields.get("inputs", ()), tops))},
+    )
+
+
+def _config(folder: str, tops: Sequence[str]) -> str | None:
+    """The config of a case: in its folder, or in the nearest one above it that is tested."""
+    here = Path(folder)
+    for above in (here, *here.parents):
+        if (above / CONFIG).exists() and is_within(str(above / CONFIG), map(os.path.realpath, tops)):
+            return str(above / CONFIG)
+    return None
+
+
+def _inputs(folder: str, named: Sequence[str], tops: Sequence[str]) -> Iterator[str]:
+    """The files and folders of a case's input. Raises: InputError."""
+    if not named:
+        yield _usual_input(folder)
+        return
+    for name in named:
+        path = os.path.normpath(os.path.join(folder, name))  # noqa: PTH118
+        if not is_within(path, map(os.path.realpath, tops)):
+            raise InputError(f"the input {name} lies outside of the folder that is tested", file=_expected(folder))
+        if not os.path.exists(path):  # noqa: PTH110
+            raise InputError(f"there is no {name}; inputs are paths relative to this file", file=_expected(folder))
+        yield path
+
+
+def _usual_input(folder: str) -> str:
+    for name in INPUTS:
+        if Path(folder, name).exists():
+            return str(Path(folder, name))
+    if any(Path(folder, name).exists() for name in KUSTOMIZATIONS):
+        return folder
+    raise InputError(
+        f"there is no input; add {INPUTS[0]}, a folder {INPUTS[1]} or a kustomization, or name files below `inputs`",
+        file=_expected(folder),
+    )
+
+
+def _expected(folder: str) -> str:
+    return file_name(str(Path(folder, EXPECTED)))
+
+
+def is_kustomization(path: str) -> bool:
+    """True for a folder that is built."""
+    return any(Path(path, name).exists() for name in KUSTOMIZATIONS)
+
+
+def _checked(value: object) -> dict[str, Any]:
+    """The fields of Case that expected.yaml states. Raises: ConfigError with the path in the file."""
+    given = _map(value, KEYS, "")
+    found: dict[str, Any] = {}
+    for key, (field, check) in KEYS.items():
+        if given.get(key) is not None:
+            found[field] = check(given[key], key)
+    found.pop("", None)
+    return found
+
+
+def _map(value: object, known: Sequence[str] | dict[str, Any], path: str) -> dict[str, Any]:
+    names = tuple(known)
+    if not isinstance(value, dict):
+        raise unlike(value, f"a map with some of {', '.join(names)}", path)
+    for key in value:
+        if key not in names:
+            raise ConfigError(
+                f"unknown key; expected one of {', '.join(names)}{hint(key, names)}", path=child(path, key).removeprefix(".")
+            )
+    return value
+
+
+def _list(value: object, what: str, path: str) -> Iterator[tuple[object, str]]:
+    if not isinstance(value, list):
+        raise unlike(value, f"a list of {what}", path)
+    return ((item, path + dotted((number,))) for number, item in enumerate(value))
+
+
+def _text(value: object, path: str) -> str:
+    if not isinstance(value, str):
+        raise unlike(value, "text", path)
+    return value
+
+
+def _texts(value: object, path: str) -> tuple[str, ...]:
+    return tuple(_text(item, at) for item, at in _list(value, "texts", path))
+
+
+def _findings(value: object, path: str) -> tuple[dict[str, str], ...]:
+    return tuple(_finding(item, at) for item, at in _list(value, "findings; [] if none is expected", path))
+
+
+def _finding(value: object, path: str) -> dict[str, str]:
+    given = {key: _text(each, child(path, key)) for key, each in _map(value, FINDING_KEYS, path).items()}
+    if "rule" not in given:
+        raise ConfigError("each finding needs its rule; add it", path=child(path, "rule"))
+    if given.get("severity", SEVERITIES[0]) not in SEVERITIES:
+        known = f"one of {', '.join(SEVERITIES)}{hint(given['severity'], SEVERITIES)}"
+        raise unlike(given["severity"], known, child(path, "severity"))
+    return given
+
+
+def _fields(value: object, path: str) -> tuple[Field, ...]:
+    return tuple(_field(item, at) for item, at in _list(value, "fields, each with object, path and value", path))
+
+
+def _field(value: object, path: str) -> Field:
+    given = _map(value, FIELD_KEYS, path)
+    for key in ("object", "path"):
+        _text(given.get(key), child(path, key))
+    if ("value" in given) == ("values" in given):
+        raise ConfigError("each field needs either `value`, or `values` with a list ([] if there is none)", path=path)
+    if "values" in given and not isinstance(given["values"], list):
+        raise unlike(given["values"], "a list of values", child(path, "values"))
+    single = "value" in given
+    values = (given["value"],) if single else tuple(given["values"])
+    return Field(object=given["object"], path=given["path"], values=values, single=single)
+
+
+# Key of expected.yaml to the field of Case ("" for what is only read by people) and the check of its value.
+KEYS: dict[str, tuple[str, Callable[[object, str], Any]]] = {
+    "description": ("", _text),
+    "inputs": ("inputs", _texts),
+    "rules": ("rules", _texts),
+    "findings": ("findings", _findings),
+    "fields": ("fields", _fields),
+}

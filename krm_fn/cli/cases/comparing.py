@@ -1,0 +1,119 @@
+"""What a case led to, compared with what is expected of it."""
+
+from __future__ import annotations
+
+import difflib
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from krm_fn.base import bundle
+from krm_fn.base.console import one_line, printable
+from krm_fn.base.errors import ConfigError
+from krm_fn.base.objects import is_resource, ref_of
+from krm_fn.base.paths import canonical, dotted, steps
+from krm_fn.base.suggestions import meant
+from krm_fn.base.wording import show
+from krm_fn.cli.formats import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any
+
+    from krm_fn.base.objects import Object
+    from krm_fn.cli.cases.case import Case, Field
+    from krm_fn.findings.finding import Finding
+
+MOST_LINES = 40  # of a golden file that differ
+
+
+def shown(finding: Finding) -> dict[str, str]:
+    """A finding in the form in which expected.yaml has it."""
+    parts = {
+        "rule": finding.rule,
+        "severity": finding.severity,
+        "object": printable(str(finding.ref or "")),
+        "path": printable(dotted(finding.path)),
+        "message": printable(one_line(finding.message)),
+    }
+    return {key: value for key, value in parts.items() if value}
+
+
+def counting(case: Case, findings: Iterable[Finding]) -> list[dict[str, str]]:
+    """The findings whose rules the case is about."""
+    return [shown(each) for each in findings if any(fnmatchcase(each.rule, glob) for glob in case.rules)]
+
+
+def paired(expected: Sequence[dict[str, str]], found: Sequence[dict[str, str]]) -> dict[int, int]:
+    """The number of the finding that each expectation is met by. Each finding meets one expectation, the most exact one."""
+    pairs: dict[int, int] = {}
+    for number in sorted(range(len(expected)), key=lambda number: -len(expected[number])):
+        taken = set(pairs.values())
+        for at, finding in enumerate(found):
+            if at not in taken and all(finding.get(key, "") == value for key, value in expected[number].items()):
+                pairs[number] = at
+                break
+    return pairs
+
+
+def of_findings(expected: Sequence[dict[str, str]], found: Sequence[dict[str, str]]) -> Iterator[str]:
+    """The differences between expected and actual findings, a line each."""
+    pairs = paired(expected, found)
+    for number, each in enumerate(expected):
+        if number not in pairs:
+            yield f"missing finding: {_line(each)}"
+    for at, each in enumerate(found):
+        if at not in pairs.values():
+            yield f"unexpected finding: {_line(each)}"
+
+
+def _line(finding: dict[str, str]) -> str:
+    severity = f"{finding['severity']} " if "severity" in finding else ""
+    rest = [finding[key] for key in ("object", "path", "message") if key in finding]
+    return ": ".join([f"{severity}{finding['rule']}", *rest])
+
+
+def of_fields(fields: Sequence[Field], items: Sequence[Any]) -> Iterator[str]:
+    """The differences between expected and rendered fields, a line each. Raises: ConfigError for a wrong JSONPath."""
+    objects = {str(ref_of(entry.obj)): entry.obj for entry in bundle.entries(items) if is_resource(entry.obj)}
+    for field in fields:
+        if field.object not in objects:
+            likely = meant(field.object, tuple(objects))
+            fix = f"; did you mean {likely}" if likely else ""
+            yield f"{field.object}: the rendered objects have no such object{fix}"
+            continue
+        found = selected(field.path, objects[field.object])
+        if canonical(found) != canonical(list(field.values)):
+            yield f"{field.object}: {field.path}: found {_values(found, field)}; expected {_values(field.values, field)}"
+
+
+def selected(path: str, obj: Object) -> list[Any]:
+    """The values that a JSONPath selects in an object; the leading `$.` may be left out. Raises: ConfigError."""
+    import jsonpath  # only cases with fields need it
+
+    query = path if path.startswith("$") else f"${path}" if path.startswith("[") else f"$.{path}"
+    try:
+        return list(jsonpath.findall(query, obj))
+    except (jsonpath.JSONPathError, RecursionError) as error:
+        why = one_line(str(error) or "too deep").partition("; ")[0]
+        raise ConfigError(f"{path} is no JSONPath: {why}", path="fields") from None
+
+
+def _values(values: Sequence[Any], field: Field) -> str:
+    """The values in a message, without secrets: the steps of the path decide about them."""
+    if field.object.startswith("Secret "):
+        return counted(len(values), "value")
+    path = steps(field.path.removeprefix("$").removeprefix("."))
+    return ", ".join(show(value, path) for value in values) or "nothing"
+
+
+def of_rendered(expected: bytes, rendered: bytes) -> Iterator[str]:
+    """The lines in which a golden file differs from what is rendered."""
+    if expected == rendered:
+        return
+    old, new = (text.decode(errors="replace").splitlines() for text in (expected, rendered))
+    differing = list(difflib.unified_diff(old, new, "rendered.yaml", "what render prints", lineterm="", n=2))
+    yield from map(printable, differing[:MOST_LINES])
+    if len(differing) > MOST_LINES:
+        yield f"… and {len(differing) - MOST_LINES} more lines"
+    if not differing:
+        yield "rendered.yaml differs from what render prints only in its line endings"

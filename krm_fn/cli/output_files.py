@@ -1,0 +1,45 @@
+"""`-o FORMAT[=FILE]`, repeatable: what a command writes, and where."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from krm_fn.base.console import write_out
+from krm_fn.base.errors import UsageError
+from krm_fn.base.suggestions import meant
+from krm_fn.cli import replacing
+from krm_fn.sources.files import leads_out
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def parsed(outputs: Sequence[str], known: Sequence[str]) -> list[tuple[str, str]]:
+    """Format and file of each output, "" for stdout, which takes only one. Raises: UsageError."""
+    targets = []
+    for text in outputs:
+        name, _, file = text.partition("=")
+        if name not in known:
+            likely = meant(name, tuple(known))
+            fix = f"; did you mean {likely}" if likely else ""
+            raise UsageError(f"-o: unknown format {name!r}; expected one of {', '.join(known)}{fix}")
+        targets.append((name, "" if file == "-" else file))
+    if [file for _, file in targets].count("") > 1:
+        raise UsageError("-o: only one output can be written to stdout; write the others to files with -o FORMAT=FILE")
+    return targets
+
+
+def check(targets: Sequence[tuple[str, str]]) -> None:
+    """Raises: UsageError for a file that is a link out of the repository."""
+    for _, file in targets:
+        if file and leads_out(file):
+            raise UsageError(f"-o: {file} is a symbolic link to a file outside the repository; name that file instead")
+
+
+def write(texts: Sequence[tuple[str, str]]) -> None:
+    """Write texts to their files first, then those of stdout, whose file is ""."""
+    encoded = [(file, text.encode(errors="replace")) for file, text in texts]
+    for file, data in encoded:
+        if file:
+            replacing.write(file, data)
+    write_out(b"".join(data for file, data in encoded if not file))

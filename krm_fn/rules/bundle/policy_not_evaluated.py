@@ -1,0 +1,42 @@
+"""A policy can't be evaluated.
+
+What it finds: a policy whose verdict can't be known here. For an entry of `schemaPolicies` these are the reasons:
+
+- the schema is wrong, or a regular expression in it;
+- a `$ref` leads to another file or to an address, which are not read;
+- the schema takes too long, or refers to itself without end;
+- the package `jsonschema` is not installed.
+
+It also finds rules of your own that fail, and packages of rules that only a file of the repository names.
+
+Why it matters: the policy is not enforced. Objects that it would refuse pass.
+
+Fix: do what the message says.
+
+Example:
+
+    apiVersion: kubevirt.io/v1
+    kind: VirtualMachine
+    metadata: {name: web}
+    spec:
+      runStrategy: Always
+      template:
+        spec:
+          domain: {cpu: {cores: 2}, memory: {guest: 2Gi}, devices: {}}
+"""
+
+from __future__ import annotations
+
+from krm_fn.rules.registry import Hit, rule
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.rules.facts.bundles import BundleFacts
+
+
+@rule(severity="warning")
+def policy_not_evaluated(facts: BundleFacts) -> Iterator[Hit]:
+    for each in facts.unevaluated:
+        yield Hit(message=f"the {each.policy} is not evaluated: {each.place}: {each.why}", about=each.entry)
