@@ -63,7 +63,7 @@ def explain(
     bar = progress.shown(quiet=flags["verbose"])
     read = bundles.read_bundles(files, kustomizations, config_file, flags, bar)
     names = [_key(entry) for each in read for entry in _machines(each)]
-    if vm and not field and vm not in {word for key in names for word in _words(key)}:
+    if vm and not field and "/" not in vm and vm not in {word for key in names for word in _words(key)}:
         vm, field = "", vm
     with bar.at("Explaining"):
         found = [record for each in read for record in _explained(each, vm)]
@@ -129,13 +129,13 @@ def _unknown(vm: str, names: Sequence[tuple[str, str]]) -> str:
     words = sorted({word for key in names for word in _words(key)})
     if not vm:
         return "there is no VM in the input; give files with VirtualMachines"
-    likely = meant(vm, words)
+    likely = meant(vm, tuple(words))
     return f"there is no VM {vm}; {f'did you mean {likely}' if likely else 'expected one of ' + ', '.join(words[:5])}"
 
 
 def _unset(field: str, found: Sequence[Object]) -> str:
     """What to say of a field that no VM has."""
     paths = sorted({each["path"] for record in found for each in record.get("fields", ())})
-    likely = meant(field, sorted({path.rpartition(".")[2] for path in paths}))
+    likely = meant(field, tuple(sorted({path.rpartition(".")[2] for path in paths})))
     fix = f"did you mean {likely}" if likely else "set it in the VM, or by a field of its instancetype or preference"
     return f"no rendered VM has the field {field}; {fix}"

@@ -42,8 +42,9 @@ def schema(name: str, *, editor: bool, kubevirt_version: str | None) -> None:
     """Print a JSON Schema, for editors and CI.
 
     NAME is function-config, the schema of the function config; repository-config, that of .kubevirt-render.yaml; diff,
-    capacity or explain, that of the answer of the command with `-o json`; prices, that of the file of `capacity --prices`. Without
-    NAME, function-config is printed. With --editor, the schema is that of KubeVirt's own kinds in a release.
+    capacity or explain, that of the answer of the command with `-o json`; prices, that of the file of
+    `capacity --prices`. Without NAME, function-config is printed. With --editor, the schema is that of KubeVirt's own
+    kinds in a release.
     """
     if kubevirt_version and not editor:
         raise UsageError("--kubevirt-version: the other schemas are the same for all releases; add --editor")
