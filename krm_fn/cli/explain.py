@@ -136,6 +136,6 @@ def _unknown(vm: str, names: Sequence[tuple[str, str]]) -> str:
 def _unset(field: str, found: Sequence[Object]) -> str:
     """What to say of a field that no VM has."""
     paths = sorted({each["path"] for record in found for each in record.get("fields", ())})
-    likely = meant(field, tuple(sorted({path.rpartition(".")[2] for path in paths})))
+    likely = meant(field, tuple(sorted({word for path in paths for word in path.split(".")})))
     fix = f"did you mean {likely}" if likely else "set it in the VM, or by a field of its instancetype or preference"
     return f"no rendered VM has the field {field}; {fix}"

@@ -208,7 +208,7 @@ def test_words_select_vms_and_fields(words: list[str], wanted: int) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["shop/bd"], "did you mean"),
+        (["shop/bd"], "expected one of"),
         (["db", "memori"], "did you mean memory"),
         (["db", "nothing"], "set it in the VM"),
         (["db", "x", "y"], "at most a VM and a field"),
