@@ -42,3 +42,13 @@ def capacity(resource_list: Object) -> Object:
     from krm_fn.pipeline.capacity import capacity as run
 
     return run(resource_list)
+
+
+def explain(resource_list: Object) -> Object:
+    """Where each value of each rendered VM of a ResourceList comes from. The argument is left as it was.
+
+    Raises: errors.ConfigError where the functionConfig is wrong, errors.InputError where `items` is no list.
+    """
+    from krm_fn.explaining.answers import explain as run
+
+    return run(resource_list)

@@ -23,6 +23,7 @@ COMMANDS = (
     "check",
     "diff",
     "capacity",
+    "explain",
     "migrate",
     "test",
     "init",

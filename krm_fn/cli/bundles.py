@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from krm_fn.cli.progress import Progress
     from krm_fn.kubevirt.settings import Config
     from krm_fn.repositories.clusters import TargetSettings
+    from krm_fn.repositories.types import Target
     from krm_fn.rules.facts.bundles import Surroundings
     from krm_fn.sources.reading import Sources
 
@@ -33,11 +34,13 @@ if TYPE_CHECKING:
 class Read(Value):
     """One bundle: what was read, the config for it, and the names of the target and the cluster, "" for none.
 
+    `built` is the target, None for files.
     `external` are objects that are in the cluster and not in git, `beside` is what is known beside the bundle.
     """
 
     found: Sources
     config: Config
+    built: Target | None = None
     target: str = ""
     cluster: str = ""
     external: tuple[External, ...] = ()
@@ -134,7 +137,14 @@ def _read(unit: Unit, how: Options) -> Iterator[Read]:
     if isinstance(found, Problem):
         raise _error(found, unit.settings)
     settings = unit.settings
-    yield Read(found=found, config=settings.config, target=unit.name, cluster=settings.cluster, external=settings.external)
+    yield Read(
+        found=found,
+        config=settings.config,
+        built=unit.target,
+        target=unit.name,
+        cluster=settings.cluster,
+        external=settings.external,
+    )
 
 
 def _error(problem: Problem, settings: TargetSettings) -> InputError:

@@ -13,6 +13,7 @@ from krm_fn.changes import schema as diff_schema
 from krm_fn.cli import completion
 from krm_fn.config import repository_schema
 from krm_fn.config import schema as config_schema
+from krm_fn.explaining import schema as explain_schema
 from krm_fn.kubevirt import releases
 from krm_fn.kubevirt.schema import json_schema
 from krm_fn.sizing import prices
@@ -28,6 +29,7 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "repository-config": repository_schema.schema,
     "diff": diff_schema.schema,
     "capacity": capacity_schema.schema,
+    "explain": explain_schema.schema,
     "prices": prices.schema,
 }
 
@@ -39,9 +41,10 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
 def schema(name: str, *, editor: bool, kubevirt_version: str | None) -> None:
     """Print a JSON Schema, for editors and CI.
 
-    NAME is function-config, the schema of the function config; repository-config, that of .kubevirt-render.yaml; diff or
-    capacity, that of the answer of the command with `-o json`; prices, that of the file of `capacity --prices`. Without
-    NAME, function-config is printed. With --editor, the schema is that of KubeVirt's own kinds in a release.
+    NAME is function-config, the schema of the function config; repository-config, that of .kubevirt-render.yaml; diff,
+    capacity or explain, that of the answer of the command with `-o json`; prices, that of the file of
+    `capacity --prices`. Without NAME, function-config is printed. With --editor, the schema is that of KubeVirt's own
+    kinds in a release.
     """
     if kubevirt_version and not editor:
         raise UsageError("--kubevirt-version: the other schemas are the same for all releases; add --editor")

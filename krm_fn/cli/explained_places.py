@@ -1,0 +1,58 @@
+"""The lines and columns of the fields that give values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from krm_fn.base.paths import steps
+from krm_fn.findings.finding import Finding
+from krm_fn.repositories.homes import Homes
+from krm_fn.sources.places import Places
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from krm_fn.base.objects import Object
+    from krm_fn.repositories.types import Target
+    from krm_fn.sources.reading import Sources
+
+PLACE = ("file", "index", "line", "column")
+
+
+def with_places(records: Sequence[Object], found: Sources, built: Target | None) -> list[Object]:
+    """The records with file, line and column of each source. Values of a built target lead to where they are written."""
+    wanted = [each for record in records for each in _sources(record) if 0 <= each.get("item", -1) < len(found.items)]
+    places = Places(found)
+    spots = [_spot(each, found) for each in wanted]
+    located = places.located(spots)
+    if built:
+        located = Homes(built, found, places).of(located)
+    at = {id(each): spot for each, spot in zip(wanted, located, strict=True)}
+    return [_located(record, at) for record in records]
+
+
+def _sources(record: Object) -> Iterator[Object]:
+    for field in record.get("fields", ()):
+        yield from (field["source"], *field.get("beside", ()), *field.get("lost", ()))
+
+
+def _spot(source: Object, found: Sources) -> Finding:
+    file, index = found.places[source["item"]]
+    path = steps(source["field"])
+    return Finding(rule="", severity="info", message="", path=path, item=source["item"], file=file, index=index)
+
+
+def _located(record: Object, at: dict[int, Finding]) -> Object:
+    if "fields" not in record:
+        return record
+
+    def placed(source: Object) -> Object:
+        spot = at.get(id(source))
+        known = {key: getattr(spot, key) for key in PLACE} if spot and spot.file else {}
+        return {**source, **known}
+
+    fields = []
+    for field in record["fields"]:
+        lists = {key: [placed(each) for each in field[key]] for key in ("beside", "lost") if key in field}
+        fields.append({**field, "source": placed(field["source"]), **lists})
+    return {**record, "fields": fields}
