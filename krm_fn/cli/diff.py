@@ -14,7 +14,7 @@ from krm_fn.base.errors import UsageError
 from krm_fn.base.value import Value
 from krm_fn.changes import diffing
 from krm_fn.changes.summary import WORDS, fails
-from krm_fn.cli import completion, diff_units, options, progress
+from krm_fn.cli import changes_patch, completion, diff_units, options, progress
 from krm_fn.cli.changes_markdown import markdown_of
 from krm_fn.cli.changes_text import text_of
 from krm_fn.cli.diff_units import Compared
@@ -46,7 +46,7 @@ CLUSTER_KEYS = ("kubevirtVersion", "catalogue", "presets", "configuration")
 UNSET: Mapping[str, Any] = {key.field: () if key.type == "severity" else None for key in KEYS if key.name not in CLUSTER_KEYS}
 # The flags that may name a file.
 FILES = ("config_file", "configuration")
-OUTPUTS = ("text", "json", "markdown")
+OUTPUTS = ("text", "json", "markdown", "patch")
 
 
 class Run(Value):
@@ -77,7 +77,8 @@ class Run(Value):
     type=click.Choice(OUTPUTS),
     default="text",
     show_default=True,
-    help="The output format. markdown: for the comment of a pull request.",
+    help="The output format. markdown: for the comment of a pull request. patch: a JSON patch (RFC 6902) for each VM, from what "
+    "BASE renders to, to what HEAD renders to.",
 )
 @click.option(
     "--fail-on",
@@ -154,8 +155,15 @@ def diff(
         change = Change(base=base, head=head, merge_base=merge_base is not False)
         compared = _of_commits(change, paths, run)
     report(compared.findings, sys.stderr)
-    write_out(_written(compared.answer, output, color).encode())
-    return int(not compared.is_whole or (fail_on != NEVER and fails(compared.answer["vms"], fail_on)))
+    is_whole = compared.is_whole
+    if output == "patch":
+        patched = changes_patch.of(compared.sides)
+        is_whole = is_whole and not patched.left_out
+        changes_patch.report(patched, compared.answer)
+        write_out(patched.text.encode())
+    else:
+        write_out(_written(compared.answer, output, color).encode())
+    return int(not is_whole or (fail_on != NEVER and fails(compared.answer["vms"], fail_on)))
 
 
 def _of_commits(change: Change, paths: tuple[str, ...], run: Run) -> Compared:
@@ -181,7 +189,7 @@ def _of_paths(paths: tuple[str, ...], run: Run) -> Compared:
     settings = after.settings.but(release=run.release) if run.release else after.settings
     with run.bar.at("Comparing"):
         old, new = diffing.side(list(given.items), given.settings), diffing.side(list(after.items), settings)
-        return Compared(answer=diffing.compare(old, new, run.assumptions), findings=(), is_whole=True)
+        return diff_units.compared([("", old, new)], run.assumptions)
 
 
 def _two(paths: tuple[str, ...], release: Release | None) -> tuple[str, str | None]:

@@ -29,15 +29,22 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.releases import Release
     from krm_fn.kubevirt.settings import Config
 
+    Sides = tuple[str, diffing.Side, diffing.Side]
     Key = tuple[str, bool]  # folder; True for a target, False for files that no kustomization uses
 
 
 class Compared(Value):
-    """The answer about all units that could be read whole on both sides, and the findings about the others."""
+    """The answer about all units that could be read whole on both sides, these sides, and the findings about the others."""
 
     answer: Object
-    findings: tuple[Finding, ...]
-    is_whole: bool
+    sides: Sequence[Sides]
+    findings: tuple[Finding, ...] = ()
+    is_whole: bool = True
+
+
+def compared(sides: Sequence[Sides], assumptions: diffing.Assumptions) -> Compared:
+    """What the change does to the VMs of some targets, each with its name and both sides."""
+    return Compared(answer=diffing.compare_all(sides, assumptions), sides=sides)
 
 
 class TreeUnits(Value):
@@ -135,12 +142,12 @@ def _note(tree: Tree, objects: Mapping[Key, UnitObjects]) -> None:
 
 def compare(base: TreeUnits, head: TreeUnits, assumptions: diffing.Assumptions, release: Release | None) -> Compared:
     """What the change from one side to the other does; `release` is that after the change, None if it is that of the config."""
-    answer = diffing.compare_all(_sides(base, head, release), assumptions)
     findings = tuple(dict.fromkeys((*base.findings, *head.findings)))
-    return Compared(answer=answer, findings=findings, is_whole=base.is_whole and head.is_whole)
+    found = compared(list(_sides(base, head, release)), assumptions)
+    return found.but(findings=findings, is_whole=base.is_whole and head.is_whole)
 
 
-def _sides(base: TreeUnits, head: TreeUnits, release: Release | None) -> Iterator[tuple[str, diffing.Side, diffing.Side]]:
+def _sides(base: TreeUnits, head: TreeUnits, release: Release | None) -> Iterator[Sides]:
     """The folder and both sides of each pair of units that can be compared."""
     for old, new in pairs(base, head):
         if not (base.has_whole(old) and head.has_whole(new)):
