@@ -13,7 +13,7 @@ import click
 from krm_fn.base.console import file_name, write_out
 from krm_fn.base.errors import UsageError
 from krm_fn.base.suggestions import meant
-from krm_fn.cli import baseline, completion, fixing, options, progress, replacing, tally
+from krm_fn.cli import baseline, completion, earlier, fixing, options, progress, replacing, tally
 from krm_fn.cli.build_flags import build_flags_option
 from krm_fn.cli.executors import executor_options
 from krm_fn.cli.formats import FORMATS, Report, strictest, written
@@ -79,6 +79,7 @@ LISTING = ("junit", "tap")
 @click.option(
     "--today", metavar="YYYY-MM-DD", hidden=True, help="The day for which the expiry dates of the baseline are checked."
 )
+@earlier.base_options
 @fixing.fix_option
 @click.option("--helm", is_flag=True, help="Build the Helm charts in folders with `helm template`, and check what they make.")
 @options.repository_options
@@ -100,6 +101,8 @@ def check(
     baseline_file: str | None,
     update_baseline: bool,
     today: str | None,
+    base: str | None,
+    merge_base: bool | None,
     **flags: Any,
 ) -> int:
     """Check files, folders, kustomizations (-k DIR) or stdin (-), and print findings.
@@ -112,8 +115,9 @@ def check(
     only in the cluster: missing objects, shared disks, equal MAC addresses. render reports only what prevents rendering.
     check writes no objects, so --mode, --instances and --provenance have no effect.
 
-    The exit code is 1 if a finding has the severity of --fail-on or a higher one.
+    The exit code is 1 if a finding has the severity of --fail-on or a higher one. With --base, only new findings count.
     """
+    change = earlier.change_of(base, merge_base=merge_base)
     targets = _targets(outputs)
     known = _known(baseline_file, update=update_baseline)
     day = _today(today) if known else ""
@@ -126,12 +130,15 @@ def check(
         flags=flags,
         checking=partial(_checking, levels=levels, expanded=expanded),
     )
-    prints = {entry.fingerprint for entry in known.entries} if known else frozenset()
-    found = fixing.results_of(request, how, progress.shown(quiet=flags["verbose"]), prints)
+    bar = progress.shown(quiet=flags["verbose"])
+    before = earlier.read(change, request, how, bar, _combined) if change else None
+    prints = {*(entry.fingerprint for entry in (known.entries if known else ())), *(before.findings if before else ())}
+    found = fixing.results_of(request, how, bar, prints)
     report = _combined(found).but(summary=summary, off=_off(found, levels))
     if known is not None:
         known = _written(known, report.findings) if update_baseline else known
         report = _without_known(report, known, severity_at(request, known.file, found), day)
+    report = earlier.without_old(report, before) if before else report
     _write(targets, report, color)
     tally.show(report, found)
     return _exit_code(report)

@@ -77,8 +77,8 @@ class Run(Value):
     type=click.Choice(OUTPUTS),
     default="text",
     show_default=True,
-    help="The output format. markdown: for the comment of a pull request. patch: a JSON patch (RFC 6902) for each VM, from what "
-    "BASE renders to, to what HEAD renders to.",
+    help="The output format. markdown: for the comment of a pull request. patch: a JSON patch (RFC 6902) for each VM, from its "
+    "old rendered form to the new one.",
 )
 @click.option(
     "--fail-on",

@@ -24,6 +24,7 @@ def write(report: Report) -> str:
     for number, case in enumerate(cases(report), 1):
         lines += _point(number, case)
     lines[1] = f"1..{number}"
+    lines += [one_line(f"# gone since {printable(report.since)}: {results.line(each)}") for each in report.gone]
     if report.summary:
         lines.append(f"# {report.figures}")
     return "\n".join(lines) + "\n"
