@@ -101,8 +101,6 @@ def check(
     baseline_file: str | None,
     update_baseline: bool,
     today: str | None,
-    base: str | None,
-    merge_base: bool | None,
     **flags: Any,
 ) -> int:
     """Check files, folders, kustomizations (-k DIR) or stdin (-), and print findings.
@@ -117,7 +115,7 @@ def check(
 
     The exit code is 1 if a finding has the severity of --fail-on or a higher one. With --base, only new findings count.
     """
-    change = earlier.change_of(base, merge_base=merge_base)
+    change = earlier.change_of(flags)
     targets = _targets(outputs)
     known = _known(baseline_file, update=update_baseline)
     day = _today(today) if known else ""
@@ -132,8 +130,7 @@ def check(
     )
     bar = progress.shown(quiet=flags["verbose"])
     before = earlier.read(change, request, how, bar, _combined) if change else None
-    prints = {*(entry.fingerprint for entry in (known.entries if known else ())), *(before.findings if before else ())}
-    found = fixing.results_of(request, how, bar, prints)
+    found = fixing.results_of(request, how, bar, _prints(known, before))
     report = _combined(found).but(summary=summary, off=_off(found, levels))
     if known is not None:
         known = _written(known, report.findings) if update_baseline else known
@@ -162,6 +159,11 @@ def _known(file: str | None, *, update: bool) -> baseline.Baseline | None:
     if update and not file:
         raise UsageError("--update-baseline needs --baseline FILE")
     return baseline.read(file, may_lack=update) if file else None
+
+
+def _prints(known: baseline.Baseline | None, before: earlier.Earlier | None) -> set[str]:
+    """The fingerprints of the findings that do not count."""
+    return {*(entry.fingerprint for entry in (known.entries if known else ())), *(before.findings if before else ())}
 
 
 def _checking(config: Config, levels: Mapping[str, str], *, expanded: bool) -> Config:

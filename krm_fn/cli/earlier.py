@@ -52,8 +52,9 @@ def base_options(command: Any) -> Any:
     return click.option("--base", metavar="REF", help=text)(command)
 
 
-def change_of(base: str | None, *, merge_base: bool | None) -> Change | None:
+def change_of(flags: Mapping[str, Any]) -> Change | None:
     """What is compared, None without --base. Raises: UsageError."""
+    base, merge_base = flags["base"], flags["merge_base"]
     if base is None:
         if merge_base is not None:
             raise UsageError("--merge-base needs --base; name a branch, a tag or a commit with it")
