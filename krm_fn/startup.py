@@ -5,9 +5,10 @@ joins paths, and looks for files that do not exist. Here each module has a known
 `__pycache__`. If a file is missing, or was not made from the source beside it, Python's own search loads the module.
 
 `ROAD` lists the modules that every rendering needs, in order. They are loaded together, without the locks and look-ups of
-`import`. If the package never changes, as in the image, one file may hold the code of all these modules
-(`python -m krm_fn.startup` writes it). Python reads it faster than many files, because it holds shared values only once. The
-file can be removed at any time.
+`import`. One file beside their compiled files holds the code of all of them. Python reads it faster than many files, because it
+holds shared values only once. The first run writes it, as Python itself writes compiled files. `PYTHONDONTWRITEBYTECODE`
+prevents that. A source that has changed since makes the file invalid, and the next run writes it again. The image's build
+writes it with `python -m krm_fn.startup`. The file can be removed at any time.
 """
 
 from __future__ import annotations
@@ -23,12 +24,25 @@ if TYPE_CHECKING:
     from types import CodeType, ModuleType
 
 try:
-    from posix import O_RDONLY, close, read, stat
+    from posix import O_CREAT, O_EXCL, O_RDONLY, O_WRONLY, close, getpid, read, replace, stat, unlink, write
     from posix import open as opened  # a file object makes four more system calls
 
     O_BINARY = 0
 except ImportError:  # Windows
-    from os import O_BINARY, O_RDONLY, close, read, stat  # type: ignore[attr-defined,no-redef]
+    from os import (  # type: ignore[attr-defined,no-redef]
+        O_BINARY,
+        O_CREAT,
+        O_EXCL,
+        O_RDONLY,
+        O_WRONLY,
+        close,
+        getpid,
+        read,
+        replace,
+        stat,
+        unlink,
+        write,
+    )
     from os import open as opened
 
 PACKAGE = __package__ or "krm_fn"
@@ -74,22 +88,28 @@ class Finder:
         source, cached = f"{folder}/{stem}.py", f"{folder}/__pycache__/{stem}{SUFFIX}"
         try:
             data = _content(cached)
-            about = None if data.startswith(UNCHECKED) else stat(source)  # noqa: PTH116  pathlib is too heavy here
+            made_from = b"" if data.startswith(UNCHECKED) else _stamp(source)
         except OSError:
             return None
-        if len(data) == LARGEST:
+        if len(data) == LARGEST or (made_from and data[:HEAD] != BY_TIME + made_from):
             return None
-        if about:
-            made_from = int(about.st_mtime).to_bytes(8, "little")[:4] + about.st_size.to_bytes(8, "little")[:4]
-            if data[:HEAD] != BY_TIME + made_from:
-                return None
-        return _spec(name, source, marshal.loads(memoryview(data)[HEAD:]), cached)  # noqa: S302  as Python itself does
+        code = marshal.loads(memoryview(data)[HEAD:])  # noqa: S302  as Python itself does
+        return _spec(name, source, made_from, code, cached)
 
 
-def _spec(name: str, source: str, code: CodeType, cached: str) -> ModuleSpec:
-    """The spec of the module with this source and this compiled code."""
+def _stamp(source: str) -> bytes:
+    """The source's time and size, as a compiled file holds them."""
+    about = stat(source)  # noqa: PTH116  pathlib is too heavy here
+    return int(about.st_mtime).to_bytes(8, "little")[:4] + about.st_size.to_bytes(8, "little")[:4]
+
+
+def _spec(name: str, source: str, made_from: bytes, code: CodeType, cached: str) -> ModuleSpec:
+    """The spec of the module with this source and this compiled code.
+
+    `made_from` is the stamp of the source that the code is made from. It is empty if the source is never compared.
+    """
     folder, _, file = source.rpartition("/")
-    spec = ModuleSpec(name, Ready(name, source, code), origin=source, is_package=file == "__init__.py")
+    spec = ModuleSpec(name, Ready(name, source, made_from, code), origin=source, is_package=file == "__init__.py")
     if spec.submodule_search_locations is not None:
         spec.submodule_search_locations.append(folder)
     spec.has_location, spec.cached = True, cached
@@ -103,7 +123,11 @@ def load() -> None:
     """
     if not any(isinstance(finder, Finder) for finder in sys.meta_path):
         return
-    specs = _joined_specs() or _specs()
+    specs = _joined_specs()
+    if not specs:
+        specs = _specs()
+        if specs and not sys.dont_write_bytecode:
+            _write_joined(specs)
     if not specs or any(spec.name in sys.modules for spec in specs):
         return
     modules = [(_empty(spec), spec.loader.code) for spec in specs]  # type: ignore[union-attr]  # it is `Ready`
@@ -130,30 +154,55 @@ def _specs() -> list[ModuleSpec]:
 
 
 def _joined_specs() -> list[ModuleSpec]:
-    """The specs of ROAD from the file that holds all of them; empty if there is no such file."""
+    """The specs of ROAD from the file that holds all of them; empty if there is no such file, or if a source has changed."""
     home = _home()
     try:
         data = _content(f"{home}/{JOINED}", LARGEST_JOINED)
+        if not data.startswith(UNCHECKED) or len(data) == LARGEST_JOINED:
+            return []
+        found = marshal.loads(memoryview(data)[HEAD:])  # noqa: S302  as Python itself does
+        if any(made_from and made_from != _stamp(f"{home}/{source}") for _, source, made_from, _, _ in found):
+            return []
+    except (OSError, EOFError, ValueError, TypeError):  # the file is missing, damaged, or of another form
+        return []
+    return [
+        _spec(name, f"{home}/{source}", made_from, code, f"{home}/{cached}") for name, source, made_from, code, cached in found
+    ]
+
+
+def _write_joined(specs: Sequence[ModuleSpec]) -> bool:
+    """Write the file that holds the code of these modules. False if that fails, for example in a folder of another user."""
+    home = _home()
+    below, file = len(home) + 1, f"{home}/{JOINED}"
+    found = [
+        (spec.name, spec.origin[below:], spec.loader.made_from, spec.loader.code, spec.cached[below:])  # type: ignore[index,union-attr]
+        for spec in specs
+    ]
+    data = UNCHECKED + bytes(HEAD - len(UNCHECKED)) + marshal.dumps(found)
+    part = f"{file}.{getpid()}"  # renamed when it is complete: another run never reads half of it
+    try:
+        number = opened(part, O_WRONLY | O_CREAT | O_EXCL | O_BINARY, 0o644)
     except OSError:
-        return []
-    if not data.startswith(UNCHECKED) or len(data) == LARGEST_JOINED:
-        return []
-    found = marshal.loads(memoryview(data)[HEAD:])  # noqa: S302  as Python itself does
-    return [_spec(name, f"{home}/{source}", code, f"{home}/{cached}") for name, source, code, cached in found]
+        return False
+    try:
+        complete = write(number, data) == len(data)
+        close(number)
+        if complete:
+            replace(part, file)  # noqa: PTH105  pathlib is too heavy here
+            return True
+    except OSError:  # the disk is full
+        pass
+    unlink(part)  # noqa: PTH108  pathlib is too heavy here
+    return False
 
 
 def join() -> None:
-    """Write the file that holds the code of ROAD. Later changes of these modules have no effect until it is written again."""
-    home = _home()
-    below = len(home) + 1
-    found = [
-        (spec.name, spec.origin[below:], spec.loader.code, spec.cached[below:])  # type: ignore[index,union-attr]
-        for spec in _specs()
-    ]
-    if not found:
+    """Write the file that holds the code of ROAD, as the first run of the function does."""
+    home, specs = _home(), _specs()
+    if not specs:
         sys.exit(f"{home}: the modules are not compiled; run python -m compileall {home}")
-    with open(f"{home}/{JOINED}", "wb") as file:  # noqa: PTH123  pathlib is too heavy here
-        file.write(UNCHECKED + bytes(HEAD - len(UNCHECKED)) + marshal.dumps(found))
+    if not _write_joined(specs):
+        sys.exit(f"{home}/{JOINED}: can't be written; make the folder writable")
 
 
 def _home() -> str:
@@ -183,9 +232,9 @@ def _content(file: str, most: int = LARGEST) -> bytes:
 class Ready(SourceFileLoader):
     """The usual loader, with the compiled code."""
 
-    def __init__(self, name: str, source: str, code: CodeType) -> None:
+    def __init__(self, name: str, source: str, made_from: bytes, code: CodeType) -> None:
         super().__init__(name, source)
-        self.code = code
+        self.made_from, self.code = made_from, code
 
     def get_code(self, _: str) -> CodeType:
         return self.code

@@ -1,5 +1,6 @@
 """Modules load from their compiled files, and from nothing that wasn't made from the source beside it."""
 
+import marshal
 import os
 import re
 import runpy
@@ -31,6 +32,12 @@ def package(tmp_path):
     shutil.copytree(ROOT / "krm_fn", tmp_path / "krm_fn", ignore=shutil.ignore_patterns("__pycache__"))
     subprocess.run([sys.executable, "-m", "compileall", "-q", str(tmp_path / "krm_fn")], check=True, env=environment())
     return tmp_path
+
+
+def compile_unchecked(package):
+    """Compile the copy as the image's build does: nothing compares the sources at start."""
+    again = [sys.executable, "-m", "compileall", "-q", "-f", "--invalidation-mode", "unchecked-hash", str(package / "krm_fn")]
+    subprocess.run(again, check=True, env=environment())
 
 
 def environment(**given):
@@ -77,8 +84,7 @@ def test_files_of_another_form_are_left_to_python(package, head):
 
 
 def test_files_that_are_not_to_be_checked_are_not(package):
-    again = [sys.executable, "-m", "compileall", "-q", "-f", "--invalidation-mode", "unchecked-hash", str(package / "krm_fn")]
-    subprocess.run(again, check=True, env=environment())
+    compile_unchecked(package)
     for source in (package / "krm_fn").rglob("*.py"):
         os.utime(source, (1, 1))
     assert "krm_fn.kubevirt.releases" in ran(package)[1]
@@ -134,23 +140,75 @@ def test_what_is_loaded_at_once_is_as_if_imported(package):
 
 def join(package):
     """Write the one file for the modules that a run needs."""
+    assert joining(package).returncode == 0
+    return only_road(package)
+
+
+def joining(package):
     command = [sys.executable, "-m", "krm_fn.startup"]
-    subprocess.run(command, check=True, env=environment(PYTHONPATH=str(package)), cwd=package)
-    return next((package / "krm_fn" / "__pycache__").glob("road.*.bin"))
+    return subprocess.run(
+        command, check=False, capture_output=True, text=True, env=environment(PYTHONPATH=str(package)), cwd=package
+    )
 
 
 def test_what_one_file_holds_is_as_if_imported(package):
     wanted, one_by_one = ran(package)[0], attributes(package, "one by one")
+    compile_unchecked(package)
     join(package)
-    for source in (package / "krm_fn").rglob("*.py"):
-        os.utime(source, (1, 1))  # shows that the compiled files are not read: these would be out of date
+    for file in (package / "krm_fn").rglob("*/__pycache__/*.pyc"):
+        file.unlink()  # shows that the one file is read
     assert (ran(package)[0], attributes(package, "at once")) == (wanted, one_by_one)
     source = package / "krm_fn" / "kubevirt" / "releases.py"
     source.write_text(source.read_text().replace('"""', '"""Changed. ', 1))
     assert "Changed. " not in ran(package)[2]
 
 
-@pytest.mark.parametrize("content", [b"", b"\0" * 100], ids=["empty", "other magic"])
+def test_the_first_run_writes_the_one_file_and_the_next_reads_it(package):
+    first, road = ran(package, PYTHONDONTWRITEBYTECODE="")[:2], only_road(package)
+    for file in (package / "krm_fn").rglob("*/__pycache__/*.pyc"):
+        file.unlink()
+    written = road.stat().st_mtime_ns
+    assert ran(package, PYTHONDONTWRITEBYTECODE="")[:2] == first
+    assert road.stat().st_mtime_ns == written
+
+
+def test_a_changed_source_makes_the_one_file_invalid_until_it_is_written_again(package):
+    wanted = ran(package, PYTHONDONTWRITEBYTECODE="")[0]
+    before = only_road(package).read_bytes()
+    source = package / "krm_fn" / "kubevirt" / "releases.py"
+    source.write_text(source.read_text().replace('"""', '"""Changed. ', 1))
+    for _ in range(3):  # Python compiles the source, the one file is written, the one file is read
+        output, _, doc = ran(package, PYTHONDONTWRITEBYTECODE="")
+        assert (output, doc.startswith("Changed. ")) == (wanted, True)
+    assert b"Changed. " not in before
+    assert b"Changed. " in only_road(package).read_bytes()
+
+
+def test_the_one_file_is_not_written_where_python_writes_no_compiled_files(package):
+    ran(package)
+    assert list((package / "krm_fn" / "__pycache__").glob("road.*")) == []
+
+
+def test_a_run_that_cannot_write_the_one_file_renders_and_leaves_nothing(package):
+    wanted = ran(package)[0]
+    road = package / "krm_fn" / "__pycache__" / f"road.{sys.implementation.cache_tag}.bin"
+    (road / "a folder in its place").mkdir(parents=True)
+    assert ran(package, PYTHONDONTWRITEBYTECODE="")[0] == wanted
+    assert list(road.parent.glob("road.*")) == [road]
+    assert "can't be written" in joining(package).stderr
+
+
+def only_road(package):
+    """The one file; fails if a part of another is left."""
+    (road,) = (package / "krm_fn" / "__pycache__").glob("road.*")
+    return road
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"\0" * 100, MAGIC_NUMBER + b"\1\0\0\0" + bytes(8), MAGIC_NUMBER + b"\1\0\0\0" + bytes(8) + marshal.dumps([1])],
+    ids=["empty", "other magic", "cut short", "another form"],
+)
 def test_one_file_of_another_form_is_left(package, content):
     wanted = ran(package)[0]
     join(package).write_bytes(content)
@@ -160,10 +218,7 @@ def test_one_file_of_another_form_is_left(package, content):
 def test_one_file_needs_compiled_modules(package):
     for folder in list((package / "krm_fn").rglob("__pycache__")):
         shutil.rmtree(folder)
-    command = [sys.executable, "-m", "krm_fn.startup"]
-    done = subprocess.run(
-        command, capture_output=True, check=False, text=True, env=environment(PYTHONPATH=str(package)), cwd=package
-    )
+    done = joining(package)
     assert (done.returncode, done.stderr.count("\n"), "python -m compileall" in done.stderr) == (1, 1, True)
 
 

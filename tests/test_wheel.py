@@ -24,7 +24,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_it_holds_only_the_package(wheel: Path) -> None:
-    held = {str(path.relative_to(ROOT)) for path in (ROOT / "krm_fn").rglob("*") if path.is_file() and path.suffix != ".pyc"}
+    files = {path.relative_to(ROOT) for path in (ROOT / "krm_fn").rglob("*") if path.is_file()}
+    held = {str(file) for file in files if "__pycache__" not in file.parts}
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
     about = ("METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE")

@@ -9,6 +9,7 @@ from krm_fn.base.objects import group_of, kind_of, name_of
 from krm_fn.base.paths import as_list, get, with_integers
 from krm_fn.base.value import Value
 from krm_fn.changes.records import fails_as_before, is_worth_telling, record_of, refused_record, untouched_record
+from krm_fn.changes.sizes import Sizes
 from krm_fn.changes.summary import summary
 from krm_fn.changes.untouched import is_untouched
 from krm_fn.kubevirt.configuration import kubevirt_of
@@ -34,7 +35,8 @@ Key = tuple[str, str]
 
 
 def diff(base: Object, head: Object, *, apply: bool = True, migratable: bool = True, new: bool = False) -> Object:
-    """What the change from one ResourceList to another does to each VM: `{"vms": [record, …], "summary": …, "assumptions": …}`.
+    """What the change from one ResourceList to another does to each VM: `{"vms": [record, …], "quotas": […], "summary": …,
+    "assumptions": …}`.
 
     `new`: no VM exists yet; the records compare what new VMs start as. VMs that nothing changes are left out. The arguments
     are left as they were.
@@ -59,14 +61,18 @@ def compare(base: Side, head: Side, assumptions: Assumptions) -> Object:
 def compare_all(targets: Iterable[tuple[str, Side, Side]], assumptions: Assumptions) -> Object:
     """The answer about several targets, each with its name and both sides. A record names its target, unless that is ""."""
     records: list[Object] = []
+    quotas: list[Object] = []
     total = 0
     for target, base, head in targets:
-        sides = Sides(base=base, head=head, assumptions=assumptions)
+        sizes = Sizes(base.analysis, head.analysis, head.vms)
+        sides = Sides(base=base, head=head, assumptions=assumptions, sizes=sizes)
         of_target = {"target": target} if target else {}
-        records += [{**of_target, **record} for record in sides.records() if is_worth_telling(record)]
+        told, used = sizes.completed([record for record in sides.records() if is_worth_telling(record)])
+        records += [{**of_target, **record} for record in told]
+        quotas += [{**of_target, **quota} for quota in used]
         total += len(sides.keys)
     taken = {"apply": assumptions.apply, "migratable": assumptions.migratable, "new": assumptions.new}
-    return {"vms": records, "summary": summary(records, total), "assumptions": taken}
+    return {"vms": records, "quotas": quotas, "summary": summary(records, total), "assumptions": taken}
 
 
 class Side(Value):
@@ -130,11 +136,12 @@ def _identity(item: Any) -> tuple[Any, ...]:
 
 
 class Sides(Value):
-    """Both sides of a change, and how it reaches the cluster."""
+    """Both sides of a change, how it reaches the cluster, and what it does to pods."""
 
     base: Side
     head: Side
     assumptions: Assumptions
+    sizes: Sizes
 
     @property
     def keys(self) -> list[Key]:
@@ -166,7 +173,7 @@ class Sides(Value):
             found = transition(old, new, *worlds, apply=how.apply, migratable=how.migratable)
         if old == new and fails_as_before(found):
             return {**record, **untouched_record(old, *worlds)}
-        return {**record, **record_of(found)}
+        return {**record, **record_of(found), **self.sizes.of(found)}
 
 
 def _record(key: Key, change: str) -> Object:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from krm_fn.changes.effects import LIVE, MIGRATION, NEXT_START, PARTS, RESTART
 from krm_fn.changes.pins import EDITED, REMOVED
+from krm_fn.changes.sizes_schema import sizes
 from krm_fn.changes.summary import LEVELS, WORDS
 from krm_fn.kubevirt.resolve import MATCHERS
 from krm_fn.kubevirt.updates import migration
@@ -27,10 +28,15 @@ def schema() -> Schema:
         "$id": ID,
         "title": "what a change does to each VM: the answer of kubevirt-render diff",
         **_object(
-            {"vms": _list({"$ref": "#/$defs/vm"}), "summary": _summary(), "assumptions": _assumptions()},
-            required=("vms", "summary", "assumptions"),
+            {
+                "vms": _list({"$ref": "#/$defs/vm"}),
+                "quotas": _list({"$ref": "#/$defs/quota"}, "the quotas whose use or bounds change"),
+                "summary": _summary(),
+                "assumptions": _assumptions(),
+            },
+            required=("vms", "quotas", "summary", "assumptions"),
         ),
-        "$defs": {"vm": _vm(), "change": _change(), "cause": _cause(), "kept": _kept(), "update": _update()},
+        "$defs": {"vm": _vm(), "change": _change(), "cause": _cause(), "kept": _kept(), "update": _update(), **sizes()},
     }
 
 
@@ -90,6 +96,7 @@ def _vm() -> Schema:
             "creates": _list(TEXT, "objects that KubeVirt creates at once"),
             "error": _text("why the VM controller does not get through"),
             "guest": _object({"vcpus": _sizes({"type": "integer"}), "memory": _sizes(TEXT)}),
+            "pod": {"$ref": "#/$defs/pods"},
             "changes": _list({"$ref": "#/$defs/change"}, "the effective changes"),
             "keeps": _list({"$ref": "#/$defs/kept"}, "what changed and does not reach the VM"),
         },

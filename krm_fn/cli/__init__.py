@@ -30,6 +30,7 @@ COMMANDS = (
     "argocd",
     "install-plugin",
     "schema",
+    "lsp",
     "completion",
 )
 

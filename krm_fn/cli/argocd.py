@@ -129,7 +129,7 @@ def _generate(found: Sources, config: Config, environment: Mapping[str, str], *,
         numbers = results.count(outcome.findings)
         counts = ", ".join(f"{count} {severity}{'s' * (count > 1)}" for severity, count in numbers.items() if count)
         raise InputError(f"nothing is generated because of the findings above ({counts}); correct them")
-    text = printed(found, outcome, notes=config.provenance or config.mode == "annotate")
+    text = printed(found, outcome, notes=config.provenance or config.pod_size or config.mode == "annotate")
     if not text.strip() and not may_be_empty:
         fix = "if this is intended, set the parameter allowEmpty or --allow-empty"
         raise NothingFoundError(

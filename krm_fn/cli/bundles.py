@@ -9,30 +9,39 @@ from typing import TYPE_CHECKING
 from krm_fn.base.errors import InputError
 from krm_fn.base.value import Value
 from krm_fn.cli import options
-from krm_fn.repositories import building, problems
+from krm_fn.repositories import building, problems, sharing
 from krm_fn.repositories.clusters import Configs
 from krm_fn.repositories.discovery import discover
 from krm_fn.repositories.judging import Options, Unit, read_unit, release_of
+from krm_fn.repositories.running import offers_of_all
 from krm_fn.repositories.types import Discovery, Problem
+from krm_fn.rules.facts.bundles import NO_SURROUNDINGS
 from krm_fn.sources.reading import NothingFoundError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
+    from krm_fn.base.external import External
     from krm_fn.cli.progress import Progress
     from krm_fn.kubevirt.settings import Config
     from krm_fn.repositories.clusters import TargetSettings
+    from krm_fn.rules.facts.bundles import Surroundings
     from krm_fn.sources.reading import Sources
 
 
 class Read(Value):
-    """One bundle: what was read, the config for it, and the names of the target and the cluster, "" for none."""
+    """One bundle: what was read, the config for it, and the names of the target and the cluster, "" for none.
+
+    `external` are objects that are in the cluster and not in git, `beside` is what is known beside the bundle.
+    """
 
     found: Sources
     config: Config
     target: str = ""
     cluster: str = ""
+    external: tuple[External, ...] = ()
+    beside: Surroundings = NO_SURROUNDINGS
 
 
 def read_bundles(
@@ -56,7 +65,7 @@ def read_bundles(
         return [_one(paths, kustomizations, config_file, flags, bar)]
     rest = tuple(path for path in paths if path not in folders)
     with bar.at("Building"):
-        read = list(_of_folders(found, configs, flags))
+        read = _with_surroundings(list(_of_folders(found, configs, flags)), verbose=flags["verbose"])
     if rest or kustomizations:
         read.append(_one(rest, kustomizations, config_file, flags, bar))
     if not read:
@@ -102,6 +111,20 @@ def _of_folders(found: Discovery, configs: Configs, flags: Mapping[str, Any]) ->
         yield from _read(Unit(settings=settings, files=tuple(files), kustomized=kustomized), how)
 
 
+def _with_surroundings(read: Sequence[Read], *, verbose: bool) -> list[Read]:
+    """The bundles with what those of their cluster offer, and what is only in the cluster, as `check` judges them."""
+    offered = offers_of_all((each.cluster, sharing.offers(each.found.items, each.target, each.found.places)) for each in read)
+    return [_with_offered(each, offered.get(each.cluster), verbose=verbose) for each in read]
+
+
+def _with_offered(read: Read, offered: sharing.Offered | None, *, verbose: bool) -> Read:
+    text = b"\n".join(source.data for source in read.found.sources)
+    taken = sharing.context(read.found.items, text, offered) if offered else sharing.Taken()
+    for note in taken.notes if verbose else ():
+        options.note(f"{read.target}: {note}" if read.target else note)
+    return read.but(beside=taken.surroundings(read.external))
+
+
 def _read(unit: Unit, how: Options) -> Iterator[Read]:
     """What a unit consists of; nothing where its files hold no object."""
     try:
@@ -110,7 +133,8 @@ def _read(unit: Unit, how: Options) -> Iterator[Read]:
         return
     if isinstance(found, Problem):
         raise _error(found, unit.settings)
-    yield Read(found=found, config=unit.settings.config, target=unit.name, cluster=unit.settings.cluster)
+    settings = unit.settings
+    yield Read(found=found, config=settings.config, target=unit.name, cluster=settings.cluster, external=settings.external)
 
 
 def _error(problem: Problem, settings: TargetSettings) -> InputError:

@@ -13,6 +13,7 @@ from krm_fn.base.console import write_out
 from krm_fn.base.errors import UsageError
 from krm_fn.cli import bundles, options, progress, sizes, sizing_files
 from krm_fn.pipeline.capacity import demands_of, facts_of
+from krm_fn.pipeline.surroundings import bundle_of
 from krm_fn.sizing import nodes, quotas, storage
 from krm_fn.sizing import prices as pricing
 from krm_fn.sizing.placement import placed
@@ -161,10 +162,12 @@ def _show_matrix(items: Sequence[Any], config: Config, output: str) -> None:
 
 
 def _part(read: Read, prices: Prices | None, *, running: bool) -> tuple[Bundle, list[Sized]]:
-    bundle = Bundle(read.found.items, read.found.places, units=read.found.units)
-    found = demands_of(facts_of(bundle, read.config))
+    """The own objects of a bundle, and what those of them need that start machines."""
+    own = Bundle(read.found.items, read.found.places, units=read.found.units)
+    bundle = bundle_of(read.found.items, read.found.places, read.found.units, read.beside)
+    found = demands_of(facts_of(bundle, read.config, surroundings=read.beside))
     counted = [demand for demand in found if demand.record["starts"] or not running]
-    return bundle, [
+    return own, [
         Sized(
             demand=demand,
             target=read.target,

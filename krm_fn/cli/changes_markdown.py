@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from krm_fn.base.console import NAME
 from krm_fn.changes.summary import LEVELS, level_of
+from krm_fn.cli.changes_sizes import quota_lines
 from krm_fn.cli.changes_text import block, figures, ordered, sentences_of
 from krm_fn.cli.formats.markdown import LONGEST, prose
 
@@ -23,7 +24,9 @@ OPEN = ("refused", "recreate", "restart")
 def markdown_of(answer: Object) -> str:
     """A heading with the figures, and a fold for each level; cut where it gets too long for a comment."""
     lines = [MARK, f"### {NAME}: {figures(answer['summary'])}"]
-    left = LONGEST - sum(map(len, lines))
+    used = [_item(line) for line in quota_lines(answer)]
+    lines += ["", *_fitting(used, LONGEST // 4)] if used else []
+    left = LONGEST - sum(len(line) + 1 for line in lines)
     for word, records in _groups(ordered(answer)).items():
         entries = [_entry(record, sentences_of(answer)) for record in records]
         fold = [*_head(word, len(records)), *_fitting(entries, left), "", "</details>"]
@@ -49,9 +52,12 @@ def _head(called: str, count: int) -> list[str]:
 
 def _entry(record: Object, sentences: dict[str, str]) -> str:
     """A list item for a VM, its lines below it."""
-    lines = list(block(record, sentences))
-    items = (f"{' ' * (len(line) - len(line.lstrip(' ')))}- {prose(line.lstrip(' ').replace('→', 'to'))}" for line in lines)
-    return "\n".join(items)
+    return "\n".join(map(_item, block(record, sentences)))
+
+
+def _item(line: str) -> str:
+    text = line.lstrip(" ")
+    return f"{' ' * (len(line) - len(text))}- {prose(text.replace('→', 'to'))}"
 
 
 def _fitting(entries: list[str], limit: int) -> list[str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from krm_fn.base.console import one_line, printable
 from krm_fn.changes.summary import LEVELS, level_of, severity
+from krm_fn.cli.changes_sizes import pod_lines, quota_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,7 +52,8 @@ def text_of(answer: Object, *, color: bool) -> str:
     records, sentences = ordered(answer), sentences_of(answer)
     texts = ["\n".join(map(_safe, block(record, sentences))) for record in records]
     texts = [_coloured(each, record) for each, record in zip(texts, records, strict=True)] if color else texts
-    return "\n\n".join([*texts, figures(answer["summary"])]) + "\n"
+    used = "\n".join(map(_safe, quota_lines(answer)))
+    return "\n\n".join(filter(None, [*texts, used, figures(answer["summary"])])) + "\n"
 
 
 def ordered(answer: Object) -> list[Object]:
@@ -103,6 +105,7 @@ def block(record: Object, sentences: dict[str, str]) -> Iterator[str]:
     for key, word in GUEST.items():
         if key in record.get("guest", {}):
             yield f"  {word}: {_values(record['guest'][key])}"
+    yield from pod_lines(record)
     for change in record.get("changes", ()):
         yield from _change(change)
     for name in record.get("creates", ()):

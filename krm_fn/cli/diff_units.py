@@ -10,12 +10,12 @@ from krm_fn.base.value import Value
 from krm_fn.changes import diffing
 from krm_fn.cli import options
 from krm_fn.cli.folders import by_folder
-from krm_fn.cli.units import Settings
 from krm_fn.repositories import building
 from krm_fn.repositories.bundles import UnitObjects, read_all
 from krm_fn.repositories.clusters import Configs
 from krm_fn.repositories.discovery import discover
 from krm_fn.repositories.judging import Options, Unit, judge_problem
+from krm_fn.repositories.settings import Settings
 from krm_fn.repositories.types import Discovery
 
 if TYPE_CHECKING:

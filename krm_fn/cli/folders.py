@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from krm_fn.base.console import file_name
 from krm_fn.cli import options
-from krm_fn.cli.units import Settings, configs_of, of_repository
+from krm_fn.cli.units import configs_of, of_repository
 from krm_fn.findings import results
 from krm_fn.pipeline import stages
 from krm_fn.pipeline.stages import Judging
@@ -15,6 +15,7 @@ from krm_fn.repositories import building, merging
 from krm_fn.repositories.discovery import discover
 from krm_fn.repositories.judging import Unit, UnitResult, judge_problem
 from krm_fn.repositories.rendering import RenderedUnit, render_all, strict
+from krm_fn.repositories.settings import Settings
 from krm_fn.repositories.types import Discovery
 from krm_fn.sources.places import Places
 from krm_fn.sources.reading import NothingFoundError

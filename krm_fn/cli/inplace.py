@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from codecs import BOM_UTF8
 from typing import TYPE_CHECKING
 
-from krm_fn import yamlio
 from krm_fn.base.console import file_name
 from krm_fn.base.errors import InputError, UsageError
 from krm_fn.cli.options import note
 from krm_fn.cli.outputs import all_items, inserted, rendered, written
 from krm_fn.cli.replacing import replacing
 from krm_fn.sources.reading import unwatched
-from krm_fn.yamlio import ListText
-from krm_fn.yamlio.documents import ended_as
+from krm_fn.sources.rewriting import text_with
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -90,13 +87,3 @@ def _differ(source: Source, items: Sequence[Any]) -> bool:
 def _text(source: Source, items: Sequence[Any], more: dict[int, list[Any]], last: Sequence[Any]) -> bytes:
     everything, before = all_items(source, items, more, source.text.items)
     return text_with(source, [*everything, *last], before)
-
-
-def text_with(source: Source, items: Sequence[Any], before: Sequence[int] = ()) -> bytes:
-    """The text of a source with other items; further ones come last, or where `before` says."""
-    mark = BOM_UTF8 if source.data.startswith(BOM_UTF8) else b""  # reading leaves it out
-    if isinstance(source.text, ListText):
-        text = yamlio.write_resource_list(source.text, items, source.text.head.get("results") or [], before)
-    else:
-        text = yamlio.write_stream(source.text, items, before)
-    return mark + ended_as(source.data, text)

@@ -16,7 +16,6 @@ from krm_fn.base.errors import InputError
 from krm_fn.base.objects import ref_of
 from krm_fn.cli import inplace, options
 from krm_fn.cli.outputs import rendered
-from krm_fn.cli.units import Settings
 from krm_fn.findings import results
 from krm_fn.findings.results import report
 from krm_fn.repositories import sharing
@@ -25,6 +24,7 @@ from krm_fn.repositories.discovery import discover
 from krm_fn.repositories.judging import Unit
 from krm_fn.repositories.rendering import rendered as rendered_unit
 from krm_fn.repositories.running import offers_of_all
+from krm_fn.repositories.settings import Settings
 from krm_fn.sources import reading
 from krm_fn.sources.files import repository
 from krm_fn.sources.places import Places

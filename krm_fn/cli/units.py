@@ -15,18 +15,18 @@ from krm_fn.repositories.clusters import Configs
 from krm_fn.repositories.discovery import discover
 from krm_fn.repositories.judging import Unit, UnitResult, judge_problem, judge_sources, of_no_object, release_of, repairing
 from krm_fn.repositories.running import judge_all
+from krm_fn.repositories.settings import Settings, files_by_settings
 from krm_fn.repositories.types import Discovery, Problem
 from krm_fn.sources.reading import STDIN, NothingFoundError
 from krm_fn.sources.salvage import passed_over
 from krm_fn.sources.skipping import about_templates
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
     from typing import Any
 
     from krm_fn.cli.progress import Progress
     from krm_fn.kubevirt.settings import Config
-    from krm_fn.repositories.clusters import TargetSettings
     from krm_fn.repositories.judging import Options
     from krm_fn.repositories.types import Target
     from krm_fn.sources.salvage import Lost
@@ -123,7 +123,7 @@ def _of_units(request: Request, how: Options, bar: Progress, configs: Configs, f
         problems.append((units[0].settings, missing))
         units = []
     kustomized = frozenset(folder for target in found.targets for folder in target.kustomizations)
-    for group, files in _files_by_settings(found, configs):
+    for group, files in files_by_settings(found, configs):
         own = group.but(config=request.checking(group.config))
         units.append(Unit(settings=own, files=files, kustomized=kustomized))
     built, unbuilt = _charts(found.charts, settings, wanted=request.flags["helm"])
@@ -202,27 +202,3 @@ def _cache(request: Request) -> Cache | None:
     if not request.flags["cache"]:
         return None
     return Cache(request.flags["cache"], note=options.note if request.flags["verbose"] else lambda _: None)
-
-
-class Settings:
-    """The settings to judge targets with; targets that have the same settings share one value."""
-
-    def __init__(self, configs: Configs, checking: Callable[[Config], Config]) -> None:
-        self._configs, self._checking = configs, checking
-        self._made: dict[int, TargetSettings] = {}
-
-    def __call__(self, folder: str) -> TargetSettings:
-        found = self._configs.settings_for(folder or os.curdir)  # it keeps what it gives
-        if id(found) not in self._made:
-            self._made[id(found)] = found.but(config=self._checking(found.config))
-        return self._made[id(found)]
-
-
-def _files_by_settings(found: Discovery, configs: Configs) -> Iterator[tuple[TargetSettings, tuple[str, ...]]]:
-    """The files that no kustomization uses, in one group for each config and cluster."""
-    groups: dict[tuple[str, str], tuple[TargetSettings, list[str]]] = {}
-    for file in found.files:
-        settings = configs.settings_for(os.path.dirname(file) or os.curdir)  # noqa: PTH120
-        groups.setdefault((settings.file, settings.cluster), (settings, []))[1].append(file)
-    for settings, files in groups.values():
-        yield settings, tuple(files)

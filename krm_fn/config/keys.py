@@ -97,6 +97,12 @@ KEYS = (
         doc="true: annotate each rendered VM with the names of the objects it was rendered from",
     ),
     Key(
+        name="podSize",
+        field="pod_size",
+        type="switch",
+        doc="true: annotate each VM with what its virt-launcher pod requests, its limits, its overhead and its QoS class",
+    ),
+    Key(
         name="failOn",
         field="fail_on",
         type="word",

@@ -25,8 +25,8 @@ represents all VMs of that likeness. Any other VM is read, rendered and forgotte
 are looked up: it finds objects by their names and reads them when they are needed.
 
 When it is not used. A list takes the full path if something needs all objects at once: modes `validate` and `snapshot`,
-presets, `instances: include`, ignores, Lists, names that kustomize changed. So does a list that the strict reader of
-`yamlio.plain` does not accept, such as one with flow style around its items, and a list with a wrong config.
+presets, `instances: include`, `podSize`, ignores, Lists, names that kustomize changed. So does a list that the strict
+reader of `yamlio.plain` does not accept, such as one with flow style around its items, and a list with a wrong config.
 
 When it is not faster. A list in which each VM has other lines gains nothing: `shapes.PATIENCE` says after how many items
 learning ends. Then the VMs are read and rendered fifty at a time, which takes as long as the full path and less memory.

@@ -80,7 +80,8 @@ def run(data: bytes, out: BinaryIO, err: TextIO) -> int | None:
 
 def fits(settings: Config) -> bool:
     """True if nothing in the config needs all objects at once."""
-    return settings.mode in MODES and settings.instances != "include" and "unexpanded-vm" not in settings.severity
+    one_by_one = settings.mode in MODES and settings.instances != "include" and not settings.pod_size
+    return one_by_one and "unexpanded-vm" not in settings.severity
 
 
 def needs_all_objects(listing: Listing) -> bool:

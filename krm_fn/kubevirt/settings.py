@@ -28,6 +28,7 @@ class Config(Value):
     instances: str = "omit"
     configuration: dict[str, Any] | None = None
     provenance: bool = False
+    pod_size: bool = False
     fail_on: str = "error"
     severity: dict[str, str] = {}  # noqa: RUF012  a Value never changes
 

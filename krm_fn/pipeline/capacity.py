@@ -8,10 +8,11 @@ from krm_fn.base.errors import InputError
 from krm_fn.base.objects import group_of, kind_of
 from krm_fn.base.paths import get, with_integers
 from krm_fn.kubevirt.holders import SERVED
-from krm_fn.pipeline.facts import gather
+from krm_fn.pipeline.facts import every, gather
 from krm_fn.pipeline.refusals import refused, refused_object
 from krm_fn.pipeline.starts import Starts
 from krm_fn.rules import registry
+from krm_fn.rules.facts.bundles import AMBIGUOUS, EXTERNAL, NO_SURROUNDINGS
 from krm_fn.sizing import quotas, storage
 from krm_fn.sizing.demands import Subject, demand
 from krm_fn.sizing.sums import totals
@@ -25,13 +26,19 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.holders import Holder
     from krm_fn.kubevirt.releases import Version
     from krm_fn.kubevirt.settings import Config
+    from krm_fn.pipeline.facts import Wanted
     from krm_fn.rules.facts.admission import AdmissionFacts
-    from krm_fn.rules.facts.bundles import BundleFacts
+    from krm_fn.rules.facts.bundles import BundleFacts, Surroundings
     from krm_fn.rules.facts.vms import VmFacts
     from krm_fn.sizing.demands import Demand
 
 NO_INSTANCE = "KubeVirt starts no instance of it"
 UNMET_STARTS_UNTIL: Version = (1, 5)
+# Why the needs of a VM are not known, by the reason for which its reference leads nowhere.
+UNKNOWN = {
+    EXTERNAL: "its needs are not known: {} is only in the cluster",
+    AMBIGUOUS: "its needs are not known: several targets have another {}",
+}
 
 
 def capacity(resource_list: Object) -> Object:
@@ -61,10 +68,13 @@ def shown(bundle: Bundle, demands: Sequence[Demand]) -> Object:
     }
 
 
-def facts_of(bundle: Bundle, settings: Config) -> BundleFacts:
-    """The facts of the bundle under admission. What the config says of writing does not matter."""
+def facts_of(
+    bundle: Bundle, settings: Config, wanted: Wanted = every, surroundings: Surroundings = NO_SURROUNDINGS
+) -> BundleFacts:
+    """The facts of the bundle under admission, and of its wanted VMs. What the config says of writing does not matter."""
     presets = "ignore" if settings.presets == "ignore" else "instance"
-    return gather(bundle, settings.but(mode="validate", instances="omit", presets=presets, defaults=_defaults(settings)))
+    judged = settings.but(mode="validate", instances="omit", presets=presets, defaults=_defaults(settings))
+    return gather(bundle, judged, surroundings, wanted)
 
 
 def _defaults(settings: Config) -> str:
@@ -72,13 +82,13 @@ def _defaults(settings: Config) -> str:
     return "cluster" if settings.states_cluster else "auto"
 
 
-def demands_of(facts: BundleFacts) -> Iterator[Demand]:
-    """What each object needs that starts instances, in the bundle's order."""
+def demands_of(facts: BundleFacts, wanted: Wanted = every) -> Iterator[Demand]:
+    """What each wanted object needs that starts instances, in the bundle's order."""
     starts = Starts(facts)
     vms = {(vm.entry.item, vm.entry.path): vm for vm in facts.vms}
     for entry in facts.bundle.entries:
         holder = SERVED.get((group_of(entry.obj), kind_of(entry.obj)))
-        if holder is None:
+        if holder is None or not wanted(entry):
             continue
         vm = vms.get((entry.item, entry.path))
         if vm or (holder.vm is None and isinstance(get(entry.obj, holder.instance), dict)):
@@ -90,18 +100,22 @@ def _of_vm(vm: VmFacts, starts: Starts) -> Subject:
     """The subject of a VM. What stops an instance is a finding about its references, or a refusal of the webhooks."""
     if vm.sound:
         return _started(vm, starts, ())
+    unknown = tuple(UNKNOWN[error.reason].format(error.wanted) for error in vm.resolution.errors if error.reason in UNKNOWN)
+    if unknown:
+        return Subject(entry=vm.entry, launched=None, resolution=vm.resolution, unknown=unknown)
     found = tuple(finding.message for finding in registry.judge("vm", vm, {}) if finding.severity == "error")
     if found and not _starts_all_the_same(vm):
-        return Subject(entry=vm.entry, launched=None, vm=vm, refused=found)
+        return Subject(entry=vm.entry, launched=None, resolution=vm.resolution, refused=found)
     causes = refused(vm)
     if causes:
-        return Subject(entry=vm.entry, launched=None, vm=vm, refused=found + _messages(causes))
+        return Subject(entry=vm.entry, launched=None, resolution=vm.resolution, refused=found + _messages(causes))
     return _started(vm, starts, found)
 
 
 def _started(vm: VmFacts, starts: Starts, found: tuple[str, ...]) -> Subject:
     launched = starts.of_vm(vm)
-    return Subject(entry=vm.entry, launched=launched, vm=vm, refused=found if launched else found + _messages(None))
+    stopped = found if launched else found + _messages(None)
+    return Subject(entry=vm.entry, launched=launched, resolution=vm.resolution, refused=stopped)
 
 
 def _starts_all_the_same(vm: VmFacts) -> bool:

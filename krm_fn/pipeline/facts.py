@@ -8,7 +8,7 @@ from krm_fn.rules.facts.bundles import NO_SURROUNDINGS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from krm_fn.base.bundle import Bundle, Entry
     from krm_fn.kubevirt.settings import Config
@@ -16,23 +16,34 @@ if TYPE_CHECKING:
     from krm_fn.rules.facts.bundles import BundleFacts, Surroundings
     from krm_fn.rules.facts.vms import VmFacts
 
+    Wanted = Callable[[Entry], bool]
 
-def gather(bundle: Bundle, settings: Config, surroundings: Surroundings = NO_SURROUNDINGS) -> BundleFacts:
-    """The facts of a bundle. Raises: InputError if VMs get too many values from instancetypes and preferences."""
+
+def every(_: Entry) -> bool:
+    return True
+
+
+def gather(
+    bundle: Bundle, settings: Config, surroundings: Surroundings = NO_SURROUNDINGS, wanted: Wanted = every
+) -> BundleFacts:
+    """The facts of a bundle, and of its wanted VMs.
+
+    Raises: InputError if VMs get too many values from instancetypes and preferences.
+    """
     analysis = analysis_of(bundle, settings, surroundings)
     if not analysis.starts_instances:
-        return analysis.facts(vms=tuple(_vms(analysis)))
+        return analysis.facts(vms=tuple(_vms(analysis, wanted)))
     from krm_fn.pipeline import instances  # few bundles have presets
 
-    vms = (vm if vm.resolution.errors else instances.with_start(analysis, vm) for vm in _vms(analysis))
+    vms = (vm if vm.resolution.errors else instances.with_start(analysis, vm) for vm in _vms(analysis, wanted))
     return analysis.facts(vms=tuple(vms), instances=tuple(instances.instances(analysis)) if analysis.presets else ())
 
 
-def _vms(analysis: Analysis) -> Iterator[VmFacts]:
-    """The facts of every VM and of every pool's template, in the bundle's order."""
-    resolver = analysis.resolver()
+def _vms(analysis: Analysis, wanted: Wanted) -> Iterator[VmFacts]:
+    """The facts of every wanted VM and pool's template, in the bundle's order."""
+    resolver, entries = analysis.resolver(), filter(wanted, analysis.bundle.entries)
     if not _may_repeat(analysis):
-        return (facts for entry in analysis.bundle.entries if (facts := analysis.vm(entry, resolver)))
+        return (facts for entry in entries if (facts := analysis.vm(entry, resolver)))
     from krm_fn.pipeline.equivalents import Equivalents
 
     equivalents = Equivalents(analysis, resolver)
@@ -40,7 +51,7 @@ def _vms(analysis: Analysis) -> Iterator[VmFacts]:
     def facts_of(entry: Entry) -> VmFacts | None:
         return equivalents.facts(entry) if kind_of(entry.obj) == VM else analysis.vm(entry, resolver)
 
-    return filter(None, map(facts_of, analysis.bundle.entries))
+    return filter(None, map(facts_of, entries))
 
 
 def _may_repeat(analysis: Analysis) -> bool:

@@ -19,6 +19,7 @@ from krm_fn.repositories.kustomization import FILES, joined
 from krm_fn.repositories.reading import read
 from krm_fn.repositories.types import Problem
 from krm_fn.sources.builds import TIMEOUT
+from krm_fn.sources.files import is_unsaved
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -103,7 +104,7 @@ def build(target: Target, using: Builder, *, flags: Sequence[str] = (), timeout:
     with programs.scratch() as made:
         scratch = Path(os.path.realpath(made))
         functions = own_functions(kustomizations)
-        needs_copy = functions or has_local(target)
+        needs_copy = functions or any(map(is_unsaved, target.inputs)) or has_local(target)
         copy, original = copied(target, kustomizations, functions, scratch / "copy") if needs_copy else (None, "")
         real = os.path.realpath(target.folder)
         folder = str(copy) + real.removeprefix(original) if copy else real

@@ -40,7 +40,7 @@ def own_functions(kustomizations: Iterable[Kustomization]) -> dict[str, str]:
 
 def has_local(target: Target) -> bool:
     """True if a file of the target may have an object that only functions get."""
-    return any(LOCAL in Path(file).read_bytes() for file in target.inputs if os.path.isfile(file))  # noqa: PTH113
+    return any(LOCAL in read_found(file)[0] for file in target.inputs if os.path.isfile(file))  # noqa: PTH113
 
 
 def copied(target: Target, kustomizations: Iterable[Kustomization], texts: Mapping[str, str], folder: Path) -> tuple[Path, str]:
@@ -52,7 +52,7 @@ def copied(target: Target, kustomizations: Iterable[Kustomization], texts: Mappi
     for file in whole:
         copy = folder / os.path.relpath(_real(file), original)
         copy.parent.mkdir(parents=True, exist_ok=True)
-        data = texts[file].encode() if file in texts else Path(file).read_bytes()
+        data = texts[file].encode() if file in texts else read_found(file)[0]
         copy.write_bytes(data.replace(LOCAL, KEPT))
     return folder, original
 

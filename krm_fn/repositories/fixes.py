@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from krm_fn.base.value import Value
 from krm_fn.findings.finding import UNSET
+from krm_fn.repositories.writers import Origin
 from krm_fn.rules.registry import ALWAYS, CASE, declared
 from krm_fn.yamlio.compare import same
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from krm_fn.base.paths import Path
     from krm_fn.findings.finding import Finding
-    from krm_fn.repositories.writers import Origin
+    from krm_fn.sources.places import Places
 
     Place = tuple[str, int, Path, tuple[int, Path] | None]
 
@@ -57,21 +58,44 @@ class Fixing(Value):
 
 def is_certain(finding: Finding) -> bool:
     """True where a finding proposes the only value that can be meant."""
-    if UNSET in (finding.current, finding.proposed) or finding.current is None:
-        return False  # a key without a value may be meant to go
-    if finding.deeper or finding.path in IDENTITY:
+    if not _is_complete(finding) or finding.path in IDENTITY:
         return False
     certain = declared(finding.rule).certain
     return certain == ALWAYS or (certain == CASE and _differ_in_case(finding.current, finding.proposed))
+
+
+def _is_complete(finding: Finding) -> bool:
+    """True where a finding says which value is to be replaced, and by which. A key without a value may be meant to go."""
+    return not (UNSET in (finding.current, finding.proposed) or finding.current is None or finding.deeper)
 
 
 def _differ_in_case(one: object, other: object) -> bool:
     return isinstance(one, str) and isinstance(other, str) and one.lower() == other.lower()
 
 
-def proposed(findings: Iterable[Finding], origin: Callable[[Finding], Origin | None]) -> Iterator[Fix]:
-    """The fixes that findings propose; `origin` says where the value of each is written, None where that is not known."""
-    for finding in filter(is_certain, findings):
+def written_at(places: Places, finding: Finding) -> Origin | None:
+    """Where the value of a finding is written, if its object is not built."""
+    written = places.written(finding)
+    return Origin(*written) if written else None
+
+
+def fixing(
+    findings: Iterable[Finding],
+    reads: tuple[str, ...],
+    origin: Callable[[Finding], Origin | None],
+    *,
+    certain: bool,
+) -> Fixing:
+    """What can be fixed of the findings of a unit that reads these files; see `proposed`."""
+    return Fixing(reads=reads, fixes=tuple(proposed(findings, origin, certain=certain)))
+
+
+def proposed(findings: Iterable[Finding], origin: Callable[[Finding], Origin | None], *, certain: bool = True) -> Iterator[Fix]:
+    """The fixes that findings propose; `origin` says where the value of each is written, None where that is not known.
+
+    Without `certain`, also those that a user has to decide on.
+    """
+    for finding in filter(is_certain if certain else _is_complete, findings):
         at = origin(finding)
         if at and at.file and at.item >= 0:
             yield Fix(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING
 
 from krm_fn.base import bundle
@@ -22,7 +23,6 @@ from krm_fn.repositories.homes import Homes
 from krm_fn.repositories.templated import templated
 from krm_fn.repositories.traces import read_built
 from krm_fn.repositories.types import Problem
-from krm_fn.repositories.writers import Origin
 from krm_fn.rules.facts.bundles import NO_SURROUNDINGS
 from krm_fn.sources import reading, unbuilt
 from krm_fn.sources.builds import TIMEOUT
@@ -83,7 +83,8 @@ class Options(Value):
 
     `using` is the program that builds kustomizations, None where there is none. `quoted`: the lines of findings are wanted.
     `spool` is a file in which a target that is built waits to be judged again, "" where there is none. `listed`: every object
-    that was judged is wanted. `kept`: what a unit may take of others is wanted, for a cache. `fixing`: so is what can be fixed.
+    that was judged is wanted. `kept`: what a unit may take of others is wanted, for a cache. `fixing`: so is what can be fixed;
+    `proposing`: also values that a user has to decide on.
     """
 
     using: Builder | None = None
@@ -97,6 +98,7 @@ class Options(Value):
     kept: bool = False
     spool: str = ""
     fixing: bool = False
+    proposing: bool = False
 
 
 class UnitResult(Value):
@@ -272,7 +274,9 @@ def judge_sources(
         result = result.but(subjects=tuple(_subjects(found, in_templates.entries)))
     homes = Homes(target, found, places) if target else None
     if options.fixing:
-        result = result.but(fixing=_fixing(result.findings, found, places, target, homes))
+        reads = target.inputs if target else tuple(source.file for source in found.sources if source.file)
+        origin = homes.origin if homes else partial(fixes.written_at, places)
+        result = result.but(fixing=fixes.fixing(result.findings, reads, origin, certain=not options.proposing))
     if homes:
         silenced = homes.of(each.finding for each in result.suppressed)
         suppressed = tuple(each.but(finding=at) for each, at in zip(result.suppressed, silenced, strict=True))
@@ -281,17 +285,6 @@ def judge_sources(
         named = [(finding.file, finding.line) for finding in result.findings if finding.line]
         result = result.but(lines={(file, line): places.line(file, line) for file, line in named})
     return result
-
-
-def _fixing(findings: Iterable[Finding], found: Sources, places: Places, target: Target | None, homes: Homes | None) -> Fixing:
-    """What can be fixed of findings that were not led home yet."""
-
-    def origin(finding: Finding) -> Origin | None:
-        written = places.written(finding)
-        return Origin(*written) if written else None
-
-    reads = target.inputs if target else tuple(source.file for source in found.sources if source.file)
-    return Fixing(reads=reads, fixes=tuple(fixes.proposed(findings, homes.origin if homes else origin)))
 
 
 def _with_findings(found: Sources, outcome: Outcome, config: Config, lost: list[Lost], places: Places) -> UnitResult:

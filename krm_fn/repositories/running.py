@@ -59,10 +59,8 @@ def judge_all(
         again = [number for number, unit in enumerate(units) if is_offered(found[number], offered.get(unit.settings.cluster))]
         for number, result in zip(again, watch("Judging", run.second(again, offered), len(again)), strict=True):
             found[number] = result
-    used = _used_by_others(units, found)
-    return [
-        _without_used(result, used[unit.settings.cluster]).but(offers=()) for unit, result in zip(units, found, strict=True)
-    ]
+    used = used_by_others(units, found)
+    return [without_used(result, used[unit.settings.cluster]).but(offers=()) for unit, result in zip(units, found, strict=True)]
 
 
 class _Run:
@@ -174,7 +172,7 @@ def _small_offer(offer: Offer) -> Offer:
     return offer.but(**{name: sys.intern(value) for name, value in vars(offer).items() if isinstance(value, str)})
 
 
-def _used_by_others(units: Sequence[Unit], found: Sequence[UnitResult]) -> dict[str, frozenset[str]]:
+def used_by_others(units: Sequence[Unit], found: Sequence[UnitResult]) -> dict[str, frozenset[str]]:
     """By cluster, the names of the objects that its units use and don't have."""
     names: dict[str, set[str]] = {}
     for unit, result in zip(units, found, strict=True):
@@ -182,7 +180,7 @@ def _used_by_others(units: Sequence[Unit], found: Sequence[UnitResult]) -> dict[
     return {cluster: frozenset(each) for cluster, each in names.items()}
 
 
-def _without_used(result: UnitResult, used: frozenset[str]) -> UnitResult:
+def without_used(result: UnitResult, used: frozenset[str]) -> UnitResult:
     """The unit without findings about an unused object that another unit uses."""
 
     def is_used(finding: Finding) -> bool:

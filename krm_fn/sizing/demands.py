@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from krm_fn.base.bundle import Bundle, Entry
     from krm_fn.base.objects import Object
+    from krm_fn.kubevirt.facts import Resolution
     from krm_fn.kubevirt.pods import Around
-    from krm_fn.rules.facts.vms import VmFacts
     from krm_fn.sizing.pods import AdmittedPod
 
 # The run strategies with which the cluster starts a VM by itself.
@@ -32,24 +32,27 @@ TOPOLOGY = ("sockets", "cores", "threads")
 class Launched(Value):
     """What the start of an instance leads to: the guest, and in `result` the pod, or why there is none, as in records.
 
-    `pods` are the pods as the API server admits them.
+    `pods` are the pods as the API server admits them, `state` is the claim for what the guest keeps of its TPM or EFI.
     """
 
     guest: Object
     result: Object
     pods: tuple[AdmittedPod, ...] = ()
+    state: Object = {}  # noqa: RUF012  nobody writes into a Value
 
 
 class Subject(Value):
     """An object that starts instances, and what the start of one leads to, None where none starts.
 
-    `vm` are the facts of the VM in it, None where it holds none. `refused` says why KubeVirt refuses the object.
+    `resolution` is the VM in it with what it refers to, None where it holds none. `refused` says why KubeVirt refuses it,
+    `unknown` why nobody can tell what it needs.
     """
 
     entry: Entry
     launched: Launched | None
-    vm: VmFacts | None = None
+    resolution: Resolution | None = None
     refused: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
 
 
 class Demand(Value):
@@ -88,7 +91,8 @@ def launched(instance: Object, around: Around, ranges: Sequence[Object] = ()) ->
         pod = launcher_pod(instance, around)
     except PodError as error:
         return Launched(guest=guest, result={"podError": str(error)})
-    return Launched(guest=guest, result={"pod": pod}, pods=pods_of(pod, ranges))
+    state = storage.state_of(as_map(instance.get("spec")), text(around.cluster.setting("vmStateStorageClass")))
+    return Launched(guest=guest, result={"pod": pod}, pods=pods_of(pod, ranges), state=state)
 
 
 def _guest(spec: Object) -> Object:
@@ -107,10 +111,13 @@ def demand(subject: Subject, bundle: Bundle, ranges: Sequence[Object] = ()) -> D
     obj, found = subject.entry.obj, subject.launched
     record: Object = {"kind": kind_of(obj), "namespace": effective_namespace(obj), "name": name_of(obj)}
     record.update({**_copies(subject), **_sources(subject), **(found.guest if found else {})})
-    if subject.refused:
-        record["refused"] = list(subject.refused)
+    for key, why in (("refused", subject.refused), ("unknown", subject.unknown)):
+        if why:
+            record[key] = list(why)
     record.update(found.result if found else {})
     claims = _claims(subject, bundle)
+    if found and found.state:
+        claims += storage.named_state(found.state, effective_namespace(obj), name_of(obj), bundle)
     if claims:
         record["storage"] = claims
     pods = found.pods if found else ()
@@ -120,12 +127,11 @@ def demand(subject: Subject, bundle: Bundle, ranges: Sequence[Object] = ()) -> D
 
 def _claims(subject: Subject, bundle: Bundle) -> list[Object]:
     """The claims of a machine, with the storage class that the preference prefers."""
-    obj, vm = subject.entry.obj, subject.vm
-    if vm is None:
+    obj, found = subject.entry.obj, subject.resolution
+    if found is None:
         holder = holder_of(obj)
         return storage.of_vm({}, as_map(get(obj, holder.instance if holder else ("spec",))), effective_namespace(obj), bundle)
-    preference = vm.resolution.preference.spec if vm.resolution.preference else {}
-    stored = with_storage_classes(vm.resolution.vm, preference)
+    stored = with_storage_classes(found.vm, found.preference.spec if found.preference else {})
     return storage.of_vm(as_map(stored.get("spec")), as_map(get(stored, INSTANCE_SPEC)), effective_namespace(obj), bundle)
 
 
@@ -136,7 +142,7 @@ def _limited(record: Object, pods: tuple[AdmittedPod, ...], ranges: Sequence[Obj
         first, given = pods[0], record["pod"]
         sums = {"requests": written(first.requests), "limits": written(first.limits), "qosClass": first.qos}
         found = {key: value for key, value in sums.items() if given.get(key, {}) != value}
-    created = [claim for claim in record.get("storage", ()) if claim["kind"] == storage.TEMPLATE]
+    created = [claim for claim in record.get("storage", ()) if storage.is_created(claim)]
     why = [why for pod in pods for why in pod.refused]
     why += [
         f"{claim['name']}: {why}"
@@ -150,8 +156,8 @@ def _copies(subject: Subject) -> Object:
     """How many machines there are, and whether the cluster starts them by itself."""
     holder = holder_of(subject.entry.obj)
     starts = True
-    if subject.vm:
-        spec = as_map(subject.vm.vm.get("spec"))
+    if subject.resolution:
+        spec = as_map(subject.resolution.vm.get("spec"))
         starts = spec.get("running") is True or spec.get("runStrategy") in STARTING
     if not holder or not holder.copies:
         return {"starts": starts}
@@ -161,8 +167,8 @@ def _copies(subject: Subject) -> Object:
 
 def _sources(subject: Subject) -> Object:
     """The names of the instancetype and the preference."""
-    if not subject.vm:
+    found = subject.resolution
+    if found is None:
         return {}
-    found = subject.vm.resolution
     sources = (("instancetype", found.instancetype), ("preference", found.preference))
     return {key: source.ref.name for key, source in sources if source}

@@ -90,7 +90,7 @@ def _sum(units: Amounts, prices: dict[str, Fraction], unit: int) -> Fraction:
 
 
 def _claims(demand: Demand) -> Amounts:
-    return storage.by_class(claim for claim in demand.record.get("storage", ()) if claim["kind"] == storage.TEMPLATE)
+    return storage.by_class(claim for claim in demand.record.get("storage", ()) if storage.is_created(claim))
 
 
 def unpriced(sized: Iterable[Sized], prices: Prices) -> list[str]:
@@ -120,7 +120,11 @@ def rounded(amount: Fraction) -> str:
 
 def schema() -> Object:
     """The JSON Schema of the file."""
-    number = {"type": ["number", "string"], "description": "A price of 0 or more for a month; a text keeps all its digits."}
+    number = {
+        "type": ["number", "string"],
+        "minimum": 0,
+        "description": "A price of 0 or more for a month; a text keeps all its digits.",
+    }
     each = {"type": "object", "additionalProperties": number}
     about = {
         "vcpu": "For a vCPU of a guest.",

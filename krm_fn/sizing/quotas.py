@@ -162,9 +162,9 @@ def need(quota: Quota, demand: Demand, calculator: str | None = None) -> Amounts
     for amounts in _of_pods(quota, demand, quota.calculator if calculator is None else calculator):
         add_to(found, amounts)
     if not quota.scopes:
-        created = [claim for claim in demand.record.get("storage", ()) if claim["kind"] == storage.TEMPLATE]
+        created = [claim for claim in demand.record.get("storage", ()) if storage.is_created(claim)]
         add_to(found, usage.of_claims(created))
-        add_to(found, _objects(demand, len(created)))
+        add_to(found, _objects(demand, sum(claim["kind"] == storage.TEMPLATE for claim in created)))
     return found
 
 
@@ -230,15 +230,18 @@ def _counts(quota: Quota, demands: Sequence[Demand]) -> Iterator[tuple[str, Amou
         yield calculator, total
 
 
+def place_of(quota: Quota) -> Object:
+    """Which quota it is, and where it counts."""
+    obj = quota.entry.obj
+    of_cluster = kind_of(obj) == AWARE_CLUSTER
+    place = {"namespaces": sorted(quota.namespaces)} if of_cluster else {"namespace": effective_namespace(obj)}
+    return {"kind": kind_of(obj), **place, "name": name_of(obj)}
+
+
 def shown(found: QuotaUse) -> Object:
     """The use of a quota as plain data."""
-    obj = found.quota.entry.obj
-    of_cluster = kind_of(obj) == AWARE_CLUSTER
-    place = {"namespaces": sorted(found.quota.namespaces)} if of_cluster else {"namespace": effective_namespace(obj)}
     data: Object = {
-        "kind": kind_of(obj),
-        **place,
-        "name": name_of(obj),
+        **place_of(found.quota),
         "hard": written(found.quota.hard),
         "used": written(found.used),
         "free": written(found.free),

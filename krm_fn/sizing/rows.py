@@ -185,7 +185,7 @@ def is_shown(name: str) -> bool:
 def _storage(record: Object) -> Quantity:
     found = ZERO
     for claim in record.get("storage", ()):
-        if claim["kind"] == storage.TEMPLATE:
+        if storage.is_created(claim):
             found = plus(found, parse(claim.get("size")) or ZERO)
     return found
 
@@ -195,7 +195,7 @@ def reasons(record: Object) -> list[str]:
     refused = as_list(as_map(record.get("limitRange")).get("refused"))
     if "pod" in record:
         return [*map(str, refused)]
-    return [record["podError"]] if "podError" in record else list(record.get("refused", ()))
+    return [record["podError"]] if "podError" in record else [*record.get("refused", ()), *record.get("unknown", ())]
 
 
 def node_needs(pod: Object | None) -> str:

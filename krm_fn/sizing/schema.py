@@ -21,7 +21,7 @@ def schema() -> Object:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "What the VMs of a bundle need of a cluster",
-        **_closed(
+        **closed(
             {
                 "vms": _list({"$ref": "#/$defs/record"}),
                 "quotas": _list({"$ref": "#/$defs/quota"}),
@@ -44,7 +44,8 @@ def schema() -> Object:
     }
 
 
-def _closed(properties: Object, *, required: tuple[str, ...] = ()) -> Object:
+def closed(properties: Object, *, required: tuple[str, ...] = ()) -> Object:
+    """An object with these keys and no others."""
     return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
 
 
@@ -65,16 +66,17 @@ def _record() -> Object:
         "preference": TEXT,
         "vcpus": COUNT,
         "memory": {**QUANTITY, "description": "The guest's memory."},
-        "topology": _closed(dict.fromkeys(count, COUNT), required=count),
+        "topology": closed(dict.fromkeys(count, COUNT), required=count),
         "pod": {"$ref": "#/$defs/pod"},
         "podError": {"type": "string", "description": "Why KubeVirt renders no pod."},
         "refused": {**TEXTS, "description": "Why KubeVirt refuses the object."},
+        "unknown": {**TEXTS, "description": "Why its needs are not known: it refers to objects that are not in the bundle."},
         "evictionStrategy": TEXT,
         "limitRange": _limit_range(),
         "storage": _list({"$ref": "#/$defs/claim"}),
         "cost": {**COST, "description": "With `capacity --prices`: of all its machines for a month."},
     }
-    return _closed(properties, required=("kind", "namespace", "name", "starts"))
+    return closed(properties, required=("kind", "namespace", "name", "starts"))
 
 
 def _pod() -> Object:
@@ -93,25 +95,25 @@ def _pod() -> Object:
         "requestsAboveLimits": {**TEXTS, "description": "container/resource: the API server refuses the pod for it."},
         "hotplugPod": {"$ref": "#/$defs/pod"},
     }
-    return _closed(properties, required=("containers", "requests", "qosClass"))
+    return closed(properties, required=("containers", "requests", "qosClass"))
 
 
 def _container() -> Object:
-    claim = _closed({"name": TEXT, "request": TEXT}, required=("name", "request"))
+    claim = closed({"name": TEXT, "request": TEXT}, required=("name", "request"))
     properties = {"name": TEXT, "requests": AMOUNTS, "limits": AMOUNTS, "claims": _list(claim), "restartPolicy": TEXT}
-    return _closed(properties, required=("name",))
+    return closed(properties, required=("name",))
 
 
 def _claim() -> Object:
-    kinds = ["dataVolumeTemplate", "DataVolume", "PersistentVolumeClaim"]
+    kinds = ["dataVolumeTemplate", "DataVolume", "PersistentVolumeClaim", "backendStorage"]
     properties = {"kind": {"enum": kinds}, "name": TEXT, "storageClass": TEXT, "size": QUANTITY}
-    return _closed(properties, required=("kind", "name"))
+    return closed(properties, required=("kind", "name"))
 
 
 def _quota() -> Object:
     name = {"kind": TEXT, "namespace": TEXT, "name": TEXT}
-    machine = _closed(name, required=tuple(name))
-    stopped = _closed({**name, "why": TEXTS}, required=(*name, "why"))
+    machine = closed(name, required=tuple(name))
+    stopped = closed({**name, "why": TEXTS}, required=(*name, "why"))
     properties = {
         **name,
         "target": TEXT,
@@ -126,7 +128,7 @@ def _quota() -> Object:
         "counts": {"type": "object", "additionalProperties": AMOUNTS, "description": "The use with each calculator."},
     }
     required = ("kind", "name", "hard", "used", "free", "exceeded", "stops", "blocksMigration")
-    return _closed(properties, required=required)
+    return closed(properties, required=required)
 
 
 def _group() -> Object:
@@ -139,12 +141,12 @@ def _group() -> Object:
         "requests": {**AMOUNTS, "description": "Memory has huge pages in it."},
         "devices": AMOUNTS,
     }
-    return _closed({**properties, "cost": COST}, required=tuple(properties))
+    return closed({**properties, "cost": COST}, required=tuple(properties))
 
 
 def _cost() -> Object:
     unpriced = {**TEXTS, "description": "What has no price, and counts as 0."}
-    return _closed({"currency": TEXT, "total": COST, "unpriced": unpriced}, required=("currency", "total", "unpriced"))
+    return closed({"currency": TEXT, "total": COST, "unpriced": unpriced}, required=("currency", "total", "unpriced"))
 
 
 def _nodes() -> Object:
@@ -156,20 +158,20 @@ def _nodes() -> Object:
         "machines": COUNT,
         "free": {**AMOUNTS, "description": "What is left on the nodes that are needed."},
     }
-    unfit = _closed({**name, "target": TEXT, "why": TEXTS}, required=(*name, "why"))
-    left = _closed({**name, "target": TEXT, "machines": COUNT}, required=(*name, "machines"))
+    unfit = closed({**name, "target": TEXT, "why": TEXTS}, required=(*name, "why"))
+    left = closed({**name, "target": TEXT, "machines": COUNT}, required=(*name, "machines"))
     properties = {
         "estimate": {"type": "string", "description": "What the estimate does not count."},
-        "shapes": _list(_closed(shape, required=("name", "needed", "machines", "free"))),
+        "shapes": _list(closed(shape, required=("name", "needed", "machines", "free"))),
         "fitNowhere": {**_list(unfit), "description": "Machines that fit on no node, also if it is empty."},
         "withoutRoom": {**_list(left), "description": "Machines for which the nodes are too few."},
     }
-    return _closed(properties, required=tuple(properties))
+    return closed(properties, required=tuple(properties))
 
 
 def _limit_range() -> Object:
     properties = {"requests": AMOUNTS, "limits": AMOUNTS, "qosClass": TEXT, "refused": TEXTS}
-    return {**_closed(properties), "description": "What LimitRanges of the namespace change in the pod, or refuse."}
+    return {**closed(properties), "description": "What LimitRanges of the namespace change in the pod, or refuse."}
 
 
 def _totals() -> Object:
@@ -181,4 +183,4 @@ def _totals() -> Object:
         "limits": AMOUNTS,
         "storage": {**AMOUNTS, "description": "By storage class; an empty name is the cluster's default class."},
     }
-    return _closed(properties, required=tuple(properties))
+    return closed(properties, required=tuple(properties))

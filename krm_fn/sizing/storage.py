@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from krm_fn.base.objects import Object
     from krm_fn.kubevirt.pods.amounts import Amounts
 
-DATA_VOLUME, CLAIM, TEMPLATE = "DataVolume", "PersistentVolumeClaim", "dataVolumeTemplate"
+DATA_VOLUME, CLAIM, TEMPLATE, STATE = "DataVolume", "PersistentVolumeClaim", "dataVolumeTemplate", "backendStorage"
+# The claim in which KubeVirt keeps the state of a TPM or of EFI. upstream: pkg/storage/backend-storage/backend-storage.go
+STATE_PREFIX, STATE_SIZE = "persistent-state-for-", "10Mi"
+PERSISTENT_EFI = ("domain", "firmware", "bootloader", "efi", "persistent")
 SIZE = ("resources", "requests", "storage")
 
 
@@ -29,6 +32,32 @@ def of_vm(vm_spec: Object, instance_spec: Object, namespace: str, bundle: Bundle
     created = [_of_data_volume(each, TEMPLATE) for each in templates]
     names = {each["name"] for each in created}
     return [*created, *(each for each in _of_volumes(instance_spec, namespace, bundle) if each["name"] not in names)]
+
+
+def is_created(claim: Object) -> bool:
+    """True for a claim that comes with its machine."""
+    return claim["kind"] in (TEMPLATE, STATE)
+
+
+def state_of(instance_spec: Object, storage_class: str) -> Object:
+    """The claim for what an instance keeps of its TPM or EFI, still without a name; empty where it keeps nothing.
+
+    `storage_class` is that of the cluster's `vmStateStorageClass`, "" for the default class.
+    upstream: IsBackendStorageNeeded, createPVC
+    """
+    tpm = as_map(get(instance_spec, ("domain", "devices", "tpm")))
+    keeps_tpm = tpm.get("persistent") is True and tpm.get("enabled") is not False
+    if not keeps_tpm and get(instance_spec, PERSISTENT_EFI) is not True:
+        return {}
+    return {"kind": STATE, **({"storageClass": storage_class} if storage_class else {}), "size": STATE_SIZE}
+
+
+def named_state(state: Object, namespace: str, name: str, bundle: Bundle) -> list[Object]:
+    """The claim of a machine of this name; none where it has no state, or where the bundle has the claim."""
+    called = STATE_PREFIX + name
+    if not state or bundle.find(CLAIM, namespace, called):
+        return []
+    return [{"kind": state["kind"], "name": called, **state}]
 
 
 def _of_volumes(instance_spec: Object, namespace: str, bundle: Bundle) -> Iterator[Object]:

@@ -36,7 +36,7 @@ def totals(demands: Iterable[Demand], claims: Iterable[Object] = ()) -> Object:
         for pod in demand.pods:
             add_to(requests, pod.requests, number)
             add_to(limits, pod.limits, number)
-        created = (claim for claim in record.get("storage", ()) if claim["kind"] == storage.TEMPLATE)
+        created = (claim for claim in record.get("storage", ()) if storage.is_created(claim))
         add_to(stored, storage.by_class(created), number)
     return {**counts, "memory": str(memory), **_shown(requests, limits, stored)}
 

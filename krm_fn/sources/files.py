@@ -9,6 +9,8 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +19,7 @@ from krm_fn.base.value import Value
 from krm_fn.rules.facts.inputs import SkippedFile
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator
+    from collections.abc import Container, Iterable, Iterator, Mapping
 
 UNREADABLE = "can't be read"
 SUFFIXES = (".yaml", ".yml", ".json")
@@ -36,6 +38,26 @@ SPECIAL = {
 }
 # Does not follow a link, and does not wait for a pipe, that has replaced a file in the meantime.
 CAREFUL = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+
+
+# Texts that an editor has not saved yet, by the resolved names of their files. They are read in place of the files.
+_unsaved: ContextVar[Mapping[str, bytes] | None] = ContextVar("unsaved", default=None)
+
+
+@contextmanager
+def with_unsaved(texts: Mapping[str, bytes]) -> Iterator[None]:
+    """Read these texts in place of the files with these resolved names. The files must exist."""
+    before = _unsaved.set(texts)
+    try:
+        yield
+    finally:
+        _unsaved.reset(before)
+
+
+def is_unsaved(file: str) -> bool:
+    """True if another text is read in place of a file."""
+    texts = _unsaved.get()
+    return bool(texts) and os.path.realpath(file) in (texts or ())
 
 
 class Stamp(Value):
@@ -172,6 +194,9 @@ def check_regular(mode: int) -> None:
 def read_found(file: str) -> tuple[bytes, Stamp]:
     """The text of a file that was found in a folder. Raises: OSError, also if it is no regular file any more."""
     real = os.path.realpath(file)
+    texts = _unsaved.get()
+    if texts and real in texts:
+        return texts[real], Stamp(real=real, state=())
     with os.fdopen(os.open(real, CAREFUL), "rb") as source:
         found = os.fstat(source.fileno())
         check_regular(found.st_mode)

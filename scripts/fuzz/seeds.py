@@ -26,6 +26,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "mode": MODES,
     "defaults": ("cluster", "cluster", "none", "pinned"),
     "provenance": (True, False),
+    "podSize": (True, False),
     "instances": ("ignore", "ignore", "include"),
     "presets": ("instance", "fold", "ignore"),
     "catalogue": ("builtin", "none"),

@@ -33,7 +33,7 @@ def test_vms_of_one_side_are_added_or_removed() -> None:
 
 def test_more_sockets_reach_a_running_vm_and_need_a_migration_that_nobody_starts() -> None:
     (record,) = diff([vm()], [with_sockets(4)])
-    people = {"changes", "guest"}
+    people = {"changes", "guest", "pod"}
     assert {key: value for key, value in record.items() if key not in people} == {
         "kind": "VirtualMachine",
         "namespace": "default",

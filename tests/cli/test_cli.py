@@ -473,6 +473,7 @@ def test_all_keys_of_the_config_are_flags(tmp_path):
         "check",
         *("--mode", "validate", "--kubevirt-version", "1.8", "--catalogue", "none", "--defaults", "cluster"),
         *("--presets", "instance", "--instances", "omit", "--configuration", "kv.yaml", "--no-provenance"),
+        "--pod-size",
         *("--fail-on", "warning", "--severity", "null-item=off", "--severity", "duplicate-object=warning", "-"),
         cwd=tmp_path,
         stdin=CONFIG_MAP,

@@ -232,6 +232,55 @@ def test_each_target_of_a_folder_is_a_bundle(tmp_path, capfd, kustomize, monkeyp
     assert [(group["name"], group["vms"]) for group in groups] == [("dev", 1), ("prod", 1)]
 
 
+@pytest.fixture
+def repository(tmp_path, kustomize, monkeypatch):
+    """Targets with a VM each: `a` names an instancetype of the target `base`, `b` one that only the cluster has."""
+    monkeypatch.setenv("PATH", f"{kustomize.rpartition('/')[0]}:{__import__('os').environ['PATH']}")
+    monkeypatch.chdir(tmp_path)
+    machines = {"a": vm("web"), "b": vm("web")}
+    for name, typed in (("a", "six"), ("b", "there")):
+        machines[name]["spec"]["instancetype"] = {"name": typed}
+    six = {
+        "apiVersion": "instancetype.kubevirt.io/v1beta1",
+        "kind": "VirtualMachineClusterInstancetype",
+        "metadata": {"name": "six"},
+        "spec": {"cpu": {"guest": 6}, "memory": {"guest": "3Gi"}},
+    }
+    for name, obj in {**machines, "base": six}.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "kustomization.yaml").write_text("resources: [it.yaml]\n")
+        (tmp_path / name / "it.yaml").write_text(yaml.safe_dump(obj))
+    external = [{"kind": "VirtualMachineClusterInstancetype", "name": "there"}]
+    cluster = {"name": "one", "targets": ["*"], "external": external}
+    config = {"apiVersion": "kubevirt-render.dev/v1alpha1", "kind": "RenderVirtualMachines", "spec": {"clusters": [cluster]}}
+    (tmp_path / ".kubevirt-render.yaml").write_text(yaml.safe_dump(config))
+    return tmp_path
+
+
+def test_an_instancetype_of_another_target_counts(repository, capfd) -> None:
+    records = json.loads(told(capfd, str(repository), "-o", "json"))["vms"]
+    assert [(each["target"], each.get("vcpus")) for each in records] == [("a", 6), ("b", None)]
+
+
+def test_a_vm_whose_instancetype_only_the_cluster_has_is_of_unknown_size(repository, capfd) -> None:
+    found = json.loads(told(capfd, str(repository), "-o", "json"))
+    jsonschema.validate(found, schema())
+    record = found["vms"][1]
+    (why,) = record["unknown"]
+    assert why == "its needs are not known: VirtualMachineClusterInstancetype there is only in the cluster"
+    assert "pod" not in record
+    assert f"b/default/web: no pod: {why}" in told(capfd, str(repository))
+
+
+def test_what_several_targets_have_of_one_name_is_of_unknown_size(repository, capfd) -> None:
+    (repository / "other").mkdir()
+    text = (repository / "base" / "it.yaml").read_text()
+    (repository / "other" / "it.yaml").write_text(text.replace("3Gi", "4Gi"))
+    (repository / "other" / "kustomization.yaml").write_text("resources: [it.yaml]\n")
+    record = json.loads(told(capfd, str(repository), "-o", "json"))["vms"][0]
+    assert record["unknown"] == ["its needs are not known: several targets have another VirtualMachineClusterInstancetype six"]
+
+
 def test_what_cannot_be_read_writes_nothing(tmp_path, capfd) -> None:
     from krm_fn.base.errors import RenderError
 

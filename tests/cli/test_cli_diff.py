@@ -49,6 +49,7 @@ def test_text_has_a_block_for_each_vm_and_a_line_of_figures(sides: Path) -> None
         "VirtualMachine default/web: changes while it runs; needs a migration to finish the change, and nobody starts one;"
         " something waits for the next start\n"
         "  vCPUs: 2 → 4\n"
+        "  pod requests: CPU 0.205 → 0.405, memory 2.3Gi → 2.32Gi\n"
         "  CPU: /spec/domain/cpu/sockets: 2 → 4, after the migration\n"
         "    because of VirtualMachine default/web: spec.template.spec.domain.cpu.sockets\n"
         "  CPU hotplug limit: /spec/domain/cpu/maxSockets: 8 → 16, at the next start\n"
@@ -137,7 +138,7 @@ def test_markdown_has_a_mark_and_a_fold_for_each_level(sides: Path) -> None:
     assert out.startswith("<!-- kubevirt-render diff -->\n### kubevirt-render: 1 of 1 VM changes: 1 migration\n")
     html = MarkdownIt("commonmark").render(out)
     assert "<summary>1 VM: migration</summary>" in html
-    assert html.count("<li>") == 6
+    assert html.count("<li>") == 7
 
 
 def test_markdown_fits_into_a_comment_whatever_there_is_to_say(sides: Path) -> None:
@@ -147,3 +148,24 @@ def test_markdown_fits_into_a_comment_whatever_there_is_to_say(sides: Path) -> N
     out = run("diff", "base", "head", "-o", "markdown", cwd=sides).stdout
     assert len(out) < 65_536
     assert re.search(r"^- and \d+ more$", out, re.MULTILINE)
+
+
+QUOTA = """\
+---
+apiVersion: v1
+kind: ResourceQuota
+metadata: {name: "a_b*c", namespace: default}
+spec: {hard: {requests.cpu: 400m, requests.memory: 4Gi}}
+"""
+
+
+def test_quotas_stand_before_the_figures(sides: Path) -> None:
+    for side in ("base", "head"):
+        (sides / side / "quota.yaml").write_text(QUOTA)
+    blocks = run("diff", "base", "head", cwd=sides).stdout.split("\n\n")
+    assert blocks[-2].splitlines() == [
+        "quota default/a_b*c: requests.cpu 0.205 → 0.405 of 0.4: over by 0.005",
+        "quota default/a_b*c: requests.memory 2.3Gi → 2.32Gi of 4Gi",
+    ]
+    html = MarkdownIt("commonmark").render(run("diff", "base", "head", "-o", "markdown", cwd=sides).stdout)
+    assert "<li>quota <code>default/a_b*c:</code> requests.cpu 0.205 to 0.405 of 0.4: over by 0.005</li>" in html

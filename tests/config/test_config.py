@@ -43,6 +43,7 @@ DEFAULTS = Config(
     instances="omit",
     configuration=None,
     provenance=False,
+    pod_size=False,
     fail_on="error",
     severity={},
 )
@@ -205,7 +206,7 @@ def test_a_plain_off_which_readers_take_for_false_is_off():
             own(kubeVirtVersion="1.9"),
             (
                 "spec.kubeVirtVersion: unknown key; expected one of mode, kubevirtVersion, catalogue, defaults, "
-                "presets, instances, configuration, provenance, failOn, severity; did you mean kubevirtVersion"
+                "presets, instances, configuration, provenance, podSize, failOn, severity; did you mean kubevirtVersion"
             ),
         ),
         (own(provenance="true"), "spec.provenance: found 'true'; expected true or false without quotes"),
@@ -474,6 +475,7 @@ VALID = {
         st.fixed_dictionaries({"obsoleteCPUModels": st.dictionaries(st.sampled_from(["y", "1e3", ".a"]), st.booleans())}),
     ),
     "provenance": st.booleans(),
+    "podSize": st.booleans(),
     "failOn": st.sampled_from(["error", "warning", "never"]),
     "severity": st.dictionaries(st.sampled_from([RULE, "null-item"]), st.sampled_from(["error", "warning", "info", "off"])),
 }

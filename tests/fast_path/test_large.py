@@ -86,6 +86,7 @@ CONFIGS = {
     "validate": "  spec:\n    mode: validate\n",
     "an old release": "  spec:\n    kubevirtVersion: '1.4'\n",
     "provenance": "  spec:\n    provenance: true\n",
+    "pod sizes": "  spec:\n    podSize: true\n",
     "no defaults": "  spec:\n    defaults: none\n",
     "the cluster's defaults": "  spec:\n    defaults: cluster\n",
     "a configuration": "  spec:\n    configuration:\n      evictionStrategy: LiveMigrate\n",

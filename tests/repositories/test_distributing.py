@@ -15,7 +15,10 @@ from checking import run
 from running import NEWEST_KUSTOMIZE, ROOT, fetched
 from trees import tree
 
+from krm_fn.kubevirt.settings import Config
 from krm_fn.repositories import distributing
+from krm_fn.repositories.clusters import TargetSettings
+from krm_fn.repositories.judging import Options, Unit
 
 DASK = [sys.executable, "-m", "dask"]  # the commands `dask scheduler` and `dask worker`
 LONG = 120.0  # seconds that anything may take where other programs use the processors
@@ -293,3 +296,14 @@ def test_a_scheduler_without_workers_is_named(repository, folder, monkeypatch):
         code, out, err = check(repository, address=address)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert f"{address} has no workers" in err
+
+
+def test_a_shipment_ends_where_its_files_are_large_enough(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(distributing, "LARGE", 2_000)
+    pieces = []
+    for number in range(6):
+        (tmp_path / f"{number}.yaml").write_text("#" * 999 + "\n")
+        pieces.append((number, Unit(settings=TargetSettings(config=Config()), files=(f"{number}.yaml",))))
+    sent = distributing._parts(pieces, 5, Options(spool=str(tmp_path / "spool")), None)
+    assert [[piece[0] for piece, _ in part] for part in sent] == [[0, 1], [2, 3], [4, 5]]

@@ -205,3 +205,52 @@ def test_wrong_lists_are_errors() -> None:
         krm_fn.capacity({"items": {}})
     with pytest.raises(ConfigError):
         krm_fn.capacity(resource_list(mode="wrong"))
+
+
+def keeping(**domain):
+    found = machine()
+    found["spec"]["template"]["spec"]["domain"] |= domain
+    return found
+
+
+@pytest.mark.parametrize(
+    "domain",
+    [
+        {"devices": {"tpm": {"persistent": True}}},
+        {"firmware": {"bootloader": {"efi": {"persistent": True, "secureBoot": False}}}},
+    ],
+)
+def test_what_a_guest_keeps_of_its_tpm_or_efi_needs_a_claim(domain) -> None:
+    found = capacity(keeping(**domain), configuration={"vmStateStorageClass": "fast"})
+    claim = {"kind": "backendStorage", "name": "persistent-state-for-web", "storageClass": "fast", "size": "10Mi"}
+    assert found["vms"][0]["storage"] == [claim]
+    assert found["totals"]["storage"] == {"fast": "10Mi"}
+
+
+@pytest.mark.parametrize("tpm", [{}, {"persistent": False}, {"persistent": True, "enabled": False}])
+def test_a_tpm_that_keeps_nothing_needs_no_claim(tpm) -> None:
+    assert "storage" not in capacity(keeping(devices={"tpm": tpm}))["vms"][0]
+
+
+def test_a_claim_for_state_that_the_bundle_has_is_not_counted_twice() -> None:
+    spec = {"resources": {"requests": {"storage": "1Gi"}}, "accessModes": ["ReadWriteMany"]}
+    claim = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "persistent-state-for-web"},
+        "spec": spec,
+    }
+    found = capacity(keeping(devices={"tpm": {"persistent": True}}), claim)
+    assert found["totals"]["storage"] == {"": "1Gi"}
+
+
+def test_a_quota_counts_the_claim_for_state_and_no_data_volume() -> None:
+    hard = {"requests.storage": "5Mi", "persistentvolumeclaims": "1", "count/datavolumes.cdi.kubevirt.io": "1"}
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "all"}, "spec": {"hard": hard}}
+    (used,) = capacity(keeping(devices={"tpm": {"persistent": True}}), quota)["quotas"]
+    assert used["used"] == {"requests.storage": "10Mi", "persistentvolumeclaims": "1", "count/datavolumes.cdi.kubevirt.io": "0"}
+    assert used["exceeded"] == {"requests.storage": "5Mi"}
+
+
+def test_every_machine_of_a_pool_has_its_claim_for_state() -> None:
+    assert capacity(pool(3, keeping(devices={"tpm": {"persistent": True}})))["totals"]["storage"] == {"": "30Mi"}

@@ -101,6 +101,12 @@ def test_a_wrong_file_names_the_key(given, message) -> None:
         prices.read(given)
 
 
+@pytest.mark.parametrize("given", [{}, {"vCPU": 1}, {"vcpu": -1}, {"devices": 3}, {"currency": 3}])
+def test_the_schema_refuses_what_reading_refuses(given) -> None:
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(given, prices.schema())
+
+
 GIVEN = {"currency": "E|R", "vcpu": 4.5, "memoryGiB": "0.8", "storageGiB": {"fast": 0.1}}
 
 

@@ -34,7 +34,12 @@ def apply(items: Sequence[Any], facts: BundleFacts) -> list[Any]:
     name = f"{__name__}.{facts.config.mode}"
     __import__(name)  # a run has one mode; the others are not loaded
     chosen: Callable[[Sequence[Any], BundleFacts], list[Any]] = sys.modules[name].apply
-    return chosen(items, facts)
+    written = chosen(items, facts)
+    if not facts.config.pod_size or name.endswith(".validate"):
+        return written
+    from krm_fn.pipeline.modes import pod_sizes  # few runs size pods
+
+    return pod_sizes.added(written, facts)
 
 
 def replaced(items: Sequence[Any], changes: Iterable[tuple[Entry, Path, Object]]) -> list[Any]:

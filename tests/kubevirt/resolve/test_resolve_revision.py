@@ -134,6 +134,15 @@ def test_a_preference_is_no_instancetype():
     assert (error.reason, error.detail) == ("revision-of-another-object", (("holds", "preference"),))
 
 
+def test_a_number_of_old_versions_is_one_of_go():
+    def kept(seconds):
+        clock = {"preferredClockOffset": {"utc": {"offsetSeconds": seconds}}}
+        decoded = decode(stored("v1alpha2", {"clock": clock}, "VirtualMachinePreference"), releases.parse("1.6"))
+        return not isinstance(decoded, str) and decoded.spec == {"clock": clock}
+
+    assert [kept(number) for number in (2**63 - 1, 2**63, -(2**63), -(2**63) - 1)] == [True, False, True, False]
+
+
 UNDECODABLE = {
     "nothing": None,
     "a text": "x",

@@ -1,0 +1,74 @@
+"""What a change does to pods and quotas, as lines for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from krm_fn.cli.sizes.cells import about, amount
+from krm_fn.sizing.rows import is_shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.base.objects import Object
+
+# What is said of every pod that is new or gone.
+ALWAYS = {"cpu": "CPU", "memory": "memory"}
+QOS = "QoS class"
+
+
+def pod_lines(record: Object) -> Iterator[str]:
+    """What the pods of both sides request, as far as it differs: `pod requests CPU 0.205 → 0.405, memory 2.3Gi → 4.3Gi`."""
+    if "pod" not in record:
+        return
+    sides = [record["pod"].get(side, {}) for side in ("before", "after")]
+    for word, side in zip(("before", "after"), sides, strict=True):
+        if "error" in side:
+            yield f"  no pod {word}: {side['error']}"
+    both = all("requests" in side for side in sides)
+    said = list(_differing(*sides)) if both else list(_only(sides[0] if "requests" in sides[0] else sides[1]))
+    if said:
+        yield f"  {_head(sides)}: {', '.join(said)}"
+
+
+def _head(sides: list[Object]) -> str:
+    before, after = ("requests" in side for side in sides)
+    return "pod requests" if before and after else "pod that is gone requests" if before else "new pod requests"
+
+
+def _differing(before: Object, after: Object) -> Iterator[str]:
+    old, new = before["requests"], after["requests"]
+    for name in sorted(old | new, key=lambda name: (name not in ALWAYS, name)):
+        if old.get(name) != new.get(name):
+            yield f"{ALWAYS.get(name, name)} {_amount(name, old)} → {_amount(name, new)}"
+    if before["qosClass"] != after["qosClass"]:
+        yield f"{QOS} {before['qosClass']} → {after['qosClass']}"
+
+
+def _only(side: Object) -> Iterator[str]:
+    requests = side.get("requests", {})
+    for name in requests:
+        if name in ALWAYS or is_shown(name):
+            yield f"{ALWAYS.get(name, name)} {_amount(name, requests)}"
+
+
+def _amount(name: str, amounts: Object) -> str:
+    return amount(name, amounts[name]) if name in amounts else "none"
+
+
+def quota_lines(answer: Object) -> Iterator[str]:
+    """One line for each resource of a quota whose use or bound changes."""
+    for quota in answer["quotas"]:
+        where = f" in {quota['target']}" if "target" in quota else ""
+        for row in quota["resources"]:
+            yield f"quota {about(quota)}{where}: {_use(row)}"
+
+
+def _use(row: Object) -> str:
+    """`requests.cpu 48 → 64 of 60: over by 4`."""
+    name = row["name"]
+    before, after, hard = (amount(name, row[key]) for key in ("before", "after", "hard"))
+    former = f" (before: {amount(name, row['hardBefore'])})" if "hardBefore" in row else ""
+    over = f": over by {amount(name, row['exceeded'])}" if "exceeded" in row else ""
+    used = f"{before} → {after}" if row["before"] != row["after"] else after
+    return f"{name} {used} of {hard}{former}{over}"

@@ -1,0 +1,30 @@
+"""`kubevirt-render lsp`: the language server, on standard input and output."""
+
+from __future__ import annotations
+
+import gc
+import os
+
+import click
+
+from krm_fn.base.errors import UsageError
+
+
+@click.command()
+@click.option("--stdio", is_flag=True, hidden=True, help="Accepted, because many editors add it.")
+def lsp(*, stdio: bool) -> None:  # noqa: ARG001  it has no effect
+    """Run the language server on stdin and stdout, for an editor.
+
+    It reports what `check` reports while you type, and completes names, fields and values. See docs/editors.md for the
+    settings of editors.
+    """
+    try:
+        from krm_fn.lsp.server import server
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("pygls", "lsprotocol", "cattrs", "attrs"):
+            raise
+        raise UsageError("the language server needs pygls; install kubevirt-render[lsp]") from None
+    gc.enable()  # the command turns it off, and a server runs for days
+    # pygls closes its streams in the end, and the program still writes to its own
+    with os.fdopen(os.dup(0), "rb") as given, os.fdopen(os.dup(1), "wb") as written:
+        server().start_io(given, written)

@@ -1,0 +1,56 @@
+"""How machines differ from the last commit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from krm_fn.base.errors import RenderError
+from krm_fn.changes.diffing import Assumptions, compare, side
+from krm_fn.changes.summary import level_of
+from krm_fn.lsp.markdown import code
+from krm_fn.repositories import commits
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from krm_fn.base.objects import Object
+    from krm_fn.kubevirt.settings import Config
+    from krm_fn.lsp.sizes import Key
+    from krm_fn.lsp.workspace import Workspace
+
+MOST_CHANGES = 8
+
+
+def before(workspace: Workspace, file: str) -> Sequence[Any] | None:
+    """The objects of the target of a file as the last commit has them; None where there is no commit."""
+    try:
+        repository = commits.repository_of(".")
+        commit = repository.commit("HEAD")
+        files = {str(Path(repository.root, entry.path)): entry for entry in repository.entries(commit)}
+        wanted = {str(Path(each).resolve()) for each in workspace.inputs(file)}
+        texts = {
+            str(Path(repository.root, entry.path)): data
+            for entry, data in repository.contents(entry for path, entry in files.items() if path in wanted)
+        }
+    except RenderError:
+        return None
+    return workspace.objects_with(file, {path: texts.get(path, b"") for path in wanted})
+
+
+def change(old: Sequence[Any], new: Sequence[Any], config: Config, key: Key) -> str:
+    """What became of one machine, in Markdown; "" where nothing did."""
+    answer = compare(side([*old], config), side([*new], config), Assumptions())
+    found = next((each for each in answer["vms"] if (each["kind"], each["namespace"], each["name"]) == key), None)
+    if found is None:
+        return ""
+    level = level_of(found)
+    lines = [f"Against the last commit: **{level.called if level else found['change']}**"]
+    lines += [f"- {_change(each)}" for each in found.get("changes", ())[:MOST_CHANGES]]
+    return "\n".join(lines)
+
+
+def _change(each: Object) -> str:
+    values = [code(str(each[side])) for side in ("old", "new") if each.get(side) is not None]
+    return f"{each['part']}: {' → '.join(values)}" if values else str(each["part"])

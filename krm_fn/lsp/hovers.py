@@ -1,0 +1,137 @@
+"""What an editor shows about the word under the cursor, as Markdown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from krm_fn.base.errors import RenderError
+from krm_fn.base.paths import as_map
+from krm_fn.kubevirt import catalogue
+from krm_fn.kubevirt.catalogue import KINDS, view
+from krm_fn.lsp import sizes
+from krm_fn.lsp.answers import Hover, Span
+from krm_fn.lsp.api import field_at
+from krm_fn.lsp.markdown import code, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from krm_fn.base.objects import Object
+    from krm_fn.kubevirt.releases import Release
+    from krm_fn.lsp.api import Field
+    from krm_fn.lsp.index import Index, Name, Occurrence
+    from krm_fn.lsp.outline import Here, Outline
+    from krm_fn.lsp.sizes import Key
+
+
+class Known:
+    """What hovers are made of: the release, the names of the workspace, its objects, and the sizes of machines.
+
+    `records`, `spec_of` and `change_of` are called when they are needed. `spec_of` returns the spec of a named object of the
+    files, None if there is none; `change_of` says in words how a machine differs from the last commit.
+    """
+
+    def __init__(
+        self,
+        release: Release,
+        index: Index,
+        *,
+        records: Callable[[], dict[Key, Object]],
+        spec_of: Callable[[Name], Object | None],
+        change_of: Callable[[Key], str],
+    ) -> None:
+        self.release, self.index = release, index
+        self.records, self.spec_of, self.change_of = records, spec_of, change_of
+
+
+def hover(outline: Outline, here: Here, occurrence: Occurrence | None, known: Known, line: int) -> Hover | None:
+    """About a name, else about the field; None if there is nothing to say."""
+    span = Span(line=line, start=here.start, end=here.end)
+    lines: list[str] = []
+    if occurrence and here.part == "value":
+        lines = list(_of_name(occurrence, known))
+    if not lines and here.part in ("key", "value"):
+        lines = list(_of_field(outline, here, known.release))
+    return Hover(text="\n\n".join(lines), span=span) if lines else None
+
+
+def _of_field(outline: Outline, here: Here, release: Release) -> Iterator[str]:
+    root = outline.object_of(here.entry)
+    path = here.entry.path[len(root.path) :]
+    if not path:
+        return
+    field = field_at(root.text("apiVersion"), root.text("kind"), path, release)
+    if field is None:
+        return
+    yield f"**{plain(field.name)}** — {_type(field)}"
+    if field.values:
+        yield f"Values: {', '.join(map(code, field.values))}"
+    if field.elsewhere:
+        yield f"KubeVirt {release} does not know this field. It is known in {view.in_words(field.elsewhere)}."
+
+
+def _type(field: Field) -> str:
+    return (field.type or "a field of another release") + (", required" if field.required else "")
+
+
+def _of_name(occurrence: Occurrence, known: Known) -> Iterator[str]:
+    name = occurrence.name
+    if occurrence.defines and occurrence.path == ("metadata", "name"):
+        yield from _of_machine(name, known)
+        return
+    spec = known.spec_of(name)
+    places = known.index.definitions(name)
+    if spec is not None and name.kind.endswith(("Instancetype", "Preference")):
+        yield f"**{plain(name.name)}** — {name.kind} in {code(places[0].place.file)}" if places else f"**{plain(name.name)}**"
+        yield from _of_spec(spec)
+    elif places:
+        at = places[0].place
+        yield f"**{plain(name.name)}** — {name.kind}, defined in {code(at.file)}, line {at.line + 1}"
+    elif name.kind in KINDS:
+        yield from _of_catalogue(name, known.release)
+
+
+def _of_machine(name: Name, known: Known) -> Iterator[str]:
+    key = name.kind, name.namespace, name.name
+    record = known.records().get(key)
+    if record is None:
+        return
+    yield f"**{plain(name.name)}** — {sizes.size(record) or 'size not known'}"
+    if sizes.topology(record):
+        yield f"Topology: {sizes.topology(record)}"
+    if sizes.pod(record):
+        label = "No pod" if record.get("podError") else "Pod requests"
+        yield f"{label}: {plain(sizes.pod(record))}"
+    if change := known.change_of(key):
+        yield change
+
+
+def _of_spec(spec: Object) -> Iterator[str]:
+    """The size that an instancetype sets, or the one that a preference requires."""
+    for label, part in (("", spec), ("Requires ", as_map(spec.get("requirements")))):
+        cpu, memory = as_map(part.get("cpu")).get("guest"), as_map(part.get("memory")).get("guest")
+        words = [f"{cpu} vCPUs"] if cpu else []
+        words += [sizes.memory(memory)] if memory else []
+        if words:
+            yield f"{label}{', '.join(words)}"
+    topology = as_map(spec.get("cpu")).get("preferredCPUTopology")
+    if topology:
+        yield f"Topology: {code(str(topology))}"
+
+
+def _of_catalogue(name: Name, release: Release) -> Iterator[str]:
+    found = catalogue.of(release)
+    try:
+        described = view.describe(name.name, release, name.kind)
+    except RenderError:
+        spans = catalogue.spans(name.kind, name.name)
+        if spans:
+            yield f"**{plain(name.name)}** is not in the catalogue of KubeVirt {release}."
+            yield f"It is in the catalogues of {view.in_words(spans)}."
+        return
+    yield f"**{plain(name.name)}** — {name.kind} of the catalogue of KubeVirt {release}"
+    yield "\n".join(f"- {plain(label)}: {plain(text)}" for label, text in described)
+    if found.deprecated(name.kind, name.name):
+        yield "**Deprecated** in this release."
+    if removed := found.removed_in(name.kind, name.name):
+        yield f"Gone since KubeVirt {'.'.join(map(str, removed))}."

@@ -1,0 +1,79 @@
+"""What the machines of one target need, by kind, namespace and name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from krm_fn.base.bundle import Bundle, effective_namespace
+from krm_fn.base.errors import RenderError
+from krm_fn.base.objects import kind_of, name_of
+from krm_fn.base.paths import as_map
+from krm_fn.kubevirt import quantity
+from krm_fn.pipeline.capacity import capacity_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from krm_fn.base.objects import Object
+    from krm_fn.kubevirt.settings import Config
+
+    Key = tuple[str, str, str]
+
+GIB = 1024**3
+MIB = 1024**2
+
+
+def records(items: Sequence[Any], config: Config) -> dict[Key, Object]:
+    """The records of `capacity` for all machines; empty where they can't be made."""
+    try:
+        found = capacity_of(Bundle(items), config)
+    except RenderError:
+        return {}
+    return {(each["kind"], each["namespace"], each["name"]): each for each in found["vms"]}
+
+
+def key_of(obj: Object) -> Key:
+    """The key of an object's record."""
+    return kind_of(obj), effective_namespace(obj), name_of(obj)
+
+
+def size(record: Object) -> str:
+    """The guest's size in words: `4 vCPUs, 8 GiB`; "" where it is not known."""
+    parts = []
+    if record.get("vcpus"):
+        parts.append(f"{record['vcpus']} vCPU{'s' * (record['vcpus'] != 1)}")
+    if record.get("memory"):
+        parts.append(memory(record["memory"]))
+    return ", ".join(parts)
+
+
+def topology(record: Object) -> str:
+    """The guest's topology: `4 sockets, 2 cores, 1 thread`; "" where it is not known."""
+    found = as_map(record.get("topology"))
+    words = [f"{found[f'{word}s']} {word}{'s' * (found[f'{word}s'] != 1)}" for word in WORDS if found.get(f"{word}s")]
+    return ", ".join(words)
+
+
+WORDS = ("socket", "core", "thread")
+
+
+def pod(record: Object) -> str:
+    """What the pod requests: `1 CPU, 4.2 GiB`; why there is none; "" where nothing is known."""
+    if record.get("podError"):
+        return str(record["podError"])
+    requests = as_map(as_map(record.get("pod")).get("requests"))
+    parts = [f"{requests['cpu']} CPU"] if requests.get("cpu") else []
+    return ", ".join([*parts, memory(requests["memory"])] if requests.get("memory") else parts)
+
+
+def memory(written: object) -> str:
+    """A quantity of bytes as people read it: `8 GiB`, `512 MiB`."""
+    found = quantity.parse(written)
+    if found is None:
+        return str(written)
+    number = found.nanos // 10**9
+    for unit, name in ((GIB, "GiB"), (MIB, "MiB")):
+        if number >= unit:
+            return f"{round(number / unit, 1):g} {name}"
+    return f"{number} bytes"

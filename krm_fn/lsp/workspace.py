@@ -1,0 +1,244 @@
+"""The targets of a workspace, judged again when a file of theirs changes, with the text that is not saved yet."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from krm_fn.base.errors import RenderError
+from krm_fn.config.repository import NAME
+from krm_fn.kubevirt.settings import Config
+from krm_fn.lsp.index import Index, occurrences
+from krm_fn.lsp.outline import Outline
+from krm_fn.repositories import building, merging
+from krm_fn.repositories.clusters import Configs
+from krm_fn.repositories.discovery import discover
+from krm_fn.repositories.fixes import agreed
+from krm_fn.repositories.judging import Options, Unit, UnitResult, judge, judge_problem, read_unit, release_of
+from krm_fn.repositories.pools import tidied
+from krm_fn.repositories.running import is_offered, offers_of, used_by_others, without_used
+from krm_fn.repositories.settings import Settings, files_by_settings
+from krm_fn.repositories.types import Discovery, Problem
+from krm_fn.sources.files import KUSTOMIZATIONS, SUFFIXES, read_found, with_unsaved
+from krm_fn.sources.salvage import findings as salvaged
+from krm_fn.sources.salvage import salvage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Any
+
+    from krm_fn.findings.finding import Finding
+    from krm_fn.kubevirt.releases import Release
+    from krm_fn.lsp.index import Occurrence
+    from krm_fn.repositories.fixes import Fix
+    from krm_fn.sources.reading import Sources
+
+# Files that decide what the targets are, or how they are judged.
+DECIDING = frozenset((*KUSTOMIZATIONS, NAME))
+
+
+class Workspace:
+    """The folder in which the server works: the working directory. Paths run from there, with forward slashes.
+
+    `texts` are the unsaved texts of files, by path. `error` is that of a config that is wrong; nothing is judged then.
+    Only one thread may call `search` and `judge`.
+    """
+
+    def __init__(self) -> None:
+        self.texts: dict[str, str] = {}
+        self.error: RenderError | None = None
+        self._found = Discovery()
+        self._settings = Settings(Configs((os.curdir,)), checking)
+        self._options = Options(listed=False, fixing=True, proposing=True)
+        self._units: list[Unit] = []
+        self._first: list[UnitResult] = []  # each unit by itself
+        self._results: list[UnitResult] = []  # with what the others offer
+        self._others: list[UnitResult] = []  # of what can't be built
+        self._outlines: dict[str, tuple[object, Outline, list[Occurrence]]] = {}
+
+    def search(self) -> None:
+        """Find the targets again, and judge all of them."""
+        with self._reading():
+            try:
+                configs = Configs((os.curdir,))
+                self._settings = Settings(configs, checking)
+                self._found = discover((os.curdir,), excludes=configs.excludes)
+                self._take_units(configs)
+                self._first = [judge(unit, self._options) for unit in self._units]
+                self._complete()
+                self.error = None
+            except RenderError as error:
+                self.error = error
+                self._units, self._first, self._results, self._others = [], [], [], []
+
+    def judge(self, files: Iterable[str]) -> None:
+        """Judge the units that use these files again; find the targets again if a file may have made others."""
+        wanted = frozenset(files)
+        numbers = [number for number, unit in enumerate(self._units) if any(uses(unit, file) for file in wanted)]
+        if any(file.rpartition("/")[2] in DECIDING for file in wanted) or not numbers:
+            self.search()
+            return
+        with self._reading():
+            try:
+                for number in numbers:
+                    self._first[number] = judge(self._units[number], self._options)
+                self._complete()
+            except RenderError as error:
+                self.error = error
+
+    def findings(self) -> dict[str, list[Finding]]:
+        """The findings of all units by file; those about no file are left out."""
+        found: dict[str, list[Finding]] = {}
+        each = [finding for unit in (*self._results, *self._others) for finding in unit.renumbered(0).findings]
+        each += [finding for file in self.texts for finding in self._unreadable(file)]
+        for finding in merging.merged(each):
+            if finding.file:
+                found.setdefault(finding.file, []).append(finding)
+        return found
+
+    def fixes(self, file: str) -> dict[str, Fix]:
+        """The fixes in a file on which all units agree, by the fingerprints of their findings."""
+        found = agreed(each.fixing for each in self._results if each.fixing)
+        return {fix.fingerprint: fix for fix in found if fix.file == file}
+
+    def release(self, file: str) -> Release:
+        """The release that a file is checked for."""
+        pairs = zip(self._units, self._results, strict=False)
+        found = next((result for unit, result in pairs if uses(unit, file)), None)
+        return found.release if found else release_of(self.config(file))
+
+    def config(self, file: str) -> Config:
+        """The config of a file's folder, or the default one where that is wrong."""
+        try:
+            return self._settings(os.path.dirname(file)).config  # noqa: PTH120
+        except RenderError:
+            return checking(Config())
+
+    def objects(self, file: str) -> tuple[Sources, Config] | None:
+        """The objects of the first unit that uses a file; None if they can't be read."""
+        unit = self._unit(file)
+        with self._reading():
+            found = self._read(unit) if unit else None
+        return (found, unit.settings.config) if unit and found else None
+
+    def objects_with(self, file: str, texts: Mapping[str, bytes]) -> Sequence[Any] | None:
+        """The objects of the same unit with these texts, by the resolved names of its files."""
+        unit = self._unit(file)
+        with tidied(), with_unsaved(texts):
+            found = self._read(unit) if unit else None
+        return found.items if found else None
+
+    def inputs(self, file: str) -> tuple[str, ...]:
+        """The files of the first unit that uses a file."""
+        unit = self._unit(file)
+        return unit_files(unit) if unit else ()
+
+    def text(self, file: str) -> str:
+        """The text of a file, unsaved or not; "" if it can't be read."""
+        if file in self.texts:
+            return self.texts[file]
+        try:
+            return read_found(file)[0].decode(errors="replace")
+        except OSError:
+            return ""
+
+    def _unreadable(self, file: str) -> Iterator[Finding]:
+        """What can't be read of an open file that kustomize builds: it names the kustomization instead."""
+        unit = self._unit(file)
+        if unit and unit.target:
+            data = self.texts[file].encode(errors="surrogatepass")
+            try:
+                _, lost = salvage(data, file)
+            except RenderError:
+                return
+            if lost:
+                yield from salvaged(lost, self.config(file).severity, self.release(file))
+
+    def _unit(self, file: str) -> Unit | None:
+        return next((unit for unit in self._units if uses(unit, file)), None)
+
+    def _read(self, unit: Unit) -> Sources | None:
+        try:
+            found = read_unit(unit, self._options, [], [])
+        except RenderError:
+            return None
+        return None if isinstance(found, Problem) else found
+
+    def outline(self, file: str) -> Outline:
+        """The outline of a file, with its unsaved text."""
+        return self._outlined(file)[0]
+
+    def index(self) -> Index:
+        """The names in all files of the workspace."""
+        return Index({file: self._outlined(file)[1] for file in self.files()})
+
+    def files(self) -> list[str]:
+        """The files of the workspace that may have objects."""
+        used = {file for target in self._found.targets for file in target.inputs if file.endswith(SUFFIXES)}
+        return sorted({*self._found.files, *used, *self.texts})
+
+    def _take_units(self, configs: Configs) -> None:
+        using = building.builder()
+        self._options = self._options.but(using=using)
+        targets = self._found.targets if using else ()
+        self._units = [Unit(settings=self._settings(each.folder), name=each.name, target=each) for each in targets]
+        kustomized = frozenset(folder for target in self._found.targets for folder in target.kustomizations)
+        for group, files in files_by_settings(self._found, configs):
+            self._units.append(Unit(settings=group.but(config=checking(group.config)), files=files, kustomized=kustomized))
+        problems = [*self._found.problems]
+        if using is None and (missing := building.missing(self._found.targets)):
+            problems.append(missing)
+        self._others = [
+            judge_problem(Unit(settings=self._settings(os.path.dirname(each.file))), each)  # noqa: PTH120
+            for each in problems
+        ]
+
+    def _complete(self) -> None:
+        """Judge again what lacks objects that other units of its cluster have."""
+        offered = offers_of(self._units, self._first)
+        found = []
+        for unit, result in zip(self._units, self._first, strict=True):
+            others = offered.get(unit.settings.cluster)
+            found.append(judge(unit, self._options, others) if is_offered(result, others) else result)
+        used = used_by_others(self._units, found)
+        self._results = [
+            without_used(result, used[unit.settings.cluster]) for unit, result in zip(self._units, found, strict=True)
+        ]
+
+    def _outlined(self, file: str) -> tuple[Outline, list[Occurrence]]:
+        text = self.texts.get(file)
+        known = self._outlines.get(file)
+        state: object = text
+        if text is None:
+            try:
+                data, state = read_found(file)
+            except OSError:
+                data, state = b"", None
+            text = data.decode(errors="replace") if not known or known[0] != state else ""
+        if not known or known[0] != state:
+            outline = Outline(text)
+            known = self._outlines[file] = state, outline, list(occurrences(file, outline))
+        return known[1:]
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Read the unsaved texts, and look for cycles of objects now and then: the command turns that off."""
+        texts = {os.path.realpath(file): text.encode(errors="surrogatepass") for file, text in self.texts.items()}
+        with tidied(), with_unsaved(texts):
+            yield
+
+
+def uses(unit: Unit, file: str) -> bool:
+    """True if a unit is made of a file."""
+    return file in unit_files(unit)
+
+
+def unit_files(unit: Unit) -> tuple[str, ...]:
+    """The files that a unit is made of."""
+    return unit.target.inputs if unit.target else unit.files
+
+
+def checking(config: Config) -> Config:
+    """The config to judge with, as `check` does."""
+    return config.but(mode="validate")

@@ -1,0 +1,232 @@
+"""The language server as a client sees it: each feature once, over the real protocol."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_lsp
+from edited_files import SIZE, VM, WRONG
+from lsprotocol import types as lsp
+from pygls.protocol import default_converter
+from pytest_lsp import ClientServerConfig, LanguageClient
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "size.yaml").write_text(SIZE)
+    (tmp_path / "vm.yaml").write_text(VM)
+    return tmp_path
+
+
+class Client(LanguageClient):
+    """A client that keeps all diagnostics that it was sent."""
+
+    def __init__(self) -> None:
+        super().__init__(converter_factory=default_converter)
+        self.received: list[lsp.PublishDiagnosticsParams] = []
+
+
+def make_client() -> Client:
+    made = Client()
+
+    @made.feature(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+    def receive(params: lsp.PublishDiagnosticsParams) -> None:
+        made.received.append(params)
+
+    return made
+
+
+@pytest_lsp.fixture(
+    config=ClientServerConfig(client_factory=make_client, server_command=[sys.executable, "-m", "krm_fn", "lsp"])
+)
+async def client(lsp_client: LanguageClient, folder: Path) -> Any:
+    await lsp_client.initialize_session(
+        lsp.InitializeParams(
+            capabilities=lsp.ClientCapabilities(
+                text_document=lsp.TextDocumentClientCapabilities(publish_diagnostics=lsp.PublishDiagnosticsClientCapabilities())
+            ),
+            workspace_folders=[lsp.WorkspaceFolder(uri=folder.as_uri(), name="repository")],
+            root_uri=folder.as_uri(),
+        )
+    )
+    yield lsp_client
+    await lsp_client.shutdown_session()
+
+
+def document(folder: Path) -> lsp.TextDocumentIdentifier:
+    return lsp.TextDocumentIdentifier(uri=(folder / "vm.yaml").as_uri())
+
+
+def position(text: str, word: str, offset: int = 0) -> lsp.Position:
+    """The position of a word in a text."""
+    before = text[: text.index(word) + offset]
+    return lsp.Position(before.count("\n"), len(before) - before.rfind("\n") - 1)
+
+
+async def opened(client: LanguageClient, folder: Path, text: str = VM) -> list[lsp.Diagnostic]:
+    """Open the VM with this text, and wait for its diagnostics."""
+    uri = document(folder).uri
+    client.text_document_did_open(
+        lsp.DidOpenTextDocumentParams(lsp.TextDocumentItem(uri=uri, language_id="yaml", version=1, text=text))
+    )
+    return await published(client, uri, 1)
+
+
+async def changed(client: LanguageClient, folder: Path, text: str, version: int = 2) -> list[lsp.Diagnostic]:
+    """Replace the text, and wait for its diagnostics."""
+    uri = document(folder).uri
+    client.text_document_did_change(
+        lsp.DidChangeTextDocumentParams(
+            lsp.VersionedTextDocumentIdentifier(uri=uri, version=version),
+            [lsp.TextDocumentContentChangeWholeDocument(text=text)],
+        )
+    )
+    return await published(client, uri, version)
+
+
+async def published(client: LanguageClient, uri: str, version: int) -> list[lsp.Diagnostic]:
+    """The diagnostics of a version of a text."""
+    assert isinstance(client, Client)
+    for _ in range(1500):
+        if found := next((each for each in client.received if (each.uri, each.version) == (uri, version)), None):
+            return list(found.diagnostics)
+        await asyncio.sleep(0.02)
+    raise AssertionError(f"no diagnostics of version {version}")
+
+
+@pytest.mark.asyncio
+async def test_diagnostics_come_while_the_user_types(client: LanguageClient, folder: Path) -> None:
+    assert await opened(client, folder) == []
+    (found,) = await changed(client, folder, WRONG)
+    assert (found.code, found.severity) == ("refused-run-strategy", lsp.DiagnosticSeverity.Error)
+    assert found.range == lsp.Range(position(WRONG, "always"), position(WRONG, "always", 6))
+    assert await changed(client, folder, VM, 3) == []
+
+
+@pytest.mark.asyncio
+async def test_a_quick_fix_writes_the_proposed_value(client: LanguageClient, folder: Path) -> None:
+    found = await opened(client, folder, WRONG)
+    asked = lsp.CodeActionParams(document(folder), found[0].range, lsp.CodeActionContext(diagnostics=found))
+    (action,) = await client.text_document_code_action_async(asked) or ()
+    assert isinstance(action, lsp.CodeAction)
+    assert list(action.diagnostics or ()) == found
+    ((edit,),) = action.edit.changes.values()
+    lines = WRONG.splitlines(keepends=True)
+    lines[edit.range.start.line : edit.range.end.line] = [edit.new_text]
+    assert "".join(lines) == VM
+
+
+async def hover(client: LanguageClient, folder: Path, at: lsp.Position) -> str:
+    found = await client.text_document_hover_async(lsp.HoverParams(document(folder), at))
+    return found.contents.value if found else ""
+
+
+@pytest.mark.asyncio
+async def test_hovers_tell_sizes_names_and_types(client: LanguageClient, folder: Path) -> None:
+    await opened(client, folder)
+    assert "2 vCPUs, 4 GiB" in await hover(client, folder, position(VM, "web"))
+    assert "in `size.yaml`" in await hover(client, folder, position(VM, "small"))
+    assert "of the catalogue of KubeVirt" in await hover(client, folder, position(VM, "fedora"))
+    assert "a string" in await hover(client, folder, position(VM, "runStrategy"))
+    assert await hover(client, folder, lsp.Position(500, 3)) == ""
+
+
+# By name: what is replaced, by what, with `|` where the cursor is, and some of the words that fit there.
+COMPLETED = {
+    "instancetype": ("name: small", "name: |", {"small"}),
+    "preference": ("name: fedora", "name: rhel|", {"rhel.9", "windows.11"}),
+    "value": ("runStrategy: Always", "runStrategy: |", {"Always", "Halted", "RerunOnFailure"}),
+    "bus": ("{bus: virtio}", "\n                bus: |", {"scsi", "sata", "usb", "virtio"}),
+    "volume": ("- name: root\n          containerDisk", "- name: |\n          containerDisk", {"root"}),
+    "network": ("- name: default\n              masq", "- name: |\n              masq", {"default"}),
+    "field": ("runStrategy: Always", "runStrategy: Always\n  dat|", {"dataVolumeTemplates"}),
+    "nested field": ("disk: {bus: virtio}", "disk: {bus: virtio}\n              boot|", {"bootOrder"}),
+}
+
+
+@pytest.mark.parametrize("name", COMPLETED)
+@pytest.mark.asyncio
+async def test_words_are_completed(client: LanguageClient, folder: Path, name: str) -> None:
+    before, typed, wanted = COMPLETED[name]
+    assert VM.count(before) == 1
+    marked = VM.replace(before, typed)
+    text, at = marked.replace("|", ""), position(marked, "|")
+    await opened(client, folder)
+    await changed(client, folder, text)
+    found = await client.text_document_completion_async(lsp.CompletionParams(document(folder), at))
+    assert isinstance(found, Sequence)
+    assert wanted <= {each.label for each in found}
+
+
+@pytest.mark.asyncio
+async def test_definitions_and_references_lead_from_file_to_file(client: LanguageClient, folder: Path) -> None:
+    await opened(client, folder)
+    size = (folder / "size.yaml").as_uri()
+    (found,) = await client.text_document_definition_async(lsp.DefinitionParams(document(folder), position(VM, "small"))) or ()
+    assert (found.uri, found.range.start.line) == (size, 2)
+    context = lsp.ReferenceContext(include_declaration=False)
+    asked = lsp.ReferenceParams(context, lsp.TextDocumentIdentifier(uri=size), position(SIZE, "small"))
+    (used,) = await client.text_document_references_async(asked) or ()
+    assert (used.uri, used.range.start) == (document(folder).uri, position(VM, "small"))
+
+
+@pytest.mark.asyncio
+async def test_symbols_are_the_objects_with_their_parts(client: LanguageClient, folder: Path) -> None:
+    await opened(client, folder)
+    (vm,) = await client.text_document_document_symbol_async(lsp.DocumentSymbolParams(document(folder))) or ()
+    assert isinstance(vm, lsp.DocumentSymbol)
+    assert (vm.name, vm.detail) == ("web", "VirtualMachine")
+    parts = [(each.name, each.detail) for each in vm.children or ()]
+    assert parts == [("root", "disk"), ("default", "interface"), ("root", "volume"), ("default", "network")]
+
+
+@pytest.mark.asyncio
+async def test_hints_show_effective_sizes_unless_they_are_turned_off(client: LanguageClient, folder: Path) -> None:
+    await opened(client, folder)
+    asked = lsp.InlayHintParams(document(folder), lsp.Range(lsp.Position(0, 0), lsp.Position(99, 0)))
+    found = await client.text_document_inlay_hint_async(asked) or ()
+    assert [(each.position.line, each.label) for each in found] == [(9, "2 vCPUs, 4 GiB"), (11, "2 sockets, 1 core, 1 thread")]
+    client.workspace_did_change_configuration(lsp.DidChangeConfigurationParams({"kubevirtRender": {"inlayHints": False}}))
+    assert not await client.text_document_inlay_hint_async(asked)
+
+
+@pytest.mark.asyncio
+async def test_broken_text_gives_what_can_be_given(client: LanguageClient, folder: Path) -> None:
+    broken = VM.replace("runStrategy: Always", 'runStrategy: "Alw')
+    (found,) = await opened(client, folder, broken)
+    assert found.code == "unreadable-document"
+    assert "2 vCPUs, 4 GiB" in await hover(client, folder, position(broken, "small"))
+
+
+@pytest.mark.asyncio
+async def test_a_base_is_judged_as_its_overlays_make_it(client: LanguageClient, folder: Path) -> None:
+    (folder / "kustomization.yaml").write_text("resources: [size.yaml, vm.yaml]\nnamespace: other\n")
+    client.workspace_did_change_watched_files(
+        lsp.DidChangeWatchedFilesParams([lsp.FileEvent((folder / "kustomization.yaml").as_uri(), lsp.FileChangeType.Created)])
+    )
+    (found,) = await opened(client, folder, WRONG)
+    assert found.range.start == position(WRONG, "always")
+
+
+@pytest.mark.asyncio
+async def test_a_name_shows_what_changed_since_the_last_commit(client: LanguageClient, folder: Path) -> None:
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.com", "-C", str(folder)]
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "first"]):
+        subprocess.run([*git, *words], check=True)
+    larger = VM.replace("kind: VirtualMachineInstancetype\n    name: small", "name: u1.large")
+    await opened(client, folder, larger)
+    assert "Against the last commit: **" in await hover(client, folder, position(larger, "web"))
+
+
+@pytest.mark.asyncio
+async def test_characters_count_as_the_client_counts(client: LanguageClient, folder: Path) -> None:
+    wide = WRONG.replace("runStrategy: always", "runStrategy: 'a😀lways'")
+    (found,) = await opened(client, folder, wide)
+    line = found.range.start.line
+    assert (found.range.start, found.range.end) == (lsp.Position(line, 15), lsp.Position(line, 25))

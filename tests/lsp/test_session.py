@@ -1,0 +1,107 @@
+"""Random edits: the server never fails, and knows afterwards what a fresh one knows."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+
+from krm_fn.lsp.session import Session
+
+ROOT = Path(__file__).resolve().parents[2]
+BUNDLE = ROOT / "kustomization-examples" / "quickstart" / "bundle"
+PIECES = (
+    "",
+    " ",
+    "\n",
+    ": ",
+    "- ",
+    "  name: x\n",
+    "{",
+    "}",
+    '"',
+    "'",
+    "#",
+    "---\n",
+    "kind: VirtualMachine\n",
+    "|",
+    "\t",
+    "é😀",
+    "&a",
+    "*a",
+)
+EDITS = int(os.environ.get("LSP_EDITS", "300"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copytree(BUNDLE, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def edited(text: str, rng: random.Random) -> str:
+    start = rng.randrange(len(text) + 1)
+    end = min(len(text), start + rng.choice((0, 0, 1, 5, 40)))
+    return text[:start] + rng.choice(PIECES) + text[end:]
+
+
+def test_random_edits_leave_no_failure_and_no_stale_state(folder: Path) -> None:
+    rng = random.Random(5)
+    files = sorted(file.name for file in folder.glob("*.yaml"))
+    first = {file: (folder / file).read_text() for file in files}
+    session, texts = Session(), {}
+    session.begin()
+    for number in range(EDITS):
+        file = rng.choice(files)
+        texts[file] = edited(texts.get(file, first[file]), rng) if rng.random() < 0.97 else first[file]
+        session.take(texts)
+        found = session.change([file])
+        at = file, rng.randrange(60), rng.randrange(40)
+        session.hover(*at), session.completions(*at), session.definitions(*at)
+        session.symbols(file), session.actions(file, 0, 99), session.hints(file, 0, 99)
+        if number % 50 == 0:
+            fresh = Session()
+            fresh.take(texts)
+            assert {name: each for name, each in fresh.begin().items() if each} == {
+                name: each for name, each in found.items() if each
+            }
+
+
+def test_what_is_closed_counts_as_it_is_on_the_disk(folder: Path) -> None:
+    session = Session()
+    before = session.begin()
+    session.take({"sizes.yaml": "a: 1\nkind: ["})
+    found = session.change(["sizes.yaml"])
+    assert [(each.rule, each.span.line) for each in found["sizes.yaml"]] == [("unreadable-document", 1)]
+    assert [each.rule for each in found["kustomization.yaml"]] == ["kustomization-not-built"]
+    session.take({})
+    found = session.change(["sizes.yaml"])
+    assert [found.get(file, []) for file in ("sizes.yaml", "kustomization.yaml")] == [[], []]
+    assert before == {}
+
+
+def test_a_config_that_is_wrong_stops_nothing(folder: Path) -> None:
+    (folder / ".kubevirt-render.yaml").write_text("kind: Wrong\n")
+    session = Session()
+    assert session.begin() == {}
+    assert session.workspace.error is not None
+    (folder / ".kubevirt-render.yaml").unlink()
+    session.change([".kubevirt-render.yaml"])
+    assert session.workspace.error is None
+
+
+def test_long_lines_and_deep_text_take_no_time(folder: Path) -> None:
+    session = Session()
+    session.begin()
+    started = time.process_time()
+    for text in ("a: " + "[" * 100_000, "a" * 1_000_000, "\n".join(" " * depth + "a:" for depth in range(3_000)), "{" * 5_000):
+        session.take({"sizes.yaml": text})
+        session.change(["sizes.yaml"])
+        session.hover("sizes.yaml", 0, 1)
+        session.completions("sizes.yaml", 0, 3)
+    assert time.process_time() - started < 20
