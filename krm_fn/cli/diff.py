@@ -151,6 +151,9 @@ def diff(
     )
     if base is None:
         compared = _of_paths(paths, run)
+        if run.release and len(paths) == 1:
+            with run.bar.at("Comparing the steps"):
+                compared = diff_units.with_steps(compared, run.assumptions)
     else:
         change = Change(base=base, head=head, merge_base=merge_base is not False)
         compared = _of_commits(change, paths, run)

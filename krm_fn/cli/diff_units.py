@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from krm_fn.base.value import Value
-from krm_fn.changes import diffing
+from krm_fn.changes import diffing, upgrade
 from krm_fn.cli import options
 from krm_fn.cli.folders import by_folder
 from krm_fn.repositories import building
@@ -45,6 +45,11 @@ class Compared(Value):
 def compared(sides: Sequence[Sides], assumptions: diffing.Assumptions) -> Compared:
     """What the change does to the VMs of some targets, each with its name and both sides."""
     return Compared(answer=diffing.compare_all(sides, assumptions), sides=sides)
+
+
+def with_steps(found: Compared, assumptions: diffing.Assumptions) -> Compared:
+    """The same with what happens at each step of the upgrade that the change is."""
+    return found.but(answer={**found.answer, "steps": upgrade.steps(found.sides, assumptions)})
 
 
 class TreeUnits(Value):
