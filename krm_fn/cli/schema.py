@@ -13,6 +13,8 @@ from krm_fn.changes import schema as diff_schema
 from krm_fn.cli import completion
 from krm_fn.config import repository_schema
 from krm_fn.config import schema as config_schema
+from krm_fn.kubevirt import releases
+from krm_fn.kubevirt.schema import json_schema
 from krm_fn.sizing import prices
 from krm_fn.sizing import schema as capacity_schema
 
@@ -32,13 +34,21 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
 
 @click.command()
 @click.argument("name", default=FUNCTION, metavar="[NAME]", shell_complete=completion.among(lambda: SCHEMAS))
-def schema(name: str) -> None:
+@click.option("--editor", is_flag=True, help="Print the schema of all kinds of KubeVirt, for editors.")
+@click.option("--kubevirt-version", metavar="VERSION", help="The release of KubeVirt for --editor. Default: the newest.")
+def schema(name: str, *, editor: bool, kubevirt_version: str | None) -> None:
     """Print a JSON Schema, for editors and CI.
 
     NAME is function-config, the schema of the function config; repository-config, that of .kubevirt-render.yaml; diff or
     capacity, that of the answer of the command with `-o json`; prices, that of the file of `capacity --prices`. Without
-    NAME, function-config is printed.
+    NAME, function-config is printed. With --editor, the schema is that of KubeVirt's own kinds in a release.
     """
+    if kubevirt_version and not editor:
+        raise UsageError("--kubevirt-version: the other schemas are the same for all releases; add --editor")
+    if editor:
+        release = releases.parse(kubevirt_version) if kubevirt_version else releases.NEWEST
+        click.echo(json.dumps(json_schema.schema(release), indent=2))
+        return
     if name not in SCHEMAS:
         likely = meant(name, tuple(SCHEMAS))
         fix = f"; did you mean {likely}" if likely else ""
