@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from krm_fn.base.value import Value
 from krm_fn.changes.diffing import Assumptions, Side, compare_all, side
 from krm_fn.findings import fingerprints, results
@@ -48,7 +50,7 @@ def _steps(targets: Sequence[Sides]) -> Iterator[Step]:
     taking: dict[tuple[Release, Release], list[Named]] = {}
     for name, base, head in targets:
         releases = route(base.analysis.release, head.analysis.release)
-        for pair in zip(releases, releases[1:], strict=False):
+        for pair in pairwise(releases):
             taking.setdefault(pair, []).append((name, base))
     for old, new in sorted(taking, key=lambda pair: [release.version for release in pair]):
         yield Step(old=old, new=new, targets=tuple(taking[old, new]))

@@ -25,7 +25,7 @@ def steps(summary: Schema) -> Schema:
             "newVms": {**vms, "description": "what new VMs start as before and after the step"},
             "summary": summary,
             "findings": _object({key: {"type": "array", "items": finding} for key in ("new", "gone")}),
-            "catalogue": _object({key: texts for key in ("gone", "added", "changed")}),
+            "catalogue": _object(dict.fromkeys(("gone", "added", "changed"), texts)),
         }
     )
     about = "the steps of an upgrade; only with --to-kubevirt-version and without a second side"

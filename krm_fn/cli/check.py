@@ -116,7 +116,6 @@ def check(
 
     The exit code is 1 if a finding has the severity of --fail-on or a higher one. With --base, only new findings count.
     """
-    change = earlier.change_of(flags)
     targets = _targets(outputs)
     known = _known(baseline_file, update=update_baseline)
     day = _today(today) if known else ""
@@ -130,7 +129,7 @@ def check(
         checking=partial(_checking, levels=levels, expanded=expanded),
     )
     bar = progress.shown(quiet=flags["verbose"])
-    before = earlier.read(change, request, how, bar, _combined) if change else None
+    before = earlier.read(request, how, bar, _combined)
     found = fixing.results_of(request, how, bar, _prints(known, before))
     report = _combined(found).but(summary=summary, off=_off(found, levels))
     if known is not None:

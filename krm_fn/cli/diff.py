@@ -151,22 +151,24 @@ def diff(
     )
     if base is None:
         compared = _of_paths(paths, run)
-        if run.release and len(paths) == 1:
-            with run.bar.at("Comparing the steps"):
-                compared = diff_units.with_steps(compared, run.assumptions)
+        compared = diff_units.with_steps(compared, run.assumptions) if run.release and len(paths) == 1 else compared
     else:
         change = Change(base=base, head=head, merge_base=merge_base is not False)
         compared = _of_commits(change, paths, run)
     report(compared.findings, sys.stderr)
-    is_whole = compared.is_whole
-    if output == "patch":
-        patched = changes_patch.of(compared.sides)
-        is_whole = is_whole and not patched.left_out
-        changes_patch.report(patched, compared.answer)
-        write_out(patched.text.encode())
-    else:
-        write_out(_written(compared.answer, output, color).encode())
+    is_whole = _print(compared, output, color) and compared.is_whole
     return int(not is_whole or (fail_on != NEVER and fails(compared.answer["vms"], fail_on)))
+
+
+def _print(compared: Compared, output: str, color: str) -> bool:
+    """Write the output. False if a part of it had to be left out, which is said on stderr."""
+    if output != "patch":
+        write_out(_written(compared.answer, output, color).encode())
+        return True
+    patched = changes_patch.of(compared.sides)
+    changes_patch.report(patched, compared.answer)
+    write_out(patched.text.encode())
+    return not patched.left_out
 
 
 def _of_commits(change: Change, paths: tuple[str, ...], run: Run) -> Compared:

@@ -52,7 +52,7 @@ def base_options(command: Any) -> Any:
     return click.option("--base", metavar="REF", help=text)(command)
 
 
-def change_of(flags: Mapping[str, Any]) -> Change | None:
+def _change(flags: Mapping[str, Any]) -> Change | None:
     """What is compared, None without --base. Raises: UsageError."""
     base, merge_base = flags["base"], flags["merge_base"]
     if base is None:
@@ -62,13 +62,14 @@ def change_of(flags: Mapping[str, Any]) -> Change | None:
     return Change(base=base, merge_base=merge_base is not False)
 
 
-def read(
-    change: Change, request: Request, how: Options, bar: Progress, report_of: Callable[[Sequence[UnitResult]], Report]
-) -> Earlier:
-    """The findings at the base of a change, each part with the config that it has there.
+def read(request: Request, how: Options, bar: Progress, report_of: Callable[[Sequence[UnitResult]], Report]) -> Earlier | None:
+    """The findings at the base, each part with the config that it has there; None without --base.
 
     Raises: UsageError, ConfigError; InputError for what can't be read at the base.
     """
+    change = _change(request.flags)
+    if change is None:
+        return None
     if STDIN in request.paths:
         raise UsageError("--base compares files of a git repository; stdin (-) is on no side")
     with trees_of(change, verbose=request.flags["verbose"]) as (tree, head):
