@@ -10,6 +10,7 @@ from krm_fn.base.value import Value
 from krm_fn.changes import diffing, upgrade
 from krm_fn.cli import options
 from krm_fn.cli.folders import by_folder
+from krm_fn.config import merged
 from krm_fn.repositories import building
 from krm_fn.repositories.bundles import UnitObjects, read_all
 from krm_fn.repositories.clusters import Configs
@@ -31,6 +32,23 @@ if TYPE_CHECKING:
 
     Sides = tuple[str, diffing.Side, diffing.Side]
     Key = tuple[str, bool]  # folder; True for a target, False for files that no kustomization uses
+
+
+class ClusterAfter(Value):
+    """What flags say about the cluster after the change, None where it is as before."""
+
+    release: Release | None = None
+    configuration: Object | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.release or self.configuration is not None)
+
+    def settings(self, config: Config) -> Config:
+        """The config of a unit after the change."""
+        config = config.but(release=self.release) if self.release else config
+        if self.configuration is None:
+            return config
+        return config.but(configuration=merged(config.configuration, self.configuration))
 
 
 class Compared(Value):
@@ -145,14 +163,14 @@ def _note(tree: Tree, objects: Mapping[Key, UnitObjects]) -> None:
             options.note(f"{tree.named(folder)}: {text}")
 
 
-def compare(base: TreeUnits, head: TreeUnits, assumptions: diffing.Assumptions, release: Release | None) -> Compared:
-    """What the change from one side to the other does; `release` is that after the change, None if it is that of the config."""
+def compare(base: TreeUnits, head: TreeUnits, assumptions: diffing.Assumptions, to: ClusterAfter) -> Compared:
+    """What the change from one side to the other does; `to` is the cluster after the change."""
     findings = tuple(dict.fromkeys((*base.findings, *head.findings)))
-    found = compared(list(_sides(base, head, release)), assumptions)
+    found = compared(list(_sides(base, head, to)), assumptions)
     return found.but(findings=findings, is_whole=base.is_whole and head.is_whole)
 
 
-def _sides(base: TreeUnits, head: TreeUnits, release: Release | None) -> Iterator[Sides]:
+def _sides(base: TreeUnits, head: TreeUnits, to: ClusterAfter) -> Iterator[Sides]:
     """The folder and both sides of each pair of units that can be compared."""
     for old, new in pairs(base, head):
         if not (base.has_whole(old) and head.has_whole(new)):
@@ -162,8 +180,7 @@ def _sides(base: TreeUnits, head: TreeUnits, release: Release | None) -> Iterato
         if not after:
             continue
         before = before or after
-        after = after.but(release=release) if release else after
-        yield new[0], base.side(old, before), head.side(new, after)
+        yield new[0], base.side(old, before), head.side(new, to.settings(after))
 
 
 def pairs(base: TreeUnits, head: TreeUnits) -> Iterator[tuple[Key, Key]]:
