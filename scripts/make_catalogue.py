@@ -35,6 +35,7 @@ FILE, NAMES_FILE = PACKAGE / "catalogue" / "builtin.txt", PACKAGE / "catalogue_n
 HEAD = "# What each KubeVirt release deploys. Made by scripts/make_catalogue.py; __init__.py tells the form. Do not edit."
 
 COMPONENTS = "pkg/virt-operator/resource/generate/components"
+EMBEDDER = f"{COMPONENTS}/instancetypes.go"
 EMBEDDED = re.compile(r"^//go:embed (\S+)$", re.MULTILINE)
 LABELS = "instancetype.kubevirt.io/"
 
@@ -66,7 +67,7 @@ def read(source: Source, version: Version) -> Deployed:
     """What a release deploys. Raises: ValueError where that is not one version of common-instancetypes."""
     found: dict[str, dict[str, tuple[dict[str, Any], bool]]] = {kind: {} for kind in catalogue.KINDS}
     versions = set()
-    for file in EMBEDDED.findall(source.text(version, f"{COMPONENTS}/instancetypes.go")):
+    for file in EMBEDDED.findall(source.text(version, EMBEDDER)):
         for each in yaml.load_all(source.text(version, f"{COMPONENTS}/{file}"), yaml.CSafeLoader):
             labels = each["metadata"]["labels"]
             deprecated = labels.get(f"{LABELS}deprecated") == "true"
@@ -175,7 +176,8 @@ def in_order(line: str) -> tuple[str, int]:
 def main() -> None:
     known = catalogue.releases()
     given = order("Make the builtin catalogue.", known)
-    fresh = {version: read(given.source, version) for version in given.versions}
+    # KubeVirt 1.0 has no catalogue.
+    fresh = {version: read(given.source, version) for version in given.versions if given.source.has(version, EMBEDDER)}
     releases = {version: of_table(version) for version in known} | fresh
     put({FILE: make(releases), NAMES_FILE: make_names(releases)}, check=given.check)
 

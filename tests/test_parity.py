@@ -9,7 +9,7 @@ from measured import files
 import krm_fn
 
 RELEASES = files("fuzz")
-WITH_EXPANSION = files("matrix", "fuzz", "inference", "revisions")
+WITH_EXPANSION = files("matrix", "fuzz", "inference", "revisions", "hand")
 WITH_INSTANCES = ("matrix-v1.9.0", "fuzz-v1.9.0", "fuzz-v1.8.4", "fuzz-v1.7.4")
 
 

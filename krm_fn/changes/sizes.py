@@ -10,6 +10,7 @@ from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.objects import kind_of, name_of
 from krm_fn.changes.quotas import changed_uses, limited_namespaces
 from krm_fn.kubevirt.pods import Around
+from krm_fn.kubevirt.releases import is_measured
 from krm_fn.kubevirt.updates.references import find
 from krm_fn.pipeline.capacity import NO_INSTANCE, demands_of, facts_of
 from krm_fn.sizing import limit_ranges
@@ -37,7 +38,7 @@ SHOWN = ("requests", "limits", "qosClass", "memoryOverhead")
 class Sizes:
     """The sizes on both sides of a change, of which `vms` are the VMs of the head.
 
-    `of` takes note of each VM that goes through an update.
+    `of` takes note of each VM that goes through an update. If the pods of one side's release are not known, no sizes are told.
     """
 
     def __init__(self, base: Analysis, head: Analysis, vms: Mapping[Key, Entry]) -> None:
@@ -45,9 +46,12 @@ class Sizes:
         self._limited = limited_namespaces(base.bundle, head.bundle)
         self._ranges = limit_ranges.by_namespace(head.bundle)
         self._updated: dict[Key, Demand] = {}
+        self._known = all(is_measured("pods", side.release) for side in (base, head))
 
     def of(self, found: Transition) -> Object:
         """`{"pod": {"before": …, "after": …}}` where the pod changes; a side without a pod is absent."""
+        if not self._known:
+            return {}
         machine = found.after
         was = _launched(found.base.running or found.first.running, machine, found.origin, ())
         ranges = self._ranges.get(machine.namespace, ())
@@ -62,6 +66,8 @@ class Sizes:
 
     def completed(self, records: Sequence[Object]) -> tuple[list[Object], list[Object]]:
         """The records with the pods of VMs that are new or gone, and the quotas whose use changes."""
+        if not self._known:
+            return list(records), []
         removed, added = (_keys(records, change) for change in ("removed", "added"))
         before = _demands(self._base, lambda entry: self._is_limited(entry) or _key(entry) in removed)
         after = _demands(

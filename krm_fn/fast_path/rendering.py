@@ -48,7 +48,7 @@ CATALOGUED = ("VirtualMachineClusterInstancetype", "VirtualMachineClusterPrefere
 # The rules that check every object: the run knows whether they have findings.
 REMOVED, NAMESAKES, RENAMED, DIFFERING = "removed_field", "duplicate_object", "former_name", "differing_catalogue_name"
 # The rules about the catalogue entries that VMs use: they judge the first VM that uses an entry.
-OF_USE = ("deprecated-instancetype", "removed-in-later-release")
+OF_USE = ("deprecated-instancetype", "removed-in-later-release", "undeployed-catalogue")
 
 
 def run(data: bytes, out: BinaryIO, err: TextIO) -> int | None:
@@ -110,6 +110,7 @@ class Run:
         self.using_catalogue: dict[tuple[Any, ...], VmFacts] = {}  # the first VM that uses some of its entries
         self.unmet: list[VmFacts] = []
         self.removed = False
+        self.missed = False  # an entry of the catalogue was not found
         self.sound: set[Shape] = set()  # their keys have no findings
         self.outcomes: dict[Likeness, Changes] = {}
         name = f"{modes.__name__}.{settings.mode}"
@@ -210,7 +211,7 @@ class Run:
 
             self.of_schemas += registry.judge("schema", ObjectFacts(entry=entry, release=release, flaws=flaws), severity)
         if not self.removed and is_served(entry.obj, release):
-            self.removed = any(True for _ in removed_fields(entry.obj))
+            self.removed = any(True for _ in removed_fields(entry.obj, release))
 
     def report_vm(self, facts: VmFacts) -> None:
         """Report the findings of a VM."""
@@ -219,6 +220,7 @@ class Run:
         from krm_fn.rules import registry
 
         self.of_vms += registry.judge("vm", facts, self.settings.severity)
+        self.missed |= any(error.wanted and error.wanted.name in BUILTIN for error in facts.resolution.errors)
         if facts.expansion and facts.expansion.unmet:
             self.unmet.append(_without_vm(facts))
 
@@ -241,6 +243,8 @@ class Run:
         silent = self.silent_rules()
         if not (self.of_schemas or self.of_vms or any_speaks(facts, silent)):
             return ()
+        if self.missed and facts.cluster.catalogue_gate(facts.release):
+            return None  # a VM whose catalogue entry is not found has a finding of the bundle, too
         from krm_fn.findings import results
         from krm_fn.findings.limits import InAll
         from krm_fn.rules import registry

@@ -48,7 +48,7 @@ KINDS: dict[tuple[str, str], tuple[Served, ...]] = {
     (POOL, "VirtualMachinePool"): POOL_VERSIONS,
 }
 
-# The present name of each kind that no release since 1.4 knows; None if it has no successor.
+# The present name of each kind that no release since 1.0 knows; None if it has no successor.
 SUCCESSORS: dict[tuple[str, str], tuple[str, str] | None] = {
     (CORE, "VM"): None,
     (CORE, "Migration"): None,

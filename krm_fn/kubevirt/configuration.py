@@ -33,6 +33,9 @@ REFERENCE_POLICY = ("instancetype", "referencePolicy")
 EXPANDING = ("expand", "expandAll")
 # Before this release, the policy needs the feature gate.
 POLICY_GATED_UNTIL, POLICY_GATE = (1, 6), "InstancetypeReferencePolicy"
+# The releases that deploy the catalogue only with the feature gate.
+CATALOGUE_GATED: tuple[Version, Version] = ((1, 1), (1, 4))
+CATALOGUE_GATE = "CommonInstancetypesDeploymentGate"
 
 
 class Rollout(Value):
@@ -65,7 +68,9 @@ class Machine(Value):
 MACHINES = (
     Machine(architecture="arm64", key="arm64", default="virt"),
     Machine(architecture="ppc64le", key="ppc64le", default="pseries", until=(1, 7)),
-    Machine(architecture="s390x", key="", default="s390-ccw-virtio", until=(1, 7)),  # upstream does not read its configuration
+    Machine(
+        architecture="s390x", key="", default="s390-ccw-virtio", since=(1, 3), until=(1, 7)
+    ),  # upstream does not read its configuration
     Machine(architecture="s390x", key="s390x", default="s390-ccw-virtio", since=(1, 7)),
     Machine(architecture="", key="amd64", default="q35"),
 )
@@ -188,9 +193,19 @@ class Cluster(Value):
         gated = release.within(until=POLICY_GATED_UNTIL) and not self.has_gate(POLICY_GATE)
         return policy if policy in EXPANDING and not gated else ""
 
-    @property
-    def deploys_catalogue(self) -> bool:
-        """True unless the cluster turns the common instancetypes off."""
+    def catalogue_gate(self, release: Release) -> str:
+        """The feature gate without which the release deploys no catalogue; "" if it needs none, or has no catalogue."""
+        since, until = CATALOGUE_GATED
+        return CATALOGUE_GATE if release.within(since=since, until=until) else ""
+
+    def deploys_catalogue(self, release: Release) -> bool:
+        """False if the cluster has no catalogue: it turns the common instancetypes off, or its release needs a gate for them.
+
+        upstream: pkg/virt-operator/resource/apply/reconcile.go:Sync
+        """
+        gate = self.catalogue_gate(release)
+        if gate:
+            return self.has_gate(gate) or not self.known
         return self.setting("commonInstancetypesDeployment", "enabled") is not False
 
     def has_gate(self, name: str) -> bool:

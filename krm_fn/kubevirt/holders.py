@@ -50,7 +50,7 @@ class Holder(Value):
 
     @property
     def is_served(self) -> bool:
-        """False for a kind that no release since 1.4 knows: it is migrated, and presets apply to it, but it is not rendered."""
+        """False for a kind that no release since 1.0 knows: it is migrated, and presets apply to it, but it is not rendered."""
         return (self.group, self.kind) not in SUCCESSORS
 
     def in_vm(self, place: Path) -> Path:

@@ -6,9 +6,11 @@ from krm_fn.base.errors import ConfigError
 from krm_fn.base.value import Value
 
 # The supported minor releases, each with the patch release that "1.9" alone means.
-NEWEST_PATCH = {(1, 4): 1, (1, 5): 3, (1, 6): 6, (1, 7): 4, (1, 8): 4, (1, 9): 0}
+NEWEST_PATCH = {(1, 0): 1, (1, 1): 1, (1, 2): 2, (1, 3): 1, (1, 4): 1, (1, 5): 3, (1, 6): 6, (1, 7): 4, (1, 8): 4, (1, 9): 0}
 # The same as text, oldest first.
 MINORS = tuple(f"{major}.{minor}" for major, minor in sorted(NEWEST_PATCH))
+# What only later releases were measured for, and the first of these. Earlier ones are refused rather than guessed.
+MEASURED_SINCE = {"pods": (1, 4), "instances": (1, 4)}
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,6 +51,18 @@ def parse(text: str) -> Release:
             f"unknown KubeVirt release {text}; the newest known {major}.{minor} release is {major}.{minor}.{newest}"
         )
     return Release(version=(major, minor, patch))
+
+
+def is_measured(what: str, release: Release) -> bool:
+    """True if answers of the release's own code show what `what`, a key of `MEASURED_SINCE`, is there."""
+    return release.within(since=MEASURED_SINCE[what])
+
+
+def require_measured(what: str, release: Release, path: str = "") -> None:
+    """Raises: ConfigError with the place of the setting if the release is earlier than those with answers."""
+    if not is_measured(what, release):
+        first = ".".join(map(str, MEASURED_SINCE[what]))
+        raise ConfigError(f"the {what} of KubeVirt {release} are not known; set kubevirtVersion to {first} or later", path=path)
 
 
 NEWEST = parse(MINORS[-1])

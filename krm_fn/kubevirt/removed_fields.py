@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
+    from krm_fn.kubevirt.releases import Release, Version
 
     Rows = tuple[tuple[Path, bool, tuple["Removed", ...]], ...]
 
@@ -29,7 +30,7 @@ VMS = frozenset(key for key, holder in HOLDERS.items() if holder.vm is not None)
 class Removed(Value):
     """A removed field: below the VM, or below the spec of an instance (`each` names the list whose entries have it).
 
-    `gone` is the first release without it, `instead` the text to write instead.
+    `gone` is the first release without it, `instead` the text to write instead. Supported releases before `since` have it.
     """
 
     field: Path
@@ -37,6 +38,7 @@ class Removed(Value):
     instead: str
     each: Path = ()
     of_vm: bool = False
+    since: Version = ()
 
     @property
     def fix(self) -> str:
@@ -51,6 +53,7 @@ REMOVED = (
         gone="1.2",
         instead="domain.cpu.maxSockets and domain.memory.maxGuest, and vmRolloutStrategy in the KubeVirt object",
         of_vm=True,
+        since=(1, 2),
     ),
     Removed(field=("spec", "Running"), gone="0.4", instead="spec.runStrategy", of_vm=True),
     Removed(field=("spec", "Template"), gone="0.4", instead="spec.template", of_vm=True),
@@ -68,17 +71,17 @@ REMOVED = (
 )
 
 
-def removed_fields(obj: Object) -> Iterator[tuple[Path, Any, Removed]]:
-    """The path of each removed field in the object, its value, and its row."""
+def removed_fields(obj: Object, release: Release) -> Iterator[tuple[Path, Any, Removed]]:
+    """The path of each field in the object that the release no longer has, its value, and its row."""
     vm, template = vm_path(obj), template_path(obj)
     if vm is not None:
-        yield from _found(get(obj, vm), vm, OF_VMS)
+        yield from _found(get(obj, vm), vm, OF_VMS, release)
     if template is not None:
         start = (*template, "spec")
-        yield from _found(get(obj, start), start, OF_INSTANCES)
+        yield from _found(get(obj, start), start, OF_INSTANCES, release)
 
 
-def _found(value: Any, start: Path, rows: Rows) -> Iterator[tuple[Path, Any, Removed]]:
+def _found(value: Any, start: Path, rows: Rows, release: Release) -> Iterator[tuple[Path, Any, Removed]]:
     for around, of_entries, wanted in rows:
         below = get(value, around)
         if not isinstance(below, list if of_entries else dict):
@@ -86,7 +89,7 @@ def _found(value: Any, start: Path, rows: Rows) -> Iterator[tuple[Path, Any, Rem
         for number, entry in enumerate(below if of_entries else (below,)):
             for row in wanted:
                 found = entry.get(row.field[-1]) if isinstance(entry, dict) else None
-                if found is not None:
+                if found is not None and release.within(since=row.since):
                     yield (*start, *around, *((number,) if of_entries else ()), row.field[-1]), found, row
 
 

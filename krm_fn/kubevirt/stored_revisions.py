@@ -15,11 +15,14 @@ if TYPE_CHECKING:
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
     from krm_fn.kubevirt.facts import Found
+    from krm_fn.kubevirt.releases import Release, Version
     from krm_fn.kubevirt.resolve.matcher import Matcher
 
 KIND = "ControllerRevision"
 VERSION = "v1beta1"
 VERSION_LABEL = f"{GROUP}/object-version"
+# The release since which the name of a revision has the version of the API.
+VERSION_NAMED_SINCE: Version = (1, 3)
 # The namespace of the uids that are derived from the content of a revision.
 CONTENT_NAMESPACE = "b6d52a3c-2f0e-5c53-9a3f-0f3d6f1a7e55"
 # The controller drops these from a stored object's metadata.
@@ -52,7 +55,7 @@ def status_counts(vm: Object, matcher: Matcher) -> bool:
     )
 
 
-def revision_of(data: Object, *, owner: Object) -> Object:
+def revision_of(data: Object, *, owner: Object, release: Release) -> Object:
     """The ControllerRevision that holds an instancetype or preference for `owner`, a VM or a pool.
 
     upstream: pkg/instancetype/revision/store.go:CreateControllerRevision
@@ -60,8 +63,9 @@ def revision_of(data: Object, *, owner: Object) -> Object:
     meta = data["metadata"]
     uid, generation = text(meta.get("uid")), str(meta.get("generation", 0))
     name = name_of(owner) or text(metadata(owner).get("generateName")).rstrip("-.")
+    version = VERSION if release.within(since=VERSION_NAMED_SINCE) else ""
     about: Object = {
-        "name": "-".join(filter(None, (name, meta["name"], VERSION))) + f"-{uid}-{generation}",
+        "name": "-".join(filter(None, (name, meta["name"], version))) + f"-{uid}-{generation}",
         "labels": {
             f"{GROUP}/object-generation": generation,
             f"{GROUP}/object-kind": data["kind"],

@@ -129,7 +129,7 @@ def name_topology(obj: Object, _entry: Entry, _migration: Migration) -> Object:
 
 def report_removed(obj: Object, entry: Entry, migration: Migration) -> Object:
     """Report fields that were removed from the API and have no replacement with the same effect."""
-    for path, value, row in removed_fields(obj):
+    for path, value, row in removed_fields(obj, migration.release):
         if path[-1] != "flavor":  # `follow_flavor` reports it
             migration.add_leftover(entry, "removed-field", path, current=value, gone=row.gone, instead=row.instead)
     return obj

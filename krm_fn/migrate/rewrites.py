@@ -9,6 +9,7 @@ from __future__ import annotations
 from krm_fn.base.objects import group_of, kind_of
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.api_versions import FLAVOR, INSTANCETYPE, KINDS, SUCCESSORS
+from krm_fn.kubevirt.fields.topology import NAMED_SINCE
 from krm_fn.kubevirt.removed_fields import TEMPLATES, VMS
 from krm_fn.migrate.firmware import choose_efi
 from krm_fn.migrate.flavors import follow_flavor, hold_flavor
@@ -33,16 +34,20 @@ if TYPE_CHECKING:
 
     from krm_fn.base.bundle import Entry
     from krm_fn.base.objects import Object
+    from krm_fn.kubevirt.releases import Version
     from krm_fn.migrate.migration import Migration
 
     Step = Callable[[Object, Entry, Migration], Object]
 
 
 class Rewrite(Value):
-    """One row: `of` has the API groups and kinds of the objects to which `step` applies."""
+    """One row: `of` has the API groups and kinds of the objects to which `step` applies; releases before `since` do not know
+    the new form.
+    """
 
     of: Collection[tuple[str, str]]
     step: Step
+    since: Version = ()
 
 
 FLAVORS = ((FLAVOR, "VirtualMachineFlavor"), (FLAVOR, "VirtualMachineClusterFlavor"))
@@ -64,8 +69,8 @@ REWRITES = (
     Rewrite(of=SUCCESSORS, step=hold_namesake),
     Rewrite(of=FLAVORS, step=hold_flavor),
     Rewrite(of=OLD_PREFERENCES, step=unset_idle_preferences),
-    Rewrite(of=PREFERENCES, step=name_topology),  # preferCores and similar values
-    Rewrite(of=PREFERENCES, step=choose_efi),  # preferredUseEfi, preferredUseSecureBoot
+    Rewrite(of=PREFERENCES, step=name_topology, since=NAMED_SINCE),  # preferCores and similar values
+    Rewrite(of=PREFERENCES, step=choose_efi, since=(1, 4)),  # preferredUseEfi, preferredUseSecureBoot
     Rewrite(of=TEMPLATES, step=report_removed),
     Rewrite(of=(*KINDS, *SUCCESSORS), step=rename_kind),
 )
@@ -75,7 +80,7 @@ def rewritten(entry: Entry, migration: Migration) -> Object:
     """The object of an entry after all rows that apply to it; the same object if no row changes it."""
     obj, key = entry.obj, (group_of(entry.obj), kind_of(entry.obj))
     for row in REWRITES:
-        if key in row.of:
+        if key in row.of and migration.release.within(since=row.since):
             new = row.step(obj, entry, migration)
             if new is HELD:
                 break

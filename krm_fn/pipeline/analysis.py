@@ -10,6 +10,7 @@ from krm_fn.findings.limits import Budget
 from krm_fn.kubevirt import expand
 from krm_fn.kubevirt.configuration import Cluster, kubevirt_of, merged, release_of
 from krm_fn.kubevirt.holders import SERVED, vm_path
+from krm_fn.kubevirt.releases import require_measured
 from krm_fn.kubevirt.resolve import Resolver
 from krm_fn.rules.facts.bundles import NO_SURROUNDINGS, BundleFacts, Surroundings
 from krm_fn.rules.facts.vms import VmFacts
@@ -56,8 +57,12 @@ def cluster_of(bundle: Bundle, settings: Config, release: Release) -> Cluster:
 
 
 def analysis_of(bundle: Bundle, settings: Config, surroundings: Surroundings = NO_SURROUNDINGS) -> Analysis:
-    """The analysis of a bundle under a config."""
+    """The analysis of a bundle under a config. Raises: ConfigError if it asks for what was not measured of the release."""
     release = release_of(bundle, settings)
+    if settings.instances == "include":
+        require_measured("instances", release, path="spec.instances")
+    if settings.pod_size and settings.mode != "validate":
+        require_measured("pods", release, path="spec.podSize")
     return Analysis(
         bundle=bundle,
         settings=settings,
@@ -182,7 +187,7 @@ class Analysis(Value):
                 return resolution.vm
             from krm_fn.kubevirt.expand.admitted import with_storage_classes  # few preferences set it
 
-            return with_storage_classes(resolution.vm, preference or {})
+            return with_storage_classes(resolution.vm, preference or {}, release)
         from krm_fn.kubevirt.expand.admitted import admit
 
         admitted = admit(
@@ -237,7 +242,7 @@ class Analysis(Value):
         return without_flavor(expansion, found) if found and get(vm, ("spec", "flavor")) is not None else expansion
 
     def _catalogue(self) -> Any:
-        if self.settings.catalogue == "none" or not self.cluster.deploys_catalogue:
+        if self.settings.catalogue == "none" or not self.cluster.deploys_catalogue(self.release):
             return None
         return LateCatalogue(self.release)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from krm_fn.base.paths import as_list, as_map
+from krm_fn.kubevirt.releases import is_measured
 from krm_fn.pipeline.capacity import demands_of
 from krm_fn.rules.facts.quotas import QuotaFacts
 from krm_fn.sizing import quotas
@@ -16,8 +17,10 @@ if TYPE_CHECKING:
 def with_bounds(facts: BundleFacts) -> BundleFacts:
     """The facts with those of quotas and of pods that are refused; only VMs that the cluster starts by itself count.
 
-    The facts must be those of mode `validate`.
+    The facts must be those of mode `validate`. Nothing is said of releases whose pods are not known.
     """
+    if not is_measured("pods", facts.release):
+        return facts
     own = [demand for demand in demands_of(facts) if not facts.bundle.is_context(demand.entry.item)]
     started = [demand for demand in own if demand.record["starts"]]
     refused = [(demand.entry, as_list(as_map(demand.record.get("limitRange")).get("refused"))) for demand in own]

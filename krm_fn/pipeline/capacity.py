@@ -7,7 +7,9 @@ from krm_fn.base.bundle import Bundle, effective_namespace
 from krm_fn.base.errors import InputError
 from krm_fn.base.objects import group_of, kind_of
 from krm_fn.base.paths import get, with_integers
+from krm_fn.kubevirt.configuration import release_of
 from krm_fn.kubevirt.holders import SERVED
+from krm_fn.kubevirt.releases import require_measured
 from krm_fn.pipeline.facts import every, gather
 from krm_fn.pipeline.refusals import refused, refused_object
 from krm_fn.pipeline.starts import Starts
@@ -44,7 +46,8 @@ UNKNOWN = {
 def capacity(resource_list: Object) -> Object:
     """What each VM, pool, replica set and instance of the list needs, and the sums. The argument is left as it was.
 
-    Raises: ConfigError where the functionConfig is wrong, InputError where `items` is no list.
+    Raises: ConfigError where the functionConfig is wrong or the pods of the release are not known, InputError where `items` is
+    no list.
     """
     settings = config.read(resource_list.get("functionConfig"))
     items = resource_list.get("items")
@@ -71,7 +74,11 @@ def shown(bundle: Bundle, demands: Sequence[Demand]) -> Object:
 def facts_of(
     bundle: Bundle, settings: Config, wanted: Wanted = every, surroundings: Surroundings = NO_SURROUNDINGS
 ) -> BundleFacts:
-    """The facts of the bundle under admission, and of its wanted VMs. What the config says of writing does not matter."""
+    """The facts of the bundle under admission, and of its wanted VMs. What the config says of writing does not matter.
+
+    Raises: ConfigError for a release whose pods are not known.
+    """
+    require_measured("pods", release_of(bundle, settings))
     presets = "ignore" if settings.presets == "ignore" else "instance"
     judged = settings.but(mode="validate", instances="omit", presets=presets, defaults=_defaults(settings))
     return gather(bundle, judged, surroundings, wanted)

@@ -55,7 +55,7 @@ def _names(bundle: Bundle, settings: Config, kind: str) -> list[str]:
 
 def _of_catalogue(bundle: Bundle, settings: Config, kind: str) -> Iterator[str]:
     release = release_of(bundle, settings)
-    if settings.catalogue != "none" and cluster_of(bundle, settings, release).deploys_catalogue:
+    if settings.catalogue != "none" and cluster_of(bundle, settings, release).deploys_catalogue(release):
         yield from (row.name for row in view.rows(release, kind))
 
 

@@ -90,8 +90,13 @@ def _refusal(
         for cause in shut:
             gated.setdefault(cause.gate, []).append(cause)
         causes = admit(facts.cluster.opening(gated))
-    # A gate that is still missing is unknown to the release; a discontinued gate has no effect.
-    useless = {cause.gate for cause in causes} | {gate for gate in gated if state(gate, facts.release) == DISCONTINUED}
+    # A gate that is still missing is unknown to the release. A discontinued gate has no effect, except on VMs of 1.3.
+    still = {cause.path for cause in causes}
+    useless = {cause.gate for cause in causes} | {
+        gate
+        for gate, found in gated.items()
+        if state(gate, facts.release) == DISCONTINUED and not still.isdisjoint(cause.path for cause in found)
+    }
     needed = tuple(cause for gate, found in gated.items() if gate not in useless for cause in found)
     return AdmissionFacts(entry=entry, causes=causes, parts=by_part(causes), release=facts.release, gated=needed)
 

@@ -138,12 +138,12 @@ class Store:
         if isinstance(payload, str):
             return half.unstored("unreadable", name_of(half.older), entry)
         again = upgraded(half.older, half.matcher, kind=payload.kind, spec=payload.spec)
-        name = name_of(revision_of(again, owner=half.vm.entry.obj))
+        name = name_of(revision_of(again, owner=half.vm.entry.obj, release=self._release))
         return half.unstored("no-label", name, entry) if name == name_of(half.older) else half.unstored("status")
 
     def _stored(self, half: Half, data: Object) -> Storing | Unstored | None:
         owner = half.vm.entry.obj
-        revision = revision_of(data, owner=owner)
+        revision = revision_of(data, owner=owner, release=self._release)
         name = name_of(revision)
         if len(name) > LONGEST_NAME:
             return half.unstored("name-too-long", name)

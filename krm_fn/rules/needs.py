@@ -94,6 +94,7 @@ NEEDS: Needs = {
     "null_item": lambda facts: facts.bundle.nulls,
     "removed_field": lambda facts: facts.config.mode != "validate",  # there `unknown-field` reports them
     "removed_in_later_release": uses_catalogue,
+    "undeployed_catalogue": lambda facts: facts.cluster.catalogue_gate(facts.release),
     "unknown_kind": lambda facts: any(is_stray(each.obj) for each in facts.bundle.types),
     "unserved_api_version": lambda facts: not all(is_served(each.obj, facts.release) for each in facts.bundle.types),
     "unexpanded_vm": lambda facts: "unexpanded-vm" in facts.config.severity,

@@ -196,3 +196,17 @@ def _nanos(text: str) -> int:
     found = parse(text)
     assert found is not None
     return found.nanos
+
+
+def test_no_sizes_are_told_of_releases_whose_pods_are_not_known() -> None:
+    old, new = vm("gone"), vm("new")
+    limits: Object = {"items": [old, vm(), quota(**{"requests.cpu": "1"})], "functionConfig": release("1.3")}
+    found = krm_fn.diff(limits, {"items": [new, with_sockets(4), quota(**{"requests.cpu": "1"})]})
+    assert [record["change"] for record in found["vms"]] == ["removed", "added", "changed"]
+    assert not any("pod" in record for record in found["vms"])
+    assert not found.get("quotas")
+
+
+def release(name: str) -> Object:
+    kind = {"apiVersion": "kubevirt-render.dev/v1alpha1", "kind": "RenderVirtualMachines"}
+    return {**kind, "spec": {"kubevirtVersion": name}}

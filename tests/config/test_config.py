@@ -176,22 +176,22 @@ def test_a_plain_off_which_readers_take_for_false_is_off():
         (
             own(kubevirtVersion="1.10"),
             (
-                "spec.kubevirtVersion: unknown KubeVirt release 1.10; expected one of 1.4, 1.5, 1.6, 1.7, 1.8, 1.9, "
-                "or a patch release of one; did you mean 1.9"
+                "spec.kubevirtVersion: unknown KubeVirt release 1.10; expected one of 1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, "
+                "1.7, 1.8, 1.9, or a patch release of one; did you mean 1.9"
             ),
         ),
         (
             own(kubevirtVersion="v0.59.0"),
             (
-                "spec.kubevirtVersion: unknown KubeVirt release v0.59.0; expected one of 1.4, 1.5, 1.6, 1.7, 1.8, 1.9, "
-                "or a patch release of one; did you mean 1.4"
+                "spec.kubevirtVersion: unknown KubeVirt release v0.59.0; expected one of 1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, "
+                "1.7, 1.8, 1.9, or a patch release of one; did you mean 1.0"
             ),
         ),
         (
             own(kubevirtVersion="1.9.x"),
             (
-                "spec.kubevirtVersion: unknown KubeVirt release '1.9.x'; expected one of 1.4, 1.5, 1.6, 1.7, 1.8, 1.9, "
-                "or a patch release of one such as 1.6.3; did you mean 1.9"
+                "spec.kubevirtVersion: unknown KubeVirt release '1.9.x'; expected one of 1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, "
+                "1.7, 1.8, 1.9, or a patch release of one such as 1.6.3; did you mean 1.9"
             ),
         ),
         (
@@ -220,7 +220,7 @@ def test_a_plain_off_which_readers_take_for_false_is_off():
         (
             own(configuration={"developerConfiguration": {"featureGate": ["HostDevices"]}}),
             (
-                "spec.configuration.developerConfiguration.featureGate: unknown setting 'featureGate' in KubeVirt 1.4 to 1.9; "
+                "spec.configuration.developerConfiguration.featureGate: unknown setting 'featureGate' in KubeVirt 1.0 to 1.9; "
                 "did you mean featureGates"
             ),
         ),
@@ -228,37 +228,37 @@ def test_a_plain_off_which_readers_take_for_false_is_off():
             own(configuration={"permittedHostDevices": {"pciHostDevices": [{"resourceName": "a"}, {"resourcName": "b"}]}}),
             (
                 "spec.configuration.permittedHostDevices.pciHostDevices[1].resourcName: unknown setting 'resourcName' in "
-                "KubeVirt 1.4 to 1.9; did you mean resourceName"
+                "KubeVirt 1.0 to 1.9; did you mean resourceName"
             ),
         ),
         (
             own(configuration={"memoryOvercommit": 150}),
             (
-                "spec.configuration.memoryOvercommit: unknown setting 'memoryOvercommit' in KubeVirt 1.4 to 1.9; "
+                "spec.configuration.memoryOvercommit: unknown setting 'memoryOvercommit' in KubeVirt 1.0 to 1.9; "
                 "it belongs below developerConfiguration"
             ),
         ),
         (
             own(configuration={"network": {"cpuModel": "a"}}),
             (
-                "spec.configuration.network.cpuModel: unknown setting 'cpuModel' in KubeVirt 1.4 to 1.9; "
+                "spec.configuration.network.cpuModel: unknown setting 'cpuModel' in KubeVirt 1.0 to 1.9; "
                 "it belongs below configuration"
             ),
         ),
         (
             config_map({"configuration": "{developerConfiguration: {}, a: 1}"}),
-            "data.configuration.a: unknown setting 'a' in KubeVirt 1.4 to 1.9; remove it",
+            "data.configuration.a: unknown setting 'a' in KubeVirt 1.0 to 1.9; remove it",
         ),
         (
             config_map({"configuration.developerConfiguration": "{featureGate: []}"}),
             (
                 "data[\"configuration.developerConfiguration\"].featureGate: unknown setting 'featureGate' in "
-                "KubeVirt 1.4 to 1.9; did you mean featureGates"
+                "KubeVirt 1.0 to 1.9; did you mean featureGates"
             ),
         ),
         (
             config_map({"configuration.network.vlan": ""}),
-            "data[\"configuration.network.vlan\"]: unknown setting 'vlan' in KubeVirt 1.4 to 1.9; remove it",
+            "data[\"configuration.network.vlan\"]: unknown setting 'vlan' in KubeVirt 1.0 to 1.9; remove it",
         ),
         (
             own(severity={"unresolved-instancetipe": "off"}),

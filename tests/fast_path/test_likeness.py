@@ -48,7 +48,8 @@ def another(vm: dict[str, Any], rng: Random, sizes: list[str]) -> dict[str, Any]
 def fleet(bundles: list[dict[str, Any]], rng: Random) -> bytes:
     """A list of the objects of some bundles, with each VM up to eight times."""
     mode = rng.choice(["expand", "expand", "annotate"])
-    chosen = [resource_list(case, mode=mode, presets="ignore") for case in rng.sample(bundles, rng.randint(1, 6))]
+    some = rng.sample(bundles, min(rng.randint(1, 6), len(bundles)))
+    chosen = [resource_list(case, mode=mode, presets="ignore") for case in some]
     objects = [item for given in chosen for item in given["items"]]
     sizes = [obj["metadata"]["name"] for obj in objects if isinstance(obj, dict) and "type" in str(obj.get("kind"))] or ["none"]
     items = []

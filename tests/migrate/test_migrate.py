@@ -222,3 +222,23 @@ def test_every_reason_has_a_case():
     }
     assert set(told) == {*NOT_MIGRATED, *TO_REVIEW}
     assert [reason for reason, words in told.items() if words not in lines] == []
+
+
+PREFERENCE = """\
+apiVersion: instancetype.kubevirt.io/v1beta1
+kind: VirtualMachinePreference
+metadata:
+  name: cores
+spec:
+  cpu:
+    preferredCPUTopology: preferCores
+  firmware:
+    preferredUseEfi: true
+"""
+
+
+@pytest.mark.parametrize(("release", "kept"), [("1.3", True), ("1.4", False)])
+def test_forms_that_a_release_does_not_know_are_not_written(release, kept):
+    text, findings = migrated(PREFERENCE.encode(), releases.parse(release))
+    new = PREFERENCE.replace("preferCores", "cores").replace("preferredUseEfi: true", "preferredEfi: {}")
+    assert (text.decode(), findings) == (PREFERENCE if kept else new, [])

@@ -9,6 +9,8 @@ from functions import instancetype, resource_list, run, told, vm
 
 import krm_fn
 from krm_fn.hosts import function
+from krm_fn.kubevirt.releases import parse
+from krm_fn.kubevirt.stored_revisions import revision_of
 
 UID = "11111111-2222-3333-4444-555555555555"
 PREFIX = "instancetype.kubevirt.io"
@@ -442,3 +444,9 @@ def test_a_flavor_whose_revision_holds_an_instancetype_stays():
     given["spec"]["flavor"] = {"name": "small", "revisionName": "old"}
     left, _ = run(stored, given, mode="snapshot")
     assert left == [stored, given]
+
+
+@pytest.mark.parametrize(("release", "version"), [("1.2", ""), ("1.3", "v1beta1-")])
+def test_the_name_of_a_revision_has_the_api_version_since_1_3(release, version):
+    data, owner = {"kind": "K", "metadata": {"name": "o", "uid": "u"}}, {"metadata": {"name": "vm"}}
+    assert revision_of(data, owner=owner, release=parse(release))["metadata"]["name"] == f"vm-o-{version}u-0"

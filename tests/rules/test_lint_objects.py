@@ -244,6 +244,25 @@ def test_a_value_that_is_deprecated_is_told_with_what_it_becomes():
     assert deprecated(thing(f"{GROUP}/v1beta1", kind, "p", {"cpu": {"preferredCPUTopology": "spread"}})) == []
 
 
+def test_what_1_4_deprecates_is_not_deprecated_before():
+    given = vm()
+    given["spec"]["running"] = given["spec"].pop("runStrategy") == "Always"
+    spread = thing(f"{GROUP}/v1beta1", "VirtualMachinePreference", "p", {"cpu": {"preferredCPUTopology": "preferSpread"}})
+    assert {release: len(deprecated(given, spread, kubevirtVersion=release)) for release in ("1.0", "1.3", "1.4")} == {
+        "1.0": 0,
+        "1.3": 0,
+        "1.4": 2,
+    }
+
+
+@pytest.mark.parametrize(("release", "paths"), [("1.1", 2), ("1.2", 4), ("1.3", 5)])
+def test_settings_are_deprecated_from_their_release_on(release, paths):
+    machines = {"emulatedMachines": ["q35*"], "machineType": "q35", "ovmfPath": "/x"}
+    others = {"supportedGuestAgentVersions": ["4"], "network": {"permitSlirpInterface": True}}
+    given = thing("kubevirt.io/v1", "KubeVirt", "kubevirt", {"configuration": {**machines, **others}})
+    assert len(deprecated(given, kubevirtVersion=release)) == paths
+
+
 @pytest.mark.parametrize(("release", "count"), [("1.8", 0), ("1.9", 1)])
 def test_launch_security_of_an_instancetype_is_deprecated_from_1_9_on(release, count):
     given = instancetype()

@@ -81,3 +81,10 @@ def test_a_release_that_deploys_something_else_changes_the_lines_of_its_names_on
         "u1.medium 1.1.0 1.6.2 cpu:guest=1 memory:guest=4Gi",
         "u1.medium 1.6.4 - cpu:guest=1 memory:guest=4Gi",
     ]
+
+
+def test_a_release_without_a_catalogue_is_left_out(tmp_path, monkeypatch, capsys):
+    source = clone(tmp_path, {"v1.0.0": {"a": "b"}})
+    monkeypatch.setattr("sys.argv", ["make_catalogue.py", "--source", str(source.clone), "--release", "1.0.0", "--check"])
+    make_catalogue.main()
+    assert [line.rpartition(": ")[2] for line in capsys.readouterr().out.splitlines()] == ["as before", "as before"]

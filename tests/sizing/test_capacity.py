@@ -207,6 +207,22 @@ def test_wrong_lists_are_errors() -> None:
         krm_fn.capacity(resource_list(mode="wrong"))
 
 
+def test_pods_of_releases_that_were_not_measured_are_not_guessed():
+    with pytest.raises(ConfigError) as raised:
+        capacity(machine(), kubevirtVersion="1.3.1")
+    assert str(raised.value) == "the pods of KubeVirt 1.3.1 are not known; set kubevirtVersion to 1.4 or later"
+    assert len(capacity(machine(), kubevirtVersion="1.4.0")["vms"]) == 1
+
+
+@pytest.mark.parametrize(("release", "wanted"), [("1.3", set()), ("1.4", {"quota-exceeded", "vm-over-quota"})])
+def test_quotas_are_judged_in_releases_whose_pods_are_known(release, wanted):
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q", "namespace": "team"}}
+    quota["spec"] = {"hard": {"requests.memory": "1Mi"}}
+    found = krm_fn.process(resource_list(machine(namespace="team"), quota, mode="validate", kubevirtVersion=release))
+    rules = {result["tags"]["rule"] for result in found.get("results", ())}
+    assert rules & {"quota-exceeded", "vm-over-quota"} == wanted
+
+
 def keeping(**domain):
     found = machine()
     found["spec"]["template"]["spec"]["domain"] |= domain

@@ -124,7 +124,7 @@ def test_both_readers_lead_to_the_same(name: str, cases: measured.Cases, record_
         wrong += [(case["id"], found)] if found else []
     assert not wrong
     record_property("figure", f"{name}: the plain reader takes {count - left} of {count} items")
-    assert left <= count / 30
+    assert left <= max(count / 30, 1)  # a sample may have fewer than 30 items
 
 
 def test_what_escapes_hide_is_seen_on_every_path() -> None:

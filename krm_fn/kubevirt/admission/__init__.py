@@ -9,7 +9,14 @@ from __future__ import annotations
 
 from krm_fn.base.paths import as_map, get, is_set
 from krm_fn.kubevirt.admission.causes import Cause
-from krm_fn.kubevirt.admission.fields import data_volume_templates, earlier_releases, run_strategy, scheduling, volume_requests
+from krm_fn.kubevirt.admission.fields import (
+    data_volume_templates,
+    earlier_releases,
+    live_update,
+    run_strategy,
+    scheduling,
+    volume_requests,
+)
 from krm_fn.kubevirt.admission.scope import Scope
 from krm_fn.kubevirt.admission.specs import check_tree, metadata_causes
 from krm_fn.kubevirt.holders import INSTANCE_SPEC, TEMPLATE
@@ -55,6 +62,8 @@ def _causes(
         yield from data_volume_templates.data_volume_templates(spec, release)
     yield from run_strategy.run_strategy(own, ("spec",), scope)
     yield from earlier_releases.update_strategy(own, ("spec",), scope)
+    yield from live_update.live_update_features(own, ("spec",), scope)
+    yield from live_update.rollout(own, ("spec",), scope)
     yield from scheduling.empty_eviction_strategy(as_map(get(own, ("template", "spec"))), INSTANCE_SPEC)
     yield from metadata_causes(as_map(get(spec, ("template", "metadata"))), (*TEMPLATE, "metadata"), scope)
     if expanded is not None:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from krm_fn.base.paths import as_map, copy, get, is_set, put
 from krm_fn.kubevirt.admission.items import maps, name_of
-from krm_fn.kubevirt.expand import apply, set_instance_defaults
+from krm_fn.kubevirt.expand import COMPLETED_SINCE, REQUIRED_OF_DEFAULTS_SINCE, apply, set_instance_defaults
 from krm_fn.kubevirt.expand.admitted import platform
 from krm_fn.kubevirt.expand.requirements import indivisible_vcpus, unmet_requirements
 from krm_fn.kubevirt.facts import Expansion
+from krm_fn.kubevirt.fields.topology import ignored_topology
 from krm_fn.kubevirt.holders import DATA_VOLUMES, INSTANCE_SPEC, TEMPLATE
 
 TYPE_CHECKING = False
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
     from krm_fn.base.paths import Path
     from krm_fn.kubevirt.configuration import Cluster
     from krm_fn.kubevirt.facts import Resolution
-    from krm_fn.kubevirt.releases import Release
+    from krm_fn.kubevirt.releases import Release, Version
+
+# Before this release, admission also set the defaults of devices and features before its checks.
+WITHOUT_DEVICES_SINCE: Version = (1, 4)
 
 MACHINE_TYPE: Path = ("spec", "domain", "machine", "type")  # below the template
 
@@ -43,9 +47,14 @@ def expand_for_admission(
     instancetype = resolution.instancetype.spec if resolution.instancetype else None
     preference = resolution.preference.spec if resolution.preference else None
     vm = resolution.vm
-    if expansion is not None and not expansion.refusals and not resolution.errors and _expands_the_same(vm, preference):
+    if (
+        expansion is not None
+        and not expansion.refusals
+        and not resolution.errors
+        and _expands_the_same(vm, preference, release)
+    ):
         return expansion
-    unmet, template = indivisible_vcpus(instancetype, preference), copy(get(vm, TEMPLATE))
+    unmet, template = indivisible_vcpus(instancetype, preference, release), copy(get(vm, TEMPLATE))
     spec = template.setdefault("spec", {}) if isinstance(template, dict) else None
     if not isinstance(spec, dict):
         return Expansion(vm=None, unmet=unmet)
@@ -54,20 +63,39 @@ def expand_for_admission(
     )
     if _holds(template, MACHINE_TYPE[:-2]) and _holds(template, MACHINE_TYPE[:-1]):
         put(template, MACHINE_TYPE, machine)
+    required = preference is not None and release.within(until=REQUIRED_OF_DEFAULTS_SINCE)
+    if required:
+        unmet += unmet_requirements(spec, instancetype=instancetype, preference=preference or {}, release=release)
     conflicts = apply(template, instancetype=instancetype, preference=preference, release=release)
-    refusal = "" if conflicts else set_instance_defaults(spec, cluster, release)
-    if not conflicts and preference is not None:
+    refusal = "" if conflicts else _set_defaults(spec, cluster, release)
+    if not conflicts and preference is not None and not required:
         unmet += unmet_requirements(spec, instancetype=instancetype, preference=preference, release=release)
     expanded = None if conflicts or refusal else {**vm, "spec": {**vm["spec"], "template": template}}
-    return Expansion(vm=expanded, conflicts=conflicts, unmet=unmet, refusals=(refusal,) if refusal else ())
+    return Expansion(
+        vm=expanded,
+        conflicts=conflicts,
+        unmet=unmet,
+        refusals=(refusal,) if refusal else (),
+        ignored_topology=ignored_topology(instancetype, preference, release),
+    )
 
 
-def _expands_the_same(vm: Object, preference: Object | None) -> bool:
+def _set_defaults(spec: Object, cluster: Cluster, release: Release) -> str:
+    """Set the defaults that admission sets before its checks. Returns the refusal of the default network, or ""."""
+    refusal = set_instance_defaults(spec, cluster, release)
+    if not refusal and release.within(until=WITHOUT_DEVICES_SINCE):
+        from krm_fn.kubevirt.expand.object_defaults import set_vm_defaults  # other releases do without
+
+        set_vm_defaults(spec, cluster, release, certain=False)
+    return refusal
+
+
+def _expands_the_same(vm: Object, preference: Object | None, release: Release) -> bool:
     """True if admission and expand-spec give the same result: the VM sets its architecture, or only the cluster decides it,
     and no default disk or network is added that a preference would then see or not see.
     """
     spec = get(vm, INSTANCE_SPEC)
-    if not isinstance(spec, dict):
+    if not isinstance(spec, dict) or not release.within(since=COMPLETED_SINCE):
         return False
     templates, wanted = get(vm, DATA_VOLUMES), (preference or {}).get("preferredArchitecture")
     if not is_set(spec.get("architecture")) and (is_set(templates) or is_set(wanted)):

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
 INTERFACES = ("domain", "devices", "interfaces")
 TARGETS = ("disk", "lun", "cdrom")
+BUSES = ("virtio", "scsi", "sata", "usb")
+# The volumes that virtiofs shares without the privileges of root.
+CONFIG_VOLUMES = ("configMap", "secret", "downwardAPI", "serviceAccount")
 
 
 def maps(value: object) -> list[dict[str, Any]]:

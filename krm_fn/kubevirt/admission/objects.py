@@ -17,8 +17,7 @@ from krm_fn.kubevirt.admission.fields import (
     grace_gpus,
     instances,
     instancetypes,
-    interfaces,
-    memory,
+    live_update,
     run_strategy,
     scheduling,
 )
@@ -183,6 +182,8 @@ def _pool(request: _Request) -> Iterator[Cause]:
     yield from _check_tree("pool template", request.release).run(scope)
     yield from data_volume_templates.data_volume_templates(spec, request.release, POOL_SPEC)
     yield from run_strategy.run_strategy(spec, POOL_SPEC, scope)
+    yield from live_update.live_update_features(spec, POOL_SPEC, scope)
+    yield from live_update.rollout(spec, POOL_SPEC, scope)
     yield from earlier_releases.update_strategy(spec, POOL_SPEC, scope)
     yield from _selector(request.obj, labels_of(vm), POOLS + "ValidateVMPoolSpec", request.scope())
 
@@ -218,12 +219,17 @@ def _check_tree(name: str, release: Release) -> CheckTree:
         groups, examinations = {
             "complete instance": (
                 specs.GROUPS,
-                (*specs.EXAMINATIONS, *interfaces.VM_EXAMINATIONS, *instances.EXAMINATIONS),
+                (
+                    *specs.EXAMINATIONS,
+                    *specs.CREATION_EXAMINATIONS,
+                    earlier_releases.FIRST_GATES,
+                    *instances.EXAMINATIONS,
+                ),
             ),
             "pool": (POOL_GROUPS, ()),
             "pool template": (
                 specs.GROUPS,
-                (*specs.EXAMINATIONS, *earlier_releases.TEMPLATE_EXAMINATIONS, *memory.VM_EXAMINATIONS),
+                (*specs.EXAMINATIONS, *earlier_releases.TEMPLATE_EXAMINATIONS, *specs.VM_EXAMINATIONS),
             ),
             "preset": (PRESET_GROUPS, PRESET_EXAMINATIONS),
             "instancetype": (instancetypes.INSTANCETYPE_GROUPS, ()),

@@ -51,6 +51,7 @@ IN_VM: tuple[tuple[str, Path], ...] = (
     ("run-strategy", ("running",)),
     ("run-strategy", ("runStrategy",)),
     ("run-strategy", ("updateVolumesStrategy",)),
+    ("run-strategy", ("liveUpdateFeatures",)),
 )
 # The places of an instance's spec, and of a VM's, in objects; the longest first.
 INSTANCES = tuple(sorted({holder.instance for holder in SERVED.values()}, key=len, reverse=True))

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.configuration import Cluster
     from krm_fn.kubevirt.releases import Release, Version
 
+ROLLOUTS_SINCE: Version = (1, 2)
 LIVE_BY_DEFAULT_SINCE: Version = (1, 6)
 LIVE_GATE = "VMLiveUpdateFeatures"
 
@@ -91,7 +92,7 @@ class Scope:
         strategy = self.cluster.pointer("vmRolloutStrategy")
         if strategy is None:
             return self.release.within(since=LIVE_BY_DEFAULT_SINCE)
-        return strategy == "LiveUpdate" and self.gate(LIVE_GATE)
+        return strategy == "LiveUpdate" and self.release.within(since=ROLLOUTS_SINCE) and self.gate(LIVE_GATE)
 
     def has_secure_boot(self) -> bool:
         """True if the guest boots with UEFI, and secure boot is not off."""

@@ -12,8 +12,10 @@ from krm_fn.kubevirt.admission.fields import (
     dns,
     earlier_releases,
     firmware,
+    first_releases,
     grace_gpus,
     interfaces,
+    live_update,
     memory,
     metadata,
     networks,
@@ -46,6 +48,7 @@ GROUPS = (
     *credentials.GROUPS,
     *dns.GROUPS,
     *earlier_releases.GROUPS,
+    *first_releases.GROUPS,
 )
 EXAMINATIONS = (
     *memory.EXAMINATIONS,
@@ -62,8 +65,11 @@ EXAMINATIONS = (
     *probes.EXAMINATIONS,
     *grace_gpus.EXAMINATIONS,
     *earlier_releases.EXAMINATIONS,
+    *first_releases.EXAMINATIONS,
 )
-VM_EXAMINATIONS = (*memory.VM_EXAMINATIONS, *interfaces.VM_EXAMINATIONS)
+# Those of VMs alone, also of the VMs that a pool creates; and of VMs that are created.
+VM_EXAMINATIONS = (*memory.VM_EXAMINATIONS, *first_releases.VM_EXAMINATIONS, *live_update.VM_EXAMINATIONS)
+CREATION_EXAMINATIONS = interfaces.VM_EXAMINATIONS
 
 _trees: dict[tuple[str, Version], CheckTree] = {}
 
@@ -74,7 +80,7 @@ def check_tree(name: str, release: Release) -> CheckTree:
     if key not in _trees:
         groups, examinations = {
             "instance": (GROUPS, (*EXAMINATIONS, *earlier_releases.TEMPLATE_EXAMINATIONS)),
-            "vm": (GROUPS, (*EXAMINATIONS, *VM_EXAMINATIONS)),
+            "vm": (GROUPS, (*EXAMINATIONS, *VM_EXAMINATIONS, *CREATION_EXAMINATIONS)),
         }[name]
         _trees[key] = CheckTree(groups, examinations, release)
     return _trees[key]

@@ -193,7 +193,7 @@ def _meets(instancetype: Object, preference: Object, release: Release) -> bool:
     # The VM chooses the architecture; no instancetype has one.
     vm = {"architecture": get(preference, ("requirements", "architecture"))}
     unmet = unmet_requirements(vm, instancetype=instancetype, preference=preference, release=release)
-    return not unmet and not indivisible_vcpus(instancetype, preference)
+    return not unmet and not indivisible_vcpus(instancetype, preference, release)
 
 
 def _unknown(name: str, release: Release, kinds: Sequence[str]) -> str:

@@ -3,8 +3,8 @@
 Starting an instance from a VM uses some of the parts in another order: `apply`, `set_default_disks`,
 `set_default_network`, `set_instance_defaults`, `set_platform`, `apply_device_preferences`, `apply_autoattach_preferences`.
 
-Refusals: `no-template` (the VM has no spec.template, or it is not a map), `bridge-forbidden` and
-`slirp-removed` (the cluster's settings forbid the default network of the VM).
+Refusals: `no-template` (the VM has no spec.template, or it is not a map), `bridge-forbidden`,
+`slirp-forbidden` and `slirp-removed` (the cluster's settings forbid the default network of the VM).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from krm_fn.base.paths import as_map, copy, get, is_set
 from krm_fn.kubevirt.expand.apply import apply, apply_autoattach_preferences, apply_device_preferences
 from krm_fn.kubevirt.expand.defaults import (
     BRIDGE_FORBIDDEN,
+    SLIRP_FORBIDDEN,
     SLIRP_REMOVED,
     set_default_disks,
     set_default_network,
@@ -22,6 +23,7 @@ from krm_fn.kubevirt.expand.defaults import (
 from krm_fn.kubevirt.expand.requirements import indivisible_vcpus, unmet_requirements
 from krm_fn.kubevirt.facts import Expansion
 from krm_fn.kubevirt.fields.memory import GUEST
+from krm_fn.kubevirt.fields.topology import ignored_topology
 from krm_fn.kubevirt.fields.verbs import enter
 from krm_fn.kubevirt.holders import TEMPLATE
 
@@ -30,11 +32,14 @@ if TYPE_CHECKING:
     from krm_fn.base.objects import Object
     from krm_fn.kubevirt.configuration import Cluster
     from krm_fn.kubevirt.facts import Unmet
-    from krm_fn.kubevirt.releases import Release
+    from krm_fn.kubevirt.releases import Release, Version
 
 __all__ = [
     "BRIDGE_FORBIDDEN",
+    "COMPLETED_SINCE",
     "NO_TEMPLATE",
+    "REQUIRED_OF_DEFAULTS_SINCE",
+    "SLIRP_FORBIDDEN",
     "SLIRP_REMOVED",
     "apply",
     "apply_autoattach_preferences",
@@ -47,6 +52,12 @@ __all__ = [
 ]
 
 NO_TEMPLATE = "no-template"
+# The release since which expand-spec adds default devices and other defaults; before, it only applies the two objects.
+COMPLETED_SINCE: Version = (1, 3, 1)
+# The releases in which these are all defaults of VMs that admission knows, also those of devices and features.
+WHOLLY_COMPLETED: tuple[Version, Version] = (COMPLETED_SINCE, (1, 4))
+# The release since which admission sets defaults before it checks requirements.
+REQUIRED_OF_DEFAULTS_SINCE: Version = (1, 0, 1)
 
 
 def expand(
@@ -68,22 +79,36 @@ def expand(
     """
     template = copy(get(vm, TEMPLATE))
     if not isinstance(template, dict) or not isinstance(template.get("spec") or {}, dict):
-        return Expansion(vm=None, refusals=(NO_TEMPLATE,), unmet=indivisible_vcpus(instancetype, preference))
-    spec = enter(template, "spec")
-    set_default_disks(spec)
-    refusal = set_default_network(spec, cluster)
+        return Expansion(vm=None, refusals=(NO_TEMPLATE,), unmet=indivisible_vcpus(instancetype, preference, release))
+    spec, completed, refusal = enter(template, "spec"), release.within(since=COMPLETED_SINCE), ""
+    if completed:
+        set_default_disks(spec)
+        refusal = set_default_network(spec, cluster, release)
     conflicts = apply(template, instancetype=instancetype, preference=preference, release=release, table=table)
-    unmet = indivisible_vcpus(instancetype, preference)
-    if defaults and not conflicts:
-        refusal = set_instance_defaults(spec, cluster, release, certain=not cluster.known) or refusal
+    unmet = indivisible_vcpus(instancetype, preference, release)
+    if defaults and completed and not conflicts:
+        refusal = _complete(spec, cluster, release) or refusal
     if preference is not None and not conflicts:
-        unmet += _unmet(spec, instancetype, preference, cluster, release, defaulted=defaults and cluster.known)
+        defaulted = defaults and completed and cluster.known
+        unmet += _unmet(spec, instancetype, preference, cluster, release, defaulted=defaulted)
     return Expansion(
         vm=None if conflicts or refusal else _without_matchers(vm, template),
         conflicts=conflicts,
         unmet=unmet,
         refusals=(refusal,) if refusal else (),
+        ignored_topology=ignored_topology(instancetype, preference, release),
     )
+
+
+def _complete(spec: Object, cluster: Cluster, release: Release) -> str:
+    """Write the defaults of expand-spec. Returns the refusal of the default network, or ""."""
+    refusal = set_instance_defaults(spec, cluster, release, certain=not cluster.known)
+    since, until = WHOLLY_COMPLETED
+    if not refusal and release.within(since=since, until=until):
+        from krm_fn.kubevirt.expand.object_defaults import set_vm_defaults  # other releases do without
+
+        set_vm_defaults(spec, cluster, release, certain=not cluster.known)
+    return refusal
 
 
 def _unmet(
@@ -93,7 +118,8 @@ def _unmet(
     requirements = preference.get("requirements")
     if not requirements:
         return ()
-    if not defaulted and not _requires_nothing_of_defaults(as_map(requirements), spec, instancetype):
+    judged = release.within(since=REQUIRED_OF_DEFAULTS_SINCE)
+    if judged and not defaulted and not _requires_nothing_of_defaults(as_map(requirements), spec, instancetype):
         spec = copy(spec)
         set_instance_defaults(spec, cluster, release)
     return unmet_requirements(spec, instancetype=instancetype, preference=preference, release=release)

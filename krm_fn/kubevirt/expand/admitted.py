@@ -10,6 +10,7 @@ from krm_fn.base.objects import labels_of, text
 from krm_fn.base.paths import as_list, as_map, copy, get, is_set
 from krm_fn.kubevirt.fields.verbs import write
 from krm_fn.kubevirt.holders import DATA_VOLUMES, DOMAIN, INSTANCE_SPEC
+from krm_fn.kubevirt.releases import NEWEST
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ ARCHITECTURES = ("amd64", "arm64", "s390x")
 # Before 1.7, the kind that an empty one means was written into the VM.
 KINDS_WRITTEN_UNTIL: Version = (1, 7)
 DEFAULT_KINDS = (("instancetype", "virtualmachineclusterinstancetype"), ("preference", "virtualmachineclusterpreference"))
+# The parts of a DataVolume template that get the preferred storage class, and the first release in which they do.
+CLAIMS: tuple[tuple[str, Version], ...] = (("pvc", ()), ("storage", (1, 0, 1)))
 PREFERRED_ARCHITECTURE_SINCE: Version = (1, 7)
 # Patch releases added the label of the DataSource too: (since, until) for each series of releases.
 ARCHITECTURE_LABEL_IN: tuple[tuple[Version, Version], ...] = (((1, 6, 4), (1, 7)), ((1, 7), ()))
@@ -46,7 +49,7 @@ def admit(
     architecture, machine = platform(
         vm, preference=preference, namespace=namespace, bundle=bundle, cluster=cluster, release=release
     )
-    admitted: Object = copy(with_storage_classes(vm, preference or {}))
+    admitted: Object = copy(with_storage_classes(vm, preference or {}, release))
     _fill(admitted, ARCHITECTURE, architecture)
     _fill(admitted, MACHINE_TYPE, machine)
     if release.within(until=KINDS_WRITTEN_UNTIL):
@@ -83,24 +86,25 @@ def _preferred_architecture(preference: Object, release: Release) -> object:
     return preference.get("preferredArchitecture") if known else None
 
 
-def with_storage_classes(vm: Object, preference: Object) -> Object:
+def with_storage_classes(vm: Object, preference: Object, release: Release = NEWEST) -> Object:
     """The VM with the preferred storage class in the DataVolume templates that have none; `vm` itself if nothing changes.
 
     upstream: pkg/instancetype/webhooks/vm/mutator.go:mutateDataVolumeTemplates
     """
     name = get(preference, ("volumes", "preferredStorageClassName"))
     templates = as_list(get(vm, DATA_VOLUMES))
-    if not is_set(name) or not any(map(_claims_without_class, templates)):
+    keys = [key for key, since in CLAIMS if release.within(since=since)]
+    if not is_set(name) or not any(_claims_without_class(template, keys) for template in templates):
         return vm
     templates = copy(templates)
     for template in templates:
-        for claim in _claims_without_class(template):
+        for claim in _claims_without_class(template, keys):
             claim["storageClassName"] = name
     return {**vm, "spec": {**vm["spec"], "dataVolumeTemplates": templates}}
 
 
-def _claims_without_class(template: object) -> list[Object]:
-    claims = (get(template, ("spec", key)) for key in ("pvc", "storage"))
+def _claims_without_class(template: object, keys: list[str]) -> list[Object]:
+    claims = (get(template, ("spec", key)) for key in keys)
     return [claim for claim in claims if isinstance(claim, dict) and claim.get("storageClassName") is None]
 
 

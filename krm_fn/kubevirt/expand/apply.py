@@ -36,7 +36,7 @@ def apply(
     `table` is the field table of the instancetype. After conflicts, the template is incomplete and must not be used.
     upstream: pkg/instancetype/apply/vmi.go:ApplyToVMI
     """
-    application = Application(template, instancetype=instancetype, preference=preference)
+    application = Application(template, instancetype=instancetype, preference=preference, release=release)
     if instancetype is not None:
         carry_out(_compiled(table, release), instancetype, application)
     if preference is not None and not application.conflicts:
@@ -49,7 +49,7 @@ def apply_device_preferences(template: Object, preference: Object, release: Rele
 
     upstream: pkg/instancetype/preference/apply/device.go:ApplyDevicePreferences
     """
-    carry_out(_compiled("devices", release), preference, Application(template, preference=preference))
+    carry_out(_compiled("devices", release), preference, Application(template, preference=preference, release=release))
 
 
 def apply_autoattach_preferences(template: Object, preference: Object, release: Release) -> None:
@@ -57,7 +57,7 @@ def apply_autoattach_preferences(template: Object, preference: Object, release: 
 
     upstream: pkg/instancetype/preference/apply/device.go:ApplyAutoAttachPreferences
     """
-    carry_out(_compiled("autoattach", release), preference, Application(template, preference=preference))
+    carry_out(_compiled("autoattach", release), preference, Application(template, preference=preference, release=release))
 
 
 def _compiled(table: str, release: Release) -> Groups:

@@ -1,7 +1,7 @@
 """KubeVirt's defaults: disks for volumes, a network, and an instance's resources, sizes and policies.
 
-These functions change the given VMI spec, which belongs to the caller. `BRIDGE_FORBIDDEN` and `SLIRP_REMOVED` are the refusals
-of cluster settings that forbid the default network.
+These functions change the given VMI spec, which belongs to the caller. `BRIDGE_FORBIDDEN`, `SLIRP_FORBIDDEN` and
+`SLIRP_REMOVED` are the refusals of cluster settings that forbid the default network.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from krm_fn.base.paths import as_list, as_map, get, is_set
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.fields.memory import GUEST, REQUESTS
 from krm_fn.kubevirt.fields.topology import CPU, UINT32, states_topology
-from krm_fn.kubevirt.fields.verbs import enter, enter_list, reach
+from krm_fn.kubevirt.fields.verbs import enter_list, reach
 from krm_fn.kubevirt.quantity import of_int, parse, wrapped
 
 TYPE_CHECKING = False
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 BRIDGE_FORBIDDEN = "bridge-forbidden"
 SLIRP_REMOVED = "slirp-removed"
+SLIRP_FORBIDDEN = "slirp-forbidden"
+# Before this release, a cluster can permit slirp.
+SLIRP_UNTIL: Version = (1, 3)
 
 LIMITS = ("domain", "resources", "limits")
 
@@ -61,7 +64,7 @@ def set_default_disks(spec: Object) -> None:
         enter_list(reach(spec, ("domain", "devices")), "disks").extend({"name": name} for name in missing)
 
 
-def set_default_network(spec: Object, cluster: Cluster) -> str:
+def set_default_network(spec: Object, cluster: Cluster, release: Release) -> str:
     """Attach a VM without network settings to the pod network. Returns the refusal, or "".
 
     upstream: pkg/network/vmispec/defaults.go:SetDefaultNetworkInterface
@@ -70,8 +73,10 @@ def set_default_network(spec: Object, cluster: Cluster) -> str:
     if devices.get("autoattachPodInterface") is False or is_set(spec.get("networks")) or is_set(devices.get("interfaces")):
         return ""
     binding = cluster.default_network_interface
-    if binding == "slirp":
+    if binding == "slirp" and not release.within(until=SLIRP_UNTIL):
         return SLIRP_REMOVED
+    if binding == "slirp" and cluster.setting("network", "permitSlirpInterface") is not True:
+        return SLIRP_FORBIDDEN
     if binding == "bridge" and not cluster.permits_bridge_on_pod_network:
         return BRIDGE_FORBIDDEN
     reach(spec, ("domain", "devices"))["interfaces"] = [{"name": "default", binding: {}}]
@@ -87,7 +92,7 @@ def set_instance_defaults(spec: Object, cluster: Cluster, release: Release, *, c
     """
     for run in _steps(release, certain=certain):
         run(spec, cluster, release)
-    refusal = set_default_network(spec, cluster)
+    refusal = set_default_network(spec, cluster, release)
     if not refusal:
         set_default_disks(spec)
     return refusal
@@ -209,7 +214,7 @@ def _amount(spec: Object, path: tuple[str, ...]) -> Quantity | None:
 
 
 def _page_size(spec: Object) -> Quantity | None:
-    return parse(as_map(enter(enter(spec, "domain"), "memory").get("hugepages")).get("pageSize"))
+    return parse(get(spec, ("domain", "memory", "hugepages", "pageSize")))
 
 
 STEPS = (
@@ -218,9 +223,9 @@ STEPS = (
     Step(run=_request_limited_memory, until=(1, 6, 4)),
     Step(run=_request_guest_memory, setting="developerConfiguration.memoryOvercommit", until=(1, 6, 4)),
     Step(run=_request_cluster_cpu, setting="cpuRequest"),
-    Step(run=_set_guest_memory),
+    Step(run=_set_guest_memory, since=(1, 3)),
     Step(run=_set_requested_topology),
     Step(run=_set_least_topology, setting="cpuRequest"),
     Step(run=_set_pull_policies),
-    Step(run=_set_eviction_strategy, setting="evictionStrategy"),
+    Step(run=_set_eviction_strategy, setting="evictionStrategy", since=(1, 0, 1)),
 )

@@ -12,6 +12,7 @@ from krm_fn.kubevirt.facts import Unmet
 from krm_fn.kubevirt.fields.topology import (
     COUNT_IN,
     CPU,
+    OPTIONS_SINCE,
     SPREAD_ACROSS,
     TOPOLOGIES,
     UINT32,
@@ -32,17 +33,20 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.releases import Release, Version
 
 MATCHER = ("spec", "instancetype")
+RATIO = ("spec", "preferSpreadSocketToCoreRatio")
 REQUIREMENTS = ("spec", "requirements")
+# Before this release KubeVirt names the fields of a spread topology as "cores, sockets".
+SPREAD_IN_ORDER_SINCE: Version = (1, 3)
 
 
 class Requirement(Value):
     """One requirement: its place in a preference, its check, and the releases that know it.
 
-    `check` gets the instancetype (or None), the preference and the rendered VMI spec.
+    `check` gets the instancetype (or None), the preference, the rendered VMI spec and the release.
     """
 
     source: Path
-    check: Callable[[Object | None, Object, Object], Unmet | None]
+    check: Callable[[Object | None, Object, Object, Release], Unmet | None]
     since: Version = ()
 
 
@@ -55,21 +59,21 @@ def unmet_requirements(spec: Object, *, instancetype: Object | None, preference:
     if not isinstance(stated, dict):
         return ()
     checked = (
-        row.check(instancetype, preference, spec)
+        row.check(instancetype, preference, spec, release)
         for row in REQUIRED
         if release.within(since=row.since) and get(preference, row.source[1:]) is not None
     )
     return tuple(found for found in checked if found)
 
 
-def indivisible_vcpus(instancetype: Object | None, preference: Object | None) -> tuple[Unmet, ...]:
+def indivisible_vcpus(instancetype: Object | None, preference: Object | None, release: Release) -> tuple[Unmet, ...]:
     """The spread topology that does not divide the instancetype's vCPUs, or nothing.
 
     upstream: pkg/instancetype/preference/validation/cpu.go:CheckSpreadCPUTopology
     """
-    if instancetype is None or preferred_topology(preference) != "spread":
+    if instancetype is None or preferred_topology(preference, release) != "spread":
         return ()
-    ratio, named = spread_options(preference)
+    ratio, named = spread_options(preference, release)
     across = SPREAD_ACROSS.get(named)
     vcpus = whole_number(get(instancetype, ("cpu", "guest")))
     if across is None or vcpus % (ratio * across.threads) == 0:
@@ -79,23 +83,25 @@ def indivisible_vcpus(instancetype: Object | None, preference: Object | None) ->
         path=MATCHER,
         required=ratio * across.threads,
         actual=vcpus,
-        source_path=("spec", "cpu", "spreadOptions"),
+        source_path=("spec", "cpu", "spreadOptions") if release.within(since=OPTIONS_SINCE) else RATIO,
         upstream_path="instancetype.spec.cpu.guest",
         detail=(("ratio", ratio), ("across", named)),
     )
     return (unmet,)
 
 
-def _vcpus(instancetype: Object | None, preference: Object, spec: Object) -> Unmet | None:
+def _vcpus(instancetype: Object | None, preference: Object, spec: Object, release: Release) -> Unmet | None:
     """upstream: pkg/instancetype/preference/requirements/cpu.go:checkCPU"""
     required = whole_number(get(preference, ("requirements", "cpu", "guest")))
     if instancetype is not None:
         fields: tuple[str, ...] = ()
         actual = whole_number(get(instancetype, ("cpu", "guest")))
-    elif preferred_topology(preference) not in TOPOLOGIES:
+    elif get(spec, CPU) is None:  # only in 1.0.0, which judges the VM without its defaults
+        fields, actual = (), 0
+    elif preferred_topology(preference, release) not in TOPOLOGIES:
         return None  # upstream counts nothing here
     else:
-        fields = _counted(preference)
+        fields = _counted(preference, release)
         actual = _product(counts(as_map(get(spec, CPU))), fields)
     if actual >= required:
         return None
@@ -111,14 +117,15 @@ def _vcpus(instancetype: Object | None, preference: Object, spec: Object) -> Unm
     )
 
 
-def _counted(preference: Object) -> tuple[str, ...]:
-    """The fields of domain.cpu whose product counts for a VM without instancetype."""
-    topology = preferred_topology(preference)
+def _counted(preference: Object, release: Release) -> tuple[str, ...]:
+    """The fields of domain.cpu whose product counts for a VM without instancetype, in KubeVirt's order."""
+    topology = preferred_topology(preference, release)
     if topology == "any":
         return "cores", "sockets", "threads"
     if topology == "spread":
-        across = SPREAD_ACROSS.get(spread_options(preference)[1])
-        return across.fields if across else ()
+        across = SPREAD_ACROSS.get(spread_options(preference, release)[1])
+        fields = across.fields if across else ()
+        return fields if release.within(since=SPREAD_IN_ORDER_SINCE) else fields[::-1]
     return (COUNT_IN[topology],)
 
 
@@ -130,9 +137,11 @@ def _product(sizes: dict[str, int], fields: tuple[str, ...]) -> int:
     return total
 
 
-def _memory(instancetype: Object | None, preference: Object, spec: Object) -> Unmet | None:
+def _memory(instancetype: Object | None, preference: Object, spec: Object, _: Release) -> Unmet | None:
     """upstream: pkg/instancetype/preference/requirements/memory.go:checkMemory"""
     required = get(preference, ("requirements", "memory", "guest"))
+    if instancetype is None and get(spec, ("domain", "memory")) is None:
+        return None  # upstream compares nothing; since 1.3 a default always creates the block
     own = get(spec, ("domain", "memory", "guest"))
     actual = own if is_set(own) else get(instancetype, ("memory", "guest"))
     needed, given = parse(required), parse(actual) or Quantity(nanos=0)
@@ -147,7 +156,7 @@ def _memory(instancetype: Object | None, preference: Object, spec: Object) -> Un
     )
 
 
-def _architecture(_: Object | None, preference: Object, spec: Object) -> Unmet | None:
+def _architecture(_: Object | None, preference: Object, spec: Object, __: Release) -> Unmet | None:
     """upstream: pkg/instancetype/preference/requirements/arch.go:checkArch"""
     required = get(preference, ("requirements", "architecture"))
     actual = spec.get("architecture")

@@ -13,8 +13,8 @@ from krm_fn.kubevirt.fields.topology import lay_out
 from krm_fn.kubevirt.fields.verbs import Field, as_quantity, claim, filled, forbid, given, overwrite
 
 INSTANCETYPE = (
-    Field("nodeSelector", *claim("nodeSelector", present=filled, written=copy)),
-    Field("schedulerName", *claim("schedulerName")),
+    Field("nodeSelector", *claim("nodeSelector", present=filled, written=copy), since=(1, 1)),
+    Field("schedulerName", *claim("schedulerName"), since=(1, 1)),
     Field(
         "cpu.guest",
         forbid("domain.resources.requests.cpu"),
@@ -32,7 +32,8 @@ INSTANCETYPE = (
     Field("cpu.isolateEmulatorThread", *claim("domain.cpu.isolateEmulatorThread", present=is_nonzero)),
     Field("cpu.numa", *claim("domain.cpu.numa")),
     Field("cpu.realtime", *claim("domain.cpu.realtime")),
-    Field("cpu.maxSockets", overwrite("domain.cpu.maxSockets", present=is_nonzero)),  # upstream checks no conflict here
+    # upstream checks no conflict here
+    Field("cpu.maxSockets", overwrite("domain.cpu.maxSockets", present=is_nonzero), since=(1, 3)),
     Field("memory.guest", forbid("domain.memory"), until=(1, 7)),  # the complete block, with any content
     Field("memory.guest", forbid("domain.memory.guest"), since=(1, 7)),
     Field(
@@ -44,7 +45,7 @@ INSTANCETYPE = (
     Field("memory.overcommitPercent", overcommit),
     Field("memory.hugepages", overwrite("domain.memory.hugepages"), until=(1, 7)),
     Field("memory.hugepages", *claim("domain.memory.hugepages"), since=(1, 7)),
-    Field("memory.maxGuest", overwrite("domain.memory.maxGuest", written=as_quantity), until=(1, 7)),
+    Field("memory.maxGuest", overwrite("domain.memory.maxGuest", written=as_quantity), since=(1, 3), until=(1, 7)),
     Field("memory.maxGuest", *claim("domain.memory.maxGuest", written=as_quantity), since=(1, 7)),
     Field("ioThreads.supplementalPoolThreadCount", *claim("domain.ioThreads.supplementalPoolThreadCount"), since=(1, 7)),
     Field("ioThreadsPolicy", *claim("domain.ioThreadsPolicy", present=given), pointer=True),
@@ -55,5 +56,5 @@ INSTANCETYPE = (
     Field("hostDevices", *claim("domain.devices.hostDevices", written=as_plain_devices), until=(1, 6)),
     Field("hostDevices", *claim("domain.devices.hostDevices", written=as_claiming_devices), since=(1, 6), until=(1, 9)),
     Field("hostDevices", *claim("domain.devices.hostDevices"), since=(1, 9)),
-    Field("annotations", claim_annotations),
+    Field("annotations", claim_annotations, since=(1, 1)),
 )

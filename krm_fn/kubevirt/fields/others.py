@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.fields.verbs import Application
 
 FIRMWARE = ("domain", "firmware", "bootloader")
+# The bootloader, its field, and the field of the preference that refines it.
+REFINED = (("bios", "useSerial", "preferredUseBiosSerial"), ("efi", "secureBoot", "preferredUseSecureBoot"))
 
 
 def add_cpu_features(application: Application, value: Any, _: Path) -> None:
@@ -39,12 +41,42 @@ def set_up_firmware(application: Application, value: Any, _: Path) -> None:
     upstream: pkg/instancetype/preference/apply/firmware.go:applyFirmwarePreferences
     """
     preferred, loader = as_map(value), reach(application.spec, FIRMWARE)
-    if preferred.get("preferredUseBios") is True and not _is_chosen(loader):
-        loader["bios"] = {}
-    _refine(loader, "bios", "useSerial", preferred.get("preferredUseBiosSerial"))
+    _set_up_bios(preferred, loader)
     if is_set(preferred.get("preferredEfi")) and not _is_chosen(loader):
         loader["efi"] = as_written(preferred["preferredEfi"])
         return
+    _set_up_efi(preferred, loader)
+
+
+def set_up_earlier_firmware(application: Application, value: Any, _: Path) -> None:
+    """The same without preferredEfi, which 1.4 added.
+
+    upstream: pkg/instancetype/instancetype.go:applyFirmwarePreferences
+    """
+    preferred, loader = as_map(value), reach(application.spec, FIRMWARE)
+    _set_up_bios(preferred, loader)
+    _set_up_efi(preferred, loader)
+
+
+def set_up_first_firmware(application: Application, value: Any, source: Path) -> None:
+    """The same as in 1.0.0, which overwrites useSerial and secureBoot of the VM.
+
+    upstream: pkg/instancetype/instancetype.go:applyFirmwarePreferences
+    """
+    set_up_earlier_firmware(application, value, source)
+    for block, field, preferred in REFINED:
+        chosen = reach(application.spec, FIRMWARE).get(block)
+        if isinstance(chosen, dict) and is_set(as_map(value).get(preferred)):
+            chosen[field] = as_written(value[preferred])
+
+
+def _set_up_bios(preferred: dict[str, Any], loader: dict[str, Any]) -> None:
+    if preferred.get("preferredUseBios") is True and not _is_chosen(loader):
+        loader["bios"] = {}
+    _refine(loader, "bios", "useSerial", preferred.get("preferredUseBiosSerial"))
+
+
+def _set_up_efi(preferred: dict[str, Any], loader: dict[str, Any]) -> None:
     if preferred.get("preferredUseEfi") is True and not _is_chosen(loader):
         loader["efi"] = {}
     _refine(loader, "efi", "secureBoot", preferred.get("preferredUseSecureBoot"))

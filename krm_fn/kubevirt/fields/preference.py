@@ -16,7 +16,14 @@ from krm_fn.kubevirt.fields.devices import (
     is_virtio_disk,
     masquerade,
 )
-from krm_fn.kubevirt.fields.others import add_cpu_features, default_annotations, set_clock_offset, set_up_firmware
+from krm_fn.kubevirt.fields.others import (
+    add_cpu_features,
+    default_annotations,
+    set_clock_offset,
+    set_up_earlier_firmware,
+    set_up_firmware,
+    set_up_first_firmware,
+)
 from krm_fn.kubevirt.fields.verbs import (
     Field,
     consulted,
@@ -60,11 +67,16 @@ DEVICES = (
     Field("devices.preferredDiskBlockSize", default_each(DISKS, "blockSize", where=is_disk), since=(1, 7)),
     Field("devices.preferredDiskCache", default_each(DISKS, "cache", where=is_disk)),
     Field("devices.preferredDiskIO", default_each(DISKS, "io", where=is_disk)),
-    Field("devices.preferredDiskDedicatedIoThread", default_each(DISKS, "dedicatedIOThread", where=is_virtio_disk)),
+    Field("devices.preferredDiskDedicatedIoThread", default_each(DISKS, "dedicatedIOThread", where=is_disk), until=(1, 3)),
+    Field(
+        "devices.preferredDiskDedicatedIoThread", default_each(DISKS, "dedicatedIOThread", where=is_virtio_disk), since=(1, 3)
+    ),
     Field("devices.preferredCdromBus", default_each(DISKS, "cdrom.bus", where=is_cdrom)),
     Field("devices.preferredLunBus", default_each(DISKS, "lun.bus", where=is_lun)),
     Field("devices.preferredInterfaceModel", default_each(INTERFACES, "model")),
-    Field("devices.preferredInterfaceMasquerade", masquerade),
+    # upstream gives it to interfaces with another binding, too, and admission then refuses the VM
+    Field("devices.preferredInterfaceMasquerade", default_each(INTERFACES, "masquerade"), until=(1, 1)),
+    Field("devices.preferredInterfaceMasquerade", masquerade, since=(1, 1)),
     Field("devices.preferredInputBus", default_each(INPUTS, "bus")),
     Field("devices.preferredInputType", default_each(INPUTS, "type")),
     Field("devices.preferredPanicDeviceModel", default_each(PANIC_DEVICES, "model", present=given), pointer=True, since=(1, 6)),
@@ -106,7 +118,9 @@ PREFERENCE = (
     Field("features.preferredKvm", default("domain.features.kvm")),
     Field("features.preferredPvspinlock", default("domain.features.pvspinlock")),
     Field("features.preferredSmm", default("domain.features.smm")),
-    Field("firmware", set_up_firmware),
+    Field("firmware", set_up_first_firmware, until=(1, 0, 1)),
+    Field("firmware", set_up_earlier_firmware, since=(1, 0, 1), until=(1, 4)),
+    Field("firmware", set_up_firmware, since=(1, 4)),
     Field("firmware.preferredUseBios", consulted(FIRMWARE)),
     Field("firmware.preferredUseBiosSerial", consulted(FIRMWARE)),
     Field("firmware.preferredEfi", consulted(FIRMWARE)),
@@ -120,7 +134,7 @@ PREFERENCE = (
     Field("preferredSubdomain", default("subdomain")),
     Field("preferredTerminationGracePeriodSeconds", default("terminationGracePeriodSeconds")),
     Field("preferredArchitecture", default("architecture"), since=(1, 7)),
-    Field("annotations", default_annotations),
+    Field("annotations", default_annotations, since=(1, 1)),
     Field("preferredLaunchSecurity", default("domain.launchSecurity"), since=(1, 9)),
     Field("requirements.cpu.guest", consulted("the requirements")),
     Field("requirements.memory.guest", consulted("the requirements")),

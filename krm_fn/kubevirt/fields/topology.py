@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
     from krm_fn.kubevirt.fields.verbs import Application
+    from krm_fn.kubevirt.releases import Release, Version
 
 CPU = ("domain", "cpu")
 DEFAULT_TOPOLOGY = "sockets"
@@ -34,6 +35,19 @@ COUNT_IN = {"sockets": "sockets", "cores": "cores", "threads": "threads", "any":
 
 TOPOLOGIES = frozenset((*COUNT_IN, "spread"))
 
+# The release since which both spellings of a topology have their effect. Others before it: (since, until), the names.
+NAMED_SINCE: Version = (1, 4)
+EARLIER_NAMES: tuple[tuple[Version, Version, frozenset[str]], ...] = (
+    ((), (1, 1), frozenset(("preferSockets", "preferCores", "preferThreads"))),
+    ((1, 1), NAMED_SINCE, frozenset(DEPRECATED)),
+)
+# What a preference is in a release that does not know its topology: all vCPUs but one are lost.
+UNKNOWN = ""
+# The release since which a preference says what to spread across. Before it, only the other field for the ratio is read.
+OPTIONS_SINCE: Version = (1, 3)
+# The release since which a single vCPU is never spread.
+SINGLE_SINCE: Version = (1, 3)
+
 
 class Across(Value):
     """One way to spread: the product of `fields` counts; the ratio and the rest apply to `counted`."""
@@ -54,22 +68,45 @@ SPREAD_ACROSS = {
 DEFAULT_ACROSS = "SocketsCores"
 
 
-def preferred_topology(preference: Object | None) -> str:
-    """The topology's name in its present spelling; any other word does not change.
+def named_topology(preference: Object | None) -> str:
+    """The topology as the preference names it; "" if it names none."""
+    named = get(preference, ("cpu", "preferredCPUTopology"))
+    return named if isinstance(named, str) else ""
+
+
+def preferred_topology(preference: Object | None, release: Release) -> str:
+    """The topology's name in its present spelling; any other word does not change. `UNKNOWN` if the release ignores the name.
 
     upstream: pkg/instancetype/preference/apply/cpu.go:GetPreferredTopology
     """
     named = get(preference, ("cpu", "preferredCPUTopology"))
-    topology = named if isinstance(named, str) else DEFAULT_TOPOLOGY
-    return DEPRECATED.get(topology, topology)
+    if not isinstance(named, str):
+        return DEFAULT_TOPOLOGY
+    if not release.within(since=NAMED_SINCE) and named not in names_of(release):
+        return UNKNOWN
+    return DEPRECATED.get(named, named)
 
 
-def spread_options(preference: Object | None) -> tuple[int, str]:
+def ignored_topology(instancetype: Object | None, preference: Object | None, release: Release) -> str:
+    """The topology that the release does not know, so that all vCPUs of the instancetype but one are lost; "" if none is."""
+    if release.within(since=NAMED_SINCE) or whole_number(get(instancetype, ("cpu", "guest"))) < 2:
+        return ""
+    named = named_topology(preference)
+    return "" if named in names_of(release) else named
+
+
+def names_of(release: Release) -> frozenset[str]:
+    """The names of topologies that have an effect in the release."""
+    earlier = (names for since, until, names in EARLIER_NAMES if release.within(since=since, until=until))
+    return next(earlier, TOPOLOGIES.union(DEPRECATED))
+
+
+def spread_options(preference: Object | None, release: Release) -> tuple[int, str]:
     """The ratio, and what to spread across.
 
     upstream: pkg/instancetype/preference/apply/cpu.go:GetSpreadOptions, which divides by a ratio of zero; here it is unset
     """
-    options = as_map(get(preference, ("cpu", "spreadOptions")))
+    options = as_map(get(preference, ("cpu", "spreadOptions"))) if release.within(since=OPTIONS_SINCE) else {}
     ratios = options.get("ratio"), as_map(preference).get("preferSpreadSocketToCoreRatio")
     ratio = next((whole_number(ratio) for ratio in ratios if whole_number(ratio)), DEFAULT_RATIO)
     across = options.get("across")
@@ -89,22 +126,22 @@ def lay_out(application: Application, value: Any, _: Path) -> None:
     upstream: pkg/instancetype/apply/cpu.go:applyGuestCPUTopology
     """
     cpu = reach(application.spec, CPU)
-    for field, count in laid_out(whole_number(value), application.preference).items():
+    for field, count in laid_out(whole_number(value), application.preference, application.release).items():
         if count:
             cpu[field] = count
         else:
             cpu.pop(field, None)  # Go does not write a plain zero
 
 
-def laid_out(vcpus: int, preference: Object | None) -> dict[str, int]:
+def laid_out(vcpus: int, preference: Object | None, release: Release) -> dict[str, int]:
     """Sockets, cores and threads for a number of vCPUs; 1, 1, 1 for an unknown topology."""
     layout = {"sockets": 1, "cores": 1, "threads": 1}
-    topology = preferred_topology(preference)
-    if vcpus == 1:
+    topology = preferred_topology(preference, release)
+    if vcpus == 1 and (topology != "spread" or release.within(since=SINGLE_SINCE)):
         return layout
     if topology in COUNT_IN:
         return {**layout, COUNT_IN[topology]: vcpus}
-    ratio, named = spread_options(preference)
+    ratio, named = spread_options(preference, release)
     across = SPREAD_ACROSS.get(named)
     if topology != "spread" or across is None:
         return layout

@@ -43,13 +43,16 @@ PLAIN = ("endOfInterrupt", "hidden", "logical", "physical")
 class Application:
     """One application of two specs: the VM's own template, which the verbs change, and the conflicts that were found."""
 
-    __slots__ = ("conflicts", "instancetype", "preference", "spec", "template")
+    __slots__ = ("conflicts", "instancetype", "preference", "release", "spec", "template")
 
-    def __init__(self, template: Object, *, preference: Object | None, instancetype: Object | None = None) -> None:
+    def __init__(
+        self, template: Object, *, release: Release, preference: Object | None, instancetype: Object | None = None
+    ) -> None:
         self.template = template
         self.spec = enter(template, "spec")
         self.instancetype = instancetype
         self.preference = preference
+        self.release = release
         self.conflicts: list[Conflict] = []
 
 

@@ -135,7 +135,7 @@ def _prepare(instance: Object, preference: Object | None, cluster: Cluster, rele
     devices = as_map(get(spec, ("domain", "devices")))
     if devices.get("autoattachInputDevice") is True and not as_list(devices.get("inputs")):
         devices["inputs"] = [{"name": "default-0"}]
-    return expand.set_default_network(spec, cluster)
+    return expand.set_default_network(spec, cluster, release)
 
 
 def _name_sources(instance: Object, vm: Object) -> None:

@@ -35,7 +35,17 @@ from krm_fn.kubevirt.facts import Found, Resolution, ResolutionError
 from krm_fn.kubevirt.holders import DOMAIN
 from krm_fn.kubevirt.resolve.find import Finder
 from krm_fn.kubevirt.resolve.lookup import BUNDLE_KINDS, Lookup
-from krm_fn.kubevirt.resolve.matcher import IGNORE, INSTANCETYPE, MATCHERS, PREFERENCE, Matcher, faults, inferred, stage
+from krm_fn.kubevirt.resolve.matcher import (
+    IGNORE,
+    INSTANCETYPE,
+    MATCHERS,
+    PREFERENCE,
+    Matcher,
+    faults,
+    inferred,
+    policy_of,
+    stage,
+)
 from krm_fn.kubevirt.resolve.revision import Payload, decode
 
 TYPE_CHECKING = False
@@ -102,7 +112,7 @@ class Resolver:
         written = get(vm, ("spec", matcher.field))
         if written is None:
             return vm, None
-        wrong = list(faults(matcher, written))
+        wrong = list(faults(matcher, written, self._release))
         if wrong:
             return vm, wrong
         volume = written.get("inferFromVolume")
@@ -113,9 +123,9 @@ class Resolver:
         try:
             name, kind = infer(vm, matcher, namespace=namespace, lookup=self._lookup, release=self._release)
         except NotInferred as failed:
-            ignored = failed.ignorable and written.get("inferFromVolumeFailurePolicy") == IGNORE
+            ignored = failed.ignorable and policy_of(written, self._release) == IGNORE
             return (_without_matcher(vm, matcher), None) if ignored else (vm, [failed.error])
-        stored = _with_inferred(vm, matcher, inferred(matcher, name=name, kind=kind, release=self._release))
+        stored = _with_inferred(vm, matcher, inferred(matcher, name=name, kind=kind, release=self._release), self._release)
         if not name:
             return stored, [self._empty_label(matcher, volume)]
         return stored, _listed(self._finder.find(stored, matcher, namespace), (matcher, volume, name))
@@ -149,12 +159,12 @@ def _without_matcher(vm: Object, matcher: Matcher) -> Object:
     return {**vm, "spec": {key: value for key, value in vm["spec"].items() if key != matcher.field}}
 
 
-def _with_inferred(vm: Object, matcher: Matcher, stored: Object) -> Object:
+def _with_inferred(vm: Object, matcher: Matcher, stored: Object, release: Release) -> Object:
     """The VM with the inferred matcher instead of the one with inferFromVolume.
 
     upstream: pkg/instancetype/infer/handler.go:Instancetype
     """
-    policy = vm["spec"][matcher.field].get("inferFromVolumeFailurePolicy")
+    policy = policy_of(vm["spec"][matcher.field], release)
     changed = {**vm, "spec": {**vm["spec"], matcher.field: stored}}
     if matcher == INSTANCETYPE and policy == IGNORE:
         # If a VM can do without an instancetype, upstream clears its memory, so that the two do not conflict.

@@ -38,7 +38,12 @@ STATE = {"enabled": BOOL}
 
 VGPU_OPTIONS = {"display": {"enabled": BOOL, "ramFB": STATE}}
 DEVICE = {"name": STRING, "deviceName": STRING, "tag": STRING, "claimName": (STRING, (1, 6)), "requestName": (STRING, (1, 6))}
-SEV = {"policy": {"encryptedState": BOOL}, "attestation": EMPTY, "session": STRING, "dhCert": STRING}
+SEV = {
+    "policy": {"encryptedState": BOOL},
+    "attestation": (EMPTY, (1, 1)),
+    "session": (STRING, (1, 1)),
+    "dhCert": (STRING, (1, 1)),
+}
 
 INSTANCETYPE = {
     "cpu": {
@@ -102,7 +107,7 @@ DEVICES = {
     "preferredRng": EMPTY,
     "preferredBlockMultiQueue": BOOL,
     "preferredNetworkInterfaceMultiQueue": BOOL,
-    "preferredTPM": {"persistent": BOOL, "enabled": BOOL},
+    "preferredTPM": {"persistent": BOOL, "enabled": (BOOL, (1, 4))},
 }
 PREFERENCE = {
     "clock": {"preferredClockOffset": {"utc": {"offsetSeconds": INT}, "timezone": STRING}, "preferredTimer": TIMER},

@@ -61,7 +61,7 @@ class Finder:
         self._lookup, self._release, self._catalogue = lookup, release, catalogue
         self._named: dict[tuple[str, str, str, str], Found | ResolutionError] = {}
         self._cluster_names: dict[str, list[str]] = {}
-        self._payloads: dict[tuple[str, str], revisions.Payload | str] = {}
+        self._payloads: dict[tuple[str, str, str], revisions.Payload | str] = {}
 
     def find(self, vm: Object, matcher: Matcher, namespace: str) -> Found | ResolutionError:
         """The object that the matcher of `vm` names. It must have passed `matcher.faults` and have no `inferFromVolume`.
@@ -92,7 +92,7 @@ class Finder:
         entry = self._lookup.find("ControllerRevision", wanted.namespace, name)
         if entry is None:
             return self._missing(wanted, name, path)
-        payload, revision = self._payload(entry, wanted.namespace, name), ref_of(entry.obj)
+        payload, revision = self._payload(entry, wanted, name), ref_of(entry.obj)
         if isinstance(payload, str):
             return self._error(wanted, payload, path, name, target=revision)
         if payload.matcher.field != (wanted.matcher.payload or wanted.matcher.field):
@@ -102,12 +102,13 @@ class Finder:
         ref = self._ref(kind, payload.name or wanted.name, wanted.namespace)
         return Found(spec=payload.spec, ref=ref, origin="revision", entry=entry, revision=revision)
 
-    def _payload(self, entry: Entry, namespace: str, name: str) -> revisions.Payload | str:
-        if (namespace, name) not in self._payloads:
+    def _payload(self, entry: Entry, wanted: Wanted, name: str) -> revisions.Payload | str:
+        key = wanted.matcher.payload or wanted.matcher.field, wanted.namespace, name
+        if key not in self._payloads:
             if len(self._payloads) >= REMEMBERED:
                 self._payloads.clear()
-            self._payloads[namespace, name] = revisions.decode(entry.obj.get("data"), self._release)
-        return self._payloads[namespace, name]
+            self._payloads[key] = revisions.decode(entry.obj.get("data"), self._release, asking=key[0])
+        return self._payloads[key]
 
     def _missing(self, wanted: Wanted, name: str, path: Path) -> ResolutionError:
         kind, namespace = "ControllerRevision", wanted.namespace

@@ -6,6 +6,7 @@ from krm_fn.base.objects import text
 from krm_fn.base.paths import is_set
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.facts import ResolutionError
+from krm_fn.kubevirt.releases import NEWEST
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +23,9 @@ API_VERSION = f"{GROUP}/v1beta1"
 ADMITTED_UNRESOLVED_SINCE = (1, 6)
 # Before this release, admission wrote the kind that an empty one means into the VM.
 KIND_WRITTEN_UNTIL = (1, 7)
+
+# Since this release a matcher has a failure policy; before, the API server dropped the field.
+POLICY_SINCE = (1, 1)
 
 IGNORE = "Ignore"
 POLICIES = (IGNORE, "Reject")
@@ -92,7 +96,13 @@ def inferred(matcher: Matcher, *, name: str, kind: str, release: Release) -> Obj
     return {key: value for key, value in (("name", name), ("kind", kind)) if value}
 
 
-def faults(matcher: Matcher, written: Any) -> Iterator[ResolutionError]:
+def policy_of(written: Object, release: Release) -> str | None:
+    """The failure policy that counts in the release; None if there is none."""
+    policy: str | None = written.get("inferFromVolumeFailurePolicy") if release.within(since=POLICY_SINCE) else None
+    return policy
+
+
+def faults(matcher: Matcher, written: Any, release: Release = NEWEST) -> Iterator[ResolutionError]:
     """The errors for which admission refuses a matcher, before it looks up objects.
 
     upstream: pkg/instancetype/webhooks/vm/mutator.go:validateInstancetypeMatcher, validatePreferenceMatcher
@@ -104,17 +114,17 @@ def faults(matcher: Matcher, written: Any) -> Iterator[ResolutionError]:
     for key in misshapen:
         yield _fault(matcher, "bad-shape", key, current=written[key])
     if not misshapen:
-        yield from _contradictions(matcher, written)
+        yield from _contradictions(matcher, written, release)
 
 
-def _contradictions(matcher: Matcher, written: Object) -> Iterator[ResolutionError]:
+def _contradictions(matcher: Matcher, written: Object, release: Release) -> Iterator[ResolutionError]:
     volume = text(written.get("inferFromVolume"))
     if not volume and not is_set(written.get("name")):
         yield _fault(matcher, "no-name", current=written)
     for key, reason in (("name", "name-and-inference"), ("kind", "kind-and-inference")):
         if volume and is_set(written.get(key)):
             yield _fault(matcher, reason, key, current=written[key], detail=(("volume", volume),))
-    policy = written.get("inferFromVolumeFailurePolicy")
+    policy = policy_of(written, release)
     # An empty policy is a pointer to an empty string in Go, so it differs from no policy.
     if policy is not None and policy not in POLICIES:
         meant = tuple(known for known in POLICIES if known.lower() == policy.lower())

@@ -51,6 +51,8 @@ V1ALPHA2 = ((PREFERENCE, "PREFERENCE_V1ALPHA2"), (INSTANCETYPE, "INSTANCETYPE"))
 # The places of a v1beta1 spec that are quantities, and those that are plain maps, for which empty means unset.
 QUANTITIES = (("memory", "guest"), ("requirements", "memory", "guest"))
 MAPS = ("annotations", "nodeSelector")
+# Before this release, the matcher decides what a spec alone is, and unknown fields are ignored.
+TOLD_APART_SINCE: Version = (1, 3)
 LONE_SPEC = Form(api_version="", until=(1, 7), tables=V1ALPHA1)
 OBJECTS = (
     Form(api_version=f"{GROUP}/v1alpha1", until=(1, 7), tables=V1ALPHA1),
@@ -59,13 +61,15 @@ OBJECTS = (
 )
 
 
-def decode(data: Any, release: Release) -> Payload | str:
+def decode(data: Any, release: Release, *, asking: str = "") -> Payload | str:
     """The content of a ControllerRevision's `data` for that release, or a word for why there is none.
 
-    The words: `revision-undecodable` (no instancetype or preference of any form), `revision-form-unreadable` (one that older
-    releases could read, but this one can't).
+    `asking` is the field of the matcher that refers to it, "" if none does. The words: `revision-undecodable` (no instancetype
+    or preference of any form), `revision-form-unreadable` (one that older releases could read, but this one can't).
     """
     data = as_map(data)
+    if asking and release.within(until=TOLD_APART_SINCE) and isinstance(data.get("spec"), str | None):
+        return _decode_asked(data, release, next(each for each in MATCHERS if each.field == asking))
     if not set(data) - {"apiVersion", "spec"} and isinstance(data.get("spec"), str):
         return _decode_lone_spec(data, release)
     form = next((form for form in OBJECTS if form.api_version == data.get("apiVersion")), None)
@@ -125,8 +129,24 @@ def _decode_lone_spec(data: Object, release: Release) -> Payload | str:
     return UNDECODABLE
 
 
-def _parsed(encoded: str) -> Any:
-    """The JSON in a base64 text; a word, which fits no table, if there is none."""
+def _decode_asked(data: Object, release: Release, matcher: Matcher) -> Payload | str:
+    """The content of a lone spec for the matcher that refers to it, whatever the spec was stored for.
+
+    upstream: pkg/instancetype/compatibility.go:decodeSpecRevision
+    """
+    given = isinstance(data.get("spec"), str) and isinstance(data.get("apiVersion"), str | None)
+    spec = _parsed(data["spec"], strict=False) if given else UNDECODABLE
+    from krm_fn.kubevirt.resolve import alpha
+
+    try:
+        read = {} if spec is None else alpha.read(spec, getattr(alpha, dict(V1ALPHA1)[matcher]), release, strict=False)
+    except alpha.Misfit:
+        return UNDECODABLE
+    return Payload(matcher=matcher, spec=_with_sizes(_converted(read, matcher), matcher))
+
+
+def _parsed(encoded: str, *, strict: bool = True) -> Any:
+    """The JSON in a base64 text; a word, which fits no table, if there is none. With `strict`, no key may stand twice."""
     import json  # the form is old, so few runs need it
 
     from krm_fn.base.encoding import from_base64
@@ -135,7 +155,7 @@ def _parsed(encoded: str) -> Any:
     if raw is None:
         return UNDECODABLE
     try:
-        return json.loads(raw.decode(), object_pairs_hook=_unique, parse_constant=_refuse)
+        return json.loads(raw.decode(), object_pairs_hook=_unique if strict else dict, parse_constant=_refuse)
     except (ValueError, RecursionError):
         return UNDECODABLE
 

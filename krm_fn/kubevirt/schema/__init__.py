@@ -150,15 +150,15 @@ def has_strange_key(obj: Object, release: Release) -> bool:
 
 
 def _strange_names(release: Release) -> frozenset[str]:
-    if not _strange:
+    minor = "{}.{}".format(*release.version)
+    if minor not in _strange:
+        start = minor.encode() + b" "
         with open(FILE, "rb") as file:  # noqa: PTH123  pathlib is too heavy here
-            while file.readline() != b"[strange]\n":
-                pass
-            while line := file.readline().strip():
-                minor, *names = line.decode().split(" ")
-                _strange[minor] = frozenset(names)
-    major, minor_number, _ = release.version
-    return _strange[f"{major}.{minor_number}"]
+            line = b""
+            while not line.startswith(start):
+                line = file.readline()
+        _strange[minor] = frozenset(line.decode().split()[1:])
+    return _strange[minor]
 
 
 def _crds(bundle: Bundle, schemas: Objects, *, trusted: bool) -> Crds | None:

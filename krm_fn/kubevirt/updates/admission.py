@@ -73,7 +73,7 @@ def admitted(machine: Machine, world: World, *, before: Object | None = None) ->
     if changed:
         return Verdict(vm=machine.vm, stage=MUTATING, causes=changed)
     found = find(machine, world)
-    wrong = [fault for matcher in MATCHERS for fault in _faults(machine.vm, matcher)]
+    wrong = [fault for matcher in MATCHERS for fault in _faults(machine.vm, matcher, world.release)]
     others = [error for error in found.errors if error not in wrong and _is_refused(error, world)]
     refused = tuple(_of_matcher(error) for error in (*wrong, *others))
     if refused:
@@ -135,10 +135,10 @@ def _unmet(expansion: Expansion) -> Iterator[Cause]:
         yield Cause(path=unmet.path, message=message, upstream_path=unmet.upstream_path)
 
 
-def _faults(vm: Object, matcher: Matcher) -> Iterator[ResolutionError]:
+def _faults(vm: Object, matcher: Matcher, release: Release) -> Iterator[ResolutionError]:
     """What is wrong with a matcher as it is written."""
     written = get(vm, ("spec", matcher.field))
-    return faults(matcher, written) if written is not None else iter(())
+    return faults(matcher, written, release) if written is not None else iter(())
 
 
 def _is_refused(error: ResolutionError, world: World) -> bool:

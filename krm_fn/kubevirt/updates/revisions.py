@@ -62,7 +62,7 @@ def _pinned(machine: Machine, world: World) -> Synced:
             named = _by_name(machine, world, matcher)
             if named is None or (matcher == INSTANCETYPE and _conflicts(machine, world, named)):
                 return Synced(machine=machine.but(error=f"the {matcher.field} cannot be stored"), ends=True)
-            moved, machine = _stored(machine, moved, named)
+            moved, machine = _stored(machine, moved, named, world)
         machine = machine.but(pins={**machine.pins, matcher.field: moved})
         if world.release.within(until=NAMED_IN_SPEC_UNTIL):
             machine = _named_in_spec(machine, matcher.field, moved.revision)
@@ -99,9 +99,9 @@ def _conflicts(machine: Machine, world: World, found: Found) -> bool:
     return bool(expand.apply(template, instancetype=found.spec, preference=None, release=world.release, table=found.table))
 
 
-def _stored(machine: Machine, pin: Pin, found: Found) -> tuple[Pin, Machine]:
+def _stored(machine: Machine, pin: Pin, found: Found, world: World) -> tuple[Pin, Machine]:
     """The pin to a revision of what was found, and the machine with that revision."""
-    name = revision_of(live(found, owner=machine.vm), owner=machine.vm)["metadata"]["name"]
+    name = revision_of(live(found, owner=machine.vm), owner=machine.vm, release=world.release)["metadata"]["name"]
     revision = Stored(name=name, label=found.ref.name, found=found)
     return pin.but(revision=name), machine.but(stored={**machine.stored, name: revision})
 

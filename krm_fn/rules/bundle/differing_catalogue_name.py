@@ -61,7 +61,7 @@ def _differing(facts: BundleFacts, own: list[Entry]) -> Iterator[tuple[Entry, li
 
 
 def _deployed(facts: BundleFacts) -> bool:
-    return facts.cluster.deploys_catalogue
+    return facts.cluster.deploys_catalogue(facts.release)
 
 
 def _differences(given: Any, builtin: Any, path: Path) -> Iterator[Path]:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 @rule(severity="warning")
 def removed_field(facts: BundleFacts) -> Iterator[Hit]:
     for entry in facts.bundle.entries:
-        found = removed_fields(entry.obj) if is_served(entry.obj, facts.release) else ()
+        found = removed_fields(entry.obj, facts.release) if is_served(entry.obj, facts.release) else ()
         for (path, value, row), more in first(found):
             message = counted(f"KubeVirt {row.gone} removed {path[-1]}; {row.fix}", more)
             yield Hit(message=message, path=path, current=value, about=entry)

@@ -41,7 +41,9 @@ class VmFacts(Value):
     def troubled(self) -> bool:
         """True if some rule may find something."""
         found = self.expansion
-        return bool(self.resolution.errors or (found and (found.conflicts or found.unmet or found.refusals)))
+        if self.resolution.errors or found is None:
+            return bool(self.resolution.errors)
+        return bool(found.conflicts or found.unmet or found.refusals or found.ignored_topology)
 
 
 class InstanceFacts(Value):

@@ -6,6 +6,7 @@ called before the rules are loaded. A rule without a function there is always ru
 
 from __future__ import annotations
 
+from krm_fn.kubevirt.fields.topology import NAMED_SINCE
 from krm_fn.kubevirt.holders import RENDERED, SERVED
 from krm_fn.kubevirt.resolve import MATCHERS
 from krm_fn.rules.needs import uses_catalogue
@@ -38,6 +39,7 @@ NEEDS: Needs = {
     "duplicate_firmware_uuid": _has_machines,
     "duplicate_mac_address": _has_machines,
     "headless_user_data": _has_machines,
+    "ignored_topology": lambda facts: facts.release.within(until=NAMED_SINCE),
     "migration_over_quota": lambda facts: facts.quotas,
     "outdated_revision": _has("ControllerRevision"),
     "pod_outside_limit_range": lambda facts: facts.refused_pods,

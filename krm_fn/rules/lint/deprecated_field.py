@@ -92,6 +92,7 @@ ROWS = (
             group=holder.group,
             place=holder.in_vm(("spec", "running")),
             instead=RUN_STRATEGY,
+            since=(1, 4),
             warned=not holder.vm,  # the webhooks don't look at this in a VM inside another object
         )
         for holder in RENDERED
@@ -120,6 +121,7 @@ ROWS = (
         place=("spec", "cpu", "preferredCPUTopology"),
         instead="",
         values=TOPOLOGIES,
+        since=(1, 4),  # earlier releases know no other names
         warned=True,
     ),
     Deprecated(
@@ -147,13 +149,13 @@ ROWS = (
         since=(1, 9),
         warned=True,
     ),
-    _setting("configuration", "emulatedMachines", instead=ARCHITECTURE),
+    _setting("configuration", "emulatedMachines", instead=ARCHITECTURE, since=(1, 2)),
     _setting("configuration", "machineType", instead=ARCHITECTURE),
-    _setting("configuration", "ovmfPath", instead=ARCHITECTURE),
+    _setting("configuration", "ovmfPath", instead=ARCHITECTURE, since=(1, 2)),
     _setting("configuration", "architectureConfiguration", "ppc64le", instead="", since=(1, 7)),
     _setting("configuration", "supportedGuestAgentVersions", instead=""),
     _setting("configuration", "minCPUModel", instead="", since=(1, 8)),
-    _setting("configuration", "network", "permitSlirpInterface", instead=""),
+    _setting("configuration", "network", "permitSlirpInterface", instead="", since=(1, 3)),
     _setting("configuration", "mediatedDevicesConfiguration", "mediatedDevicesTypes", instead="mediatedDeviceTypes"),
     _setting(
         "configuration",

@@ -71,7 +71,8 @@ class KnownNames:
         return self._suggestions.of(name, self.of(kind))
 
     def _shipped(self, kind: str) -> tuple[str, ...]:
-        if not is_cluster_kind(kind) or self._facts.config.catalogue == "none" or not self._facts.cluster.deploys_catalogue:
+        facts = self._facts
+        if not is_cluster_kind(kind) or facts.config.catalogue == "none" or not facts.cluster.deploys_catalogue(facts.release):
             return ()
         from krm_fn.kubevirt import catalogue  # only where a label names such a kind
 

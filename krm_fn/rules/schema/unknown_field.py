@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 @rule(severity="error", upstream="pkg/util/openapi/openapi.go:Validate")
 def unknown_field(facts: ObjectFacts) -> Iterator[Hit]:
-    gone = {path: row for path, _, row in removed_fields(facts.entry.obj)}
+    gone = {path: row for path, _, row in removed_fields(facts.entry.obj, facts.release)}
     for flaw in facts.flaws:
         if flaw.kind == UNKNOWN:
             name, row = str(flaw.path[-1]), gone.get(flaw.path)

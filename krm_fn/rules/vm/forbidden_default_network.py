@@ -28,7 +28,7 @@ Example:
 from __future__ import annotations
 
 from krm_fn.base.paths import get, is_set
-from krm_fn.kubevirt.expand import BRIDGE_FORBIDDEN, SLIRP_REMOVED
+from krm_fn.kubevirt.expand import BRIDGE_FORBIDDEN, SLIRP_FORBIDDEN, SLIRP_REMOVED
 from krm_fn.kubevirt.holders import DOMAIN, INSTANCE_SPEC
 from krm_fn.rules.registry import Hit, rule
 from krm_fn.rules.shared.parties import the_vm
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 AUTOATTACH = (*DOMAIN, "devices", "autoattachPodInterface")
 WHY = {
     BRIDGE_FORBIDDEN: "the cluster's default, a bridge on the pod network, is not permitted",
+    SLIRP_FORBIDDEN: "the cluster's default, slirp, is not permitted",
     SLIRP_REMOVED: "the cluster's default is slirp, which KubeVirt has removed",
 }
 

@@ -46,13 +46,13 @@ def test_every_volume_without_a_disk_or_filesystem_gets_a_disk() -> None:
 )
 def test_a_vm_that_says_something_about_networks_gets_none(spec) -> None:
     before = repr(spec)
-    assert expand.set_default_network(spec, cluster(network={"defaultNetworkInterface": "slirp"})) == ""
+    assert expand.set_default_network(spec, cluster(network={"defaultNetworkInterface": "slirp"}), NEWEST) == ""
     assert repr(spec) == before
 
 
 def test_the_cluster_chooses_the_default_binding() -> None:
     spec = {"networks": [], "domain": {"devices": {"autoattachPodInterface": True}}}
-    assert expand.set_default_network(spec, cluster(network={"defaultNetworkInterface": "masquerade"})) == ""
+    assert expand.set_default_network(spec, cluster(network={"defaultNetworkInterface": "masquerade"}), NEWEST) == ""
     assert spec["domain"]["devices"]["interfaces"] == [{"name": "default", "masquerade": {}}]
 
 
@@ -226,8 +226,16 @@ def test_an_invalid_setting_disables_the_complete_configuration(configuration) -
 def test_gates_and_the_catalogue_are_read_from_the_configuration() -> None:
     assert cluster(developerConfiguration={"featureGates": ["GPU"]}).has_gate("GPU")
     assert not cluster().has_gate("GPU")
-    assert cluster().deploys_catalogue
-    assert not cluster(commonInstancetypesDeployment={"enabled": False}).deploys_catalogue
+    assert cluster().deploys_catalogue(NEWEST)
+    assert not cluster(commonInstancetypesDeployment={"enabled": False}).deploys_catalogue(NEWEST)
+
+
+def test_early_releases_deploy_the_catalogue_only_with_a_gate() -> None:
+    opened = cluster(developerConfiguration={"featureGates": ["CommonInstancetypesDeploymentGate"]})
+    for text, gated in (("1.1.0", True), ("1.3.1", True), ("1.4.0", False)):
+        assert cluster().deploys_catalogue(parse(text)) is not gated
+        assert opened.deploys_catalogue(parse(text))
+        assert Cluster(known=False).deploys_catalogue(parse(text))
 
 
 def test_the_bundles_kubevirt_object_stands_below_the_given_configuration() -> None:

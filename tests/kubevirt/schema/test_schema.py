@@ -192,7 +192,7 @@ def test_a_field_of_a_structure_that_another_release_has_in_the_place_is_of_that
     assert told(direct, "1.8") == []
     claims = changed(VM, ("spec", "dataVolumeTemplates", 0, "spec", "storage", "resources", "claims"), [])
     (flaw,) = flaws(claims)
-    assert (flaw.kind, flaw.path[-1], flaw.spans, flaw.upstream) == (ELSEWHERE, "claims", (((1, 4), (1, 4)),), "admission")
+    assert (flaw.kind, flaw.path[-1], flaw.spans, flaw.upstream) == (ELSEWHERE, "claims", (((1, 0), (1, 4)),), "admission")
     assert told(claims, "1.4") == []
 
 

@@ -30,6 +30,8 @@ MOST_PINNED_THREADS = 2
 
 # Since this release, guest memory and huge pages are enough to set the memory of VMs with dedicated CPUs.
 GUEST_COUNTS_SINCE: Version = (1, 6)
+# Since this release, arm64 has one thread per core.
+ARM64_THREADS_SINCE: Version = (1, 1)
 # Since this release, amounts of memory that are too large for 64 bits count, too.
 LARGE_COUNTS_SINCE: Version = (1, 7)
 
@@ -165,7 +167,7 @@ def _pinned_counts(scope: Scope) -> Iterator[Cause]:
 def _pinned_threads(scope: Scope) -> Iterator[Cause]:
     threads = number(scope.cpu.get("threads"))
     architecture = scope.spec.get("architecture") or scope.cluster.default_architecture
-    if threads > 1 and architecture == "arm64":
+    if threads > 1 and architecture == "arm64" and scope.release.within(since=ARM64_THREADS_SINCE):
         yield scope.cause(
             ("architecture",), f"cpu.threads is {threads}, but arm64 supports only 1 thread per core; set it to 1"
         )

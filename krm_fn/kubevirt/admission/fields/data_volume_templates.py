@@ -25,6 +25,8 @@ TEMPLATES = "pkg/storage/admitters/data-volume-template.go:"
 CLAIMS = (("persistentVolumeClaim", "claimName"), ("dataVolume", "name"))
 SOURCES = ("http", "s3", "gcs", "registry", "pvc", "upload", "blank", "imageio", "vddk", "snapshot")
 
+# Before this release, a template only had to have a name and a volume that uses it, and both faults were reported.
+CHECKED_SINCE: Version = (1, 4)
 # Before this release, a template with another way of population had to name a source as well.
 SOURCE_ALWAYS_UNTIL: Version = (1, 5)
 
@@ -38,10 +40,12 @@ def data_volume_templates(spec: Object, release: Release, place: Path = ("spec",
     used = {name for name in named if isinstance(name, str)}
     for index, template in enumerate(maps(spec.get("dataVolumeTemplates"))):
         at, known_as = (*place, "dataVolumeTemplates", index), f"{dotted(place)}.dataVolumeTemplate[{index}]"
-        fault, name = _fault(template, release), get(template, ("metadata", "name"))
+        first, name = release.within(until=CHECKED_SINCE), get(template, ("metadata", "name"))
+        fault = _nameless(template) if first else _fault(template, release)
         if fault:
             yield _cause((*at, *fault[0]), fault[1], fault[2], known_as + fault[3], "validateDataVolume")
-        elif name not in (used if isinstance(name, str) else named):
+        name = (name or "") if first else name
+        if (first or not fault) and name not in (used if isinstance(name, str) else named):
             message = "no volume uses the template; add a dataVolume volume with its name"
             yield _cause(at, message, REQUIRED, known_as, "ValidateDataVolumeTemplate")
 
@@ -50,11 +54,17 @@ def _cause(at: Path, message: str, reason: str, named: str, function: str) -> Ca
     return Cause(path=at, message=message, reason=reason, upstream_path=named, upstream=TEMPLATES + function)
 
 
+def _nameless(template: Object) -> Fault | None:
+    if is_set(get(template, ("metadata", "name"))):
+        return None
+    return ("metadata", "name"), "the template has no name; set metadata.name", REQUIRED, ".name"
+
+
 def _fault(template: Object, release: Release) -> Fault | None:
     """The first fault of a template. upstream: validateDataVolume"""
-    spec = as_map(template.get("spec"))
-    if not is_set(get(template, ("metadata", "name"))):
-        return ("metadata", "name"), "the template has no name; set metadata.name", REQUIRED, ".name"
+    spec, nameless = as_map(template.get("spec")), _nameless(template)
+    if nameless:
+        return nameless
     claims = count(spec, ("pvc", "storage"))
     if claims != 1:
         null = next((key for key in ("storage", "pvc") if key in spec), "")

@@ -39,7 +39,7 @@ DOMAIN = (
 )
 
 CHECKS = (
-    gated(("downwardMetrics",), "DownwardMetrics", upstream=VMI + "validateDownwardMetrics"),
+    gated(("downwardMetrics",), "DownwardMetrics", since=(1, 1), upstream=VMI + "validateDownwardMetrics"),
     Check(
         at=("hostDevices",),
         refuses=lambda value, _devices, scope: (value != [] or scope.as_written) and not scope.gate("HostDevices"),
@@ -114,7 +114,7 @@ def _architecture(scope: Scope) -> object:
     return scope.spec.get("architecture") or scope.cluster.default_architecture
 
 
-@examine(*DEVICES, "gpus", upstream=VMI + "validateMDEVRamFB")
+@examine(*DEVICES, "gpus", upstream=VMI + "validateMDEVRamFB", since=(1, 3))
 def two_boot_displays(scope: Scope) -> Iterator[Cause]:
     """At most one virtual GPU shows a picture before the guest's driver runs."""
     found = [index for index, gpu in enumerate(maps(scope.devices.get("gpus"))) if _has_boot_display(gpu)]

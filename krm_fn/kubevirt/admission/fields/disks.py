@@ -18,7 +18,7 @@ from krm_fn.kubevirt.admission.checks import (
     well_formed,
 )
 from krm_fn.kubevirt.admission.formats import is_label, is_pci_address, is_serial
-from krm_fn.kubevirt.admission.items import TARGETS, bus_of, name_of, target_of
+from krm_fn.kubevirt.admission.items import BUSES, TARGETS, bus_of, name_of, target_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,13 +38,14 @@ PLACE = ("domain", "devices", "disks")
 TWICE = "domain.devices.disks.domain.devices.disks[{0}]"
 TWICE_PCI = "domain.devices.disks.domain.devices.disks.disk[{0}].pciAddress"
 
-BUSES = ("virtio", "scsi", "sata", "usb")
 LONGEST_SERIAL = 256
 SMALLEST_BLOCK, LARGEST_BLOCK = 512, 2**21
 
 RESERVATION_SETTING_SINCE: Version = (1, 9)
 BLOCKS_BY_BUS_SINCE: Version = (1, 7)
 EMPTY_CDROM_SINCE: Version = (1, 6)
+# The volumes of a lun; before this release, only the first.
+LUN_KINDS, LUN_KINDS_SINCE = ("persistentVolumeClaim", "dataVolume"), (1, 1)
 RESERVATION_GATE, EMPTY_CDROM_GATE = "PersistentReservation", "DeclarativeHotplugVolumes"
 
 
@@ -111,6 +112,7 @@ CHECKS = (
         refuses=_dedicated_thread_off_virtio,
         message="dedicatedIOThread needs the bus virtio; change the bus or remove it",
         reason=NOT_SUPPORTED,
+        since=(1, 2, 1),
         upstream=DISKS + "validateBusSupport",
         named=TWICE,
     ),
@@ -123,7 +125,13 @@ CHECKS = (
     ),
     one_of(("cache",), ("none", "writethrough", "writeback"), upstream=DISKS + "validateCacheMode"),
     one_of(("io",), ("native", "threads"), reason=NOT_SUPPORTED, upstream=DISKS + "validateIOMode", named=TWICE + ".io"),
-    one_of(("errorPolicy",), ("stop", "ignore", "report", "enospace"), pointer=True, upstream=DISKS + "validateErrorPolicy"),
+    one_of(
+        ("errorPolicy",),
+        ("stop", "ignore", "report", "enospace"),
+        pointer=True,
+        since=(1, 1),
+        upstream=DISKS + "validateErrorPolicy",
+    ),
     Check(
         at=("name",),
         refuses=lambda value, _disk, _scope: not is_label(value or ""),
@@ -215,8 +223,9 @@ def _without_volume(scope: Scope, disk: Object, at: Path) -> Iterator[Cause]:
 
 
 def _unfit_volume(scope: Scope, disk: Object, volume: Object, at: Path) -> Iterator[Cause]:
-    if disk.get("lun") is not None and not count(volume, ("persistentVolumeClaim", "dataVolume")):
-        yield scope.cause((*at, "lun"), "a lun needs a volume of kind dataVolume or persistentVolumeClaim; use one, or a disk")
+    kinds = LUN_KINDS if scope.release.within(since=LUN_KINDS_SINCE) else LUN_KINDS[:1]
+    if disk.get("lun") is not None and not count(volume, kinds):
+        yield scope.cause((*at, "lun"), f"a lun needs a volume of kind {' or '.join(kinds)}; use one, or a disk")
     if volume.get("downwardMetrics") is None:
         return
     if disk.get("disk") is None:

@@ -7,7 +7,7 @@ from krm_fn.base.wording import show
 from krm_fn.kubevirt.admission.causes import REQUIRED, Cause
 from krm_fn.kubevirt.admission.checks import Check, Group, count, examine, gated, one_of, shut, well_formed
 from krm_fn.kubevirt.admission.formats import is_serial
-from krm_fn.kubevirt.admission.items import INTERFACES, maps, name_of
+from krm_fn.kubevirt.admission.items import CONFIG_VOLUMES, INTERFACES, maps, name_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ CONTROL_PLANE = "amd64"
 PLUGGED = "pkg/network/admitter/binding.go:validateInterfaceBindingExists"
 LONGEST_SERIAL = 256
 LONGEST_NUMBER = 18
-CONFIG_VOLUMES = ("configMap", "secret", "downwardAPI", "serviceAccount")
 
 # Bindings that had a gate before they were discontinued, with the gate and the source of network that they need.
 GATED_BINDINGS = (("macvtap", "Macvtap", "multus"), ("passt", "Passt", "pod"))
@@ -51,12 +50,13 @@ GROUPS = (
     Group(
         at=(*INTERFACES, EACH),
         checks=(
-            _two_bindings("bridge", "slirp", "masquerade", "sriov", "macvtap", "passt").but(until=(1, 8)),
+            _two_bindings("bridge", "slirp", "masquerade", "sriov", "macvtap", "passt").but(since=(1, 1), until=(1, 8)),
             _two_bindings("bridge", "masquerade", "sriov", "passtBinding").but(since=(1, 8), until=(1, 9)),
             gated(
                 ("binding",),
                 "NetworkBindingPlugins",
                 named=NAME,
+                since=(1, 1),
                 until=(1, 5),
                 upstream=NET + "binding.go:validateBindingPlugin",
             ),
@@ -100,6 +100,7 @@ GROUPS = (
                 refuses=lambda value, _efi, scope: value is True and not scope.gate("VMPersistentState"),
                 message=shut("efi.persistent", "VMPersistentState"),
                 gate="VMPersistentState",
+                since=(1, 1),
                 until=(1, 6),
                 upstream=VMI + "validatePersistentState",
             ),
@@ -166,7 +167,7 @@ def slirp(scope: Scope) -> Iterator[Cause]:
             yield scope.cause(at, "the cluster does not permit slirp; use masquerade", named=named)
 
 
-@examine(*INTERFACES, upstream="pkg/virt-config/featuregate/validator.go:ValidateFeatureGates", until=(1, 8))
+@examine(*INTERFACES, upstream="pkg/virt-config/featuregate/validator.go:ValidateFeatureGates", since=(1, 4), until=(1, 8))
 def discontinued_gates(scope: Scope) -> Iterator[Cause]:
     """A gate that is listed although its binding was removed; upstream names no path."""
     for index, interface in enumerate(scope.interfaces):
@@ -220,11 +221,14 @@ EXAMINATIONS = (
     secure_execution,
     slic_table,
 )
+# The releases in which this refuses other objects than VMs. 1.3 forgets its causes for VMs.
+FIRST_GATES = discontinued_gates.but(since=(1, 3), until=(1, 4))
 # Objects that create VMs later are still refused for such a gate. A VM itself is refused for the binding in any case.
-TEMPLATE_EXAMINATIONS = (discontinued_gates.but(since=(1, 8), until=()),)
+TEMPLATE_EXAMINATIONS = (FIRST_GATES, discontinued_gates.but(since=(1, 8), until=()))
 
-# Checks of 1.4 for the metadata and the VM around the instance's spec.
+# Checks before 1.5 for the metadata and the VM around the instance's spec.
 OUTER_UNTIL: Version = (1, 5)
+STRATEGY_SINCE: Version = (1, 3)
 THREADS_NOTE = "kubevirt.io/multiThreadedQemuMigration"
 # A strategy of updating volumes ("" is any), and its feature gate.
 UPDATE_GATES = (("", "VolumesUpdateStrategy"), ("Migration", "VolumeMigration"))
@@ -248,7 +252,7 @@ def migration_threads(metadata: Object, at: Path, scope: Scope) -> Iterator[Caus
 def update_strategy(spec: Object, at: Path, scope: Scope) -> Iterator[Cause]:
     """The update strategy of volumes needs feature gates, if changes roll out live. upstream: validateLiveUpdateFeatures"""
     strategy = spec.get("updateVolumesStrategy")
-    if strategy is None or not scope.release.within(until=OUTER_UNTIL) or not scope.rolls_out_live():
+    if strategy is None or not scope.release.within(since=STRATEGY_SINCE, until=OUTER_UNTIL) or not scope.rolls_out_live():
         return
     for kind, gate in UPDATE_GATES:
         if kind in ("", strategy) and not scope.gate(gate):

@@ -32,8 +32,18 @@ EMULATED_MACHINES = {
     "": ("q35*", "pc-q35*"),
 }
 PPC64LE_UNTIL: Version = (1, 7)
+# Before this release, the machine types of s390x were those of amd64.
+S390X_SINCE: Version = (1, 3)
+# Before this release, only the setting of the architecture counted.
+COMMON_MACHINES_SINCE: Version = (1, 2)
 # Before this release, the machine types of s390x could not be configured by architecture.
 S390X_CONFIGURED_SINCE: Version = (1, 7)
+# The architectures with machine types of their own, and the releases in which they have them.
+MACHINE_SETTINGS: tuple[tuple[str, Version, Version], ...] = (
+    ("arm64", (), ()),
+    ("s390x", S390X_SINCE, ()),
+    ("ppc64le", (), PPC64LE_UNTIL),
+)
 # Before this release, the patterns were regular expressions, which match anywhere in the machine type.
 GLOBS_SINCE: Version = (1, 6)
 MOST_PATTERNS, LONGEST_PATTERN, LONGEST_MACHINE = 50, 100, 255
@@ -130,10 +140,11 @@ def emulated_machines(scope: Scope) -> list[str]:
     upstream: pkg/virt-config/virt-config.go:GetEmulatedMachines
     """
     architecture = scope.spec.get("architecture")
-    known = ("arm64", "s390x", "ppc64le") if scope.release.within(until=PPC64LE_UNTIL) else ("arm64", "s390x")
+    release = scope.release
+    known = [name for name, first, last in MACHINE_SETTINGS if release.within(since=first, until=last)]
     key = architecture if isinstance(architecture, str) and architecture in known else ""
-    own = scope.cluster.setting("emulatedMachines")
-    if not own and (key != "s390x" or scope.release.within(since=S390X_CONFIGURED_SINCE)):
+    own = scope.cluster.setting("emulatedMachines") if release.within(since=COMMON_MACHINES_SINCE) else None
+    if not own and (key != "s390x" or release.within(since=S390X_CONFIGURED_SINCE)):
         own = scope.cluster.setting("architectureConfiguration", key or "amd64", "emulatedMachines")
     return [pattern for pattern in (as_list(own) or EMULATED_MACHINES[key])[: MOST_PATTERNS + 1] if isinstance(pattern, str)]
 

@@ -27,8 +27,8 @@ VMI = "pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go
 HYPERV = "pkg/virt-api/webhooks/hyperv.go:"
 
 FEATURES = ("domain", "features", "hyperv")
-# Upstream repeats the path of the features.
-TWICE = "domain.features.hyperv.domain.features.hyperv"
+# Since this release, upstream repeats the path of the features, and knows their passthrough.
+TWICE, TWICE_SINCE = "domain.features.hyperv.domain.features.hyperv", (1, 3)
 
 # A Hyper-V feature, and the feature that it needs.
 NEEDS = (("evmcs", "vapic"), ("ipi", "vpindex"), ("tlbflush", "vpindex"), ("synictimer", "synic"), ("synic", "vpindex"))
@@ -58,6 +58,8 @@ PLATFORMS = (
 # Before this release, an architecture without a row is not checked.
 PLATFORMS_COMPLETE_SINCE: Version = (1, 5)
 
+# Before this release, a cluster could permit slirp.
+SLIRP_UNTIL: Version = (1, 3)
 # The releases in which arm64 refused secure boot, and later allowed only one model.
 ARM64_SECURE_BOOT_UNTIL: Version = (1, 8)
 ARM64_ONE_MODEL_SINCE: Version = (1, 6)
@@ -92,7 +94,8 @@ def default_network(scope: Scope) -> Iterator[Cause]:
     if scope.networks or scope.interfaces or scope.devices.get("autoattachPodInterface") is False:
         return
     binding = scope.cluster.default_network_interface
-    if binding == "slirp" or (binding == "bridge" and not scope.cluster.permits_bridge_on_pod_network):
+    permitted = scope.release.within(until=SLIRP_UNTIL) and scope.cluster.setting("network", "permitSlirpInterface") is True
+    if (binding == "slirp" and not permitted) or (binding == "bridge" and not scope.cluster.permits_bridge_on_pod_network):
         message = f"the instance has no networks, and the cluster does not permit {binding}, its default binding"
         yield scope.cause(("networks",), f"{message}; add networks and interfaces")
 
@@ -107,11 +110,12 @@ def memory_missing(scope: Scope) -> Iterator[Cause]:
 @examine(*FEATURES, upstream=HYPERV + "ValidateVirtualMachineInstanceHyperv")
 def hyperv_features(scope: Scope) -> Iterator[Cause]:
     features = as_map(get(scope.spec, FEATURES))
+    twice = scope.release.within(since=TWICE_SINCE)
     for key, needed in NEEDS:
         if _enabled(features, key) and not _enabled(features, needed):
             message = f"{key} needs {needed}; enable both or neither"
-            yield scope.cause((*FEATURES, key), message, named=f"{TWICE}.{key}")
-    if get(scope.domain, ("features", "hypervPassthrough")) is not None:
+            yield scope.cause((*FEATURES, key), message, named=f"{TWICE}.{key}" if twice else "")
+    if twice and get(scope.domain, ("features", "hypervPassthrough")) is not None:
         yield scope.cause(FEATURES, "hyperv and hypervPassthrough exclude each other; keep one of them")
     evmcs = features.get("evmcs")
     if evmcs is not None and as_map(evmcs).get("enabled") is not False:

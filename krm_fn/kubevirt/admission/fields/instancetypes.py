@@ -13,13 +13,15 @@ if TYPE_CHECKING:
 
     from krm_fn.base.paths import Path
     from krm_fn.kubevirt.admission.scope import Scope
+    from krm_fn.kubevirt.releases import Version
 
 INSTANCETYPES = "pkg/instancetype/webhooks/admitter.go:"
 PREFERENCES = "pkg/instancetype/preference/webhooks/admitter.go:"
 
 TOPOLOGIES = ("sockets", "cores", "threads", "spread", "any")
 DEPRECATED_TOPOLOGIES = {"prefer" + word.capitalize(): word for word in TOPOLOGIES}
-SPREAD = ("spread", "preferSpread")
+SPREAD = ("preferSpread", "spread")
+SPREAD_NAMES_SINCE: Version = (1, 4)
 SPREADS = ("SocketsCores", "CoresThreads", "SocketsCoresThreads")
 THREADS_A_CORE = 2
 
@@ -46,6 +48,7 @@ PREFERENCE_GROUPS = (
                 at=("preferredCPUTopology",),
                 refuses=lambda value, _cpu, _scope: value not in (*TOPOLOGIES, *DEPRECATED_TOPOLOGIES),
                 message="preferredCPUTopology {value} is not supported; use sockets, cores, threads, spread or any",
+                since=(1, 4),
                 upstream=PREFERENCES + "validatePreferredCPUTopology",
             ),
         ),
@@ -53,11 +56,12 @@ PREFERENCE_GROUPS = (
 )
 
 
-@examine("cpu", "preferredCPUTopology", upstream=PREFERENCES + "validateSpreadOptions")
+@examine("cpu", "preferredCPUTopology", upstream=PREFERENCES + "validateSpreadOptions", since=(1, 3))
 def spread_options(scope: Scope) -> Iterator[Cause]:
     """The options for spreading vCPUs: only over known parts, and over threads only by two."""
     spec, options = scope.spec, as_map(get(scope.spec, ("cpu", "spreadOptions")))
-    if get(spec, ("cpu", "preferredCPUTopology")) not in SPREAD:
+    names = SPREAD if scope.release.within(since=SPREAD_NAMES_SINCE) else SPREAD[:1]
+    if get(spec, ("cpu", "preferredCPUTopology")) not in names:
         return
     across = options.get("across") if options.get("across") is not None else SPREADS[0]
     own, general = options.get("ratio"), number(spec.get("preferSpreadSocketToCoreRatio"))

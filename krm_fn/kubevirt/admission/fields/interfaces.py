@@ -43,6 +43,7 @@ FIELDS = "pkg/network/admitter/netiface.go:"
 
 BINDINGS = ("bridge", "masquerade", "sriov", "passtBinding", "binding")
 MODELS = ("e1000", "e1000e", "igb", "ne2k_pci", "pcnet", "rtl8139", "virtio")
+FIRST_MODELS, IGB_SINCE = tuple(model for model in MODELS if model != "igb"), (1, 4)
 RESERVED_MAC = "02:00:00:00:00:00"  # the address of the bridge inside the pod
 MAC_BYTES = 6
 BARE_MAC_SINCE: Version = (1, 9)  # the first release that is built with Go 1.26
@@ -65,6 +66,10 @@ def _mac_address(*lengths: Callable[[object], int]) -> Check:
         "six bytes such as 02:00:00:00:00:01",
         upstream=FIELDS + "validateMacAddress",
     )
+
+
+def _model(models: tuple[str, ...]) -> Check:
+    return one_of(("model",), models, reason=NOT_SUPPORTED, upstream=FIELDS + "validateInterfaceModel")
 
 
 CHECKS = (
@@ -108,7 +113,8 @@ CHECKS = (
         lazy=False,
         upstream=FIELDS + "validateInterfaceNameFormat",
     ),
-    one_of(("model",), MODELS, reason=NOT_SUPPORTED, upstream=FIELDS + "validateInterfaceModel"),
+    _model(FIRST_MODELS).but(until=IGB_SINCE),
+    _model(MODELS).but(since=IGB_SINCE),
     _mac_address(mac_length).but(until=BARE_MAC_SINCE),
     _mac_address(mac_length, bare_mac_length).but(since=BARE_MAC_SINCE),
     well_formed(("pciAddress",), is_pci_address, "a form such as 0000:81:01.0", upstream=FIELDS + "validatePciAddress"),
@@ -263,7 +269,7 @@ def dhcp_options(scope: Scope) -> Iterator[Cause]:
 
 
 # Bindings that were removed, and the release since which a new VM must not have them.
-DISCONTINUED: tuple[tuple[str, Version], ...] = (("slirp", ()), ("passt", (1, 8)), ("macvtap", (1, 8)))
+DISCONTINUED: tuple[tuple[str, Version], ...] = (("slirp", (1, 3)), ("passt", (1, 8)), ("macvtap", (1, 8)))
 
 
 @examine(*INTERFACES, upstream="pkg/network/admitter/discontinued.go:validateDiscontinuedBindings")

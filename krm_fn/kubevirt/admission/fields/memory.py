@@ -32,6 +32,8 @@ GIB, TWO_MIB = 2**30, 2**21
 PAGE_SIZE_NAMED_UNTIL: Version = (1, 8)
 GUEST_READ_SINCE: Version = (1, 6)
 ARM64_GROWS_UNTIL: Version = (1, 5)
+LEAST_GROWING_SINCE: Version = (1, 3, 1)
+LIMIT_FOLLOWS_SINCE: Version = (1, 2, 1)
 
 
 def _too_small(value: object, _item: object, _scope: object) -> bool:
@@ -93,7 +95,8 @@ def request_above_limit(scope: Scope) -> Iterator[Cause]:
 def guest_above_limit(scope: Scope) -> Iterator[Cause]:
     """Only if the cluster does not roll out changes live. Otherwise the limit follows the guest's memory."""
     guest, limit = scope.memory.get("guest"), scope.limits.get("memory")
-    if not scope.rolls_out_live() and units(limit) != 0 and units(limit) < units(guest):
+    follows = scope.rolls_out_live() and scope.release.within(since=LIMIT_FOLLOWS_SINCE)
+    if not follows and units(limit) != 0 and units(limit) < units(guest):
         yield scope.cause(GUEST, f"memory.guest {show(guest)} must be at most limits.memory {show(limit)}; lower it")
 
 
@@ -126,7 +129,7 @@ def _compared(scope: Scope) -> tuple[Path, Any]:
     return (GUEST, guest) if units(guest) else (LIMIT, scope.limits.get("memory"))
 
 
-@examine("domain", "memory", "maxGuest", upstream=HOTPLUG)
+@examine("domain", "memory", "maxGuest", upstream=HOTPLUG, since=(1, 3))
 def hotplug(scope: Scope) -> Iterator[Cause]:
     """The conditions of memory hotplug for a VM with maxGuest, checked for VirtualMachines on clusters that roll out live."""
     if scope.rolls_out_live():
@@ -162,7 +165,8 @@ def _hotplug_size(scope: Scope, guest: int, most: int) -> str:
     growing = ("amd64", "arm64") if scope.release.within(until=ARM64_GROWS_UNTIL) else ("amd64",)
     if scope.spec.get("architecture") not in growing:
         return f"works only on {' and '.join(growing)}; remove maxGuest"
-    return "needs at least 1Gi of guest memory; raise memory.guest" if guest < GIB else ""
+    small = guest < GIB and scope.release.within(since=LEAST_GROWING_SINCE)
+    return "needs at least 1Gi of guest memory; raise memory.guest" if small else ""
 
 
 EXAMINATIONS = (request_above_limit, guest_above_limit, hugepages)

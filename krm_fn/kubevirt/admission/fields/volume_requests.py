@@ -29,6 +29,8 @@ SOURCES = ("persistentVolumeClaim", "dataVolume")
 ACTIONS = ("addVolumeOptions", "removeVolumeOptions")
 # Before this release, the boot order of an added disk is checked only in the VM after the request.
 BOOT_ORDER_SINCE: Version = (1, 7)
+# Before this release, the threads of an added disk are not checked.
+THREADS_SINCE: Version = (1, 2, 1)
 
 
 class Buses(Value):
@@ -40,7 +42,8 @@ class Buses(Value):
 
 
 BUSES = (
-    Buses(of={"disk": ("scsi",), "lun": ("scsi",)}, until=(1, 6)),
+    Buses(of={"disk": ("scsi",)}, until=(1, 2)),
+    Buses(of={"disk": ("scsi",), "lun": ("scsi",)}, since=(1, 2), until=(1, 6)),
     Buses(of={"disk": ("scsi", "virtio"), "lun": ("scsi",)}, since=(1, 6)),
 )
 
@@ -76,13 +79,13 @@ def _disk(disk: Object, at: Path, release: Release) -> Iterator[Cause]:
     buses = next(row.of for row in BUSES if release.within(since=row.since, until=row.until))
     target, bus = target_of(disk), bus_of(disk)
     if target not in buses:
-        yield _cause(at, "the added disk must be a disk or a lun; set one of them")
+        yield _cause(at, f"the added disk must be a {' or a '.join(buses)}; set {'one of them' if len(buses) > 1 else 'it'}")
     elif bus not in buses[target]:
         yield _cause(
             (*at, target, "bus"),
             f"a {target} cannot be added on the bus {show(bus)} while the VM runs; use {' or '.join(buses[target])}",
         )
-    elif disk.get("dedicatedIOThread") is True and bus != "virtio":
+    elif disk.get("dedicatedIOThread") is True and bus != "virtio" and release.within(since=THREADS_SINCE):
         yield _cause((*at, "dedicatedIOThread"), "dedicatedIOThread needs the bus virtio; change the bus or remove it")
     ordered = release.within(since=BOOT_ORDER_SINCE) and disk.get("bootOrder") is not None
     if ordered and number(disk["bootOrder"]) < 1:
