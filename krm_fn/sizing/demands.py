@@ -11,6 +11,7 @@ from krm_fn.kubevirt.holders import INSTANCE_SPEC, holder_of
 from krm_fn.kubevirt.pods import PodError, launcher_pod, vcpus_of
 from krm_fn.kubevirt.pods.amounts import written
 from krm_fn.kubevirt.quantity import parse
+from krm_fn.kubevirt.releases import NEWEST
 from krm_fn.sizing import limit_ranges, storage
 from krm_fn.sizing.pods import pods_of
 
@@ -131,7 +132,8 @@ def _claims(subject: Subject, bundle: Bundle) -> list[Object]:
     if found is None:
         holder = holder_of(obj)
         return storage.of_vm({}, as_map(get(obj, holder.instance if holder else ("spec",))), effective_namespace(obj), bundle)
-    stored = with_storage_classes(found.vm, found.preference.spec if found.preference else {})
+    # All releases whose pods are known write the class in the same places.
+    stored = with_storage_classes(found.vm, found.preference.spec if found.preference else {}, NEWEST)
     return storage.of_vm(as_map(stored.get("spec")), as_map(get(stored, INSTANCE_SPEC)), effective_namespace(obj), bundle)
 
 

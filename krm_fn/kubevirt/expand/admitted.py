@@ -10,7 +10,6 @@ from krm_fn.base.objects import labels_of, text
 from krm_fn.base.paths import as_list, as_map, copy, get, is_set
 from krm_fn.kubevirt.fields.verbs import write
 from krm_fn.kubevirt.holders import DATA_VOLUMES, DOMAIN, INSTANCE_SPEC
-from krm_fn.kubevirt.releases import NEWEST
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -86,7 +85,7 @@ def _preferred_architecture(preference: Object, release: Release) -> object:
     return preference.get("preferredArchitecture") if known else None
 
 
-def with_storage_classes(vm: Object, preference: Object, release: Release = NEWEST) -> Object:
+def with_storage_classes(vm: Object, preference: Object, release: Release) -> Object:
     """The VM with the preferred storage class in the DataVolume templates that have none; `vm` itself if nothing changes.
 
     upstream: pkg/instancetype/webhooks/vm/mutator.go:mutateDataVolumeTemplates
