@@ -38,11 +38,12 @@ SHOWN = ("requests", "limits", "qosClass", "memoryOverhead")
 class Sizes:
     """The sizes on both sides of a change, of which `vms` are the VMs of the head.
 
-    `of` takes note of each VM that goes through an update. If the pods of one side's release are not known, no sizes are told.
+    `of` takes note of each VM that goes through an update. Nothing is said where the pods of one side's release are not known.
     """
 
     def __init__(self, base: Analysis, head: Analysis, vms: Mapping[Key, Entry]) -> None:
         self._base, self._head, self._vms = base, head, vms
+        self._known = all(is_measured("pods", side.release) for side in (base, head))
         self._limited = limited_namespaces(base.bundle, head.bundle)
         self._ranges = limit_ranges.by_namespace(head.bundle)
         self._updated: dict[Key, Demand] = {}
