@@ -47,7 +47,6 @@ class Sizes:
         self._limited = limited_namespaces(base.bundle, head.bundle)
         self._ranges = limit_ranges.by_namespace(head.bundle)
         self._updated: dict[Key, Demand] = {}
-        self._known = all(is_measured("pods", side.release) for side in (base, head))
 
     def of(self, found: Transition) -> Object:
         """`{"pod": {"before": …, "after": …}}` where the pod changes; a side without a pod is absent."""
