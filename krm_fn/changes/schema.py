@@ -6,6 +6,7 @@ from krm_fn.changes.effects import LIVE, MIGRATION, NEXT_START, PARTS, RESTART
 from krm_fn.changes.pins import EDITED, REMOVED
 from krm_fn.changes.sizes_schema import sizes
 from krm_fn.changes.summary import LEVELS, WORDS
+from krm_fn.changes.upgrade_schema import steps
 from krm_fn.kubevirt.resolve import MATCHERS
 from krm_fn.kubevirt.updates import migration
 
@@ -33,6 +34,7 @@ def schema() -> Schema:
                 "quotas": _list({"$ref": "#/$defs/quota"}, "the quotas whose use or bounds change"),
                 "summary": _summary(),
                 "assumptions": _assumptions(),
+                "steps": steps(_summary()),
             },
             required=("vms", "quotas", "summary", "assumptions"),
         ),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import TYPE_CHECKING
 
 from krm_fn.base.console import NAME
 from krm_fn.changes.summary import LEVELS, level_of
 from krm_fn.cli.changes_sizes import quota_lines
-from krm_fn.cli.changes_text import block, figures, ordered, sentences_of
+from krm_fn.cli.changes_text import block, figures, ordered, sentences_of, step_lines
 from krm_fn.cli.formats.markdown import LONGEST, prose
 
 if TYPE_CHECKING:
@@ -30,6 +31,11 @@ def markdown_of(answer: Object) -> str:
     for word, records in _groups(ordered(answer)).items():
         entries = [_entry(record, sentences_of(answer)) for record in records]
         fold = [*_head(word, len(records)), *_fitting(entries, left), "", "</details>"]
+        left -= sum(len(line) + 1 for line in fold)
+        lines += ["", *fold]
+    for step in answer.get("steps", ()):
+        head, *told = (line.strip() for line in step_lines(step, sentences_of(answer)))
+        fold = [f"<details><summary>{escape(head)}</summary>", "", *_fitting(list(map(_item, told)), left), "", "</details>"]
         left -= sum(len(line) + 1 for line in fold)
         lines += ["", *fold]
     return "\n".join(lines) + "\n"

@@ -45,6 +45,10 @@ GUEST = {"vcpus": "vCPUs", "memory": "memory"}
 # Instead of the sentence about the next start, where no VM exists yet.
 OF_NEW = "new VMs start with other values"
 LONGEST = 80
+# What the effects say of a VM that is created anew after a step of an upgrade.
+OF_ANEW = {**SENTENCES, "atNextStart": OF_NEW, "refused": "KubeVirt refuses it"}
+# What becomes of names of the catalogue in a step of an upgrade.
+CATALOGUE = {"gone": "gone", "added": "new", "changed": "changed"}
 
 
 def text_of(answer: Object, *, color: bool) -> str:
@@ -53,7 +57,8 @@ def text_of(answer: Object, *, color: bool) -> str:
     texts = ["\n".join(map(_safe, block(record, sentences))) for record in records]
     texts = [_coloured(each, record) for each, record in zip(texts, records, strict=True)] if color else texts
     used = "\n".join(map(_safe, quota_lines(answer)))
-    return "\n\n".join(filter(None, [*texts, used, figures(answer["summary"])])) + "\n"
+    steps = ["\n".join(map(_safe, step_lines(step, sentences))) for step in answer.get("steps", ())]
+    return "\n\n".join(filter(None, [*texts, used, figures(answer["summary"]), *steps])) + "\n"
 
 
 def ordered(answer: Object) -> list[Object]:
@@ -94,9 +99,7 @@ def _coloured(text: str, record: Object) -> str:
 
 def block(record: Object, sentences: dict[str, str]) -> Iterator[str]:
     """The lines about a VM: what happens, then, indented, why, and what differs."""
-    effects = [sentences[effect] for effect in record["effect"]]
-    where = f" in {record['target']}" if "target" in record else ""
-    yield f"{record['kind']} {record['namespace']}/{record['name']}{where}: {'; '.join(effects)}"
+    yield headline(record, sentences)
     for cause in record.get("update", {}).get("causes", ()):
         yield f"  refused: {cause['path']}: {cause['message']}"
     for key in ("restartRequired", "error", "startError"):
@@ -112,6 +115,29 @@ def block(record: Object, sentences: dict[str, str]) -> Iterator[str]:
         yield f"  creates {name}"
     for kept in record.get("keeps", ()):
         yield from _kept(kept)
+
+
+def headline(record: Object, sentences: dict[str, str]) -> str:
+    """The line that says what happens to a VM."""
+    effects = [sentences[effect] for effect in record["effect"]]
+    where = f" in {record['target']}" if "target" in record else ""
+    return f"{record['kind']} {record['namespace']}/{record['name']}{where}: {'; '.join(effects)}"
+
+
+def step_lines(step: Object, sentences: dict[str, str]) -> Iterator[str]:
+    """The lines about a step of an upgrade: the first one has the figures, the indented ones what happens."""
+    yield f"KubeVirt {step['from']} → {step['to']}: {figures(step['summary'])}"
+    for record in step["vms"]:
+        yield f"  {headline(record, sentences)}"
+    for record in step["newVms"]:
+        yield f"  if created anew: {headline(record, OF_ANEW)}"
+    for key, word in CATALOGUE.items():
+        if names := step["catalogue"][key]:
+            yield f"  {len(names)} {word} in the catalogue: {', '.join(names)}"
+    for key in ("new", "gone"):
+        for finding in step["findings"][key]:
+            where = f" in {finding['target']}" if "target" in finding else ""
+            yield f"  {key} finding{where}: {finding['line']} ({finding['rule']})"
 
 
 _LABELS = {"restartRequired": "restart required", "error": "error", "startError": "does not start"}

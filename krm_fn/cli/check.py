@@ -12,7 +12,7 @@ import click
 
 from krm_fn.base.console import file_name
 from krm_fn.base.errors import UsageError
-from krm_fn.cli import baseline, completion, fixing, options, output_files, progress, replacing, tally
+from krm_fn.cli import baseline, completion, earlier, fixing, options, output_files, progress, replacing, tally
 from krm_fn.cli.build_flags import build_flags_option
 from krm_fn.cli.executors import executor_options
 from krm_fn.cli.formats import FORMATS, Report, strictest, written
@@ -77,6 +77,7 @@ LISTING = ("junit", "tap")
 @click.option(
     "--today", metavar="YYYY-MM-DD", hidden=True, help="The day for which the expiry dates of the baseline are checked."
 )
+@earlier.base_options
 @fixing.fix_option
 @click.option("--helm", is_flag=True, help="Build the Helm charts in folders with `helm template`, and check what they make.")
 @options.repository_options
@@ -111,7 +112,7 @@ def check(
     check writes no objects, so --mode, --instances, --provenance and --pod-size
     have no effect.
 
-    The exit code is 1 if a finding has the severity of --fail-on or a higher one.
+    The exit code is 1 if a finding has the severity of --fail-on or a higher one. With --base, only new findings count.
     """
     targets = output_files.parsed(outputs, FORMATS)
     known = _known(baseline_file, update=update_baseline)
@@ -125,12 +126,14 @@ def check(
         flags=flags,
         checking=partial(_checking, levels=levels, expanded=expanded),
     )
-    prints = {entry.fingerprint for entry in known.entries} if known else frozenset()
-    found = fixing.results_of(request, how, progress.shown(quiet=flags["verbose"]), prints)
+    bar = progress.shown(quiet=flags["verbose"])
+    before = earlier.read(request, how, bar, _combined)
+    found = fixing.results_of(request, how, bar, _prints(known, before))
     report = _combined(found).but(summary=summary, off=_off(found, levels))
     if known is not None:
         known = _written(known, report.findings) if update_baseline else known
         report = _without_known(report, known, severity_at(request, known.file, found), day)
+    report = earlier.without_old(report, before) if before else report
     _write(targets, report, color)
     tally.show(report, found)
     return _exit_code(report)
@@ -154,6 +157,11 @@ def _known(file: str | None, *, update: bool) -> baseline.Baseline | None:
     if update and not file:
         raise UsageError("--update-baseline needs --baseline FILE")
     return baseline.read(file, may_lack=update) if file else None
+
+
+def _prints(known: baseline.Baseline | None, before: earlier.Earlier | None) -> set[str]:
+    """The fingerprints of the findings that do not count."""
+    return {*(entry.fingerprint for entry in (known.entries if known else ())), *(before.findings if before else ())}
 
 
 def _checking(config: Config, levels: Mapping[str, str], *, expanded: bool) -> Config:

@@ -14,16 +14,17 @@ from krm_fn.base.errors import UsageError
 from krm_fn.base.value import Value
 from krm_fn.changes import diffing
 from krm_fn.changes.summary import WORDS, fails
-from krm_fn.cli import completion, diff_units, options, progress
+from krm_fn.cli import changes_patch, completion, diff_units, options, progress
 from krm_fn.cli.changes_markdown import markdown_of
 from krm_fn.cli.changes_text import text_of
-from krm_fn.cli.diff_units import Compared
+from krm_fn.cli.diff_units import ClusterAfter, Compared
 from krm_fn.cli.folder_options import folder_options
 from krm_fn.cli.json_text import json_text
 from krm_fn.cli.trees import Change, of_folder, paths_in, trees_of
-from krm_fn.config.keys import KEYS
+from krm_fn.config.keys import KEYS, NAMES
 from krm_fn.findings.results import report
 from krm_fn.kubevirt.releases import parse
+from krm_fn.kubevirt.settings import Config
 from krm_fn.repositories.discovery import discover
 from krm_fn.sources import builds
 from krm_fn.sources.files import KUSTOMIZATIONS
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
     from krm_fn.base.objects import Object
     from krm_fn.cli.progress import Progress
     from krm_fn.cli.trees import Tree
-    from krm_fn.kubevirt.releases import Release
-    from krm_fn.kubevirt.settings import Config
 
 NEVER = "never"
 # The keys of the config that say something about a cluster.
@@ -46,16 +45,19 @@ CLUSTER_KEYS = ("kubevirtVersion", "catalogue", "presets", "configuration")
 UNSET: Mapping[str, Any] = {key.field: () if key.type == "severity" else None for key in KEYS if key.name not in CLUSTER_KEYS}
 # The flags that may name a file.
 FILES = ("config_file", "configuration")
-OUTPUTS = ("text", "json", "markdown")
+OUTPUTS = ("text", "json", "markdown", "patch")
 
 
 class Run(Value):
-    """What is the same for both sides: the flags, and how the change reaches the cluster. `release` is the one after it."""
+    """What is the same for both sides: the flags, and how the change reaches the cluster.
+
+    `to` is the cluster after the change.
+    """
 
     flags: Mapping[str, Any]
     bar: Progress
     assumptions: diffing.Assumptions
-    release: Release | None
+    to: ClusterAfter
 
 
 @click.command()
@@ -77,7 +79,8 @@ class Run(Value):
     type=click.Choice(OUTPUTS),
     default="text",
     show_default=True,
-    help="The output format. markdown: for the comment of a pull request.",
+    help="The output format. markdown: for the comment of a pull request. patch: a JSON patch (RFC 6902) for each VM, from its "
+    "old rendered form to the new one.",
 )
 @click.option(
     "--fail-on",
@@ -93,6 +96,13 @@ class Run(Value):
     "--to-kubevirt-version",
     **options.VERSION,
     help="The KubeVirt release after the change. Without HEAD, only the release changes: the preview of an upgrade.",
+)
+@click.option(
+    "--to-configuration",
+    metavar="FILE",
+    shell_complete=completion.FILE,
+    help="A KubeVirt configuration that is laid over that of the cluster after the change, as --configuration is on both "
+    "sides. HEAD may be left out.",
 )
 @click.option("--not-migratable", is_flag=True, help="Assume that running VMs cannot be live-migrated.")
 @click.option(
@@ -125,6 +135,7 @@ def diff(
     assume: str,
     color: str,
     to_kubevirt_version: str | None,
+    to_configuration: str | None,
     replace: bool,
     not_migratable: bool,
     **flags: Any,
@@ -146,16 +157,37 @@ def diff(
         flags={**UNSET, **flags},
         bar=progress.shown(quiet=flags["verbose"]),
         assumptions=diffing.Assumptions(apply=not replace, migratable=not not_migratable, new=assume == "new"),
-        release=parse(to_kubevirt_version) if to_kubevirt_version else None,
+        to=_cluster_after(to_kubevirt_version, to_configuration),
     )
     if base is None:
         compared = _of_paths(paths, run)
+        compared = diff_units.with_steps(compared, run.assumptions) if run.to.release and len(paths) == 1 else compared
     else:
         change = Change(base=base, head=head, merge_base=merge_base is not False)
         compared = _of_commits(change, paths, run)
     report(compared.findings, sys.stderr)
-    write_out(_written(compared.answer, output, color).encode())
-    return int(not compared.is_whole or (fail_on != NEVER and fails(compared.answer["vms"], fail_on)))
+    is_whole = _print(compared, output, color) and compared.is_whole
+    return int(not is_whole or (fail_on != NEVER and fails(compared.answer["vms"], fail_on)))
+
+
+def _cluster_after(version: str | None, configuration: str | None) -> ClusterAfter:
+    """What the flags say about the cluster after the change. Raises: ConfigError."""
+    flags = {**UNSET, **dict.fromkeys(NAMES[name].field for name in CLUSTER_KEYS), options.CONFIGURATION: configuration}
+    return ClusterAfter(
+        release=parse(version) if version else None,
+        configuration=options.with_flags(Config(), flags).configuration if configuration else None,
+    )
+
+
+def _print(compared: Compared, output: str, color: str) -> bool:
+    """Write the output. False if a part of it had to be left out, which is said on stderr."""
+    if output != "patch":
+        write_out(_written(compared.answer, output, color).encode())
+        return True
+    patched = changes_patch.of(compared.sides)
+    changes_patch.report(patched, compared.answer)
+    write_out(patched.text.encode())
+    return not patched.left_out
 
 
 def _of_commits(change: Change, paths: tuple[str, ...], run: Run) -> Compared:
@@ -167,32 +199,32 @@ def _of_trees(trees: tuple[Tree, Tree], paths: tuple[str, ...], run: Run) -> Com
     files = {name: os.path.abspath(given) for name in FILES if (given := run.flags[name]) and os.path.exists(given)}  # noqa: PTH100, PTH110
     base, head = (diff_units.read_tree(tree, paths, {**run.flags, **files}, run.bar) for tree in trees)
     with run.bar.at("Comparing"):
-        return diff_units.compare(base, head, run.assumptions, run.release)
+        return diff_units.compare(base, head, run.assumptions, run.to)
 
 
 def _of_paths(paths: tuple[str, ...], run: Run) -> Compared:
-    base, head = _two(paths, run.release)
+    base, head = _two(paths, run.to)
     sides = [base, *([head] if head is not None else [])]
     if all(map(_may_have_targets, sides)) and any(discover((side,)).targets for side in sides):
         trees = (of_folder(base), of_folder(base if head is None else head))
         return _of_trees(trees, (os.curdir,), run)
     given = _read(base, run.flags, run.bar)
     after = given if head is None else _read(head, run.flags, run.bar)
-    settings = after.settings.but(release=run.release) if run.release else after.settings
+    settings = run.to.settings(after.settings)
     with run.bar.at("Comparing"):
         old, new = diffing.side(list(given.items), given.settings), diffing.side(list(after.items), settings)
-        return Compared(answer=diffing.compare(old, new, run.assumptions), findings=(), is_whole=True)
+        return diff_units.compared([("", old, new)], run.assumptions)
 
 
-def _two(paths: tuple[str, ...], release: Release | None) -> tuple[str, str | None]:
-    """BASE and HEAD; no HEAD if only the release changes. Raises: UsageError."""
+def _two(paths: tuple[str, ...], to: ClusterAfter) -> tuple[str, str | None]:
+    """BASE and HEAD; no HEAD if only the cluster changes. Raises: UsageError."""
     if not paths:
         raise UsageError("BASE is missing; name the files before the change, or a commit with --base")
     if len(paths) > 2:
         raise UsageError(f"found {len(paths)} paths; expected BASE and HEAD, or --base REF with any number of paths")
     if paths == ("-", "-"):
         raise UsageError("both sides are -; stdin can be read once only")
-    if len(paths) == 1 and release is None:
+    if len(paths) == 1 and not to:
         raise UsageError("HEAD is missing; name the files after the change, or --to-kubevirt-version")
     return paths[0], paths[1] if len(paths) == 2 else None
 

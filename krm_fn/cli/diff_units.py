@@ -7,9 +7,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from krm_fn.base.value import Value
-from krm_fn.changes import diffing
+from krm_fn.changes import diffing, upgrade
 from krm_fn.cli import options
 from krm_fn.cli.folders import by_folder
+from krm_fn.config import merged
 from krm_fn.repositories import building
 from krm_fn.repositories.bundles import UnitObjects, read_all
 from krm_fn.repositories.clusters import Configs
@@ -29,15 +30,44 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.releases import Release
     from krm_fn.kubevirt.settings import Config
 
+    Sides = tuple[str, diffing.Side, diffing.Side]
     Key = tuple[str, bool]  # folder; True for a target, False for files that no kustomization uses
 
 
+class ClusterAfter(Value):
+    """What flags say about the cluster after the change, None where it is as before."""
+
+    release: Release | None = None
+    configuration: Object | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.release or self.configuration is not None)
+
+    def settings(self, config: Config) -> Config:
+        """The config of a unit after the change."""
+        config = config.but(release=self.release) if self.release else config
+        if self.configuration is None:
+            return config
+        return config.but(configuration=merged(config.configuration, self.configuration))
+
+
 class Compared(Value):
-    """The answer about all units that could be read whole on both sides, and the findings about the others."""
+    """The answer about all units that could be read whole on both sides, these sides, and the findings about the others."""
 
     answer: Object
-    findings: tuple[Finding, ...]
-    is_whole: bool
+    sides: Sequence[Sides]
+    findings: tuple[Finding, ...] = ()
+    is_whole: bool = True
+
+
+def compared(sides: Sequence[Sides], assumptions: diffing.Assumptions) -> Compared:
+    """What the change does to the VMs of some targets, each with its name and both sides."""
+    return Compared(answer=diffing.compare_all(sides, assumptions), sides=sides)
+
+
+def with_steps(found: Compared, assumptions: diffing.Assumptions) -> Compared:
+    """The same with what happens at each step of the upgrade that the change is."""
+    return found.but(answer={**found.answer, "steps": upgrade.steps(found.sides, assumptions)})
 
 
 class TreeUnits(Value):
@@ -133,14 +163,14 @@ def _note(tree: Tree, objects: Mapping[Key, UnitObjects]) -> None:
             options.note(f"{tree.named(folder)}: {text}")
 
 
-def compare(base: TreeUnits, head: TreeUnits, assumptions: diffing.Assumptions, release: Release | None) -> Compared:
-    """What the change from one side to the other does; `release` is that after the change, None if it is that of the config."""
-    answer = diffing.compare_all(_sides(base, head, release), assumptions)
+def compare(base: TreeUnits, head: TreeUnits, assumptions: diffing.Assumptions, to: ClusterAfter) -> Compared:
+    """What the change from one side to the other does; `to` is the cluster after the change."""
     findings = tuple(dict.fromkeys((*base.findings, *head.findings)))
-    return Compared(answer=answer, findings=findings, is_whole=base.is_whole and head.is_whole)
+    found = compared(list(_sides(base, head, to)), assumptions)
+    return found.but(findings=findings, is_whole=base.is_whole and head.is_whole)
 
 
-def _sides(base: TreeUnits, head: TreeUnits, release: Release | None) -> Iterator[tuple[str, diffing.Side, diffing.Side]]:
+def _sides(base: TreeUnits, head: TreeUnits, to: ClusterAfter) -> Iterator[Sides]:
     """The folder and both sides of each pair of units that can be compared."""
     for old, new in pairs(base, head):
         if not (base.has_whole(old) and head.has_whole(new)):
@@ -150,8 +180,7 @@ def _sides(base: TreeUnits, head: TreeUnits, release: Release | None) -> Iterato
         if not after:
             continue
         before = before or after
-        after = after.but(release=release) if release else after
-        yield new[0], base.side(old, before), head.side(new, after)
+        yield new[0], base.side(old, before), head.side(new, to.settings(after))
 
 
 def pairs(base: TreeUnits, head: TreeUnits) -> Iterator[tuple[Key, Key]]:

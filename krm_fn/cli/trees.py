@@ -43,6 +43,10 @@ class Tree(Value):
             return path
         return self.shown + Path(os.path.relpath(place, self.folder)).as_posix()
 
+    def has(self, path: str) -> bool:
+        """True for a path from the folder on that the tree has."""
+        return os.path.lexists(os.path.join(self.folder, path))  # noqa: PTH118
+
     def own(self, file: str | None) -> str | None:
         """The file that a flag names, in the state of this side; it is the user's own file if this side has none."""
         if file is None or not self.origin or not is_within(file, [self.origin]):
@@ -129,6 +133,6 @@ def _path_in(trees: Sequence[Tree], path: str) -> str:
     if not is_within(path, [root]):
         raise UsageError(f"{path} is outside of the git repository {root}; --base compares only what is in the repository")
     found = os.path.relpath(path)
-    if not any(os.path.lexists(os.path.join(tree.folder, found)) for tree in trees):  # noqa: PTH118
+    if not any(tree.has(found) for tree in trees):
         raise UsageError(f"{path} is on neither side of the change; name a file or a folder of the repository")
     return found

@@ -82,7 +82,10 @@ class Finding(Value):
 
 
 class Suppressed(Value):
-    """A finding that does not count. `by` is "ignore" (an annotation of the object) or "baseline"; `reason` is the user's."""
+    """A finding that does not count. `reason` is the user's.
+
+    `by` is "ignore" (an annotation of the object), "baseline", or "base" (an earlier commit has it, too).
+    """
 
     finding: Finding
     by: str

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import checking
 import pytest
 from markdown_it import MarkdownIt
+from trees import tree
 
 BASE = """\
 apiVersion: kubevirt.io/v1
@@ -169,3 +170,22 @@ def test_quotas_stand_before_the_figures(sides: Path) -> None:
     ]
     html = MarkdownIt("commonmark").render(run("diff", "base", "head", "-o", "markdown", cwd=sides).stdout)
     assert "<li>quota <code>default/a_b*c:</code> requests.cpu 0.205 to 0.405 of 0.4: over by 0.005</li>" in html
+
+
+def test_only_the_configuration_of_the_cluster_may_change(tmp_path):
+    tree(tmp_path, {"vm.yaml": LIMITED, "later.yaml": "liveUpdateConfiguration: {maxCpuSockets: 2}\n", "wrong.yaml": "[1]\n"})
+    code, out, err = run("diff", "vm.yaml", "--assume", "new", "--to-configuration", "later.yaml", "-o", "json", cwd=tmp_path)
+    assert (code, err) == (0, "")
+    (vm,) = json.loads(out)["vms"]
+    (change,) = [each for each in vm["changes"] if each["path"] == "/spec/domain/cpu/maxSockets"]
+    assert (change["old"], change["new"], change["causes"][0]["source"]) == (4, 2, "kubevirt")
+    code, out, err = run("diff", "vm.yaml", "--to-configuration", "wrong.yaml", cwd=tmp_path)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+
+
+LIMITED = """\
+apiVersion: kubevirt.io/v1
+kind: VirtualMachine
+metadata: {name: web, namespace: default}
+spec: {runStrategy: Always, template: {spec: {domain: {cpu: {sockets: 1}, memory: {guest: 1Gi}, devices: {}}}}}
+"""

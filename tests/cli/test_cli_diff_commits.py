@@ -2,11 +2,11 @@
 
 import json
 import os
-import subprocess
 from pathlib import Path
 
 import checking
 import pytest
+from committing import commit, git
 from trees import tree
 
 pytestmark = pytest.mark.parametrize("kustomize", ["5.8.1"], indirect=True)
@@ -35,17 +35,6 @@ FILES = {
     "types/small.yaml": TYPE,
 }
 HALTED = TYPED.replace("Always", "Halted")
-NOBODY = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.com"}
-NOBODY |= {"GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@example.com"}
-
-
-def git(folder, *words):
-    subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True, env={**os.environ, **NOBODY})
-
-
-def commit(folder, files):
-    git(tree(folder, files), "add", "-A")
-    git(folder, "commit", "-q", "-m", "change")
 
 
 @pytest.fixture

@@ -1,10 +1,7 @@
 """`render -o patch`: RFC 6902 patches that lead from the old object to the new one."""
 
-import jsonpatch
-from hypothesis import given
-from hypothesis import strategies as st
-
-from krm_fn.cli.patch import entries, operations
+from krm_fn.base.json_patch import operations
+from krm_fn.cli.patch import entries
 
 OLD = {
     "apiVersion": "kubevirt.io/v1",
@@ -49,19 +46,3 @@ def test_objects_inside_a_list_have_entries_of_their_own():
 
 def test_objects_that_did_not_change_or_were_added_have_no_entry():
     assert entries([OLD], [OLD, NEW]) == []
-
-
-scalars = st.one_of(st.none(), st.booleans(), st.integers(0, 3), st.text("a/~.0", max_size=2))
-trees = st.recursive(
-    scalars, lambda below: st.lists(below, max_size=3) | st.dictionaries(st.text("ab/~", max_size=2), below, max_size=3)
-)
-
-
-@given(trees, trees)
-def test_a_patch_applied_to_the_old_object_gives_the_new_one(old, new):
-    assert jsonpatch.JsonPatch(list(operations({"x": old}, {"x": new}))).apply({"x": old}) == {"x": new}
-
-
-@given(trees)
-def test_no_operation_leads_from_an_object_to_itself(tree):
-    assert list(operations(tree, tree)) == []

@@ -37,7 +37,7 @@ def to_junit(results: Sequence[Result]) -> str:
 
 
 def to_tap(results: Sequence[Result]) -> str:
-    return tap.document(map(_test, results), figures(results))
+    return tap.document(map(_test, results), [figures(results)])
 
 
 def _test(result: Result) -> TestCase:

@@ -24,7 +24,9 @@ FORMATS = ("text", *sorted(file.stem for file in Path(__file__).parent.glob("[a-
 
 STRICTEST_FIRST = (*reversed(SEVERITIES), "never")
 # What silences findings: `Suppressed.by`, and what turns a rule off; and how people call it.
-CAUSES = {"ignore": "an ignore", "baseline": "the baseline", "config": "the config", "flag": "--severity"}
+CAUSES = {"ignore": "an ignore", "baseline": "the baseline", "config": "the config", "flag": "--severity", "base": "--base"}
+# The cause that counts only if a commit is compared.
+BASE = "base"
 
 
 def _no_line(_: str, __: int) -> str:
@@ -44,6 +46,7 @@ class Report(Value):
     read, `subjects` are these where the format names them, `files` the files they stand in. `line` gives a line of a file by
     its number, "" where it may hold a secret. `fail_on_by_target` says from which severity on a finding of a target fails the
     run, `releases` whose rules the `targets` were checked with. `rich` and `color` ask for what a terminal can show.
+    `since` is the commit that is compared with, as the user names it, "" for none; `gone` are the findings that only it has.
     """
 
     findings: tuple[Finding, ...]
@@ -51,6 +54,8 @@ class Report(Value):
     subjects: tuple[Subject, ...] = ()
     files: tuple[str, ...] = ()
     suppressed: tuple[Suppressed, ...] = ()
+    since: str = ""
+    gone: tuple[Finding, ...] = ()
     off: dict[str, int] = {}  # noqa: RUF012  nobody writes into a Value
     fail_on: str = "error"
     fail_on_by_target: dict[str, str] = {}  # noqa: RUF012  nobody writes into a Value
@@ -78,7 +83,7 @@ class Report(Value):
     def silenced(self) -> dict[str, int]:
         """The number of findings that are not reported, by what silences them; every cause has a number."""
         by = [each.by for each in self.suppressed]
-        return {cause: by.count(cause) + self.off.get(cause, 0) for cause in CAUSES}
+        return {cause: by.count(cause) + self.off.get(cause, 0) for cause in CAUSES if cause != BASE or self.since}
 
     @property
     def figures(self) -> str:
@@ -89,7 +94,8 @@ class Report(Value):
         silent = f", {sum(self.silenced.values())} suppressed ({causes})" if causes else ""
         targets = f" and {counted(self.targets, 'target')}" if self.targets else ""
         releases = ", ".join(map(str, self.releases or (self.release,)))
-        return f"{counts} in {counted(self.objects, 'object')}{where}{targets}, KubeVirt {releases}{silent}"
+        gone = f", {len(self.gone)} gone since {self.since}" if self.gone else ""
+        return f"{counts} in {counted(self.objects, 'object')}{where}{targets}, KubeVirt {releases}{silent}{gone}"
 
 
 def counted(number: int, word: str) -> str:

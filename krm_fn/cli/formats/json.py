@@ -2,7 +2,7 @@
 
 Beside the keys of a KRM result each has `fingerprint` and, where known, `line`, `column` and `related`, and, where the run has
 several targets, `targets`. `suppressed`, where there are any, holds the like with `suppressedBy` and `reason`, and
-`summary.suppressed` how many findings each cause silences.
+`summary.suppressed` how many findings each cause silences. `gone`, if a commit is compared, has the findings that only it has.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ def write(report: Report) -> str:
     if any(report.silenced.values()):
         figures["suppressed"] = report.silenced
     value: dict[str, Any] = {"results": [_result(finding) for finding in report.findings], "summary": figures}
+    if report.since:
+        value["gone"] = [_result(finding) for finding in report.gone]
     if report.suppressed:
         value["suppressed"] = [
             {**_result(each.finding), "suppressedBy": each.by, "reason": each.reason} for each in report.suppressed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import escape
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -23,8 +24,9 @@ ICONS = {"error": ":x:", "warning": ":warning:", "info": ":information_source:"}
 
 
 def write(report: Report) -> str:
-    """A heading with the figures, a table of the findings, and the suppressed ones folded away; cut where it gets too long."""
-    lines = [MARK, f"### {NAME}: {report.figures}" if report.findings else f"### {NAME}: no findings, {report.figures}"]
+    """A heading with the figures, a table of the findings, and folds for those that do not count; cut if it gets too long."""
+    found = "" if report.findings else "no findings, "
+    lines = [MARK, f"### {NAME}: {found}{prose(report.figures) if report.since else report.figures}"]
     if report.findings:
         lines += ["", "| | place | object | finding |", "|---|---|---|---|"]
         lines += _fitting([_row(finding) for finding in report.findings], LONGEST * 3 // 4)
@@ -32,7 +34,11 @@ def write(report: Report) -> str:
         rows = [f"| {_row(each.finding)[2:]} {prose(each.reason or each.by)} |" for each in report.suppressed]
         summary = f"<details><summary>{len(report.suppressed)} suppressed</summary>"
         lines += ["", summary, "", "| | place | object | finding | reason |", "|---|---|---|---|---|"]
-        lines += [*_fitting(rows, LONGEST // 5), "", "</details>"]
+        lines += [*_fitting(rows, LONGEST // 10), "", "</details>"]
+    if report.gone:
+        summary = f"<details><summary>{len(report.gone)} gone since {escape(printable(one_line(report.since)))}</summary>"
+        lines += ["", summary, "", "| | place | object | finding |", "|---|---|---|---|"]
+        lines += [*_fitting([_row(finding) for finding in report.gone], LONGEST // 10), "", "</details>"]
     return "\n".join(lines) + "\n"
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from krm_fn import __version__
 from krm_fn.base.console import NAME, one_line
 from krm_fn.base.paths import dotted
-from krm_fn.cli.formats import relative
+from krm_fn.cli.formats import BASE, relative
 from krm_fn.cli.json_text import json_text
 from krm_fn.cli.rules import documentation, parts
 from krm_fn.findings import results
@@ -68,9 +68,15 @@ def _rule(rule: Rule) -> dict[str, Any]:
 
 
 def _suppressions(report: Report, suppressed: Suppressed | None) -> dict[str, Any]:
-    """Why a result doesn't count; where one result says so all have to, those that count with an empty list."""
+    """Why a result doesn't count; where one result says so all have to, those that count with an empty list.
+
+    A finding that an earlier commit has, too, is not suppressed but unchanged. Code scanning closes those that are gone itself.
+    """
     if suppressed is None:
-        return {"suppressions": []} if report.suppressed else {}
+        state = {"baselineState": "new"} if report.since else {}
+        return {**state, "suppressions": []} if report.suppressed else state
+    if suppressed.by == BASE:
+        return {"baselineState": "unchanged", "suppressions": []}
     why = {"justification": suppressed.reason} if suppressed.reason else {}
     return {"suppressions": [{"kind": SUPPRESSIONS[suppressed.by], "status": "accepted", **why}]}
 

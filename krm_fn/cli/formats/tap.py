@@ -11,7 +11,7 @@ from krm_fn.cli.formats import cases
 from krm_fn.findings import results
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from krm_fn.cli.formats import Case, Report
     from krm_fn.findings.finding import Finding
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 def write(report: Report) -> str:
     """Findings that make the command fail are `not ok`; others are `ok` with their diagnosis; suppressed ones are skipped."""
-    return document(cases(report), report.figures if report.summary else "")
+    gone = [one_line(f"gone since {printable(report.since)}: {results.line(each)}") for each in report.gone]
+    return document(cases(report), [*gone, *([report.figures] if report.summary else [])])
 
 
-def document(tests: Iterable[Case], figures: str = "") -> str:
-    """Tests as a whole document, with the figures as a comment at the end."""
+def document(tests: Iterable[Case], comments: Sequence[str] = ()) -> str:
+    """Tests as a whole document, with comments at the end."""
     lines = ["TAP version 14", ""]
     number = 0
     for number, case in enumerate(tests, 1):
         lines += _point(number, case)
     lines[1] = f"1..{number}"
-    if figures:
-        lines.append(f"# {figures}")
+    lines += [f"# {each}" for each in comments]
     return "\n".join(lines) + "\n"
 
 

@@ -24,8 +24,11 @@ WIDEST = 160
 
 
 def write(report: Report) -> str:
-    """A line for each finding, nothing where there is none; with `summary` a line of figures at the end."""
+    """A line for each finding, nothing where there is none, then those that are gone; with `summary` figures at the end."""
     lines = [line for finding in report.findings for line in _lines(finding, report)]
+    if report.gone:
+        head = one_line(printable(f"gone since {report.since}:"))
+        lines += [*([""] if lines else []), head, *(f"  {results.line(each)} ({each.rule})" for each in report.gone)]
     return "".join(f"{line}\n" for line in (*lines, *([report.figures] if report.summary else [])))
 
 

@@ -1,0 +1,124 @@
+"""An upgrade of KubeVirt, one minor release after the other: what happens at which step."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from krm_fn.base.value import Value
+from krm_fn.changes.diffing import Assumptions, Side, compare_all, side
+from krm_fn.findings import fingerprints, results
+from krm_fn.kubevirt import catalogue
+from krm_fn.kubevirt.releases import MINORS, parse
+from krm_fn.pipeline import stages
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from krm_fn.base.objects import Object
+    from krm_fn.kubevirt.releases import Release
+
+    Sides = tuple[str, Side, Side]
+    Named = tuple[str, Side]
+
+
+class Step(Value):
+    """One step: both releases, and the targets that take it, each with its name and its side before the upgrade."""
+
+    old: Release
+    new: Release
+    targets: tuple[Named, ...]
+
+
+def route(start: Release, end: Release) -> tuple[Release, ...]:
+    """The releases of an upgrade: the newest patch release of each minor release between start and end, and both ends."""
+    minors = (parse(minor) for minor in MINORS)
+    between = (each for each in minors if start.version[:2] < each.version[:2] < end.version[:2])
+    return (start, *between, end) if start != end else (start,)
+
+
+def steps(targets: Sequence[Sides], assumptions: Assumptions) -> list[Object]:
+    """What happens at each step of the upgrade, in order. Each target has its name and both sides, with the same objects.
+
+    A step has `from` and `to`, the answer of `diff` about the VMs that exist (`vms`, `summary`) and about new ones (`newVms`),
+    the `findings` of `check` that are new and gone, and the names of the `catalogue` that are gone, added or changed.
+    """
+    return [_told(step, assumptions) for step in _steps(targets)]
+
+
+def _steps(targets: Sequence[Sides]) -> Iterator[Step]:
+    taking: dict[tuple[Release, Release], list[Named]] = {}
+    for name, base, head in targets:
+        releases = route(base.analysis.release, head.analysis.release)
+        for pair in pairwise(releases):
+            taking.setdefault(pair, []).append((name, base))
+    for old, new in sorted(taking, key=lambda pair: [release.version for release in pair]):
+        yield Step(old=old, new=new, targets=tuple(taking[old, new]))
+
+
+def _told(step: Step, assumptions: Assumptions) -> Object:
+    pairs = [(name, _at(base, step.old), _at(base, step.new)) for name, base in step.targets]
+    answer = compare_all(pairs, assumptions)
+    before, after = _findings(pairs, 1), _findings(pairs, 2)
+    builtin = any(base.analysis.settings.catalogue == "builtin" for _, base in step.targets)
+    return {
+        "from": str(step.old),
+        "to": str(step.new),
+        "vms": answer["vms"],
+        "newVms": _new_vms(pairs, assumptions.but(new=True)),
+        "summary": answer["summary"],
+        "findings": {
+            "new": [each for key, each in after.items() if key not in before],
+            "gone": [each for key, each in before.items() if key not in after],
+        },
+        "catalogue": catalogue_changes(step.old, step.new) if builtin else {"gone": [], "added": [], "changed": []},
+    }
+
+
+def _new_vms(pairs: Sequence[Sides], assumptions: Assumptions) -> list[Object]:
+    """The records of VMs that start differently after a step, without those that are refused before it for the same reasons."""
+    records: list[Object] = compare_all(pairs, assumptions)["vms"]
+    if not any(record["effect"] == ["refused"] for record in records):
+        return records
+    before = compare_all([(name, base, base) for name, base, _ in pairs], assumptions)["vms"]
+    refused = [(_named(record), record["update"]) for record in before if record["effect"] == ["refused"]]
+    return [record for record in records if (_named(record), record.get("update")) not in refused]
+
+
+def _named(record: Object) -> tuple[str, str, str]:
+    return record.get("target", ""), record["namespace"], record["name"]
+
+
+def _at(given: Side, release: Release) -> Side:
+    """A side under another release."""
+    items = [entry.obj for entry in given.analysis.bundle.entries]
+    return side(items, given.analysis.settings.but(release=release))
+
+
+def _findings(pairs: Sequence[Sides], number: int) -> dict[tuple[str, str], Object]:
+    """The findings of `check` on one side of all targets, by target and fingerprint."""
+    found: dict[tuple[str, str], Object] = {}
+    for pair in pairs:
+        name, analysis = pair[0], (pair[1] if number == 1 else pair[2]).analysis
+        items = [entry.obj for entry in analysis.bundle.entries]
+        outcome = stages.render(items, analysis.settings.but(mode="validate"))
+        for each in fingerprints.printed(outcome.findings):
+            named = {"target": name} if name else {}
+            found[name, each.fingerprint] = {**named, "line": results.line(each), "rule": each.rule, "severity": each.severity}
+    return found
+
+
+def catalogue_changes(old: Release, new: Release) -> Object:
+    """The cluster instancetypes and preferences that are gone, added, or have another spec: `Kind name`, by kind and name."""
+    before, after = catalogue.of(old), catalogue.of(new)
+    changes: dict[str, list[str]] = {"gone": [], "added": [], "changed": []}
+    for kind in catalogue.KINDS:
+        for name in catalogue.names(kind):
+            was, now = before.run(kind, name), after.run(kind, name)
+            if was and not now:
+                changes["gone"].append(f"{kind} {name}")
+            elif now and not was:
+                changes["added"].append(f"{kind} {name}")
+            elif was and now and was.form != now.form:
+                changes["changed"].append(f"{kind} {name}")
+    return changes

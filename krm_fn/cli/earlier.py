@@ -1,0 +1,115 @@
+"""`check --base REF`: the findings that a commit of the git repository has already. Only the others count."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import click
+
+from krm_fn.base.errors import UsageError
+from krm_fn.base.value import Value
+from krm_fn.cli import baseline, units
+from krm_fn.cli.baseline import Baseline
+from krm_fn.cli.formats import BASE
+from krm_fn.cli.trees import Change, paths_in, trees_of
+from krm_fn.findings.finding import Suppressed
+from krm_fn.rules.facts.ignores import Known
+from krm_fn.sources.reading import STDIN, NothingFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
+
+    from krm_fn.cli.formats import Report
+    from krm_fn.cli.progress import Progress
+    from krm_fn.cli.trees import Tree
+    from krm_fn.cli.units import Request
+    from krm_fn.findings.finding import Finding
+    from krm_fn.repositories.judging import Options, UnitResult
+
+# The flags that may name a file or a folder.
+FILES = ("configuration", "cache")
+
+
+class Earlier(Value):
+    """The findings at a commit by their fingerprints; `ref` is its name."""
+
+    ref: str
+    findings: Mapping[str, Finding]
+
+
+def base_options(command: Any) -> Any:
+    """Gives a command `--base` and `--merge-base`; they reach it as `base` and `merge_base`."""
+    command = click.option(
+        "--merge-base/--no-merge-base",
+        default=None,
+        help="Start from the newest commit that --base and the working tree have in common, as a review does. Default: yes.",
+    )(command)
+    text = (
+        "Check this commit of the git repository, too. Findings that it has do not count, and those that are gone are listed."
+    )
+    return click.option("--base", metavar="REF", help=text)(command)
+
+
+def _change(flags: Mapping[str, Any]) -> Change | None:
+    """What is compared, None without --base. Raises: UsageError."""
+    base, merge_base = flags["base"], flags["merge_base"]
+    if base is None:
+        if merge_base is not None:
+            raise UsageError("--merge-base needs --base; name a branch, a tag or a commit with it")
+        return None
+    return Change(base=base, merge_base=merge_base is not False)
+
+
+def read(request: Request, how: Options, bar: Progress, report_of: Callable[[Sequence[UnitResult]], Report]) -> Earlier | None:
+    """The findings at the base, each part with the config that it has there; None without --base.
+
+    Raises: UsageError, ConfigError; InputError for what can't be read at the base.
+    """
+    change = _change(request.flags)
+    if change is None:
+        return None
+    if STDIN in request.paths:
+        raise UsageError("--base compares files of a git repository; stdin (-) is on no side")
+    with trees_of(change, verbose=request.flags["verbose"]) as (tree, head):
+        there = _at(tree, head, request)
+        if not (there.paths or there.kustomizations):
+            return Earlier(ref=change.base, findings={})
+        with tree.entered():
+            try:
+                found = units.results_of(there, how.but(fixing=False, quoted=False, listed=False), bar)
+            except NothingFoundError:
+                found = []
+        findings = report_of(found).findings if found else ()
+    return Earlier(ref=change.base, findings={each.fingerprint: each for each in findings})
+
+
+def _at(tree: Tree, head: Tree, request: Request) -> Request:
+    """What to check in a tree: the same paths as far as they exist there."""
+    files = {name: os.path.abspath(given) for name in FILES if (given := request.flags[name]) and os.path.exists(given)}  # noqa: PTH100, PTH110
+    config = os.path.abspath(request.config_file) if request.config_file else None  # noqa: PTH100
+    paths, kustomizations = (
+        paths_in((tree, head), given) if given else () for given in (request.paths, request.kustomizations)
+    )
+    flags = {**request.flags, **files}
+    return request.but(
+        paths=tuple(path for path in paths if tree.has(path)),
+        kustomizations=tuple(path for path in kustomizations if tree.has(path)),
+        config_file=tree.own(config),
+        flags={**flags, "configuration": tree.own(flags["configuration"])},
+    )
+
+
+def without_old(report: Report, earlier: Earlier) -> Report:
+    """The report in which only the findings count that the commit does not have."""
+    known = tuple(Known(fingerprint=mark, rule=each.rule) for mark, each in earlier.findings.items() if not each.more)
+    parted = baseline.split(report.findings, Baseline(file="", entries=known), today="", release=report.release)
+    silent = {each.finding.fingerprint for each in report.suppressed}
+    old = (Suppressed(finding=each.finding, by=BASE, reason=f"already at {earlier.ref}") for each in parted.known)
+    return report.but(
+        findings=parted.new,
+        suppressed=(*report.suppressed, *old),
+        since=earlier.ref,
+        gone=tuple(earlier.findings[each.fingerprint] for _, each in parted.facts.unused if each.fingerprint not in silent),
+    )

@@ -1,0 +1,134 @@
+"""An upgrade over several releases: what happens at which step."""
+
+import json
+
+import checking
+import measured
+import pytest
+from jsonschema import Draft202012Validator
+from trees import tree
+
+from krm_fn.changes.schema import schema
+from krm_fn.changes.upgrade import catalogue_changes, route
+from krm_fn.kubevirt.releases import parse
+
+VM = {
+    "apiVersion": "kubevirt.io/v1",
+    "kind": "VirtualMachine",
+    "metadata": {"namespace": "default"},
+    "spec": {
+        "runStrategy": "Always",
+        "template": {"spec": {"domain": {"devices": {}}}},
+    },
+}
+INSTANCETYPE, PREFERENCE = "VirtualMachineClusterInstancetype", "VirtualMachineClusterPreference"
+
+
+def vm(name, **matchers):
+    return {**VM, "metadata": {"name": name, **VM["metadata"]}, "spec": {**VM["spec"], **matchers}}
+
+
+def steps(folder, start, end, *items):
+    """The steps of an upgrade, by their releases."""
+    tree(folder, {"base.json": json.dumps({"apiVersion": "v1", "kind": "List", "items": items})})
+    flags = ("--kubevirt-version", start, "--to-kubevirt-version", end, "--fail-on", "never")
+    code, out, err = checking.run("diff", "base.json", *flags, "-o", "json", cwd=folder)
+    assert (code, err) == (0, "")
+    answer = json.loads(out)
+    Draft202012Validator(schema()).validate(answer)
+    return {(step["from"], step["to"]): step for step in answer["steps"]}
+
+
+def test_an_upgrade_goes_through_the_newest_release_of_each_minor_release():
+    assert [str(each) for each in route(parse("1.6.3"), parse("1.9"))] == ["1.6.3", "1.7.4", "1.8.4", "1.9.0"]
+    assert [str(each) for each in route(parse("1.6.3"), parse("1.6.6"))] == ["1.6.3", "1.6.6"]
+    assert [str(each) for each in route(parse("1.9"), parse("1.9"))] == ["1.9.0"]
+    assert [str(each) for each in route(parse("1.9"), parse("1.6"))] == ["1.9.0", "1.6.6"]
+
+
+def differing(old, new):
+    """The names that two releases both deploy, with different specs, as the catalogue's own data has them."""
+    facts = measured.catalogue()
+    order = list(facts["releases"])
+
+    def specs(release):
+        at = order.index(release)
+        return {
+            f"{kind} {name}": run["spec"]
+            for kind, names in facts["kinds"].items()
+            for name, runs in names.items()
+            for run in runs
+            if order.index(run["releases"][0]) <= at <= order.index(run["releases"][1])
+        }
+
+    before, after = specs(old), specs(new)
+    return {name for name in before.keys() & after.keys() if before[name] != after[name]}
+
+
+def test_all_specs_that_differ_from_1_8_to_1_9_are_told_and_no_other():
+    found = catalogue_changes(parse("1.8"), parse("1.9"))["changed"]
+    assert set(found) == differing("v1.8.4", "v1.9.0")
+    assert len(found) == 21
+    assert {name.split()[0] for name in found} == {PREFERENCE}
+
+
+KNOWN = [
+    ("1.4.0", "1.4.1", 0, 5, 0),
+    ("1.4.1", "1.5.0", 4, 0, 2),
+    ("1.7.4", "1.8.4", 0, 0, 10),
+    ("1.8.4", "1.9.0", 0, 0, 0),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "types", "preferences", "added"), KNOWN)
+def test_the_names_that_come_and_go_are_those_of_the_releases(old, new, types, preferences, added):
+    found = catalogue_changes(parse(old), parse(new))
+    assert len([name for name in found["gone"] if name.startswith(INSTANCETYPE)]) == types
+    assert len([name for name in found["gone"] if name.startswith(PREFERENCE)]) == preferences
+    assert len(found["added"]) == added
+
+
+def test_a_patch_release_may_change_specs():
+    assert [name for name in catalogue_changes(parse("1.6.2"), parse("1.6.3"))["changed"] if "cx1." not in name] == []
+    assert len(catalogue_changes(parse("1.6.2"), parse("1.6.3"))["changed"]) == 12
+
+
+def test_the_step_tells_when_a_name_goes(tmp_path):
+    old = vm("old", instancetype={"name": "gn1.xlarge"})
+    found = steps(tmp_path, "1.4", "1.7", old)
+    assert list(found) == [("1.4.1", "1.5.3"), ("1.5.3", "1.6.6"), ("1.6.6", "1.7.4")]
+    first, *others = found.values()
+    assert f"{INSTANCETYPE} gn1.xlarge" in first["catalogue"]["gone"]
+    assert [each["severity"] for each in first["findings"]["new"] if "gn1.xlarge" in each["line"]] == ["error"]
+    assert [vm["keeps"][0]["change"] for vm in first["vms"]] == ["removed"]
+    assert not any("gn1.xlarge" in name for step in others for name in step["catalogue"]["gone"])
+
+
+def test_existing_vms_keep_a_preference_that_changes_and_new_ones_do_not(tmp_path):
+    typed = vm("web", instancetype={"name": "u1.large"}, preference={"name": "windows.11.virtio"})
+    (step,) = steps(tmp_path, "1.8", "1.9", typed).values()
+    assert [(each["name"], each["keeps"][0]["change"]) for each in step["vms"]] == [("web", "edited")]
+    paths = [change["path"] for each in step["newVms"] for change in each["changes"]]
+    assert any("video" in path for path in paths)
+
+
+def test_a_vm_that_stays_refused_is_in_no_step(tmp_path):
+    small = vm("web", instancetype={"name": "u1.medium"}, preference={"name": "windows.11.virtio"})
+    assert [step["newVms"] for step in steps(tmp_path, "1.6", "1.9", small).values()] == [[], [], []]
+
+
+def test_text_and_markdown_show_the_steps(tmp_path):
+    steps(tmp_path, "1.4", "1.6", vm("old", instancetype={"name": "gn1.xlarge"}))
+    flags = ("--kubevirt-version", "1.4", "--to-kubevirt-version", "1.6", "--fail-on", "never")
+    text = checking.run("diff", "base.json", *flags, cwd=tmp_path)[1]
+    assert "\n\nKubeVirt 1.4.1 → 1.5.3: none of 1 VM changes; 1 keeps a stored revision\n" in text
+    assert f"  4 gone in the catalogue: {INSTANCETYPE} gn1." in text
+    markdown = checking.run("diff", "base.json", *flags, "-o", "markdown", cwd=tmp_path)[1]
+    assert markdown.count("<summary>KubeVirt 1.") == 2
+    assert len(markdown) < 65_536
+
+
+def test_a_change_of_the_objects_has_no_steps(tmp_path):
+    tree(tmp_path, {"a.json": json.dumps(vm("web")), "b.json": json.dumps(vm("web"))})
+    out = checking.run("diff", "a.json", "b.json", "--to-kubevirt-version", "1.9", "-o", "json", cwd=tmp_path)[1]
+    assert "steps" not in json.loads(out)
