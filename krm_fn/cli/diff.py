@@ -172,7 +172,7 @@ def diff(
 
 def _cluster_after(version: str | None, configuration: str | None) -> ClusterAfter:
     """What the flags say about the cluster after the change. Raises: ConfigError."""
-    flags = {**UNSET, **dict.fromkeys(NAMES[name].field for name in CLUSTER_KEYS), options.CONFIGURATION: configuration}
+    flags = {**UNSET, **dict.fromkeys(NAMES[name].field for name in CLUSTER_KEYS), "configuration": configuration}
     return ClusterAfter(
         release=parse(version) if version else None,
         configuration=options.with_flags(Config(), flags).configuration if configuration else None,
