@@ -75,3 +75,8 @@ def test_only_a_key_that_goes_gives_its_place_to_one_that_is_new(before: str, ne
     text = read_stream(before.encode())
     text.successors = {"older": "old", "old": "new"}
     assert write_stream(text, [new]).decode() == after
+
+
+def test_a_value_behind_a_colon_in_brackets_has_a_blank_before_it() -> None:
+    text = read_stream(b'a: {"b":}\n')
+    assert write_stream(text, [{"a": {"b": 5}}]) == b'a: {"b": 5}\n'
