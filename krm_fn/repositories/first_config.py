@@ -54,6 +54,7 @@ SETTINGS: tuple[Path, ...] = (
     ("persistentReservationConfiguration",),
     ("supportContainerResources",),
     ("virtualMachineOptions",),
+    ("vmStateStorageClass",),
     ("vmRolloutStrategy",),
 )
 HEAD = f"""\

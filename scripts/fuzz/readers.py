@@ -114,11 +114,11 @@ def _shown(data: bytes, items: list[Any]) -> str:
 
 
 def _rendered(items: list[Any], head: dict[str, Any]) -> list[Any]:
-    """The items as the library renders them; a wrong config leaves them as they came."""
+    """The items as the library renders them; a wrong config leaves them as they came, without nulls, which no list keeps."""
     try:
         rendered: list[Any] = krm_fn.process({**head, "items": items})["items"]
     except RenderError:
-        return items
+        return [item for item in items if item is not None]
     return rendered
 
 

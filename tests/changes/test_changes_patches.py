@@ -56,11 +56,11 @@ def check(base: Bundle, head: Bundle) -> int:
 
 @pytest.mark.parametrize("name", CHANGES)
 def test_the_patches_of_measured_changes_lead_from_one_rendering_to_the_other(name: str, cases: Cases) -> None:
-    made = 0
+    made = seen = 0
     for case in cases(name, every=30):
         sides = (bundle(case[key], case["kubevirt"], case.get("config")) for key in ("old", "new"))
-        made += check(*sides)
-    assert made
+        made, seen = made + check(*sides), seen + 1
+    assert made or seen < 10  # a small sample may have no VM that changes
 
 
 @settings(max_examples=30, deadline=None)
