@@ -42,6 +42,8 @@ NOTHING: Object = {}
 MODES = ("expand", "annotate")
 OUTCOMES = 20_000  # that are kept
 AT_ONCE = 50  # VMs that pass through each step together
+# Policies are evaluated on all objects.
+POLICY = "ValidatingAdmissionPolicy"
 # The run does not read objects of other kinds.
 LOOKED_INTO = READ | {kind for _, kind in (*TEMPLATES, *VMS)}
 CATALOGUED = ("VirtualMachineClusterInstancetype", "VirtualMachineClusterPreference")
@@ -86,8 +88,8 @@ def fits(settings: Config) -> bool:
 
 
 def needs_all_objects(listing: Listing) -> bool:
-    """True if the list has ignores, Lists, or objects that kustomize may have renamed and that VMs name."""
-    if listing.contains(IGNORE):
+    """True if the list has ignores, Lists, policies, or objects that kustomize may have renamed and that VMs name."""
+    if listing.contains(IGNORE) or any(kind == POLICY for _, kind in listing.types):
         return True
     renamed = any(kind in NAMED for _, kind in listing.types) and listing.contains(PREVIOUS_NAMES)
     return renamed or any(

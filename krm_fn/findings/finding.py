@@ -56,7 +56,8 @@ class Finding(Value):
     `("items", 3)` in a List). `line` and `column` count from 1; 0 means that they are not known, because only the command has
     the files' texts. The command sets `fingerprint`, which does not depend on the object's file. `related` are other places.
     `targets` are the targets of a repository that have the finding, sorted; () if a run has only one.
-    `more`: the number of further findings of its rule, on any objects, that are not reported.
+    `more`: the number of further findings of its rule, on any objects, that are not reported. `tags` are more tags of a
+    policy's result: `binding`, `param` and `validation`.
     """
 
     rule: str
@@ -79,6 +80,7 @@ class Finding(Value):
     fingerprint: str = ""
     more: int = 0
     targets: tuple[str, ...] = ()
+    tags: tuple[tuple[str, str], ...] = ()
 
 
 class Suppressed(Value):

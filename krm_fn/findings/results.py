@@ -28,7 +28,7 @@ def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
     Findings about no object, such as unreadable documents, may differ only in line and column.
     """
-    unique = {(_key(each), each.line, each.column, each.rule, each.message): each for each in findings}
+    unique = {(_key(each), each.line, each.column, each.rule, each.message, each.tags): each for each in findings}
     return tuple(unique[key] for key in sorted(unique, key=lambda key: key[0]))
 
 
@@ -67,6 +67,7 @@ def to_krm(finding: Finding) -> Object:
         "doc": doc_of(finding.rule),
         "upstream": finding.upstream,
         "upstreamPath": finding.upstream_path,
+        **dict(finding.tags),
     }
     result["tags"] = {key: value for key, value in tags.items() if value}
     return result

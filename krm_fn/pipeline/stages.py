@@ -39,6 +39,10 @@ BOUNDS = ("ResourceQuota", "LimitRange", "ApplicationAwareResourceQuota", "Appli
 PATCHING = ("expand", "validate")
 
 
+# The kind of the policies that a bundle may have, with its API group.
+POLICY = ("ValidatingAdmissionPolicy", "admissionregistration.k8s.io")
+
+
 class Outcome(Value):
     """The result of a run: all items and the findings in order. An item that does not change is the same object as before.
 
@@ -67,7 +71,8 @@ class Judging(Value):
     `ignores`: annotations of the objects silence rules. `definitions`: use the CustomResourceDefinitions of the bundle for
     KubeVirt's kinds, too. `off`: the outcome has the findings of rules that the config turns off. `following`: it has the
     consequences of other findings, too. `units` has, for each item, what applies it to a cluster, such as the kustomizations
-    that build it. `surroundings` is what is known outside of the items.
+    that build it. `surroundings` is what is known outside of the items. `raw` are the items with their numbers as they
+    came: for policies, 1.0 is no integer.
     """
 
     ignores: bool = True
@@ -76,6 +81,7 @@ class Judging(Value):
     following: bool = False
     units: Sequence[frozenset[str]] = ()
     surroundings: Surroundings = NO_SURROUNDINGS
+    raw: Sequence[Any] = ()
 
 
 def process(resource_list: Object) -> Object:
@@ -89,7 +95,7 @@ def process(resource_list: Object) -> Object:
     items = resource_list.get("items")
     if items is not None and not isinstance(items, list | tuple):
         raise InputError("items is no list")
-    judging = Judging(following=settings.mode == "validate")
+    judging = Judging(following=settings.mode == "validate", raw=items or ())
     outcome = render([with_integers(item) for item in items or []], settings, judging=judging)
     return {
         **resource_list,
@@ -119,8 +125,8 @@ def render(
         facts = _patched(facts)
     severity = _without_off(settings) if judging.off else settings.severity
     of_policies: tuple[Finding, ...] = ()
-    if settings.schema_policies or settings.rule_packages or settings.barred_packages:
-        facts, of_policies = _with_policies(facts, severity)
+    if settings.schema_policies or settings.rule_packages or settings.barred_packages or facts.bundle.of_kind(*POLICY):
+        facts, of_policies = _with_policies(facts, severity, judging.raw)
     found = [*limited(of_policies), *_found(facts, schemas, severity, definitions=judging.definitions)]
     on = [finding for finding in found if not _is_off(finding, settings)]
     placed = [results.placed(finding, facts.bundle) for finding in _roots(on, facts, following=judging.following)]
@@ -156,12 +162,19 @@ def _patched(facts: BundleFacts) -> BundleFacts:
     return patching.with_patches(facts, expanding)
 
 
-def _with_policies(facts: BundleFacts, severity: Mapping[str, str]) -> tuple[BundleFacts, tuple[Finding, ...]]:
+def _with_policies(
+    facts: BundleFacts, severity: Mapping[str, str], raw: Sequence[Any]
+) -> tuple[BundleFacts, tuple[Finding, ...]]:
     """The facts with the policies that can't be evaluated, and the findings of the others."""
     from krm_fn.pipeline import own_rules, schema_policies
 
     found = schema_policies.verdicts(facts, severity)
     own, failed = own_rules.verdicts(facts, severity)
+    if facts.bundle.of_kind(*POLICY):
+        from krm_fn.pipeline import admission_policies  # few bundles have some
+
+        of_bundle, unevaluated = admission_policies.verdicts(facts, severity, raw)
+        own, failed = [*own, *of_bundle], [*failed, *unevaluated]
     return facts.but(unevaluated=(*found.unevaluated, *failed)), (*found.findings, *own)
 
 

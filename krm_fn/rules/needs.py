@@ -94,6 +94,7 @@ NEEDS: Needs = {
     "ignored_configuration": lambda facts: facts.cluster.invalid,
     "null_item": lambda facts: facts.bundle.nulls,
     "policy_not_evaluated": lambda facts: facts.unevaluated,
+    "refused_policy": lambda facts: facts.unevaluated,
     "removed_field": lambda facts: facts.config.mode != "validate",  # there `unknown-field` reports them
     "removed_in_later_release": uses_catalogue,
     "undeployed_catalogue": lambda facts: facts.cluster.catalogue_gate(facts.release),

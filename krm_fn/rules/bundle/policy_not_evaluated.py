@@ -7,6 +7,9 @@ What it finds: a policy whose verdict can't be known here. For an entry of `sche
 - the schema takes too long, or refers to itself without end;
 - the package `jsonschema` is not installed.
 
+Of a ValidatingAdmissionPolicy of the bundle, the expression and the reason are named. What only the cluster knows, such as
+who asks (`request.userInfo`, `authorizer`), and what can't be evaluated here exactly as Kubernetes does, is never guessed.
+
 It also finds rules of your own that fail, and packages of rules that only a file of the repository names.
 
 Why it matters: the policy is not enforced. Objects that it would refuse pass.
@@ -39,4 +42,13 @@ if TYPE_CHECKING:
 @rule(severity="warning")
 def policy_not_evaluated(facts: BundleFacts) -> Iterator[Hit]:
     for each in facts.unevaluated:
+        if each.refused:
+            continue
+        if each.is_note:
+            yield Hit(
+                message=f"{each.why}; the verdicts of the {each.policy} hold if the cluster has it",
+                severity="info",
+                about=each.entry,
+            )
+            continue
         yield Hit(message=f"the {each.policy} is not evaluated: {each.place}: {each.why}", about=each.entry)

@@ -13,10 +13,13 @@ class Unevaluated(Value):
     """A policy or rule that was not evaluated.
 
     `policy` is what it is and its name (`policy small`), `place` the part that can't be evaluated, `why` the reason. `entry` is
-    the policy's object, None for a policy of the config.
+    the policy's object, None for a policy of the config. `refused`: the API server would not store the policy.
+    `is_note`: it was evaluated, but the reason may make its verdicts void.
     """
 
     policy: str
     place: str
     why: str
     entry: Entry | None = None
+    refused: bool = False
+    is_note: bool = False

@@ -1,0 +1,105 @@
+"""Arithmetic of CEL: both sides have one type, and integers have 64 bits."""
+
+from __future__ import annotations
+
+import math
+
+from krm_fn.policies import times as moments
+from krm_fn.policies.errors import EvaluationError, no_overload
+from krm_fn.policies.values import Opaque, UInt, type_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+LEAST, MOST = -(2**63), 2**63 - 1
+
+
+def integer(value: int) -> int:
+    """An integer in the range of 64 bits. Raises: EvaluationError."""
+    if not LEAST <= value <= MOST:
+        raise EvaluationError("integer overflow")
+    return int(value)
+
+
+def unsigned(value: int) -> UInt:
+    if not 0 <= value < 2**64:
+        raise EvaluationError("unsigned integer overflow")
+    return UInt(value)
+
+
+def same_kind(one: Any, other: Any) -> str:
+    kind = type_name(one)
+    if kind != type_name(other):
+        raise no_overload()
+    return kind
+
+
+def plus(one: Any, other: Any) -> Any:
+    kinds = type_name(one), type_name(other)
+    if "timestamp" in kinds or "duration" in kinds:
+        return moments.plus(one, other)
+    match same_kind(one, other):
+        case "int":
+            return integer(one + other)
+        case "uint":
+            return unsigned(int(one) + int(other))
+        case "double" | "string" | "list":
+            return one + other
+    raise no_overload()
+
+
+def minus(one: Any, other: Any) -> Any:
+    if isinstance(one, Opaque):
+        return moments.minus(one, other)
+    match same_kind(one, other):
+        case "int":
+            return integer(one - other)
+        case "uint":
+            return unsigned(int(one) - int(other))
+        case "double":
+            return one - other
+    raise no_overload()
+
+
+def times(one: Any, other: Any) -> Any:
+    match same_kind(one, other):
+        case "int":
+            return integer(one * other)
+        case "uint":
+            return unsigned(int(one) * int(other))
+        case "double":
+            return one * other
+    raise no_overload()
+
+
+def divided(one: Any, other: Any) -> Any:
+    kind = same_kind(one, other)
+    if kind == "double":
+        if other == 0:
+            return math.nan if one == 0 or math.isnan(one) else math.copysign(math.inf, one) * math.copysign(1, other)
+        return one / other
+    if kind not in ("int", "uint"):
+        raise no_overload()
+    if other == 0:
+        raise EvaluationError("division by zero")
+    quotient = abs(int(one)) // abs(int(other))
+    return UInt(quotient) if kind == "uint" else integer(quotient if (one < 0) == (other < 0) else -quotient)
+
+
+def modulus(one: Any, other: Any) -> Any:
+    kind = same_kind(one, other)
+    if kind not in ("int", "uint"):
+        raise no_overload()
+    if other == 0:
+        raise EvaluationError("modulus by zero")
+    rest = abs(int(one)) % abs(int(other))
+    return UInt(rest) if kind == "uint" else integer(-rest if one < 0 else rest)
+
+
+def negated(value: Any) -> Any:
+    if isinstance(value, float):
+        return -value
+    if type_name(value) != "int":
+        raise no_overload()
+    return integer(-value)

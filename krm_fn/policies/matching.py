@@ -1,0 +1,142 @@
+"""Which policies and bindings concern an object.
+
+upstream: k8s.io/apiserver/pkg/admission/plugin/policy/matching/matching.go, webhook/predicates/rules/rules.go
+"""
+
+from __future__ import annotations
+
+from krm_fn.base.objects import group_of, kind_of, labels_of, name_of, namespace_of
+from krm_fn.base.paths import as_list, as_map
+from krm_fn.base.value import Value
+from krm_fn.kubevirt.api_versions import CORE, INSTANCETYPE, POOL
+from krm_fn.policies.errors import Unsupported
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+    from krm_fn.base.objects import Object
+
+EVERY = "*"
+OPERATION = "CREATE"
+VERSIONS = {CORE: ("v1", "v1alpha3"), POOL: ("v1beta1", "v1alpha1"), INSTANCETYPE: ("v1beta1",)}
+CLUSTER_WIDE = ("VirtualMachineClusterInstancetype", "VirtualMachineClusterPreference")
+KINDS = {
+    CORE: (
+        "VirtualMachine",
+        "VirtualMachineInstance",
+        "VirtualMachineInstanceReplicaSet",
+        "VirtualMachineInstancePreset",
+        "VirtualMachineInstanceMigration",
+        "KubeVirt",
+    ),
+    POOL: ("VirtualMachinePool",),
+    INSTANCETYPE: ("VirtualMachineInstancetype", "VirtualMachinePreference", *CLUSTER_WIDE),
+}
+
+
+class Resource(Value):
+    """An object as a request names it: group, version and plural of its kind."""
+
+    group: str
+    version: str
+    plural: str
+    kind: str
+    namespaced: bool
+
+
+class Cluster(Value):
+    """The namespaces that are known, by name: all of the bundle. `whole`: there are no others."""
+
+    namespaces: Mapping[str, Object]
+
+    @property
+    def whole(self) -> bool:
+        """True where the bundle has namespaces: then a missing one may be missing in the cluster."""
+        return bool(self.namespaces)
+
+
+def resource_of(obj: Object) -> Resource | None:
+    """The resource of an object of KubeVirt; None for other kinds, and versions that no release serves."""
+    group, kind = group_of(obj), kind_of(obj)
+    version = str(obj.get("apiVersion")).rpartition("/")[2]
+    if kind not in KINDS.get(group, ()) or version not in VERSIONS[group]:
+        return None
+    return Resource(group=group, version=version, plural=f"{kind.lower()}s", kind=kind, namespaced=kind not in CLUSTER_WIDE)
+
+
+def matched(
+    given: Object, obj: Object, resource: Resource, cluster: Cluster, *, without_rules: bool = False
+) -> Resource | None:
+    """The resource under which constraints match an object; None if they do not.
+
+    Raises: Unsupported if that depends on a namespace that is not in the bundle.
+    """
+    if not _in_namespace(as_map(given.get("namespaceSelector")), obj, resource, cluster):
+        return None
+    if not selects(as_map(given.get("objectSelector")), labels_of(obj)):
+        return None
+    same_kind = [resource]
+    if given.get("matchPolicy", "Equivalent") == "Equivalent":
+        same_kind += [resource.but(version=each) for each in VERSIONS[resource.group] if each != resource.version]
+    excluded = list(map(as_map, as_list(given.get("excludeResourceRules"))))
+    if any(_is_named(rule, each, obj) for each in same_kind for rule in excluded):
+        return None
+    rules = list(map(as_map, as_list(given.get("resourceRules"))))
+    if not rules:
+        return resource if without_rules else None
+    return next((each for each in same_kind if any(_is_named(rule, each, obj) for rule in rules)), None)
+
+
+def _in_namespace(selector: Object, obj: Object, resource: Resource, cluster: Cluster) -> bool:
+    if not resource.namespaced or not (selector.get("matchLabels") or selector.get("matchExpressions")):
+        return True
+    name = namespace_of(obj) or "default"
+    if name not in cluster.namespaces:
+        raise Unsupported(f"the namespace {name} is not in the bundle")
+    return selects(selector, labels_of(cluster.namespaces[name]))
+
+
+def _is_named(rule: Object, resource: Resource, obj: Object) -> bool:
+    """True if a rule names a resource."""
+    scope = rule.get("scope", EVERY)
+    if scope not in (EVERY, "Namespaced" if resource.namespaced else "Cluster"):
+        return False
+    names = as_list(rule.get("resourceNames"))
+    if names and name_of(obj) not in names:
+        return False
+    plurals = as_list(rule.get("resources"))
+    return (
+        _has(rule, "operations", OPERATION)
+        and _has(rule, "apiGroups", resource.group)
+        and _has(rule, "apiVersions", resource.version)
+        and not {resource.plural, f"{resource.plural}/*", EVERY, "*/*"}.isdisjoint(map(str, plurals))
+    )
+
+
+def _has(rule: Object, key: str, value: str) -> bool:
+    values = as_list(rule.get(key))
+    return EVERY in values or value in values
+
+
+def selects(selector: Object, labels: Mapping[str, Any]) -> bool:
+    """True if a selector of labels matches. Raises: Unsupported for an operator that is not known."""
+    wanted = as_map(selector.get("matchLabels"))
+    return all(labels.get(key) == value for key, value in wanted.items()) and all(_expressions(selector, labels))
+
+
+def _expressions(selector: Object, labels: Mapping[str, Any]) -> Iterator[bool]:
+    for each in map(as_map, as_list(selector.get("matchExpressions"))):
+        key, values = str(each.get("key")), as_list(each.get("values"))
+        match each.get("operator"):
+            case "In":
+                yield labels.get(key) in values
+            case "NotIn":
+                yield key not in labels or labels[key] not in values
+            case "Exists":
+                yield key in labels
+            case "DoesNotExist":
+                yield key not in labels
+            case _:
+                raise Unsupported("a selector with an operator that is not known")

@@ -1,0 +1,208 @@
+"""The functions of CEL for texts. Characters are code points."""
+
+from __future__ import annotations
+
+import math
+import re
+from decimal import Decimal
+
+from krm_fn.policies.errors import EvaluationError, Unsupported, no_overload
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+# What RE2 and this machine's regular expressions read alike: no class of Perl that differs, no look-around, no reference.
+ALIKE = re.compile(
+    r"""(?:[^\\\[\]()?*+{}^$.|\s]|[ ]
+    |\\[.\\+*?()|\[\]{}^$/\-]|\\[dwDW]|[.^$|]|\((?!\?)|\(\?:|\)|[*+?]\??|\{\d{1,3}(?:,\d{0,3})?\}\??
+    |\[\^?(?:[^\\\[\]&~|\-]|\\[.\\+*?()|\[\]{}^$/\-dw]|(?<=[\w\]])-(?=[\w])|-(?=\])|(?<=\[)-)+\])*""",
+    re.VERBOSE | re.ASCII,
+)
+# Here, repeated groups may take for ever. Several repetitions take a power of the text's length.
+REPEATED_GROUP, REPEATED = re.compile(r"\)[*+{]"), re.compile(r"[*+{]")
+LONGEST_PATTERN, LONGEST_TEXT, LONG_TEXT, MOST_REPEATED = 300, 5_000, 200, 6
+EXPONENT = 6  # powers of ten from which on Go writes an exponent
+BLANKS = (
+    " \t\n\v\f\r\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+)
+
+
+def pattern(text: str) -> re.Pattern[str]:
+    """A regular expression. Raises: EvaluationError for a wrong one; Unsupported for one that may differ from RE2's."""
+    if len(text) > LONGEST_PATTERN or REPEATED_GROUP.search(text) or not ALIKE.fullmatch(text):
+        raise Unsupported("a regular expression that RE2 may read in another way")
+    try:
+        return re.compile(text.replace("$", r"\Z") if "\\$" not in text and "[" not in text else _with_end(text), re.ASCII)
+    except re.error:
+        raise Unsupported("a regular expression that can't be read here") from None
+
+
+def _with_end(text: str) -> str:
+    """The expression with `$` at the end of the text alone, as RE2 reads it, outside of classes."""
+    parts, at, inside = [], 0, False
+    while at < len(text):
+        letter = text[at]
+        if letter == "\\":
+            parts.append(text[at : at + 2])
+            at += 2
+            continue
+        inside = (letter == "[" or inside) and not (letter == "]" and inside)
+        parts.append(r"\Z" if letter == "$" and not inside else letter)
+        at += 1
+    return "".join(parts)
+
+
+def _text(*values: Any) -> None:
+    if not all(isinstance(value, str) for value in values):
+        raise no_overload()
+
+
+def _number(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise no_overload()
+    return int(value)
+
+
+def _searched(text: Any, of: Any) -> re.Pattern[str]:
+    _text(text, of)
+    repeated = len(REPEATED.findall(of))
+    if len(text) > LONGEST_TEXT or repeated > MOST_REPEATED or (repeated > 2 and len(text) > LONG_TEXT):
+        raise Unsupported("a long text and a regular expression")
+    return pattern(of)
+
+
+def _find_all(text: Any, of: Any, most: Any = -1) -> list[str]:
+    found = [each[0] for each in _searched(text, of).finditer(text)]
+    if any(not each for each in found):
+        raise Unsupported("a regular expression that matches nothing")
+    most = _number(most)
+    return found if most < 0 else found[:most]
+
+
+def _find(text: Any, of: Any) -> str:
+    found = _searched(text, of).search(text)
+    return found[0] if found else ""
+
+
+def _on_texts(call: Callable[..., Any]) -> Callable[..., Any]:
+    def run(*values: Any) -> Any:
+        _text(*values)
+        return call(*values)
+
+    return run
+
+
+def _char_at(text: Any, at: Any) -> str:
+    _text(text)
+    at = _number(at)
+    if not 0 <= at <= len(text):
+        raise EvaluationError("index out of range")
+    return str(text[at : at + 1])
+
+
+def index_of(text: Any, part: Any, start: Any = 0) -> int:
+    """The place of a part in a text from a place on; -1 without one."""
+    _text(text, part)
+    start = _number(start)
+    if part == "":
+        return int(start)
+    if start < 0:
+        raise EvaluationError("index out of range")
+    found: int = text.find(part, start) if start < len(text) else -1
+    return found
+
+
+def last_index_of(text: Any, part: Any, *last: Any) -> int:
+    """The last place of a part in a text, up to a place; -1 without one."""
+    _text(text, part)
+    if not last:
+        return len(text) if part == "" else int(text.rfind(part))
+    start = _number(last[0])
+    if part == "":
+        return int(start)
+    if start < 0:
+        raise EvaluationError("index out of range")
+    found: int = -1 if start >= len(text) else text.rfind(part, 0, start + len(part))
+    return found
+
+
+def _replace(text: Any, old: Any, new: Any, most: Any = -1) -> str:
+    _text(text, old, new)
+    most = _number(most)
+    if most == 0:
+        return str(text)
+    return str(text.replace(old, new) if most < 0 else text.replace(old, new, most))
+
+
+def _split(text: Any, by: Any, most: Any = -1) -> list[str]:
+    _text(text, by)
+    most = _number(most)
+    if most == 0:
+        return []
+    if most == 1:
+        return [text]
+    if by == "":
+        letters = list(text)
+        return letters if most < 0 or len(letters) <= most else [*letters[: most - 1], "".join(letters[most - 1 :])]
+    return list(text.split(by) if most < 0 else text.split(by, most - 1))
+
+
+def _substring(text: Any, start: Any, *end: Any) -> str:
+    _text(text)
+    start = _number(start)
+    last = _number(end[0]) if end else len(text)
+    if start < 0 or start > len(text) or last < 0 or last > len(text) or start > last:
+        raise EvaluationError("index out of range")
+    return str(text[start:last])
+
+
+def _join(held: Any, by: Any = "") -> str:
+    if not isinstance(held, list):
+        raise no_overload()
+    _text(by, *held)
+    return str(by.join(held))
+
+
+def _ascii(text: str, *, upper: bool) -> str:
+    return "".join((letter.upper() if upper else letter.lower()) if letter.isascii() else letter for letter in text)
+
+
+def of_double(value: float) -> str:
+    """A double with the least digits, as strconv.FormatFloat(value, 'g', -1, 64) of Go writes it."""
+    if math.isnan(value) or math.isinf(value):
+        return "NaN" if math.isnan(value) else "+Inf" if value > 0 else "-Inf"
+    sign, digits, exponent = Decimal(repr(value)).as_tuple()
+    letters = "".join(map(str, digits)).rstrip("0") or "0"
+    power = len(digits) + int(exponent) - 1 if value else 0
+    minus = "-" if sign else ""
+    if power < -4 or power >= EXPONENT:
+        fraction = f".{letters[1:]}" if len(letters) > 1 else ""
+        return f"{minus}{letters[0]}{fraction}e{'-' if power < 0 else '+'}{abs(power):02}"
+    return minus + format(Decimal(repr(abs(value))), "f").removesuffix(".0")
+
+
+def _quote(text: str) -> str:
+    if not text.isprintable() or '"' in text or "\\" in text:
+        raise Unsupported("strings.quote() of such a text")
+    return f'"{text}"'
+
+
+RUN: dict[str, Callable[..., Any]] = {
+    "matches": lambda text, of: bool(_searched(text, of).search(text)),
+    "find": _find,
+    "findAll": _find_all,
+    "startsWith": _on_texts(lambda text, part: text.startswith(part)),
+    "endsWith": _on_texts(lambda text, part: text.endswith(part)),
+    "contains": _on_texts(lambda text, part: part in text),
+    "charAt": _char_at,
+    "lowerAscii": _on_texts(lambda text: _ascii(text, upper=False)),
+    "upperAscii": _on_texts(lambda text: _ascii(text, upper=True)),
+    "trim": _on_texts(lambda text: text.strip(BLANKS)),
+    "replace": _replace,
+    "split": _split,
+    "substring": _substring,
+    "join": _join,
+    "strings.quote": _on_texts(_quote),
+}

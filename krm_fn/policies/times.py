@@ -1,0 +1,168 @@
+"""Timestamps and durations of CEL. Both are whole nanoseconds; a timestamp keeps the offset that it was written with."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+
+from krm_fn.policies.errors import EvaluationError, Unsupported, no_overload
+from krm_fn.policies.values import Opaque
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+SECOND = 10**9
+UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": SECOND, "m": 60 * SECOND, "h": 3600 * SECOND}
+PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h)")
+STAMP = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)")
+LONGEST = 2**63 - 1  # nanoseconds
+EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+
+
+def of_duration(nanos: int) -> Opaque:
+    """A duration. Raises: EvaluationError if it is too long."""
+    if not -LONGEST - 1 <= nanos <= LONGEST:
+        raise EvaluationError("duration overflow")
+    return Opaque(kind="duration", key=nanos)
+
+
+def of_timestamp(nanos: int, offset: int = 0) -> Opaque:
+    """A timestamp. Raises: EvaluationError outside of the years 1 to 9999."""
+    if not -62135596800 * SECOND <= nanos < 253402300800 * SECOND:
+        raise EvaluationError("timestamp overflow")
+    return Opaque(kind="timestamp", key=nanos, data=offset)
+
+
+def duration(value: Any) -> Opaque:
+    """The duration of a text such as `1h30m`, as Go reads it. Raises: EvaluationError."""
+    if isinstance(value, Opaque) and value.kind == "duration":
+        return value
+    if not isinstance(value, str):
+        raise no_overload()
+    sign, rest = (-1, value[1:]) if value.startswith("-") else (1, value.removeprefix("+"))
+    if rest == "0":
+        return of_duration(0)
+    parts = list(PART.finditer(rest))
+    if not rest or "".join(each[0] for each in parts) != rest:
+        raise EvaluationError("no duration")
+    total = 0
+    for each in parts:
+        whole, _, fraction = each[1].partition(".")
+        unit = UNITS[each[2]]
+        total += int(whole or 0) * unit
+        if fraction:
+            total += int(fraction) * unit // 10 ** len(fraction)
+    return of_duration(sign * total)
+
+
+def timestamp(value: Any) -> Opaque:
+    """The timestamp of a text in the form of RFC 3339, or of seconds since 1970. Raises: EvaluationError."""
+    if isinstance(value, Opaque) and value.kind == "timestamp":
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return of_timestamp(value * SECOND)
+    if not isinstance(value, str):
+        raise no_overload()
+    found = STAMP.fullmatch(value)
+    if not found:
+        raise EvaluationError("no timestamp")
+    year, month, day, hour, minute, second = map(int, found.groups()[:6])
+    zone = found[8]
+    offset = 0 if zone == "Z" else (1 if zone[0] == "+" else -1) * (int(zone[1:3]) * 3600 + int(zone[4:6]) * 60)
+    try:
+        moment = dt.datetime(year, month, day, hour, minute, second, tzinfo=dt.UTC)
+    except ValueError:
+        raise EvaluationError("no timestamp") from None
+    nanos = int((moment - EPOCH).total_seconds()) * SECOND + int((found[7] or "0").ljust(9, "0"))
+    return of_timestamp(nanos - offset * SECOND, offset)
+
+
+def plus(one: Any, other: Any) -> Opaque:
+    """The sum of two of them. Raises: EvaluationError."""
+    kinds = _kinds(one, other)
+    if kinds == ("duration", "duration"):
+        return of_duration(one.key + other.key)
+    if kinds == ("timestamp", "duration"):
+        return of_timestamp(one.key + other.key, one.data)
+    if kinds == ("duration", "timestamp"):
+        return of_timestamp(one.key + other.key, other.data)
+    raise no_overload()
+
+
+def minus(one: Any, other: Any) -> Opaque:
+    """The difference of two of them. Raises: EvaluationError."""
+    kinds = _kinds(one, other)
+    if kinds in (("duration", "duration"), ("timestamp", "timestamp")):
+        return of_duration(one.key - other.key)
+    if kinds == ("timestamp", "duration"):
+        return of_timestamp(one.key - other.key, one.data)
+    raise no_overload()
+
+
+def _kinds(one: Any, other: Any) -> tuple[str, str]:
+    if not isinstance(one, Opaque) or not isinstance(other, Opaque):
+        raise no_overload()
+    return one.kind, other.kind
+
+
+def duration_text(value: Opaque) -> str:
+    """A duration as Kubernetes writes it in texts: seconds."""
+    seconds, nanos = divmod(abs(value.key), SECOND)
+    sign = "-" if value.key < 0 else ""
+    fraction = f".{nanos:09}".rstrip("0") if nanos else ""
+    return f"{sign}{seconds}{fraction}s"
+
+
+def timestamp_text(value: Opaque) -> str:
+    """A timestamp in the form of RFC 3339, with its own offset."""
+    seconds, nanos = divmod(value.key, SECOND)
+    moment = EPOCH + dt.timedelta(seconds=seconds + value.data)
+    fraction = f".{nanos:09}".rstrip("0") if nanos else ""
+    sign, away = ("-", -value.data) if value.data < 0 else ("+", value.data)
+    zone = "Z" if not away else f"{sign}{away // 3600:02}:{away // 60 % 60:02}"
+    return f"{moment:%Y-%m-%dT%H:%M:%S}".rjust(19, "0") + fraction + zone
+
+
+def _part(read: Callable[[dt.datetime, int], int], of_length: Callable[[int], int] | None = None) -> Callable[..., int]:
+    def run(value: Any, *zone: Any) -> int:
+        if not isinstance(value, Opaque) or value.kind not in ("timestamp", "duration"):
+            raise no_overload()
+        if value.kind == "duration":
+            if of_length is None or zone:
+                raise no_overload()
+            return of_length(value.key)
+        seconds, nanos = divmod(value.key, SECOND)
+        return read(EPOCH + dt.timedelta(seconds=seconds + (_offset(zone[0]) if zone else 0)), nanos)
+
+    return run
+
+
+def _offset(zone: Any) -> int:
+    if not isinstance(zone, str):
+        raise no_overload()
+    found = re.fullmatch(r"([+-]?)(\d\d):(\d\d)", zone)
+    if not found:
+        if zone == "UTC":
+            return 0
+        raise Unsupported("a named time zone")
+    return (-1 if found[1] == "-" else 1) * (int(found[2]) * 3600 + int(found[3]) * 60)
+
+
+def _cut(unit: int) -> Callable[[int], int]:
+    return lambda nanos: nanos // unit if nanos >= 0 else -(-nanos // unit)
+
+
+RUN: dict[str, Callable[..., Any]] = {
+    "getFullYear": _part(lambda moment, _: moment.year),
+    "getMonth": _part(lambda moment, _: moment.month - 1),
+    "getDate": _part(lambda moment, _: moment.day),
+    "getDayOfMonth": _part(lambda moment, _: moment.day - 1),
+    "getDayOfWeek": _part(lambda moment, _: moment.isoweekday() % 7),
+    "getDayOfYear": _part(lambda moment, _: moment.timetuple().tm_yday - 1),
+    "getHours": _part(lambda moment, _: moment.hour, _cut(3600 * SECOND)),
+    "getMinutes": _part(lambda moment, _: moment.minute, _cut(60 * SECOND)),
+    "getSeconds": _part(lambda moment, _: moment.second, _cut(SECOND)),
+    "getMilliseconds": _part(lambda _, nanos: nanos // 10**6, _cut(10**6)),
+}

@@ -1,0 +1,76 @@
+"""What Kubernetes' own code answers to policies: nothing may differ, and what is not evaluated is said."""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import krm_fn
+
+FILE = Path(__file__).resolve().parents[2] / "fixtures" / "policies" / "policies.jsonl.gz"
+CONFIG = {
+    "apiVersion": "kubevirt-render.dev/v1alpha1",
+    "kind": "RenderVirtualMachines",
+    "metadata": {"name": "render"},
+    "spec": {"mode": "validate", "failOn": "never"},
+}
+LEVELS = {"Deny": "error", "Warn": "warning", "Audit": "info"}
+LEAST = {"real": 0.9, "match": 0.95, "message": 0.8}  # by group, the share of cases that are evaluated
+LEAST_OF_ALL = 0.78
+
+
+@pytest.fixture(scope="module")
+def states() -> dict[str, Counter[str]]:
+    """By group, how many cases agree, are not evaluated, and differ."""
+    found: dict[str, Counter[str]] = {}
+    with gzip.open(FILE, "rt", encoding="utf-8") as lines:
+        for line in lines:
+            case = json.loads(line)
+            if case["operation"] == "CREATE":
+                found.setdefault(case["tags"][0], Counter())[state(case)] += 1
+    return found
+
+
+def state(case: dict[str, Any]) -> str:
+    objects = [each for kind in ("policies", "bindings", "params", "namespaces") for each in case.get(kind) or ()]
+    items = copy.deepcopy([case["object"], *objects])
+    results = krm_fn.process({"items": items, "functionConfig": CONFIG})["results"]
+    of_rule = {rule: [each for each in results if each["tags"]["rule"] == rule] for rule in ("policy-not-evaluated",)}
+    skipped = {each["resourceRef"]["name"] for each in of_rule["policy-not-evaluated"]}
+    here = {row(each) for each in results if each["tags"]["rule"].startswith("policy/")}
+    there = {wanted(each) for each in case["expect"].get("failures") or ()}
+    if {each[:5] for each in here if each[0] not in skipped} != {each[:5] for each in there if each[0] not in skipped}:
+        return "differs"
+    if any(each not in here for each in there if each[5] is not None and each[0] not in skipped):
+        return "differs"
+    return "not evaluated" if skipped else "agrees"
+
+
+def row(result: dict[str, Any]) -> tuple[Any, ...]:
+    tags = result["tags"]
+    index = int(tags.get("validation", -1))
+    return tags["rule"][7:], tags["binding"], tags.get("param", ""), index, result["severity"], result["message"]
+
+
+def wanted(failure: dict[str, Any]) -> tuple[Any, ...]:
+    actions = ["Deny"] if failure["kind"] == "auditAnnotationError" else failure.get("actions") or ["Deny"]
+    level = next(LEVELS[action] for action in LEVELS if action in actions)
+    message = failure["message"] if failure["kind"] == "denied" else None
+    return failure["policy"], failure.get("binding") or "", failure.get("param") or "", failure.get("index", -1), level, message
+
+
+def test_no_answer_differs(states: dict[str, Counter[str]]) -> None:
+    assert {group: each["differs"] for group, each in states.items() if each["differs"]} == {}
+
+
+def test_most_cases_are_evaluated(states: dict[str, Counter[str]]) -> None:
+    total = Counter({name: sum(each[name] for each in states.values()) for name in ("agrees", "not evaluated")})
+    shares = {group: states[group]["agrees"] / states[group].total() for group in LEAST}
+    assert {group: share for group, share in shares.items() if share < LEAST[group]} == {}
+    assert total["agrees"] / total.total() > LEAST_OF_ALL
