@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.releases import Release
 
     Sides = tuple[str, Side, Side]
+    Findings = dict[tuple[str, str], Object]  # by target and fingerprint
     Named = tuple[str, Side]
 
 
@@ -68,8 +69,8 @@ def _told(step: Step, assumptions: Assumptions) -> Object:
         "newVms": _new_vms(pairs, assumptions.but(new=True)),
         "summary": answer["summary"],
         "findings": {
-            "new": [each for key, each in after.items() if key not in before],
-            "gone": [each for key, each in before.items() if key not in after],
+            "new": _only(after, before),
+            "gone": _only(before, after),
         },
         "catalogue": catalogue_changes(step.old, step.new) if builtin else {"gone": [], "added": [], "changed": []},
     }
@@ -95,9 +96,9 @@ def _at(given: Side, release: Release) -> Side:
     return side(items, given.analysis.settings.but(release=release))
 
 
-def _findings(pairs: Sequence[Sides], number: int) -> dict[tuple[str, str], Object]:
+def _findings(pairs: Sequence[Sides], number: int) -> Findings:
     """The findings of `check` on one side of all targets, by target and fingerprint."""
-    found: dict[tuple[str, str], Object] = {}
+    found: Findings = {}
     for pair in pairs:
         name, analysis = pair[0], (pair[1] if number == 1 else pair[2]).analysis
         items = [entry.obj for entry in analysis.bundle.entries]
@@ -106,6 +107,20 @@ def _findings(pairs: Sequence[Sides], number: int) -> dict[tuple[str, str], Obje
             named = {"target": name} if name else {}
             found[name, each.fingerprint] = {**named, "line": results.line(each), "rule": each.rule, "severity": each.severity}
     return found
+
+
+def _only(one: Findings, other: Findings) -> list[Object]:
+    """The findings of one side that the other does not have.
+
+    Findings with the same line are the same. Others are if they have one fingerprint: a release may word a finding anew.
+    """
+    lines = _lines(one), _lines(other)
+    worded_anew = {key for key, each in other.items() if (key[0], each["line"]) not in lines[0]}
+    return [each for key, each in one.items() if (key[0], each["line"]) not in lines[1] and key not in worded_anew]
+
+
+def _lines(found: Findings) -> set[tuple[str, str]]:
+    return {(name, each["line"]) for (name, _), each in found.items()}
 
 
 def catalogue_changes(old: Release, new: Release) -> Object:

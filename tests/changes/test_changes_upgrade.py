@@ -132,3 +132,13 @@ def test_a_change_of_the_objects_has_no_steps(tmp_path):
     tree(tmp_path, {"a.json": json.dumps(vm("web")), "b.json": json.dumps(vm("web"))})
     out = checking.run("diff", "a.json", "b.json", "--to-kubevirt-version", "1.9", "-o", "json", cwd=tmp_path)[1]
     assert "steps" not in json.loads(out)
+
+
+def test_of_two_findings_about_one_value_the_one_that_goes_is_told(tmp_path):
+    devices = {"interfaces": [{"name": "default", "slirp": {}}]}
+    spec = {"domain": {"devices": devices, "memory": {"guest": "1Gi"}}, "networks": [{"name": "default", "pod": {}}]}
+    instance = {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance", "metadata": {"name": "old"}, "spec": spec}
+    (step,) = steps(tmp_path, "1.5", "1.6", instance).values()
+    assert step["findings"]["new"] == []
+    (gone,) = step["findings"]["gone"]
+    assert "the cluster does not permit slirp" in gone["line"]
