@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import random
-import runpy
 from pathlib import Path
 
 import pytest
 import yaml
+from editing import text_of
 
 from krm_fn.base.keeping import Keeper, Kept, keeper
 from krm_fn.lsp.session import Session
 from krm_fn.pipeline import unchanged
 
-ROOT = Path(__file__).resolve().parents[2]
-TEXT_OF = runpy.run_path(str(ROOT / "bench" / "editing.py"))["text_of"]
-EDITS = 150
+EDITS = 50
 # What is inserted for a moment: into documents, and as documents of their own.
 LINES = ("# typed\n", "  typed: x\n", 'typed: "\n', "kind: KubeVirt\n", "  namespace: other\n", "---\n", "...\n", "%\n", "&a\n", "\t\n")
 # What is changed for good: what VMs refer to, and what they are judged with.
@@ -32,7 +30,7 @@ spec: {{configuration: {{evictionStrategy: {}}}}}
 @pytest.fixture
 def text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.chdir(tmp_path)
-    found: str = TEXT_OF(25) + KUBEVIRT.format("None")
+    found = text_of(12) + KUBEVIRT.format("None")
     (tmp_path / "vms.yaml").write_text(found)
     return found
 
@@ -91,9 +89,9 @@ def test_only_what_changes_is_judged_again(text: str, monkeypatch: pytest.Monkey
     names = [each["metadata"]["name"] for each in yaml.safe_load_all(text) if each["kind"] == "VirtualMachine"]
     assert sorted(judged) == sorted(names)
     judged.clear()
-    session.take({"vms.yaml": text.replace(f"name: {names[7]}\n", f"name: {names[7]}\n  labels: {{a: b}}\n", 1)})
+    session.take({"vms.yaml": text.replace(f"name: {names[5]}\n", f"name: {names[5]}\n  labels: {{a: b}}\n", 1)})
     session.change(["vms.yaml"])
-    assert judged == [names[7]]
+    assert judged == [names[5]]
 
 
 def test_nothing_is_kept_unless_somebody_asks() -> None:
