@@ -15,7 +15,18 @@ from krm_fn.pipeline import unchanged
 
 EDITS = 50
 # What is inserted for a moment: into documents, and as documents of their own.
-LINES = ("# typed\n", "  typed: x\n", 'typed: "\n', "kind: KubeVirt\n", "  namespace: other\n", "---\n", "...\n", "%\n", "&a\n", "\t\n")
+LINES = (
+    "# typed\n",
+    "  typed: x\n",
+    'typed: "\n',
+    "kind: KubeVirt\n",
+    "  namespace: other\n",
+    "---\n",
+    "...\n",
+    "%\n",
+    "&a\n",
+    "\t\n",
+)
 # What is changed for good: what VMs refer to, and what they are judged with.
 VALUES = (("guest: ", "true"), ("guest: ", "1"), ("guest: ", "2"), ("memory: ", "1Gi"), ("name: ", "gone"), ("cores: ", "0"))
 KUBEVIRT = """\
