@@ -110,13 +110,13 @@ class Edits:
         text, start, end, lead = self.text, node.start, node.end, ""
         self.simple = False
         if start == end:
-            start, end, lead = *self.gap(start, key_start, key_end), " "
+            start, end, lead = *self.gap(key_start, key_end), " "
         first = line_start(text, key_start if key_start >= 0 else start)
         before_key = text[first : key_start if key_start >= 0 else start]
         margin = before_key if self.json and first and not before_key.strip(" \t") else None
         self.edit(start, end, lead + (self.quoted_as(node, new) or flow(new, self.style, margin, json=self.json)))
 
-    def gap(self, start: int, key_start: int, key_end: int) -> tuple[int, int]:
+    def gap(self, key_start: int, key_end: int) -> tuple[int, int]:
         """Where a value goes that is missing behind a colon in brackets: the blanks from the colon to a comma."""
         if key_start < 0:
             raise Unspliceable("a key without a colon")

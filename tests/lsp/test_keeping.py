@@ -14,7 +14,7 @@ from krm_fn.lsp.session import Session
 from krm_fn.pipeline import unchanged
 
 EDITS = 50
-# What is inserted for a moment: into documents, and as documents of their own.
+# What is inserted: into documents, and between them.
 LINES = (
     "# typed\n",
     "  typed: x\n",
