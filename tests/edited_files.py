@@ -66,15 +66,18 @@ apiVersion: k8s.cni.cncf.io/v1
 kind: NetworkAttachmentDefinition
 metadata: {name: lan, namespace: shop}
 """
+TEMPLATES = """\
+  dataVolumeTemplates:
+    - metadata: {name: root}
+      spec:
+        sourceRef: {kind: DataSource, name: images}
+"""
 # A VM that uses all of them.
 LARGER = (
     VM.replace("name: fedora", "name: fast")
     .replace("    name: small\n", "    name: small\n    revisionName: small-1\n")
     .replace("          containerDisk: {image: example.com/fedora}\n", "          dataVolume: {name: root}\n")
-    .replace(
-        "  template:",
-        "  dataVolumeTemplates:\n    - metadata: {name: root}\n      spec:\n        sourceRef: {kind: DataSource, name: images}\n  template:",
-    )
+    .replace("  template:", f"{TEMPLATES}  template:")
     .replace("      volumes:\n", "      volumes:\n        - name: more\n          persistentVolumeClaim: {claimName: data}\n")
     .replace("          pod: {}\n", "          multus: {networkName: lan}\n")
 )

@@ -80,7 +80,7 @@ def _source(source: Object) -> str:
 
 
 def _placed(field: Object, found: Sources, places: Places) -> Object:
-    lists = {key: [_at(each, found, places) for each in field[key]] for key in ("beside", "lost") if key in field}
+    lists: Object = {key: [_at(each, found, places) for each in field[key]] for key in ("beside", "lost") if key in field}
     return {**field, "source": _at(field["source"], found, places), **lists}
 
 
