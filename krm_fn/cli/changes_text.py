@@ -1,176 +1,229 @@
-"""The answer of `diff` as text for people: a block for each VM, the most severe first, and a line of figures."""
+"""The answer of `diff` as text for people: a block for VMs that change in the same way, the most severe first, and figures."""
 
 from __future__ import annotations
 
-import json
+import textwrap
+from functools import partial
 from typing import TYPE_CHECKING
 
-from krm_fn.base.console import one_line, printable
-from krm_fn.changes.summary import LEVELS, level_of, severity
+from krm_fn.changes.summary import CALLED, level_of
+from krm_fn.cli.changes_groups import counted, counts, grouped, places, reach_line, reaches
 from krm_fn.cli.changes_sizes import pod_lines, quota_lines
+from krm_fn.cli.changes_words import cause, change, field, value, values
+from krm_fn.cli.pens import TEXT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
+    from collections.abc import Iterator, Sequence
 
     from krm_fn.base.objects import Object
+    from krm_fn.cli.changes_groups import Group
+    from krm_fn.cli.pens import Pen
 
 RESET = "\x1b[0m"
 RED, YELLOW, CYAN, GREEN, PLAIN = "\x1b[1;31m", "\x1b[1;33m", "\x1b[1;36m", "\x1b[1;32m", "\x1b[1m"
 COLORS = {"refused": RED, "recreate": RED, "restart": YELLOW, "migration": CYAN, "live": GREEN}
+WIDTH = 100
 
-# What an effect says to people.
+# What an effect says to people about one VM, and about several ones.
 SENTENCES = {
-    "refused": "KubeVirt refuses the update",
-    "removed": "the VM is removed",
-    "added": "the VM is new",
-    "stopped": "the VM is stopped",
-    "started": "the VM is started",
-    "error": "KubeVirt reports an error and does nothing else for the VM",
-    "restartRequired": "needs a restart",
-    "live": "changes while it runs",
-    "migration:LiveMigrate": "KubeVirt migrates it to finish the change",
-    "migration:Evict": "KubeVirt shuts it down to finish the change",
-    "migration:nobody": "needs a migration to finish the change, and nobody starts one",
-    "atNextStart": "something waits for the next start",
-    "nothing": "stays as it is",
+    "refused": ("KubeVirt refuses the update", "KubeVirt refuses the update"),
+    "error": (
+        "KubeVirt reports an error and does nothing else for it",
+        "KubeVirt reports an error and does nothing else for them",
+    ),
+    "removed": ("is removed", "are removed"),
+    "restartRequired": ("needs a restart", "need a restart"),
+    "stopped": ("is stopped", "are stopped"),
+    "migration:Evict": ("KubeVirt shuts it down to finish the change", "KubeVirt shuts them down to finish the change"),
+    "migration:LiveMigrate": (
+        "KubeVirt live-migrates it to finish the change",
+        "KubeVirt live-migrates them to finish the change",
+    ),
+    "migration:nobody": ("needs a live migration, and nobody starts it", "need a live migration, and nobody starts it"),
+    "live": ("changes while it runs", "change while they run"),
+    "started": ("is started", "are started"),
+    "added": ("is new", "are new"),
+    "startError": ("does not start again", "do not start again"),
+    "atNextStart": ("changes at the next start", "change at the next start"),
+    "nothing": ("stays as it is", "stay as they are"),
 }
-WHEN = {
-    "live": "at once",
-    "migration": "after the migration",
-    "restart": "after a restart",
-    "nextStart": "at the next start",
+# What effects say where no VM exists yet.
+OF_NEW = {
+    "refused": ("KubeVirt refuses it", "KubeVirt refuses them"),
+    "atNextStart": ("starts with other values", "start with other values"),
 }
-GUEST = {"vcpus": "vCPUs", "memory": "memory"}
-# Instead of the sentence about the next start, where no VM exists yet.
-OF_NEW = "new VMs start with other values"
-LONGEST = 80
-# What the effects say of a VM that is created anew after a step of an upgrade.
-OF_ANEW = {**SENTENCES, "atNextStart": OF_NEW, "refused": "KubeVirt refuses it"}
 # What becomes of names of the catalogue in a step of an upgrade.
 CATALOGUE = {"gone": "gone", "added": "new", "changed": "changed"}
+LABELS = {"restartRequired": "restart required", "error": "error", "startError": "does not start"}
 
 
-def text_of(answer: Object, *, color: bool) -> str:
-    """The answer as text."""
-    records, sentences = ordered(answer), sentences_of(answer)
-    texts = ["\n".join(map(_safe, block(record, sentences))) for record in records]
-    texts = [_coloured(each, record) for each, record in zip(texts, records, strict=True)] if color else texts
-    used = "\n".join(map(_safe, quota_lines(answer)))
-    steps = ["\n".join(map(_safe, step_lines(step, sentences))) for step in answer.get("steps", ())]
-    return "\n\n".join(filter(None, [*texts, used, figures(answer["summary"]), *steps])) + "\n"
+def text_of(answer: Object, *, color: bool, together: bool = True) -> str:
+    """The answer as text. Not `together`: a block for each VM."""
+    new = answer["assumptions"]["new"]
+    shared = [reach_line(each, TEXT) for each in reaches(answer["vms"])] if together else []
+    groups = grouped(answer["vms"], partial(about, pen=TEXT), together=together)
+    blocks = ["\n".join([_coloured(_head(each, new), each, color), *_names(each), *each.lines]) for each in groups]
+    used = "\n".join(map(TEXT.prose, quota_lines(answer)))
+    steps = ["\n".join(step_lines(step, new, TEXT)) for step in answer.get("steps", ())]
+    return "\n\n".join(filter(None, ["\n".join(shared), *blocks, used, figures(answer, new), *steps])) + "\n"
 
 
-def ordered(answer: Object) -> list[Object]:
-    """The records, the most severe first."""
-    return sorted(answer["vms"], key=_order)
-
-
-def _order(record: Object) -> tuple[Any, ...]:
-    return severity(record), record.get("target", ""), record["namespace"], record["name"]
-
-
-def sentences_of(answer: Object) -> dict[str, str]:
-    """What the effects of an answer say."""
-    return {**SENTENCES, "atNextStart": OF_NEW} if answer["assumptions"]["new"] else SENTENCES
-
-
-def figures(summary: Object) -> str:
+def figures(part: Object, new: bool = False) -> str:
     """The figures in one line: `3 of 48 VMs change: 1 refused, 1 restart, 1 live; 12 keep a stored revision`."""
-    counts = [f"{summary['levels'][level.word]} {level.called}" for level in LEVELS if level.word in summary["levels"]]
-    changed, total = summary["changed"], summary["total"]
-    line = f"{changed or 'none'} of {total} VM{'s' * (total != 1)} change{'s' * (changed == 1 or total == 1)}"
-    line += f": {', '.join(counts)}" if counts else ""
-    kept = summary["keeps"]
-    return f"{line}; {kept} keep{'s' * (kept == 1)} a stored revision" if kept else line
+    changed, total, kept = (part["summary"][key] for key in ("changed", "total", "keeps"))
+    verb = "would start with other values" if new else f"change{'s' * (changed == 1 or total == 1)}"
+    line = f"{f'{changed:,}' if changed else 'none'} of {counted(total)} {verb}"
+    line += f": {counts(part['vms'])}" if changed and not new else ""
+    return f"{line}; {kept:,} keep{'s' * (kept == 1)} a stored revision" if kept else line
 
 
-def _safe(line: str) -> str:
-    indent = len(line) - len(line.lstrip(" "))
-    return " " * indent + printable(one_line(line))
+def _coloured(head: str, group: Group, color: bool) -> str:
+    level = level_of(group.first)
+    return f"{COLORS.get(level.word if level else '', PLAIN)}{head}{RESET}" if color else head
 
 
-def _coloured(text: str, record: Object) -> str:
-    level = level_of(record)
-    head, newline, rest = text.partition("\n")
-    code = COLORS.get(level.word if level else "", PLAIN)
-    return f"{code}{head}{RESET}{newline}{rest}"
+def _head(group: Group, new: bool) -> str:
+    return f"{who(group, TEXT)}: {what(group, new)}"
 
 
-def block(record: Object, sentences: dict[str, str]) -> Iterator[str]:
-    """The lines about a VM: what happens, then, indented, why, and what differs."""
-    yield headline(record, sentences)
-    for cause in record.get("update", {}).get("causes", ()):
-        yield f"  refused: {cause['path']}: {cause['message']}"
-    for key in ("restartRequired", "error", "startError"):
+def who(group: Group, pen: Pen) -> str:
+    """The VM of a group, or how many there are."""
+    if len(group.records) > 1:
+        return f"{len(group.records):,} {group.first['kind']}s"
+    return f"{group.first['kind']} {named(group.first, pen)}"
+
+
+def named(record: Object, pen: Pen) -> str:
+    """The name of a VM and where it is."""
+    where = f" in {pen.name(record['target'])}" if "target" in record else ""
+    return f"{pen.name('/'.join((record['namespace'], record['name'])))}{where}"
+
+
+def what(group: Group, new: bool = False) -> str:
+    """What happens to the VMs of a group."""
+    number = len(group.records) > 1
+    sentences = {**SENTENCES, **OF_NEW} if new else SENTENCES
+    return "; ".join(sentences[effect][number] for effect in told(group.first))
+
+
+def told(record: Object) -> list[str]:
+    """The effects that are worth a sentence, the most severe first."""
+    effects = [effect for effect in SENTENCES if effect in record["effect"]]
+    silent = {"atNextStart"} if "restartRequired" in effects else set()
+    if "startError" in record:
+        effects = [*(effect for effect in effects if effect != "atNextStart"), "startError"]
+    if "changes" in record and not any(each["when"] == "live" for each in record["changes"]):
+        silent.add("live")  # what changes is real only after the migration
+    return [effect for effect in effects if effect not in silent] or effects
+
+
+def _names(group: Group) -> Iterator[str]:
+    """The names of several VMs, by namespace."""
+    if len(group.records) == 1:
+        return
+    for namespace, names, targets in places(group.records):
+        where = f" (in {', '.join(map(TEXT.name, targets))})" if targets else ""
+        text = f"{TEXT.name(namespace)}: {', '.join(map(TEXT.name, names))}{where}"
+        yield from textwrap.wrap(
+            text,
+            WIDTH,
+            initial_indent="  ",
+            subsequent_indent="    ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+
+
+def about(record: Object, pen: Pen) -> Iterator[str]:
+    """The indented lines about a VM: why, and what differs. They do not name it."""
+    for each in record.get("update", {}).get("causes", ()):
+        yield f"  refused: {pen.name(each['path'])}: {pen.prose(each['message'])}"
+    for key, label in LABELS.items():
         if key in record:
-            yield f"  {_LABELS[key]}: {record[key]}"
-    for key, word in GUEST.items():
-        if key in record.get("guest", {}):
-            yield f"  {word}: {_values(record['guest'][key])}"
-    yield from pod_lines(record)
-    for change in record.get("changes", ()):
-        yield from _change(change)
+            yield f"  {label}: {pen.prose(record[key])}"
+    if "guest" in record:
+        yield f"  guest: {guest(record, pen)}"
+    yield from (f"  {pen.prose(line)}" for line in pod_lines(record))
+    yield from _changes(record.get("changes", ()), pen)
     for name in record.get("creates", ()):
-        yield f"  creates {name}"
+        yield f"  creates {pen.name(name)}"
     for kept in record.get("keeps", ()):
-        yield from _kept(kept)
+        yield from _kept(kept, pen)
 
 
-def headline(record: Object, sentences: dict[str, str]) -> str:
-    """The line that says what happens to a VM."""
-    effects = [sentences[effect] for effect in record["effect"]]
-    where = f" in {record['target']}" if "target" in record else ""
-    return f"{record['kind']} {record['namespace']}/{record['name']}{where}: {'; '.join(effects)}"
+def guest(record: Object, pen: Pen) -> str:
+    """How the size of the guest changes: `vCPUs 2 → 4, memory 2Gi → 4Gi`."""
+    words = {"vcpus": "vCPUs", "memory": "memory"}
+    return ", ".join(f"{word} {values(record['guest'][key], pen)}" for key, word in words.items() if key in record["guest"])
 
 
-def step_lines(step: Object, sentences: dict[str, str]) -> Iterator[str]:
+def _changes(changes: Sequence[Object], pen: Pen) -> Iterator[str]:
+    """The changes by their causes. A single change of a cause has it in its own line."""
+    by_cause: dict[tuple[str, ...], list[Object]] = {}
+    for each in changes:
+        by_cause.setdefault(tuple(cause(one, pen) for one in each["causes"]), []).append(each)
+    for causes, several in by_cause.items():
+        if len(several) > 1 and causes:
+            yield f"  because of {' and '.join(causes)}:"
+            yield from (f"    {change(each, pen)}" for each in several)
+        else:
+            yield from (f"  {change(each, pen)}{_because(each, pen)}" for each in several)
+
+
+def _because(each: Object, pen: Pen) -> str:
+    """The causes of one change. Values that it has itself are not repeated."""
+    both = ("old", "new")
+    told = (cause(one, pen, valued=[one.get(key) for key in both] != [each.get(key) for key in both]) for one in each["causes"])
+    return f"; because of {' and '.join(told)}" if each["causes"] else ""
+
+
+def _kept(kept: Object, pen: Pen) -> Iterator[str]:
+    yield f"  {pen.prose(kept['message'])}"
+    for each in kept.get("fields", ()):
+        old, new = (value(each.get(key), pen) for key in ("kept", "new"))
+        yield f"    {pen.name(each['field'])}: {old} kept, {new} in the new one"
+
+
+def gist(record: Object, pen: Pen) -> str:
+    """What changes, in a few words."""
+    causes = record.get("update", {}).get("causes", ())
+    if causes:
+        return pen.prose(causes[0]["message"])
+    for key in ("error", "startError"):
+        if key in record:
+            return pen.prose(record[key])
+    parts = [guest(record, pen)] if "guest" in record else []
+    others = [each for each in record.get("changes", ()) if not _is_size(each)]
+    parts += [f"{field(each['path'], pen)} {values(each, pen)}" for each in others[:2]]
+    parts += [f"{len(others) - 2} more"] if len(others) > 2 else []
+    parts += [_kept_gist(kept, pen) for kept in record.get("keeps", ())]
+    return "; ".join(parts or map(pen.prose, pod_lines(record)))
+
+
+def _kept_gist(kept: Object, pen: Pen) -> str:
+    fields = kept.get("fields", ())
+    each = fields[0] if fields else None
+    told = f": {pen.name(each['field'])} {value(each.get('kept'), pen)}, not {value(each.get('new'), pen)}" if each else ""
+    more = f" and {len(fields) - 1} more" if len(fields) > 1 else ""
+    return f"{pen.prose(kept['kind'])} {pen.name(kept['name'])} as stored{told}{more}"
+
+
+def _is_size(each: Object) -> bool:
+    return each["path"].startswith(("/spec/domain/cpu/", "/spec/domain/memory/"))
+
+
+def step_lines(step: Object, new: bool, pen: Pen) -> Iterator[str]:
     """The lines about a step of an upgrade: the first one has the figures, the indented ones what happens."""
-    yield f"KubeVirt {step['from']} → {step['to']}: {figures(step['summary'])}"
-    for record in step["vms"]:
-        yield f"  {headline(record, sentences)}"
-    for record in step["newVms"]:
-        yield f"  if created anew: {headline(record, OF_ANEW)}"
+    yield f"KubeVirt {pen.prose(step['from'])} → {pen.prose(step['to'])}: {figures(step)}"
+    for prefix, records, of_new in (("", step["vms"], new), ("if created anew: ", step["newVms"], True)):
+        for group in grouped(records, lambda _: ()):
+            yield f"  {prefix}{who(group, pen)}: {what(group, of_new)}"
+            if len(group.records) > 1:
+                yield f"    {', '.join(named(record, pen) for record in group.records)}"
     for key, word in CATALOGUE.items():
         if names := step["catalogue"][key]:
             yield f"  {len(names)} {word} in the catalogue: {', '.join(names)}"
     for key in ("new", "gone"):
         for finding in step["findings"][key]:
-            where = f" in {finding['target']}" if "target" in finding else ""
-            yield f"  {key} finding{where}: {finding['line']} ({finding['rule']})"
-
-
-_LABELS = {"restartRequired": "restart required", "error": "error", "startError": "does not start"}
-
-
-def _change(change: Object) -> Iterator[str]:
-    yield f"  {change['part']}: {change['path']}: {_values(change)}, {WHEN[change['when']]}"
-    for cause in change["causes"]:
-        yield f"    because of {_cause(cause)}"
-
-
-def _cause(cause: Object) -> str:
-    if cause["source"] == "release":
-        return f"the release: {cause['old']} → {cause['new']}"
-    name = "/".join(cause[key] for key in ("namespace", "name") if key in cause)
-    origin = " in the catalogue of the release" if cause["source"] == "catalogue" else ""
-    return f"{' '.join(filter(None, (cause['kind'], name)))}: {cause['field']}{origin}"
-
-
-def _kept(kept: Object) -> Iterator[str]:
-    yield f"  {kept['message']}"
-    for field in kept.get("fields", ()):
-        yield f"    {field['field']}: {_short(field.get('kept'))} kept, {_short(field.get('new'))} in the new one"
-
-
-def _values(change: Object) -> str:
-    """Old and new value, with an arrow between them."""
-    return f"{_short(change.get('old'))} → {_short(change.get('new'))}"
-
-
-def _short(value: Any) -> str:
-    """A value as people read it, in so few letters that it fits into a line."""
-    if value is None:
-        return "none"
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
+            where = f" in {pen.name(finding['target'])}" if "target" in finding else ""
+            yield f"  {key} finding{where}: {pen.prose(finding['line'])} ({finding['rule']})"

@@ -25,11 +25,6 @@ def unified(file: str, before: bytes, after: bytes, *, color: bool = False) -> b
     return "".join(_shown(lines, color=color)).encode(errors="surrogateescape")
 
 
-def is_colored() -> bool:
-    """True where stdout is a terminal that shows colours, and the user wants them."""
-    return sys.stdout.isatty() and not (os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb")
-
-
 def _shown(lines: Iterable[str], *, color: bool) -> Iterator[str]:
     for line in lines:
         whole = line if line.endswith("\n") else line + UNENDED

@@ -72,8 +72,7 @@ def explain(
     chosen = [_with_fields(record, field) for record in found] if field else found
     if field and not any(record.get("fields") for record in chosen):
         raise UsageError(_unset(field, found))
-    color = sys.stdout is not None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    write_out(explanations.FORMATS[output]({"vms": chosen}, color=color).encode(errors="replace"))
+    write_out(explanations.FORMATS[output]({"vms": chosen}, color=is_colored()).encode(errors="replace"))
 
 
 def _parted(paths: tuple[str, ...], kustomizations: tuple[str, ...]) -> tuple[tuple[str, ...], str, str]:

@@ -1,0 +1,162 @@
+"""Fields, values and causes of a change in the words of a reader: `CPU sockets 2 → 4`."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from typing import TYPE_CHECKING
+
+from krm_fn.base.redaction import HIDDEN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from krm_fn.base.objects import Object
+    from krm_fn.cli.pens import Pen
+
+LONGEST = 80
+CONTEXT = 20  # letters before the first difference of two long texts
+STEP = re.compile(r"/([^/\[]*)(?:\[([^\]]*)\])?")
+CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+# Fields that have a name of their own.
+FIELDS = {
+    "/spec/domain/cpu/sockets": "CPU sockets",
+    "/spec/domain/cpu/cores": "CPU cores per socket",
+    "/spec/domain/cpu/threads": "CPU threads per core",
+    "/spec/domain/cpu/maxSockets": "hotplug limit of CPU sockets",
+    "/spec/domain/memory/guest": "guest memory",
+    "/spec/domain/memory/maxGuest": "hotplug limit of guest memory",
+    "/spec/domain/memory/hugepages/pageSize": "size of huge pages",
+    "/spec/domain/devices/disks": "disks",
+    "/spec/domain/devices/interfaces": "interfaces",
+}
+# Steps that say nothing to a reader.
+SILENT = frozenset(("spec", "domain", "devices"))
+# The entries of lists and maps: how one of them is called.
+ENTRIES = {
+    "disks": "disk",
+    "filesystems": "filesystem",
+    "volumes": "volume",
+    "interfaces": "interface",
+    "networks": "network",
+    "gpus": "GPU",
+    "hostDevices": "host device",
+    "inputs": "input device",
+    "features": "feature",
+    "ports": "port",
+    "timer": "timer",
+    "labels": "label",
+    "annotations": "annotation",
+    "nodeSelector": "node selector",
+    "requests": "request of",
+    "limits": "limit of",
+    "cloudInitNoCloud": "cloud-init",
+    "cloudInitConfigDrive": "cloud-init",
+    "persistentVolumeClaim": "claim",
+    "bootloader": "boot loader",
+    "ioThreadsPolicy": "I/O threads policy",
+}
+# Maps whose keys are names of users.
+NAMED = frozenset(("labels", "annotations", "nodeSelector", "requests", "limits"))
+# Words that are written in capitals.
+CAPITALS = frozenset(
+    "acpi apic bios cpu dns efi gpu hpet ip ksm kvm mac nic numa pci rng rtc sev smm ssh tdx tls tpm uefi uid usb uuid vsock".split()
+)
+# When a change is real.
+WHEN = {
+    "live": "at once",
+    "migration": "after the migration",
+    "restart": "after a restart",
+    "nextStart": "at the next start",
+}
+# Nothing moves a running VM because its placement changes.
+AT_MOVE = "at once, for the next migration or start"
+
+
+def field(pointer: str, pen: Pen) -> str:
+    """A field of an instance: `disk root: bus`."""
+    if pointer in FIELDS:
+        return FIELDS[pointer]
+    words: list[str] = []
+    for before, (key, entry) in _steps(pointer):
+        if before in NAMED:
+            words.append(pen.name(key.replace("~1", "/").replace("~0", "~")))
+        elif key not in SILENT and not (before == "disks" and key == "disk"):
+            words.append(ENTRIES.get(key) or _spelt(key, pen))
+        if entry:
+            words.append(pen.name(entry) + ":")
+    return " ".join(words).removesuffix(":") or pen.name(pointer)
+
+
+def _steps(pointer: str) -> Iterator[tuple[str, tuple[str, str]]]:
+    """Each step with the key before it."""
+    before = ""
+    for found in STEP.finditer(pointer):
+        yield before, (found[1], found[2] or "")
+        before = found[1]
+
+
+def _spelt(key: str, pen: Pen) -> str:
+    """`macAddress` as `MAC address`."""
+    if not key.isalnum():
+        return pen.name(key)
+    words = [word.lower() for word in CAPITAL.split(key)]
+    return " ".join(word.upper() if word in CAPITALS else word for word in words)
+
+
+def change(each: Object, pen: Pen) -> str:
+    """A change with its time: `CPU sockets 2 → 4, after a restart`."""
+    when = AT_MOVE if each["when"] == "live" and each["part"] == "scheduling" else WHEN[each["when"]]
+    return f"{field(each['path'], pen)} {values(each, pen)}, {when}"
+
+
+def values(each: Object, pen: Pen) -> str:
+    """Both values: `2 → 4`; whole parts of an object are `added` or `removed`."""
+    old, new = each.get("old"), each.get("new")
+    if HIDDEN in (old, new):
+        return f"{'added' if old is None else 'removed' if new is None else 'changed'} {HIDDEN}"
+    if old is None and isinstance(new, dict | list):
+        return f"added: {pen.name(_short(_text(new)))}"
+    if new is None and isinstance(old, dict | list):
+        return f"removed: {pen.name(_short(_text(old)))}"
+    texts = _text(old), _text(new)
+    same = len(os.path.commonprefix(texts))
+    write = pen.name if isinstance(old, dict | list) or isinstance(new, dict | list) else pen.prose
+    return " → ".join(write(_short(text, same)) for text in texts)
+
+
+def value(given: Any, pen: Pen) -> str:
+    """One value, in so few letters that it fits into a line."""
+    return pen.prose(_short(_text(given)))
+
+
+def _text(given: Any) -> str:
+    if given is None:
+        return "none"
+    if isinstance(given, dict):
+        given = {key: below for key, below in given.items() if key != "name"} or given
+    return given if isinstance(given, str) and given else json.dumps(given, ensure_ascii=False)
+
+
+def _short(text: str, same: int = 0) -> str:
+    """The text, cut to what fits into a line. `same`: how many letters are not worth showing if the text is too long."""
+    if len(text) <= LONGEST:
+        return text
+    start = max(0, same - CONTEXT) if same > LONGEST // 2 else 0
+    end = start + LONGEST - 6
+    return f"{'...' * bool(start)}{text[start:end]}{'...' * (end < len(text))}"
+
+
+def cause(each: Object, pen: Pen, *, valued: bool = True) -> str:
+    """The edit that is the cause: `VirtualMachineInstancetype shop/small: spec.cpu.guest 2 → 4`."""
+    if each["source"] == "release":
+        return f"KubeVirt {pen.prose(each['old'])} → {pen.prose(each['new'])}"
+    edited = f" {values(each, pen)}" if valued and ("old" in each or "new" in each) else ""
+    if each["source"] == "vm":
+        return f"the manifest: {pen.name(each['field'])}{edited}"
+    name = "/".join(each[key] for key in ("namespace", "name") if key in each)
+    origin = " in the catalogue of the release" if each["source"] == "catalogue" else ""
+    return f"{pen.prose(each['kind'])}{' ' if name else ''}{pen.name(name)}: {pen.name(each['field'])}{edited}{origin}"
