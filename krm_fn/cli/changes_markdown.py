@@ -102,7 +102,7 @@ def _word(group: Group) -> str:
 def _table(groups: Sequence[Group], new: bool) -> list[str]:
     if not groups:
         return []
-    rows = [f"| {_icon(group)} {_word(group)} | {_some(group)} | {_gist(group, new)} |" for group in groups]
+    rows = [f"| {_marked(group)} | {_some(group)} | {_gist(group, new)} |" for group in groups]
     head = ["", "| | VM | what changes |", "|---|---|---|"]
     if new:  # nothing is refused, moved or kept: there are no VMs yet
         rows = [f"| {_some(group)} | {_gist(group, new)} |" for group in groups]
@@ -110,8 +110,10 @@ def _table(groups: Sequence[Group], new: bool) -> list[str]:
     return [*head, *fitting(rows, TABLE, "| and {} more |" + " |" * (not new) + " |")]
 
 
-def _icon(group: Group) -> str:
-    return ICONS.get(_word(group), LATER)
+def _marked(group: Group) -> str:
+    """The word of a group behind its icon, on one line."""
+    word = _word(group)
+    return f"{ICONS.get(word, LATER)} {word}".replace(" ", "&nbsp;")
 
 
 def _gist(group: Group, new: bool) -> str:

@@ -6,7 +6,7 @@ import textwrap
 from functools import partial
 from typing import TYPE_CHECKING
 
-from krm_fn.changes.summary import CALLED, level_of
+from krm_fn.changes.summary import level_of
 from krm_fn.cli.changes_groups import counted, counts, grouped, places, reach_line, reaches
 from krm_fn.cli.changes_sizes import pod_lines, quota_lines
 from krm_fn.cli.changes_words import cause, change, field, value, values
@@ -54,6 +54,12 @@ OF_NEW = {
 }
 # What becomes of names of the catalogue in a step of an upgrade.
 CATALOGUE = {"gone": "gone", "added": "new", "changed": "changed"}
+SIZES = frozenset(
+    (
+        *(f"/spec/domain/cpu/{key}" for key in ("sockets", "cores", "threads", "maxSockets")),
+        *("/spec/domain/memory/guest", "/spec/domain/memory/maxGuest"),
+    )
+)
 LABELS = {"restartRequired": "restart required", "error": "error", "startError": "does not start"}
 
 
@@ -193,7 +199,7 @@ def gist(record: Object, pen: Pen) -> str:
         if key in record:
             return pen.prose(record[key])
     parts = [guest(record, pen)] if "guest" in record else []
-    others = [each for each in record.get("changes", ()) if not _is_size(each)]
+    others = [each for each in record.get("changes", ()) if not (parts and each["path"] in SIZES)]
     parts += [f"{field(each['path'], pen)} {values(each, pen)}" for each in others[:2]]
     parts += [f"{len(others) - 2} more"] if len(others) > 2 else []
     parts += [_kept_gist(kept, pen) for kept in record.get("keeps", ())]
@@ -206,10 +212,6 @@ def _kept_gist(kept: Object, pen: Pen) -> str:
     told = f": {pen.name(each['field'])} {value(each.get('kept'), pen)}, not {value(each.get('new'), pen)}" if each else ""
     more = f" and {len(fields) - 1} more" if len(fields) > 1 else ""
     return f"{pen.prose(kept['kind'])} {pen.name(kept['name'])} as stored{told}{more}"
-
-
-def _is_size(each: Object) -> bool:
-    return each["path"].startswith(("/spec/domain/cpu/", "/spec/domain/memory/"))
 
 
 def step_lines(step: Object, new: bool, pen: Pen) -> Iterator[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from typing import TYPE_CHECKING
 
@@ -63,7 +62,10 @@ ENTRIES = {
 NAMED = frozenset(("labels", "annotations", "nodeSelector", "requests", "limits"))
 # Words that are written in capitals.
 CAPITALS = frozenset(
-    "acpi apic bios cpu dns efi gpu hpet ip ksm kvm mac nic numa pci rng rtc sev smm ssh tdx tls tpm uefi uid usb uuid vsock".split()
+    (
+        *("acpi", "apic", "bios", "cpu", "dns", "efi", "gpu", "hpet", "ip", "ksm", "kvm", "mac", "nic", "numa", "pci"),
+        *("rng", "rtc", "sev", "smm", "ssh", "tdx", "tls", "tpm", "uefi", "uid", "usb", "uuid", "vsock"),
+    )
 )
 # When a change is real.
 WHEN = {
@@ -122,8 +124,11 @@ def values(each: Object, pen: Pen) -> str:
         return f"added: {pen.name(_short(_text(new)))}"
     if new is None and isinstance(old, dict | list):
         return f"removed: {pen.name(_short(_text(old)))}"
+    if isinstance(old, list) and isinstance(new, list) and sorted(map(_text, old)) == sorted(map(_text, new)):
+        return "in another order"
     texts = _text(old), _text(new)
-    same = len(os.path.commonprefix(texts))
+    pairs = enumerate(zip(*texts, strict=False))
+    same = next((at for at, letters in pairs if len(set(letters)) > 1), min(map(len, texts)))
     write = pen.name if isinstance(old, dict | list) or isinstance(new, dict | list) else pen.prose
     return " → ".join(write(_short(text, same)) for text in texts)
 

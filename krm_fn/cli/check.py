@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import os
-import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from fnmatch import fnmatchcase
 from functools import partial
 from typing import TYPE_CHECKING
@@ -16,6 +15,7 @@ from krm_fn.base.errors import UsageError
 from krm_fn.base.objects import name_of
 from krm_fn.base.suggestions import meant
 from krm_fn.cli import bundles, explanations, options, progress
+from krm_fn.cli.color import is_colored
 from krm_fn.cli.explained_places import with_places
 from krm_fn.explaining.answers import records
 from krm_fn.pipeline.analysis import holds_vm
