@@ -22,11 +22,11 @@ class Level(Value):
 # The most severe first.
 LEVELS = (
     Level(word="refused", effects=("refused", "error"), called="refused"),
-    Level(word="recreate", effects=("removed",), called="removed"),
-    Level(word="restart", effects=("restartRequired", "stopped", "migration:Evict"), called="restart"),
+    Level(word="recreate", effects=("removed", "recreated", "scaledIn", "released"), called="removed"),
+    Level(word="restart", effects=("restartRequired", "restarted", "stopped", "migration:Evict"), called="restart"),
     Level(word="migration", effects=("migration:LiveMigrate", "migration:nobody"), called="migration"),
     Level(word="live", effects=("live",), called="live"),
-    Level(word="any", effects=("atNextStart", "started", "added"), called="at the next start"),
+    Level(word="any", effects=("atNextStart", "started", "added", "scaledOut", "newOnly"), called="at the next start"),
 )
 WORDS = tuple(level.word for level in LEVELS)
 
@@ -48,11 +48,15 @@ def fails(records: Sequence[Object], word: str) -> bool:
     return any(severity(record) <= most for record in records)
 
 
-def summary(records: Sequence[Object], total: int) -> Object:
-    """The figures: how many VMs there are, how many change, how many of each level, and how many keep a stored revision."""
+def summary(records: Sequence[Object], total: int, others: int = 0) -> Object:
+    """The figures: how many objects there are, how many change, how many of each level, and how many keep a stored revision.
+
+    `others` of the objects are no VMs; the figures have them if there are some.
+    """
     levels = [level.word for record in records if (level := level_of(record))]
     return {
         "total": total,
+        **({"others": others} if others else {}),
         "changed": len(levels),
         "levels": {word: levels.count(word) for word in WORDS if word in levels},
         "keeps": sum("keeps" in record for record in records),

@@ -6,8 +6,10 @@ import json
 from typing import TYPE_CHECKING
 
 from krm_fn.base.console import one_line, printable
+from krm_fn.changes.owners import INSTANCE, POOL, REPLICA_SET
 from krm_fn.changes.summary import LEVELS, level_of, severity
 from krm_fn.cli.changes_sizes import pod_lines, quota_lines
+from krm_fn.kubevirt.updates import pools
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,11 +37,51 @@ SENTENCES = {
     "atNextStart": "something waits for the next start",
     "nothing": "stays as it is",
 }
+# The same where the words above do not fit.
+OF_KINDS = {
+    POOL: {
+        "removed": "the pool and its VMs are removed",
+        "added": "the pool is new",
+        "stopped": "its VMs are stopped",
+        "started": "its VMs are started",
+        "error": "KubeVirt reports an error and does nothing else for the pool",
+        "restartRequired": "its VMs need a restart",
+        "live": "its VMs change while they run",
+        "migration:LiveMigrate": "KubeVirt migrates its VMs to finish the change",
+        "migration:Evict": "KubeVirt shuts its VMs down to finish the change",
+        "migration:nobody": "its VMs need a migration to finish the change, and nobody starts one",
+        "atNextStart": "something waits for the next start of its VMs",
+        "nothing": "its VMs stay as they are",
+        "restarted": "KubeVirt restarts its VMs",
+        "recreated": "KubeVirt deletes its VMs and creates new ones, because dataVolumeTemplates change",
+        "scaledIn": "KubeVirt removes VMs",
+        "scaledOut": "KubeVirt creates VMs",
+        "newOnly": "only VMs that are created from now on get the change",
+    },
+    REPLICA_SET: {
+        "removed": "the replica set and its instances are removed",
+        "added": "the replica set is new",
+        "nothing": "its instances stay as they are",
+        "scaledIn": "KubeVirt removes instances",
+        "scaledOut": "KubeVirt creates instances",
+        "newOnly": "only instances that are created from now on get the change",
+        "released": "the selector leaves its instances without an owner, and KubeVirt creates new ones",
+    },
+    INSTANCE: {"removed": "the instance is removed", "added": "the instance is new"},
+}
+# Why an update of a pool does not reach its VMs.
+ROLLOUTS = {
+    pools.OPPORTUNISTIC: "the update strategy is opportunistic: VMs that run are updated, but not restarted",
+    pools.UNMANAGED: "the update strategy is unmanaged: VMs that exist stay as they are",
+    pools.PAUSED: "the pool is paused: nothing happens until it is resumed",
+    pools.BLOCKED: "the scale-in strategy removes no VM: nothing is updated until somebody deletes the VMs that are too many",
+}
 WHEN = {
     "live": "at once",
     "migration": "after the migration",
     "restart": "after a restart",
     "nextStart": "at the next start",
+    "new": "in new ones",
 }
 GUEST = {"vcpus": "vCPUs", "memory": "memory"}
 # Instead of the sentence about the next start, where no VM exists yet.
@@ -79,7 +121,8 @@ def figures(summary: Object) -> str:
     """The figures in one line: `3 of 48 VMs change: 1 refused, 1 restart, 1 live; 12 keep a stored revision`."""
     counts = [f"{summary['levels'][level.word]} {level.called}" for level in LEVELS if level.word in summary["levels"]]
     changed, total = summary["changed"], summary["total"]
-    line = f"{changed or 'none'} of {total} VM{'s' * (total != 1)} change{'s' * (changed == 1 or total == 1)}"
+    noun = "object" if "others" in summary else "VM"
+    line = f"{changed or 'none'} of {total} {noun}{'s' * (total != 1)} change{'s' * (changed == 1 or total == 1)}"
     line += f": {', '.join(counts)}" if counts else ""
     kept = summary["keeps"]
     return f"{line}; {kept} keep{'s' * (kept == 1)} a stored revision" if kept else line
@@ -105,23 +148,42 @@ def block(record: Object, sentences: dict[str, str]) -> Iterator[str]:
     for key in ("restartRequired", "error", "startError"):
         if key in record:
             yield f"  {_LABELS[key]}: {record[key]}"
+    yield from _of_pool(record)
     for key, word in GUEST.items():
         if key in record.get("guest", {}):
             yield f"  {word}: {_values(record['guest'][key])}"
     yield from pod_lines(record)
     for change in record.get("changes", ()):
         yield from _change(change)
+    for path in record.get("manifest", ()):
+        yield f"  only in the manifest: {path}"
     for name in record.get("creates", ()):
         yield f"  creates {name}"
     for kept in record.get("keeps", ()):
         yield from _kept(kept)
 
 
+def _of_pool(record: Object) -> Iterator[str]:
+    """The lines about the machines that a pool or a replica set creates."""
+    if "replicas" in record:
+        yield f"  replicas: {_values(record['replicas'])}"
+    if "atOnce" in record:
+        yield f"  at most {record['atOnce']} at once"
+    if record.get("rollout") in ROLLOUTS:
+        yield f"  {ROLLOUTS[record['rollout']]}"
+
+
 def headline(record: Object, sentences: dict[str, str]) -> str:
     """The line that says what happens to a VM."""
-    effects = [sentences[effect] for effect in record["effect"]]
+    effects = [_sentence(effect, record["kind"], sentences) for effect in record["effect"]]
     where = f" in {record['target']}" if "target" in record else ""
     return f"{record['kind']} {record['namespace']}/{record['name']}{where}: {'; '.join(effects)}"
+
+
+def _sentence(effect: str, kind: str, sentences: dict[str, str]) -> str:
+    """What an effect says of an object of a kind; of what is new, the same is said for all kinds."""
+    said = sentences.get(effect, "")
+    return OF_KINDS.get(kind, {}).get(effect, said) if said == SENTENCES.get(effect, "") else said
 
 
 def step_lines(step: Object, sentences: dict[str, str]) -> Iterator[str]:
