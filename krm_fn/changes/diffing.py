@@ -8,15 +8,20 @@ from krm_fn.base.errors import InputError
 from krm_fn.base.objects import group_of, kind_of, name_of
 from krm_fn.base.paths import as_list, get, with_integers
 from krm_fn.base.value import Value
-from krm_fn.changes.records import fails_as_before, is_worth_telling, record_of, refused_record, untouched_record
+from krm_fn.changes.instance_records import instance_record, replica_set_record
+from krm_fn.changes.manifests import with_manifest
+from krm_fn.changes.owners import INSTANCE, POOL, REPLICA_SET, VM, key_of
+from krm_fn.changes.pairs import Assumptions, Pair
+from krm_fn.changes.pool_records import pool_record
+from krm_fn.changes.records import is_worth_telling, refused_record
 from krm_fn.changes.sizes import Sizes
 from krm_fn.changes.summary import summary
-from krm_fn.changes.untouched import is_untouched
+from krm_fn.changes.vm_records import vm_record
 from krm_fn.kubevirt.configuration import kubevirt_of
+from krm_fn.kubevirt.holders import SERVED
 from krm_fn.kubevirt.presets.index import NONE
 from krm_fn.kubevirt.updates.admission import misshapen
 from krm_fn.kubevirt.updates.machine import World
-from krm_fn.kubevirt.updates.transition import fresh, transition
 from krm_fn.pipeline.analysis import Analysis, analysis_of
 
 TYPE_CHECKING = False
@@ -26,12 +31,13 @@ if TYPE_CHECKING:
 
     from krm_fn.base.bundle import Entry
     from krm_fn.base.objects import Object
+    from krm_fn.changes.owners import Key
     from krm_fn.kubevirt.settings import Config
 
 METHODS = ("spec", "workloadUpdateStrategy", "workloadUpdateMethods")
-VM = "VirtualMachine"
-
-Key = tuple[str, str]
+# The API version of the instances that pools and replica sets make, by which presets are chosen.
+INSTANCE_VERSION = "kubevirt.io/v1"
+RECORDS = {VM: vm_record, POOL: pool_record, REPLICA_SET: replica_set_record, INSTANCE: instance_record}
 
 
 def diff(base: Object, head: Object, *, apply: bool = True, migratable: bool = True, new: bool = False) -> Object:
@@ -45,14 +51,6 @@ def diff(base: Object, head: Object, *, apply: bool = True, migratable: bool = T
     return compare(side_of(base), side_of(head), Assumptions(apply=apply, migratable=migratable, new=new))
 
 
-class Assumptions(Value):
-    """How the change reaches the cluster, and what is taken for granted; see `diff`."""
-
-    apply: bool = True
-    migratable: bool = True
-    new: bool = False
-
-
 def compare(base: Side, head: Side, assumptions: Assumptions) -> Object:
     """The answer about both sides."""
     return compare_all([("", base, head)], assumptions)
@@ -62,25 +60,26 @@ def compare_all(targets: Iterable[tuple[str, Side, Side]], assumptions: Assumpti
     """The answer about several targets, each with its name and both sides. A record names its target, unless that is ""."""
     records: list[Object] = []
     quotas: list[Object] = []
-    total = 0
+    total = others = 0
     for target, base, head in targets:
-        sizes = Sizes(base.analysis, head.analysis, head.vms)
+        sizes = Sizes(base.analysis, head.analysis, new=assumptions.new)
         sides = Sides(base=base, head=head, assumptions=assumptions, sizes=sizes)
         of_target = {"target": target} if target else {}
         told, used = sizes.completed([record for record in sides.records() if is_worth_telling(record)])
         records += [{**of_target, **record} for record in told]
         quotas += [{**of_target, **quota} for quota in used]
         total += len(sides.keys)
+        others += sum(kind != VM for _, _, kind in sides.keys)
     taken = {"apply": assumptions.apply, "migratable": assumptions.migratable, "new": assumptions.new}
-    return {"vms": records, "quotas": quotas, "summary": summary(records, total), "assumptions": taken}
+    return {"vms": records, "quotas": quotas, "summary": summary(records, total, others), "assumptions": taken}
 
 
 class Side(Value):
-    """One side of the change: its objects and settings, and its VMs by namespace and name."""
+    """One side of the change: its objects and settings, and what holds a VM or an instance, by its key."""
 
     analysis: Analysis
-    vms: dict[Key, Entry]
-    worlds: dict[Key, World]
+    holders: dict[Key, Entry]
+    worlds: dict[tuple[str, str], World]
 
     def world(self, namespace: str, api_version: str) -> World:
         """The cluster of this side as a VM of a namespace sees it."""
@@ -115,11 +114,11 @@ def side_of(resource_list: Object) -> Side:
 def side(items: list[Any], settings: Config) -> Side:
     """The side of these items under a config."""
     bundle = Bundle(_last_of_each(items))
-    found = bundle.ordered(bundle.of_kind(VM, "kubevirt.io"))
-    vms: dict[Key, Entry] = {}
-    for entry in found:
-        vms.setdefault((effective_namespace(entry.obj), name_of(entry.obj)), entry)
-    return Side(analysis=analysis_of(bundle, settings), vms=vms, worlds={})
+    holders: dict[Key, Entry] = {}
+    for group, kind in SERVED:
+        for entry in bundle.ordered(bundle.of_kind(kind, group)):
+            holders.setdefault(key_of(entry.obj), entry)
+    return Side(analysis=analysis_of(bundle, settings), holders=holders, worlds={})
 
 
 def _last_of_each(items: list[Any]) -> list[Any]:
@@ -145,41 +144,30 @@ class Sides(Value):
 
     @property
     def keys(self) -> list[Key]:
-        """Namespace and name of all VMs."""
-        return sorted({*self.base.vms, *self.head.vms})
+        """The keys of all VMs, pools, replica sets and instances."""
+        return sorted({*self.base.holders, *self.head.holders})
 
     def records(self) -> Iterator[Object]:
         for key in self.keys:
-            old, new = self.base.vms.get(key), self.head.vms.get(key)
+            old, new = self.base.holders.get(key), self.head.holders.get(key)
             if old is None or new is None:
-                yield _one_sided(old or new, "added" if old is None else "removed")
+                change = "added" if old is None else "removed"
+                yield {**_record(key, change), "effect": [change]}
             elif old.obj != new.obj and (wrong := misshapen(new.obj, self.head.analysis.release)):
                 yield {**_record(key, "changed"), **refused_record(wrong)}
             elif misshapen(old.obj, self.base.analysis.release):
                 if old.obj != new.obj:
-                    yield _one_sided(new, "added")  # no cluster has the old one
+                    yield {**_record(key, "added"), "effect": ["added"]}  # no cluster has the old one
             else:
-                yield self._changed(old.obj, new.obj, key)
+                pair = self._pair(old, new)
+                yield {**_record(key, "changed"), **with_manifest(RECORDS[key[2]](pair), pair)}
 
-    def _changed(self, old: Object, new: Object, key: Key) -> Object:
-        worlds = [side.world(key[0], str(new.get("apiVersion"))) for side in (self.base, self.head)]
-        how = self.assumptions
-        record = _record(key, "changed")
-        if how.apply and not how.new and is_untouched(old, new, *worlds):
-            return {**record, **untouched_record(old, *worlds)}
-        if how.new:
-            found = fresh(old, new, *worlds)
-        else:
-            found = transition(old, new, *worlds, apply=how.apply, migratable=how.migratable)
-        if old == new and fails_as_before(found):
-            return {**record, **untouched_record(old, *worlds)}
-        return {**record, **record_of(found), **self.sizes.of(found)}
+    def _pair(self, old: Entry, new: Entry) -> Pair:
+        version = str(new.obj.get("apiVersion")) if kind_of(new.obj) == VM else INSTANCE_VERSION
+        namespace = effective_namespace(new.obj)
+        origin, world = (side.world(namespace, version) for side in (self.base, self.head))
+        return Pair(old=old, new=new, origin=origin, world=world, how=self.assumptions, sizes=self.sizes)
 
 
 def _record(key: Key, change: str) -> Object:
-    return {"kind": VM, "namespace": key[0], "name": key[1], "change": change}
-
-
-def _one_sided(entry: Entry | None, change: str) -> Object:
-    obj = entry.obj if entry else {}
-    return {**_record((effective_namespace(obj), name_of(obj)), change), "effect": [change]}
+    return {"kind": key[2], "namespace": key[0], "name": key[1], "change": change}

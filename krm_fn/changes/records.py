@@ -17,15 +17,18 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from krm_fn.base.objects import Object
+    from krm_fn.changes.owners import Owner
     from krm_fn.kubevirt.admission import Cause
     from krm_fn.kubevirt.updates.machine import Machine, Running, World
     from krm_fn.kubevirt.updates.transition import Transition
 
 NOTHING = "nothing"
+# What a record is told for, although the machine stays as it is.
+TOLD = ("revisionsChanged", "creates", "keeps", "replicas", "pod", "manifest")
 RUNNING, HALTED, STOPPED, STARTED = "running", "halted", "stopped", "started"
 
 
-def record_of(found: Transition) -> Object:
+def record_of(found: Transition, owner: Owner) -> Object:
     """The keys that say what the update does; those that say nothing are left out."""
     record: Object = {
         "update": _update(found),
@@ -39,16 +42,16 @@ def record_of(found: Transition) -> Object:
         "creates": creates(found),
         "error": found.head.error or None,
         "guest": guest(found) or None,
-        "changes": changes(found) if found.verdict.allowed else None,
+        "changes": changes(found, owner) if found.verdict.allowed else None,
         "keeps": keeps(kept_by(found)),
     }
     said = {key: value for key, value in record.items() if value not in (None, [])}
     return {"effect": effect(said), **said}
 
 
-def refused_record(causes: Sequence[Cause]) -> Object:
-    """The record of a VM whose new manifest no API server takes."""
-    update = {"sent": True, "allowed": False, "stage": SCHEMA, "causes": [_cause(cause) for cause in causes]}
+def refused_record(causes: Sequence[Cause], stage: str = SCHEMA) -> Object:
+    """The record of an object whose new manifest is refused; SCHEMA: no API server takes it."""
+    update = {"sent": True, "allowed": False, "stage": stage, "causes": [_cause(cause) for cause in causes]}
     return {"effect": ["refused"], "update": update}
 
 
@@ -143,4 +146,4 @@ def effect(record: Object) -> list[str]:
 
 def is_worth_telling(record: Object) -> bool:
     """False for a VM that nothing changes."""
-    return record["effect"] != [NOTHING] or any(key in record for key in ("revisionsChanged", "creates", "keeps"))
+    return record["effect"] != [NOTHING] or any(key in record for key in TOLD)

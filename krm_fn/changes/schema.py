@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from krm_fn.changes.effects import LIVE, MIGRATION, NEXT_START, PARTS, RESTART
+from krm_fn.changes.effects import LIVE, MIGRATION, NEW, NEXT_START, PARTS, RESTART
+from krm_fn.changes.owners import KINDS
+from krm_fn.changes.owners import SOURCES as OWN
 from krm_fn.changes.pins import EDITED, REMOVED
 from krm_fn.changes.sizes_schema import sizes
 from krm_fn.changes.summary import LEVELS, WORDS
 from krm_fn.changes.upgrade_schema import steps
 from krm_fn.kubevirt.resolve import MATCHERS
 from krm_fn.kubevirt.updates import migration
+from krm_fn.kubevirt.updates.pools import ROLLOUTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
 ID = "https://kubevirt-render.dev/schema/v1alpha1/diff.json"
 TEXT: Schema = {"type": "string"}
 COUNT: Schema = {"type": "integer", "minimum": 0}
-SOURCES = ("vm", "instancetype", "preference", "revision", "catalogue", "kubevirt", "release")
+SOURCES = (*OWN.values(), "instancetype", "preference", "revision", "catalogue", "kubevirt", "release")
 
 
 def schema() -> Schema:
@@ -62,7 +65,8 @@ def _text(about: str) -> Schema:
 def _summary() -> Schema:
     return _object(
         {
-            "total": {**COUNT, "description": "the VMs of both bundles"},
+            "total": {**COUNT, "description": "the VMs, pools, replica sets and instances of both bundles"},
+            "others": {**COUNT, "description": "those of them that are no VMs; absent for none"},
             "changed": {**COUNT, "description": "those of them that change"},
             "levels": {"type": "object", "propertyNames": {"enum": list(WORDS)}, "additionalProperties": COUNT},
             "keeps": {**COUNT, "description": "the VMs that keep an instancetype or a preference as it was"},
@@ -82,7 +86,7 @@ def _vm() -> Schema:
     return _object(
         {
             "target": _text("the folder of the kustomization or of the files, in a comparison of repositories"),
-            "kind": {"const": "VirtualMachine"},
+            "kind": {"enum": list(KINDS)},
             "namespace": TEXT,
             "name": TEXT,
             "change": {"enum": ["added", "removed", "changed"]},
@@ -97,9 +101,13 @@ def _vm() -> Schema:
             "revisionsChanged": paths,
             "creates": _list(TEXT, "objects that KubeVirt creates at once"),
             "error": _text("why the VM controller does not get through"),
+            "replicas": {**_sizes(COUNT), "description": "how many machines a pool or a replica set creates, if that changes"},
+            "rollout": {"enum": list(ROLLOUTS), "description": "how the update of a pool reaches the VMs that it has created"},
+            "atOnce": {**COUNT, "description": "how many VMs of a pool KubeVirt restarts at once at most"},
             "guest": _object({"vcpus": _sizes({"type": "integer"}), "memory": _sizes(TEXT)}),
             "pod": {"$ref": "#/$defs/pods"},
             "changes": _list({"$ref": "#/$defs/change"}, "the effective changes"),
+            "manifest": _list(TEXT, "what the edit changes in the object and in no machine, as JSON pointers"),
             "keeps": _list({"$ref": "#/$defs/kept"}, "what changed and does not reach the VM"),
         },
         required=("kind", "namespace", "name", "change", "effect"),
@@ -145,7 +153,7 @@ def _change() -> Schema:
             "part": {"enum": sorted({part.word for part in PARTS})},
             "old": {"description": "any value; absent if there was none"},
             "new": {"description": "any value; absent if there is none"},
-            "when": {"enum": [LIVE, MIGRATION, RESTART, NEXT_START]},
+            "when": {"enum": [LIVE, MIGRATION, RESTART, NEXT_START, NEW]},
             "causes": _list({"$ref": "#/$defs/cause"}),
         },
         required=("path", "part", "when", "causes"),

@@ -21,11 +21,11 @@ class Level(Value):
 # The most severe first.
 LEVELS = (
     Level(word="refused", effects=("refused", "error")),
-    Level(word="recreate", effects=("removed",)),
-    Level(word="restart", effects=("restartRequired", "stopped", "migration:Evict")),
+    Level(word="recreate", effects=("removed", "recreated", "scaledIn", "released")),
+    Level(word="restart", effects=("restartRequired", "restarted", "stopped", "migration:Evict")),
     Level(word="migration", effects=("migration:LiveMigrate", "migration:nobody")),
     Level(word="live", effects=("live",)),
-    Level(word="any", effects=("atNextStart", "started", "added")),
+    Level(word="any", effects=("atNextStart", "started", "added", "scaledOut", "newOnly")),
 )
 WORDS = tuple(level.word for level in LEVELS)
 # How a summary calls what happens to a VM. The most severe effect of a VM counts.
@@ -33,7 +33,11 @@ CALLED = {
     "refused": "refused",
     "error": "error",
     "removed": "removed",
+    "recreated": "recreated",
+    "scaledIn": "scaled in",
+    "released": "released",
     "restartRequired": "restart",
+    "restarted": "restarted",
     "stopped": "stopped",
     "migration:Evict": "shut down",
     "migration:LiveMigrate": "migration",
@@ -41,6 +45,8 @@ CALLED = {
     "live": "live",
     "started": "started",
     "added": "new",
+    "scaledOut": "scaled out",
+    "newOnly": "new ones only",
     "atNextStart": "at the next start",
 }
 NO_START = "does not start again"
@@ -76,11 +82,15 @@ def order(record: Object) -> tuple[int, int]:
     return severity(record), IN_ORDER.index(word) if word else len(IN_ORDER)
 
 
-def summary(records: Sequence[Object], total: int) -> Object:
-    """The figures: how many VMs there are, how many change, how many of each level, and how many keep a stored revision."""
+def summary(records: Sequence[Object], total: int, others: int = 0) -> Object:
+    """The figures: how many objects there are, how many change, how many of each level, and how many keep a stored revision.
+
+    `others` of the objects are no VMs; the figures have them if there are some.
+    """
     levels = [level.word for record in records if (level := level_of(record))]
     return {
         "total": total,
+        **({"others": others} if others else {}),
         "changed": len(levels),
         "levels": {word: levels.count(word) for word in WORDS if word in levels},
         "keeps": sum("keeps" in record for record in records),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from krm_fn.base.value import Value
-from krm_fn.changes.diffing import Assumptions, Side, compare_all, side
+from krm_fn.changes.diffing import Side, compare_all, side
 from krm_fn.findings import fingerprints, results
 from krm_fn.kubevirt import catalogue
 from krm_fn.kubevirt.releases import MINORS, parse
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from krm_fn.base.objects import Object
+    from krm_fn.changes.pairs import Assumptions
     from krm_fn.kubevirt.releases import Release
 
     Sides = tuple[str, Side, Side]
@@ -86,8 +87,8 @@ def _new_vms(pairs: Sequence[Sides], assumptions: Assumptions) -> list[Object]:
     return [record for record in records if (_named(record), record.get("update")) not in refused]
 
 
-def _named(record: Object) -> tuple[str, str, str]:
-    return record.get("target", ""), record["namespace"], record["name"]
+def _named(record: Object) -> tuple[str, ...]:
+    return record.get("target", ""), record["kind"], record["namespace"], record["name"]
 
 
 def _at(given: Side, release: Release) -> Side:

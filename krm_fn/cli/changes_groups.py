@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from krm_fn.base.value import Value
+from krm_fn.changes.owners import SOURCES
 from krm_fn.changes.summary import IN_ORDER, called, order
 from krm_fn.cli.changes_words import cause as worded_cause
 
@@ -84,7 +85,7 @@ def _causes(record: Object) -> Iterator[Object]:
     """The causes that are no edits of the VM itself; an object of the VM's namespace names it."""
     for change in record.get("changes", ()):
         for cause in change["causes"]:
-            if cause["source"] != "vm":
+            if cause["source"] not in SOURCES.values():
                 yield _placed(cause, record) if cause["source"] in ("instancetype", "preference") else cause
 
 

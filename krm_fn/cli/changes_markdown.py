@@ -12,6 +12,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from krm_fn.base.console import NAME
+from krm_fn.changes.owners import VM
 from krm_fn.changes.summary import called
 from krm_fn.cli.changes_groups import KEPT, counted, grouped, places, reach_line, reaches
 from krm_fn.cli.changes_sizes import quota_lines
@@ -43,6 +44,11 @@ ICONS = {
     "live": ":zap:",
     "started": ":zap:",
     "new": ":new:",
+    "recreated": ":wastebasket:",
+    "scaled in": ":wastebasket:",
+    "released": ":wastebasket:",
+    "restarted": ":arrows_counterclockwise:",
+    "scaled out": ":new:",
     KEPT: ":pushpin:",
 }
 LATER = ":hourglass:"
@@ -58,6 +64,12 @@ LEGEND = {
     "live": "the running VM changes at once",
     "started": "the run strategy starts the VM",
     "new": "the VM is created",
+    "recreated": "the pool deletes its VMs and creates new ones",
+    "scaled in": "the pool or the replica set removes machines",
+    "released": "the replica set no longer owns its instances, and creates new ones",
+    "restarted": "the pool restarts its VMs",
+    "scaled out": "the pool or the replica set creates machines",
+    "new ones only": "machines that exist stay as they are",
     "does not start again": "the VM runs on, but its next start fails",
     "at the next start": "the VM runs on; nothing in the cluster says that a change waits",
     KEPT: "the VM keeps the revision of its instancetype or preference that the cluster has stored",
@@ -149,7 +161,8 @@ def _details(groups: Sequence[Group], new: bool) -> Iterator[_Fold]:
         sorts.setdefault(_word(group), []).append(group)
     for word, several in sorts.items():
         number = sum(len(group.records) for group in several)
-        yield _Fold(f"{counted(number)}: {word}", [_entry(group, new) for group in several], is_open=len(groups) <= FEW)
+        noun = "VM" if all(group.first["kind"] == VM for group in several) else "object"
+        yield _Fold(f"{counted(number, noun)}: {word}", [_entry(group, new) for group in several], is_open=len(groups) <= FEW)
 
 
 def _entry(group: Group, new: bool) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from krm_fn.changes.summary import level_of
 from krm_fn.cli.changes_groups import counted, counts, grouped, places, reach_line, reaches
+from krm_fn.cli.changes_sentences import ROLLOUTS, sentence
 from krm_fn.cli.changes_sizes import pod_lines, quota_lines
 from krm_fn.cli.changes_words import cause, change, field, value, values
 from krm_fn.cli.pens import TEXT
@@ -24,34 +25,6 @@ RED, YELLOW, CYAN, GREEN, PLAIN = "\x1b[1;31m", "\x1b[1;33m", "\x1b[1;36m", "\x1
 COLORS = {"refused": RED, "recreate": RED, "restart": YELLOW, "migration": CYAN, "live": GREEN}
 WIDTH = 100
 
-# What an effect says to people about one VM, and about several ones.
-SENTENCES = {
-    "refused": ("KubeVirt refuses the update", "KubeVirt refuses the update"),
-    "error": (
-        "KubeVirt reports an error and does nothing else for it",
-        "KubeVirt reports an error and does nothing else for them",
-    ),
-    "removed": ("is removed", "are removed"),
-    "restartRequired": ("needs a restart", "need a restart"),
-    "stopped": ("is stopped", "are stopped"),
-    "migration:Evict": ("KubeVirt shuts it down to finish the change", "KubeVirt shuts them down to finish the change"),
-    "migration:LiveMigrate": (
-        "KubeVirt live-migrates it to finish the change",
-        "KubeVirt live-migrates them to finish the change",
-    ),
-    "migration:nobody": ("needs a live migration, and nobody starts it", "need a live migration, and nobody starts it"),
-    "live": ("changes while it runs", "change while they run"),
-    "started": ("is started", "are started"),
-    "added": ("is new", "are new"),
-    "startError": ("does not start again", "do not start again"),
-    "atNextStart": ("changes at the next start", "change at the next start"),
-    "nothing": ("stays as it is", "stay as they are"),
-}
-# What effects say where no VM exists yet.
-OF_NEW = {
-    "refused": ("KubeVirt refuses it", "KubeVirt refuses them"),
-    "atNextStart": ("starts with other values", "start with other values"),
-}
 # What becomes of names of the catalogue in a step of an upgrade.
 CATALOGUE = {"gone": "gone", "added": "new", "changed": "changed"}
 SIZES = frozenset(
@@ -78,7 +51,8 @@ def figures(part: Object, new: bool = False) -> str:
     """The figures in one line: `3 of 48 VMs change: 1 refused, 1 restart, 1 live; 12 keep a stored revision`."""
     changed, total, kept = (part["summary"][key] for key in ("changed", "total", "keeps"))
     verb = "would start with other values" if new else f"change{'s' * (changed == 1 or total == 1)}"
-    line = f"{f'{changed:,}' if changed else 'none'} of {counted(total)} {verb}"
+    noun = "object" if "others" in part["summary"] else "VM"
+    line = f"{f'{changed:,}' if changed else 'none'} of {counted(total, noun)} {verb}"
     line += f": {counts(part['vms'])}" if changed and not new else ""
     return f"{line}; {kept:,} keep{'s' * (kept == 1)} a stored revision" if kept else line
 
@@ -106,21 +80,8 @@ def named(record: Object, pen: Pen) -> str:
 
 
 def what(group: Group, new: bool = False) -> str:
-    """What happens to the VMs of a group."""
-    number = len(group.records) > 1
-    sentences = {**SENTENCES, **OF_NEW} if new else SENTENCES
-    return "; ".join(sentences[effect][number] for effect in told(group.first))
-
-
-def told(record: Object) -> list[str]:
-    """The effects that are worth a sentence, the most severe first."""
-    effects = [effect for effect in SENTENCES if effect in record["effect"]]
-    silent = {"atNextStart"} if "restartRequired" in effects else set()
-    if "startError" in record:
-        effects = [*(effect for effect in effects if effect != "atNextStart"), "startError"]
-    if "changes" in record and not any(each["when"] == "live" for each in record["changes"]):
-        silent.add("live")  # what changes is real only after the migration
-    return [effect for effect in effects if effect not in silent] or effects
+    """What happens to the objects of a group."""
+    return sentence(group.first, several=len(group.records) > 1, new=new)
 
 
 def _names(group: Group) -> Iterator[str]:
@@ -145,16 +106,29 @@ def about(record: Object, pen: Pen) -> Iterator[str]:
     for each in record.get("update", {}).get("causes", ()):
         yield f"  refused: {pen.name(each['path'])}: {pen.prose(each['message'])}"
     for key, label in LABELS.items():
-        if key in record:
+        if key in record and not (key == "startError" and record["effect"] == ["refused"]):
             yield f"  {label}: {pen.prose(record[key])}"
+    yield from _of_pool(record, pen)
     if "guest" in record:
         yield f"  guest: {guest(record, pen)}"
     yield from (f"  {pen.prose(line)}" for line in pod_lines(record))
     yield from _changes(record.get("changes", ()), pen)
+    for path in record.get("manifest", ()):
+        yield f"  only in the manifest: {pen.name(path)}"
     for name in record.get("creates", ()):
         yield f"  creates {pen.name(name)}"
     for kept in record.get("keeps", ()):
         yield from _kept(kept, pen)
+
+
+def _of_pool(record: Object, pen: Pen) -> Iterator[str]:
+    """The lines about the machines that a pool or a replica set creates."""
+    if "replicas" in record:
+        yield f"  replicas: {values(record['replicas'], pen)}"
+    if "atOnce" in record:
+        yield f"  at most {record['atOnce']} at once"
+    if record.get("rollout") in ROLLOUTS:
+        yield f"  {ROLLOUTS[record['rollout']]}"
 
 
 def guest(record: Object, pen: Pen) -> str:

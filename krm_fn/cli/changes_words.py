@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from krm_fn.base.redaction import HIDDEN
+from krm_fn.changes.owners import SOURCES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +34,7 @@ FIELDS = {
     "/spec/domain/devices/interfaces": "interfaces",
 }
 # Steps that say nothing to a reader.
-SILENT = frozenset(("spec", "domain", "devices"))
+SILENT = frozenset(("spec", "domain", "devices", "resources"))
 # The entries of lists and maps: how one of them is called.
 ENTRIES = {
     "disks": "disk",
@@ -73,6 +74,7 @@ WHEN = {
     "migration": "after the migration",
     "restart": "after a restart",
     "nextStart": "at the next start",
+    "new": "in new ones",
 }
 # Nothing moves a running VM because its placement changes.
 AT_MOVE = "at once, for the next migration or start"
@@ -121,9 +123,9 @@ def values(each: Object, pen: Pen) -> str:
     if HIDDEN in (old, new):
         return f"{'added' if old is None else 'removed' if new is None else 'changed'} {HIDDEN}"
     if old is None and isinstance(new, dict | list):
-        return f"added: {pen.name(_short(_text(new)))}"
+        return _whole("added", new, pen)
     if new is None and isinstance(old, dict | list):
-        return f"removed: {pen.name(_short(_text(old)))}"
+        return _whole("removed", old, pen)
     if isinstance(old, list) and isinstance(new, list) and sorted(map(_text, old)) == sorted(map(_text, new)):
         return "in another order"
     texts = _text(old), _text(new)
@@ -131,6 +133,10 @@ def values(each: Object, pen: Pen) -> str:
     same = next((at for at, letters in pairs if len(set(letters)) > 1), min(map(len, texts)))
     write = pen.name if isinstance(old, dict | list) or isinstance(new, dict | list) else pen.prose
     return " → ".join(write(_short(text, same)) for text in texts)
+
+
+def _whole(verb: str, part: Any, pen: Pen) -> str:
+    return f"{verb}: {pen.name(_short(_text(part)))}" if part else verb
 
 
 def value(given: Any, pen: Pen) -> str:
@@ -160,8 +166,9 @@ def cause(each: Object, pen: Pen, *, valued: bool = True) -> str:
     if each["source"] == "release":
         return f"KubeVirt {pen.prose(each['old'])} → {pen.prose(each['new'])}"
     edited = f" {values(each, pen)}" if valued and ("old" in each or "new" in each) else ""
-    if each["source"] == "vm":
+    if each["source"] in SOURCES.values():
         return f"the manifest: {pen.name(each['field'])}{edited}"
-    name = "/".join(each[key] for key in ("namespace", "name") if key in each)
+    keys = ("name",) if "Cluster" in each["kind"] else ("namespace", "name")
+    name = "/".join(each[key] for key in keys if key in each)
     origin = " in the catalogue of the release" if each["source"] == "catalogue" else ""
     return f"{pen.prose(each['kind'])}{' ' if name else ''}{pen.name(name)}: {pen.name(each['field'])}{edited}{origin}"

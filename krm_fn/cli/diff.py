@@ -13,6 +13,7 @@ from krm_fn.base.console import write_out
 from krm_fn.base.errors import UsageError
 from krm_fn.base.value import Value
 from krm_fn.changes import diffing
+from krm_fn.changes.pairs import Assumptions
 from krm_fn.changes.summary import WORDS, fails
 from krm_fn.cli import changes_patch, completion, diff_units, options, progress
 from krm_fn.cli.changes_markdown import markdown_of
@@ -57,7 +58,7 @@ class Run(Value):
 
     flags: Mapping[str, Any]
     bar: Progress
-    assumptions: diffing.Assumptions
+    assumptions: Assumptions
     to: ClusterAfter
 
 
@@ -164,7 +165,7 @@ def diff(
     run = Run(
         flags={**UNSET, **flags},
         bar=progress.shown(quiet=flags["verbose"]),
-        assumptions=diffing.Assumptions(apply=not replace, migratable=not not_migratable, new=assume == "new"),
+        assumptions=Assumptions(apply=not replace, migratable=not not_migratable, new=assume == "new"),
         to=_cluster_after(to_kubevirt_version, to_configuration),
     )
     if base is None:

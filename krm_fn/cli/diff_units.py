@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krm_fn.base.objects import Object
+    from krm_fn.changes.pairs import Assumptions
     from krm_fn.cli.progress import Progress
     from krm_fn.cli.trees import Tree
     from krm_fn.findings.finding import Finding
@@ -60,12 +61,12 @@ class Compared(Value):
     is_whole: bool = True
 
 
-def compared(sides: Sequence[Sides], assumptions: diffing.Assumptions) -> Compared:
+def compared(sides: Sequence[Sides], assumptions: Assumptions) -> Compared:
     """What the change does to the VMs of some targets, each with its name and both sides."""
     return Compared(answer=diffing.compare_all(sides, assumptions), sides=sides)
 
 
-def with_steps(found: Compared, assumptions: diffing.Assumptions) -> Compared:
+def with_steps(found: Compared, assumptions: Assumptions) -> Compared:
     """The same with what happens at each step of the upgrade that the change is."""
     return found.but(answer={**found.answer, "steps": upgrade.steps(found.sides, assumptions)})
 
@@ -163,7 +164,7 @@ def _note(tree: Tree, objects: Mapping[Key, UnitObjects]) -> None:
             options.note(f"{tree.named(folder)}: {text}")
 
 
-def compare(base: TreeUnits, head: TreeUnits, assumptions: diffing.Assumptions, to: ClusterAfter) -> Compared:
+def compare(base: TreeUnits, head: TreeUnits, assumptions: Assumptions, to: ClusterAfter) -> Compared:
     """What the change from one side to the other does; `to` is the cluster after the change."""
     findings = tuple(dict.fromkeys((*base.findings, *head.findings)))
     found = compared(list(_sides(base, head, to)), assumptions)

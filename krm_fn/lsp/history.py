@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from krm_fn.base.errors import RenderError
-from krm_fn.changes.diffing import Assumptions, compare, side
+from krm_fn.changes.diffing import compare, side
+from krm_fn.changes.pairs import Assumptions
 from krm_fn.changes.summary import called
 from krm_fn.lsp.markdown import code
 from krm_fn.repositories import commits

@@ -8,7 +8,6 @@ from krm_fn.base.value import Value
 from krm_fn.kubevirt.resolve import MATCHERS
 from krm_fn.kubevirt.updates import power
 from krm_fn.kubevirt.updates.admission import Verdict, admitted
-from krm_fn.kubevirt.updates.applying import applied, replaced
 from krm_fn.kubevirt.updates.controller import followed, settled
 from krm_fn.kubevirt.updates.machine import Machine, Pin
 from krm_fn.kubevirt.updates.migration import migration
@@ -19,6 +18,7 @@ from krm_fn.kubevirt.updates.stored_form import stored
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krm_fn.base.objects import Object
+    from krm_fn.kubevirt.updates.applying import Writer
     from krm_fn.kubevirt.updates.machine import World
 
 # References settle in so many passes of the controller.
@@ -101,10 +101,10 @@ def next_start(machine: Machine, world: World) -> Start:
     return instance_of(machine, world)
 
 
-def transition(old: Object, new: Object, base: World, head: World, *, apply: bool, migratable: bool) -> Transition:
+def transition(old: Object, new: Object, base: World, head: World, *, write: Writer, migratable: bool) -> Transition:
     """What the update of a VM from one manifest to another does, in the cluster of the head."""
     first, start = started(created(old, base, migratable=migratable), base)
-    vm = applied(stored(old), stored(new), first.vm) if apply else replaced(stored(new))
+    vm = write(stored(old), stored(new), first.vm)
     machine, verdict = first, Verdict(vm=first.vm)
     if vm is not None:
         verdict = admitted(first.but(vm=stored(vm)), head, before=first.vm)
