@@ -100,7 +100,7 @@ def told(record: Object) -> list[str]:
     """The effects that are worth a sentence, the most severe first."""
     effects = [effect for effect in OF_VM if effect in record["effect"]]
     silent = {"atNextStart"} if "restartRequired" in effects or "startError" in record else set()
-    if "startError" in record and "refused" not in effects:
+    if "startError" in record and "refused" not in effects and "error" not in effects:
         effects.append("startError")
     if not any(each["when"] == "live" for each in record.get("changes", [{"when": "live"}])):
         silent.add("live")  # what changes is real only after the migration

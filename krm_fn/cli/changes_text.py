@@ -10,7 +10,7 @@ from krm_fn.changes.summary import level_of
 from krm_fn.cli.changes_groups import counted, counts, grouped, places, reach_line, reaches
 from krm_fn.cli.changes_sentences import ROLLOUTS, sentence
 from krm_fn.cli.changes_sizes import pod_lines, quota_lines
-from krm_fn.cli.changes_words import cause, change, field, value, values
+from krm_fn.cli.changes_words import cause, causes, change, field, value, values
 from krm_fn.cli.pens import TEXT
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def about(record: Object, pen: Pen) -> Iterator[str]:
     for each in record.get("update", {}).get("causes", ()):
         yield f"  refused: {pen.name(each['path'])}: {pen.prose(each['message'])}"
     for key, label in LABELS.items():
-        if key in record and not (key == "startError" and record["effect"] == ["refused"]):
+        if key in record and not (key == "startError" and {"refused", "error"} & {*record["effect"]}):
             yield f"  {label}: {pen.prose(record[key])}"
     yield from _of_pool(record, pen)
     if "guest" in record:
@@ -142,9 +142,9 @@ def _changes(changes: Sequence[Object], pen: Pen) -> Iterator[str]:
     by_cause: dict[tuple[str, ...], list[Object]] = {}
     for each in changes:
         by_cause.setdefault(tuple(cause(one, pen) for one in each["causes"]), []).append(each)
-    for causes, several in by_cause.items():
-        if len(several) > 1 and causes:
-            yield f"  because of {' and '.join(causes)}:"
+    for told, several in by_cause.items():
+        if len(several) > 1 and told:
+            yield f"  because of {causes(told)}:"
             yield from (f"    {change(each, pen)}" for each in several)
         else:
             yield from (f"  {change(each, pen)}{_because(each, pen)}" for each in several)
@@ -153,8 +153,8 @@ def _changes(changes: Sequence[Object], pen: Pen) -> Iterator[str]:
 def _because(each: Object, pen: Pen) -> str:
     """The causes of one change. Values that it has itself are not repeated."""
     both = ("old", "new")
-    told = (cause(one, pen, valued=[one.get(key) for key in both] != [each.get(key) for key in both]) for one in each["causes"])
-    return f"; because of {' and '.join(told)}" if each["causes"] else ""
+    told = [cause(one, pen, valued=[one.get(key) for key in both] != [each.get(key) for key in both]) for one in each["causes"]]
+    return f"; because of {causes(told)}" if told else ""
 
 
 def _kept(kept: Object, pen: Pen) -> Iterator[str]:
@@ -166,9 +166,9 @@ def _kept(kept: Object, pen: Pen) -> Iterator[str]:
 
 def gist(record: Object, pen: Pen) -> str:
     """What changes, in a few words."""
-    causes = record.get("update", {}).get("causes", ())
-    if causes:
-        return pen.prose(causes[0]["message"])
+    refused = record.get("update", {}).get("causes", ())
+    if refused:
+        return pen.prose(refused[0]["message"])
     for key in ("error", "startError"):
         if key in record:
             return pen.prose(record[key])

@@ -10,7 +10,7 @@ from krm_fn.base.redaction import HIDDEN
 from krm_fn.changes.owners import SOURCES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
     from typing import Any
 
     from krm_fn.base.objects import Object
@@ -30,12 +30,10 @@ FIELDS = {
     "/spec/domain/memory/guest": "guest memory",
     "/spec/domain/memory/maxGuest": "hotplug limit of guest memory",
     "/spec/domain/memory/hugepages/pageSize": "size of huge pages",
-    "/spec/domain/devices/disks": "disks",
-    "/spec/domain/devices/interfaces": "interfaces",
 }
 # Steps that say nothing to a reader.
 SILENT = frozenset(("spec", "domain", "devices", "resources"))
-# The entries of lists and maps: how one of them is called.
+# How one entry of a list or a map is called.
 ENTRIES = {
     "disks": "disk",
     "filesystems": "filesystem",
@@ -47,12 +45,15 @@ ENTRIES = {
     "inputs": "input device",
     "features": "feature",
     "ports": "port",
-    "timer": "timer",
     "labels": "label",
     "annotations": "annotation",
     "nodeSelector": "node selector",
     "requests": "request of",
     "limits": "limit of",
+}
+# Keys that are not spelt as people do.
+WORDS = {
+    "gpus": "GPUs",
     "cloudInitNoCloud": "cloud-init",
     "cloudInitConfigDrive": "cloud-init",
     "persistentVolumeClaim": "claim",
@@ -68,6 +69,7 @@ CAPITALS = frozenset(
         *("rng", "rtc", "sev", "smm", "ssh", "tdx", "tls", "tpm", "uefi", "uid", "usb", "uuid", "vsock"),
     )
 )
+MANIFEST = "the manifest: "
 # When a change is real.
 WHEN = {
     "live": "at once",
@@ -85,11 +87,13 @@ def field(pointer: str, pen: Pen) -> str:
     if pointer in FIELDS:
         return FIELDS[pointer]
     words: list[str] = []
-    for before, (key, entry) in _steps(pointer):
+    steps = list(_steps(pointer))
+    for before, (key, entry) in steps:
+        is_one = entry or (before, (key, entry)) != steps[-1]
         if before in NAMED:
             words.append(pen.name(key.replace("~1", "/").replace("~0", "~")))
         elif key not in SILENT and not (before == "disks" and key == "disk"):
-            words.append(ENTRIES.get(key) or _spelt(key, pen))
+            words.append((ENTRIES.get(key) if is_one else None) or _spelt(key, pen))
         if entry:
             words.append(pen.name(entry) + ":")
     return " ".join(words).removesuffix(":") or pen.name(pointer)
@@ -105,6 +109,8 @@ def _steps(pointer: str) -> Iterator[tuple[str, tuple[str, str]]]:
 
 def _spelt(key: str, pen: Pen) -> str:
     """`macAddress` as `MAC address`."""
+    if key in WORDS:
+        return WORDS[key]
     if not key.isalnum():
         return pen.name(key)
     words = [word.lower() for word in CAPITAL.split(key)]
@@ -167,8 +173,15 @@ def cause(each: Object, pen: Pen, *, valued: bool = True) -> str:
         return f"KubeVirt {pen.prose(each['old'])} → {pen.prose(each['new'])}"
     edited = f" {values(each, pen)}" if valued and ("old" in each or "new" in each) else ""
     if each["source"] in SOURCES.values():
-        return f"the manifest: {pen.name(each['field'])}{edited}"
+        return f"{MANIFEST}{pen.name(each['field'])}{edited}"
     keys = ("name",) if "Cluster" in each["kind"] else ("namespace", "name")
     name = "/".join(each[key] for key in keys if key in each)
     origin = " in the catalogue of the release" if each["source"] == "catalogue" else ""
     return f"{pen.prose(each['kind'])}{' ' if name else ''}{pen.name(name)}: {pen.name(each['field'])}{edited}{origin}"
+
+
+def causes(texts: Collection[str]) -> str:
+    """Several causes in a row; the manifest is named once."""
+    own = [text.removeprefix(MANIFEST) for text in texts if text.startswith(MANIFEST)]
+    others = [text for text in texts if not text.startswith(MANIFEST)]
+    return " and ".join([*([MANIFEST + " and ".join(own)] if own else []), *others])

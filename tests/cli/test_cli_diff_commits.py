@@ -67,9 +67,13 @@ def test_an_edit_of_a_base_reaches_the_vms_of_all_targets(here):
     tree(here, {"base/vm.yaml": HALTED})
     assert effects(here, "--base", "main") == [("clusters/a", "typed", "stopped"), ("clusters/b", "typed", "stopped")]
     assert effects(here, "--base", "main", "clusters/b") == [("clusters/b", "typed", "stopped")]
-    assert diff(here, "--base", "main")[1].startswith("2 VirtualMachines: are stopped\n  default: typed (in clusters/a, clusters/b)\n")
+    assert diff(here, "--base", "main")[1].startswith(
+        "2 VirtualMachines: are stopped\n  default: typed (in clusters/a, clusters/b)\n"
+    )
     each = diff(here, "--base", "main", "--no-group")[1]
-    assert each.startswith("VirtualMachine default/typed in clusters/a: is stopped\n\nVirtualMachine default/typed in clusters/b:")
+    assert each.startswith(
+        "VirtualMachine default/typed in clusters/a: is stopped\n\nVirtualMachine default/typed in clusters/b:"
+    )
 
 
 def test_an_instancetype_of_another_folder_reaches_the_vms_that_use_it(here):
