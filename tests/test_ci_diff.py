@@ -1,4 +1,4 @@
-"""What docs/diff.md offers to pipelines: comments, notes, previews and hooks, run as they are written there."""
+"""What docs/diff-in-pipelines.md offers to pipelines: comments, notes, previews and hooks, run as they are written there."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_the_action_fails_at_the_level_of_its_arguments_and_still_says_why(repos
 
 
 def test_the_action_leaves_an_empty_file_if_it_cannot_compare(repository: Path, runner: Environment) -> None:
-    assert diffed(repository, runner, **{"diff-base": "nowhere"}) == (1, "")
+    assert diffed(repository, runner, **{"diff-base": "nowhere"}) == (2, "")
 
 
 def test_the_workflow_gives_the_actions_inputs_that_they_have() -> None:
