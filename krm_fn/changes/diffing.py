@@ -14,6 +14,7 @@ from krm_fn.changes.owners import INSTANCE, POOL, REPLICA_SET, VM, key_of
 from krm_fn.changes.pairs import Assumptions, Pair
 from krm_fn.changes.pool_records import pool_record
 from krm_fn.changes.records import is_worth_telling, refused_record
+from krm_fn.changes.repeats import Repeats
 from krm_fn.changes.sizes import Sizes
 from krm_fn.changes.summary import summary
 from krm_fn.changes.vm_records import vm_record
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 METHODS = ("spec", "workloadUpdateStrategy", "workloadUpdateMethods")
 # The API version of the instances that pools and replica sets make, by which presets are chosen.
 INSTANCE_VERSION = "kubevirt.io/v1"
-RECORDS = {VM: vm_record, POOL: pool_record, REPLICA_SET: replica_set_record, INSTANCE: instance_record}
+OTHERS = {POOL: pool_record, REPLICA_SET: replica_set_record, INSTANCE: instance_record}
 
 
 def diff(base: Object, head: Object, *, apply: bool = True, migratable: bool = True, new: bool = False) -> Object:
@@ -63,7 +64,7 @@ def compare_all(targets: Iterable[tuple[str, Side, Side]], assumptions: Assumpti
     total = others = 0
     for target, base, head in targets:
         sizes = Sizes(base.analysis, head.analysis, new=assumptions.new)
-        sides = Sides(base=base, head=head, assumptions=assumptions, sizes=sizes)
+        sides = Sides(base=base, head=head, assumptions=assumptions, sizes=sizes, repeats=Repeats())
         of_target = {"target": target} if target else {}
         told, used = sizes.completed([record for record in sides.records() if is_worth_telling(record)])
         records += [{**of_target, **record} for record in told]
@@ -141,6 +142,7 @@ class Sides(Value):
     head: Side
     assumptions: Assumptions
     sizes: Sizes
+    repeats: Repeats
 
     @property
     def keys(self) -> list[Key]:
@@ -160,7 +162,11 @@ class Sides(Value):
                     yield {**_record(key, "added"), "effect": ["added"]}  # no cluster has the old one
             else:
                 pair = self._pair(old, new)
-                yield {**_record(key, "changed"), **with_manifest(RECORDS[key[2]](pair), pair)}
+                yield {**_record(key, "changed"), **with_manifest(self._keys_of(pair), pair)}
+
+    def _keys_of(self, pair: Pair) -> Object:
+        kind = pair.owner.kind
+        return OTHERS[kind](pair) if kind in OTHERS else vm_record(pair, self.repeats)
 
     def _pair(self, old: Entry, new: Entry) -> Pair:
         version = str(new.obj.get("apiVersion")) if kind_of(new.obj) == VM else INSTANCE_VERSION

@@ -6,6 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from krm_fn.base.console import NAME
+from krm_fn.changes.owners import VM
 from krm_fn.changes.summary import LEVELS, level_of
 from krm_fn.cli.changes_sizes import quota_lines
 from krm_fn.cli.changes_text import block, figures, ordered, sentences_of, step_lines
@@ -30,7 +31,7 @@ def markdown_of(answer: Object) -> str:
     left = LONGEST - sum(len(line) + 1 for line in lines)
     for word, records in _groups(ordered(answer)).items():
         entries = [_entry(record, sentences_of(answer)) for record in records]
-        fold = [*_head(word, len(records)), *_fitting(entries, left), "", "</details>"]
+        fold = [*_head(word, records), *_fitting(entries, left), "", "</details>"]
         left -= sum(len(line) + 1 for line in fold)
         lines += ["", *fold]
     for step in answer.get("steps", ()):
@@ -51,9 +52,10 @@ def _groups(records: Sequence[Object]) -> dict[str, list[Object]]:
     return groups
 
 
-def _head(called: str, count: int) -> list[str]:
+def _head(called: str, records: Sequence[Object]) -> list[str]:
+    count, noun = len(records), "VM" if all(record["kind"] == VM for record in records) else "object"
     opened = " open" if called in {level.called for level in LEVELS if level.word in OPEN} else ""
-    return [f"<details{opened}><summary>{count} VM{'s' * (count != 1)}: {called}</summary>", ""]
+    return [f"<details{opened}><summary>{count} {noun}{'s' * (count != 1)}: {called}</summary>", ""]
 
 
 def _entry(record: Object, sentences: dict[str, str]) -> str:

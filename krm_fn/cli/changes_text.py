@@ -85,7 +85,7 @@ WHEN = {
 }
 GUEST = {"vcpus": "vCPUs", "memory": "memory"}
 # Instead of the sentence about the next start, where no VM exists yet.
-OF_NEW = "new VMs start with other values"
+OF_NEW, OF_NEW_INSTANCES = "new VMs start with other values", "new instances start with other values"
 LONGEST = 80
 # What the effects say of a VM that is created anew after a step of an upgrade.
 OF_ANEW = {**SENTENCES, "atNextStart": OF_NEW, "refused": "KubeVirt refuses it"}
@@ -183,6 +183,8 @@ def headline(record: Object, sentences: dict[str, str]) -> str:
 def _sentence(effect: str, kind: str, sentences: dict[str, str]) -> str:
     """What an effect says of an object of a kind; of what is new, the same is said for all kinds."""
     said = sentences.get(effect, "")
+    if said == OF_NEW and kind in (REPLICA_SET, INSTANCE):
+        return OF_NEW_INSTANCES
     return OF_KINDS.get(kind, {}).get(effect, said) if said == SENTENCES.get(effect, "") else said
 
 
