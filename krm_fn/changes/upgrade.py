@@ -5,7 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 
 from krm_fn.base.value import Value
-from krm_fn.changes.diffing import Side, compare_all, side
+from krm_fn.changes.diffing import compare_all
+from krm_fn.changes.sides import Side, side
 from krm_fn.findings import fingerprints, results
 from krm_fn.kubevirt import catalogue
 from krm_fn.kubevirt.releases import MINORS, parse

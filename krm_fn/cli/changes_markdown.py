@@ -9,7 +9,8 @@ from krm_fn.base.console import NAME
 from krm_fn.changes.owners import VM
 from krm_fn.changes.summary import LEVELS, level_of
 from krm_fn.cli.changes_sizes import quota_lines
-from krm_fn.cli.changes_text import block, figures, ordered, sentences_of, step_lines
+from krm_fn.cli.changes_text import block, figures, ordered, rename_lines, step_lines
+from krm_fn.cli.changes_words import sentences_of
 from krm_fn.cli.formats.markdown import LONGEST, prose
 
 if TYPE_CHECKING:
@@ -26,8 +27,9 @@ OPEN = ("refused", "recreate", "restart")
 def markdown_of(answer: Object) -> str:
     """A heading with the figures, and a fold for each level; cut where it gets too long for a comment."""
     lines = [MARK, f"### {NAME}: {figures(answer['summary'])}"]
-    used = [_item(line) for line in quota_lines(answer)]
-    lines += ["", *_fitting(used, LONGEST // 4)] if used else []
+    for about in (rename_lines(answer), quota_lines(answer)):
+        items = list(map(_item, about))
+        lines += ["", *_fitting(items, LONGEST // 8)] if items else []
     left = LONGEST - sum(len(line) + 1 for line in lines)
     for word, records in _groups(ordered(answer)).items():
         entries = [_entry(record, sentences_of(answer)) for record in records]

@@ -6,13 +6,13 @@ import json
 from typing import TYPE_CHECKING
 
 from krm_fn.base.console import one_line, printable
-from krm_fn.changes.owners import INSTANCE, POOL, REPLICA_SET
+from krm_fn.changes import renames
 from krm_fn.changes.summary import LEVELS, level_of, severity
 from krm_fn.cli.changes_sizes import pod_lines, quota_lines
-from krm_fn.kubevirt.updates import pools
+from krm_fn.cli.changes_words import OF_ANEW, ROLLOUTS, SHOWN_BY, sentence, sentences_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     from krm_fn.base.objects import Object
@@ -21,61 +21,6 @@ RESET = "\x1b[0m"
 RED, YELLOW, CYAN, GREEN, PLAIN = "\x1b[1;31m", "\x1b[1;33m", "\x1b[1;36m", "\x1b[1;32m", "\x1b[1m"
 COLORS = {"refused": RED, "recreate": RED, "restart": YELLOW, "migration": CYAN, "live": GREEN}
 
-# What an effect says to people.
-SENTENCES = {
-    "refused": "KubeVirt refuses the update",
-    "removed": "the VM is removed",
-    "added": "the VM is new",
-    "stopped": "the VM is stopped",
-    "started": "the VM is started",
-    "error": "KubeVirt reports an error and does nothing else for the VM",
-    "restartRequired": "needs a restart",
-    "live": "changes while it runs",
-    "migration:LiveMigrate": "KubeVirt migrates it to finish the change",
-    "migration:Evict": "KubeVirt shuts it down to finish the change",
-    "migration:nobody": "needs a migration to finish the change, and nobody starts one",
-    "atNextStart": "something waits for the next start",
-    "nothing": "stays as it is",
-}
-# The same where the words above do not fit.
-OF_KINDS = {
-    POOL: {
-        "removed": "the pool and its VMs are removed",
-        "added": "the pool is new",
-        "stopped": "its VMs are stopped",
-        "started": "its VMs are started",
-        "error": "KubeVirt reports an error and does nothing else for the pool",
-        "restartRequired": "its VMs need a restart",
-        "live": "its VMs change while they run",
-        "migration:LiveMigrate": "KubeVirt migrates its VMs to finish the change",
-        "migration:Evict": "KubeVirt shuts its VMs down to finish the change",
-        "migration:nobody": "its VMs need a migration to finish the change, and nobody starts one",
-        "atNextStart": "something waits for the next start of its VMs",
-        "nothing": "its VMs stay as they are",
-        "restarted": "KubeVirt restarts its VMs",
-        "recreated": "KubeVirt deletes its VMs and creates new ones, because dataVolumeTemplates change",
-        "scaledIn": "KubeVirt removes VMs",
-        "scaledOut": "KubeVirt creates VMs",
-        "newOnly": "only VMs that are created from now on get the change",
-    },
-    REPLICA_SET: {
-        "removed": "the replica set and its instances are removed",
-        "added": "the replica set is new",
-        "nothing": "its instances stay as they are",
-        "scaledIn": "KubeVirt removes instances",
-        "scaledOut": "KubeVirt creates instances",
-        "newOnly": "only instances that are created from now on get the change",
-        "released": "the selector leaves its instances without an owner, and KubeVirt creates new ones",
-    },
-    INSTANCE: {"removed": "the instance is removed", "added": "the instance is new"},
-}
-# Why an update of a pool does not reach its VMs.
-ROLLOUTS = {
-    pools.OPPORTUNISTIC: "the update strategy is opportunistic: VMs that run are updated, but not restarted",
-    pools.UNMANAGED: "the update strategy is unmanaged: VMs that exist stay as they are",
-    pools.PAUSED: "the pool is paused: nothing happens until it is resumed",
-    pools.BLOCKED: "the scale-in strategy removes no VM: nothing is updated until somebody deletes the VMs that are too many",
-}
 WHEN = {
     "live": "at once",
     "migration": "after the migration",
@@ -84,11 +29,8 @@ WHEN = {
     "new": "in new ones",
 }
 GUEST = {"vcpus": "vCPUs", "memory": "memory"}
-# Instead of the sentence about the next start, where no VM exists yet.
-OF_NEW, OF_NEW_INSTANCES = "new VMs start with other values", "new instances start with other values"
 LONGEST = 80
-# What the effects say of a VM that is created anew after a step of an upgrade.
-OF_ANEW = {**SENTENCES, "atNextStart": OF_NEW, "refused": "KubeVirt refuses it"}
+MOST_USERS = 5
 # What becomes of names of the catalogue in a step of an upgrade.
 CATALOGUE = {"gone": "gone", "added": "new", "changed": "changed"}
 
@@ -98,9 +40,10 @@ def text_of(answer: Object, *, color: bool) -> str:
     records, sentences = ordered(answer), sentences_of(answer)
     texts = ["\n".join(map(_safe, block(record, sentences))) for record in records]
     texts = [_coloured(each, record) for each, record in zip(texts, records, strict=True)] if color else texts
+    moved = "\n".join(map(_safe, rename_lines(answer)))
     used = "\n".join(map(_safe, quota_lines(answer)))
     steps = ["\n".join(map(_safe, step_lines(step, sentences))) for step in answer.get("steps", ())]
-    return "\n\n".join(filter(None, [*texts, used, figures(answer["summary"]), *steps])) + "\n"
+    return "\n\n".join(filter(None, [*texts, moved, used, figures(answer["summary"]), *steps])) + "\n"
 
 
 def ordered(answer: Object) -> list[Object]:
@@ -110,11 +53,6 @@ def ordered(answer: Object) -> list[Object]:
 
 def _order(record: Object) -> tuple[Any, ...]:
     return severity(record), record.get("target", ""), record["namespace"], record["name"]
-
-
-def sentences_of(answer: Object) -> dict[str, str]:
-    """What the effects of an answer say."""
-    return {**SENTENCES, "atNextStart": OF_NEW} if answer["assumptions"]["new"] else SENTENCES
 
 
 def figures(summary: Object) -> str:
@@ -143,6 +81,7 @@ def _coloured(text: str, record: Object) -> str:
 def block(record: Object, sentences: dict[str, str]) -> Iterator[str]:
     """The lines about a VM: what happens, then, indented, why, and what differs."""
     yield headline(record, sentences)
+    yield from _renamed(record)
     for cause in record.get("update", {}).get("causes", ()):
         yield f"  refused: {cause['path']}: {cause['message']}"
     for key in ("restartRequired", "error", "startError"):
@@ -163,6 +102,14 @@ def block(record: Object, sentences: dict[str, str]) -> Iterator[str]:
         yield from _kept(kept)
 
 
+def _renamed(record: Object) -> Iterator[str]:
+    """The lines about the former name."""
+    if "from" in record:
+        yield f"  before: {_place(record['from'])} ({SHOWN_BY[record['shownBy']]})"
+    for name in record.get("deletes", ()):
+        yield f"  deletes {name}, with its data"
+
+
 def _of_pool(record: Object) -> Iterator[str]:
     """The lines about the machines that a pool or a replica set creates."""
     if "replicas" in record:
@@ -175,17 +122,31 @@ def _of_pool(record: Object) -> Iterator[str]:
 
 def headline(record: Object, sentences: dict[str, str]) -> str:
     """The line that says what happens to a VM."""
-    effects = [_sentence(effect, record["kind"], sentences) for effect in record["effect"]]
+    effects = [sentence(effect, record["kind"], sentences) for effect in record["effect"]]
     where = f" in {record['target']}" if "target" in record else ""
     return f"{record['kind']} {record['namespace']}/{record['name']}{where}: {'; '.join(effects)}"
 
 
-def _sentence(effect: str, kind: str, sentences: dict[str, str]) -> str:
-    """What an effect says of an object of a kind; of what is new, the same is said for all kinds."""
-    said = sentences.get(effect, "")
-    if said == OF_NEW and kind in (REPLICA_SET, INSTANCE):
-        return OF_NEW_INSTANCES
-    return OF_KINDS.get(kind, {}).get(effect, said) if said == SENTENCES.get(effect, "") else said
+def rename_lines(answer: Object) -> Iterator[str]:
+    """The lines about what VMs refer to and has another name."""
+    for rename in answer["renames"]:
+        where = f" in {rename['target']}" if "target" in rename else ""
+        yield f"{rename['kind']} {_place(rename['from'])} is renamed to {_place(rename)}{where} ({SHOWN_BY[rename['shownBy']]})"
+        stores = "; KubeVirt stores a revision of it for each VM" if rename["kind"] in renames.SIZES else ""
+        yield from _referring(rename["users"], "new", stores)
+        yield from _referring(rename.get("left", ()), "old", "")
+
+
+def _referring(users: Sequence[Object], word: str, more: str) -> Iterator[str]:
+    """The line that counts what refers to a name and shows the first ones."""
+    if users:
+        shown = [f"{user['kind']} {_place(user)}" for user in users[:MOST_USERS]]
+        rest = [f"{len(users) - MOST_USERS} more"] if len(users) > MOST_USERS else []
+        yield f"  {len(users)} refer{'s' * (len(users) == 1)} to the {word} name: {', '.join(shown + rest)}{more}"
+
+
+def _place(named: Object) -> str:
+    return "/".join(named[key] for key in ("namespace", "name") if key in named)
 
 
 def step_lines(step: Object, sentences: dict[str, str]) -> Iterator[str]:
