@@ -2,47 +2,42 @@
 
 from __future__ import annotations
 
-from krm_fn import config
-from krm_fn.base.bundle import Bundle, effective_namespace
-from krm_fn.base.errors import InputError
-from krm_fn.base.objects import group_of, kind_of, name_of
-from krm_fn.base.paths import as_list, get, with_integers
+from krm_fn.base.bundle import effective_namespace
+from krm_fn.base.objects import kind_of
 from krm_fn.base.value import Value
 from krm_fn.changes.instance_records import instance_record, replica_set_record
 from krm_fn.changes.manifests import with_manifest
-from krm_fn.changes.owners import INSTANCE, POOL, REPLICA_SET, VM, key_of
+from krm_fn.changes.owners import INSTANCE, POOL, REPLICA_SET, VM
 from krm_fn.changes.pairs import Assumptions, Pair
 from krm_fn.changes.pool_records import pool_record
 from krm_fn.changes.records import is_worth_telling, refused_record
+from krm_fn.changes.rename_records import told, with_renames
+from krm_fn.changes.renames import renames
+from krm_fn.changes.repeats import Repeats
+from krm_fn.changes.sides import side_of
 from krm_fn.changes.sizes import Sizes
 from krm_fn.changes.summary import summary
 from krm_fn.changes.vm_records import vm_record
-from krm_fn.kubevirt.configuration import kubevirt_of
-from krm_fn.kubevirt.holders import SERVED
-from krm_fn.kubevirt.presets.index import NONE
 from krm_fn.kubevirt.updates.admission import misshapen
-from krm_fn.kubevirt.updates.machine import World
-from krm_fn.pipeline.analysis import Analysis, analysis_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from typing import Any
 
     from krm_fn.base.bundle import Entry
     from krm_fn.base.objects import Object
     from krm_fn.changes.owners import Key
-    from krm_fn.kubevirt.settings import Config
+    from krm_fn.changes.sides import Side
 
 METHODS = ("spec", "workloadUpdateStrategy", "workloadUpdateMethods")
 # The API version of the instances that pools and replica sets make, by which presets are chosen.
 INSTANCE_VERSION = "kubevirt.io/v1"
-RECORDS = {VM: vm_record, POOL: pool_record, REPLICA_SET: replica_set_record, INSTANCE: instance_record}
+OTHERS = {POOL: pool_record, REPLICA_SET: replica_set_record, INSTANCE: instance_record}
 
 
 def diff(base: Object, head: Object, *, apply: bool = True, migratable: bool = True, new: bool = False) -> Object:
-    """What the change from one ResourceList to another does to each VM: `{"vms": [record, …], "quotas": […], "summary": …,
-    "assumptions": …}`.
+    """What the change from one ResourceList to another does to each VM: `{"vms": [record, …], "renames": […], "quotas": […],
+    "summary": …, "assumptions": …}`.
 
     `new`: no VM exists yet; the records compare what new VMs start as. VMs that nothing changes are left out. The arguments
     are left as they were.
@@ -60,78 +55,23 @@ def compare_all(targets: Iterable[tuple[str, Side, Side]], assumptions: Assumpti
     """The answer about several targets, each with its name and both sides. A record names its target, unless that is ""."""
     records: list[Object] = []
     quotas: list[Object] = []
+    moved: list[Object] = []
     total = others = 0
     for target, base, head in targets:
         sizes = Sizes(base.analysis, head.analysis, new=assumptions.new)
-        sides = Sides(base=base, head=head, assumptions=assumptions, sizes=sizes)
+        sides = Sides(base=base, head=head, assumptions=assumptions, sizes=sizes, repeats=Repeats())
         of_target = {"target": target} if target else {}
-        told, used = sizes.completed([record for record in sides.records() if is_worth_telling(record)])
-        records += [{**of_target, **record} for record in told]
+        found, used = sizes.completed([record for record in sides.records() if is_worth_telling(record)])
+        renamed = renames(base.analysis.bundle, head.analysis.bundle)
+        merged = with_renames(found, renamed)
+        records += [{**of_target, **record} for record in merged]
         quotas += [{**of_target, **quota} for quota in used]
-        total += len(sides.keys)
+        moved += [{**of_target, **rename} for rename in told(renamed, base, head)]
+        total += len(sides.keys) + len(merged) - len(found)
         others += sum(kind != VM for _, _, kind in sides.keys)
     taken = {"apply": assumptions.apply, "migratable": assumptions.migratable, "new": assumptions.new}
-    return {"vms": records, "quotas": quotas, "summary": summary(records, total, others), "assumptions": taken}
-
-
-class Side(Value):
-    """One side of the change: its objects and settings, and what holds a VM or an instance, by its key."""
-
-    analysis: Analysis
-    holders: dict[Key, Entry]
-    worlds: dict[tuple[str, str], World]
-
-    def world(self, namespace: str, api_version: str) -> World:
-        """The cluster of this side as a VM of a namespace sees it."""
-        key = namespace, api_version
-        if key not in self.worlds:
-            self.worlds[key] = self._world(*key)
-        return self.worlds[key]
-
-    def _world(self, namespace: str, api_version: str) -> World:
-        """Settings that nobody states are KubeVirt's defaults."""
-        analysis = self.analysis
-        found = kubevirt_of(analysis.bundle)
-        return World(
-            bundle=analysis.bundle,
-            cluster=analysis.cluster.but(known=True),
-            release=analysis.release,
-            resolver=analysis.resolver(),
-            presets=analysis.presets.seen_by(api_version, namespace) if analysis.presets else NONE,
-            update_methods=tuple(map(str, as_list(get(found.obj, METHODS)))) if found else (),
-        )
-
-
-def side_of(resource_list: Object) -> Side:
-    """The side that a ResourceList describes. Raises: as `diff`."""
-    settings = config.read(resource_list.get("functionConfig"))
-    items = resource_list.get("items")
-    if items is not None and not isinstance(items, list | tuple):
-        raise InputError("items is no list")
-    return side([with_integers(item) for item in items or []], settings)
-
-
-def side(items: list[Any], settings: Config) -> Side:
-    """The side of these items under a config."""
-    bundle = Bundle(_last_of_each(items))
-    holders: dict[Key, Entry] = {}
-    for group, kind in SERVED:
-        for entry in bundle.ordered(bundle.of_kind(kind, group)):
-            holders.setdefault(key_of(entry.obj), entry)
-    return Side(analysis=analysis_of(bundle, settings), holders=holders, worlds={})
-
-
-def _last_of_each(items: list[Any]) -> list[Any]:
-    """The items without those that a later one of the same name replaces, as they do in a cluster."""
-    last = {_identity(item): number for number, item in enumerate(items)}
-    return [item for number, item in enumerate(items) if last[_identity(item)] == number]
-
-
-def _identity(item: Any) -> tuple[Any, ...]:
-    """What tells an object from others; lists and what is no object are never the same."""
-    if not isinstance(item, dict) or not name_of(item):
-        return (id(item),)
-    return group_of(item), kind_of(item), effective_namespace(item), name_of(item)
+    figures = summary(records, total, others)
+    return {"vms": records, "renames": moved, "quotas": quotas, "summary": figures, "assumptions": taken}
 
 
 class Sides(Value):
@@ -141,6 +81,7 @@ class Sides(Value):
     head: Side
     assumptions: Assumptions
     sizes: Sizes
+    repeats: Repeats
 
     @property
     def keys(self) -> list[Key]:
@@ -160,7 +101,11 @@ class Sides(Value):
                     yield {**_record(key, "added"), "effect": ["added"]}  # no cluster has the old one
             else:
                 pair = self._pair(old, new)
-                yield {**_record(key, "changed"), **with_manifest(RECORDS[key[2]](pair), pair)}
+                yield {**_record(key, "changed"), **with_manifest(self._keys_of(pair), pair)}
+
+    def _keys_of(self, pair: Pair) -> Object:
+        kind = pair.owner.kind
+        return OTHERS[kind](pair) if kind in OTHERS else vm_record(pair, self.repeats)
 
     def _pair(self, old: Entry, new: Entry) -> Pair:
         version = str(new.obj.get("apiVersion")) if kind_of(new.obj) == VM else INSTANCE_VERSION

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from krm_fn.base.json_patch import Operation
     from krm_fn.base.objects import Object
-    from krm_fn.changes.diffing import Side
     from krm_fn.changes.owners import Key
+    from krm_fn.changes.sides import Side
 
 
 class Patch(Value):

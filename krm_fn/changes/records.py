@@ -60,9 +60,9 @@ def _cause(cause: Cause) -> Object:
     return {"field": cause.upstream_path or path, "path": path, "message": cause.message}
 
 
-def untouched_record(vm: Object, origin: World, world: World) -> Object:
-    """The record of a VM that no update reaches: what it keeps, if that has changed."""
-    kept = keeps(kept_untouched(vm, origin, world))
+def untouched_record(vm: Object, origin: World, world: World, *, existing: bool = True) -> Object:
+    """The record of a VM that no update reaches: what it keeps, if it exists and that has changed."""
+    kept = keeps(kept_untouched(vm, origin, world)) if existing else []
     halted = power.strategy_of(vm) == power.HALTED
     record: Object = {"effect": [NOTHING], "update": {"sent": False, "allowed": True}, "power": HALTED if halted else RUNNING}
     return {**record, "keeps": kept} if kept else record

@@ -6,6 +6,8 @@ from krm_fn.changes.effects import LIVE, MIGRATION, NEW, NEXT_START, PARTS, REST
 from krm_fn.changes.owners import KINDS
 from krm_fn.changes.owners import SOURCES as OWN
 from krm_fn.changes.pins import EDITED, REMOVED
+from krm_fn.changes.renames import SIGNS
+from krm_fn.changes.renames_schema import names
 from krm_fn.changes.sizes_schema import sizes
 from krm_fn.changes.summary import LEVELS, WORDS
 from krm_fn.changes.upgrade_schema import steps
@@ -34,14 +36,23 @@ def schema() -> Schema:
         **_object(
             {
                 "vms": _list({"$ref": "#/$defs/vm"}),
+                "renames": _list({"$ref": "#/$defs/rename"}, "what VMs refer to and has another name"),
                 "quotas": _list({"$ref": "#/$defs/quota"}, "the quotas whose use or bounds change"),
                 "summary": _summary(),
                 "assumptions": _assumptions(),
                 "steps": steps(_summary()),
             },
-            required=("vms", "quotas", "summary", "assumptions"),
+            required=("vms", "renames", "quotas", "summary", "assumptions"),
         ),
-        "$defs": {"vm": _vm(), "change": _change(), "cause": _cause(), "kept": _kept(), "update": _update(), **sizes()},
+        "$defs": {
+            "vm": _vm(),
+            "change": _change(),
+            "cause": _cause(),
+            "kept": _kept(),
+            "update": _update(),
+            **names(),
+            **sizes(),
+        },
     }
 
 
@@ -89,7 +100,10 @@ def _vm() -> Schema:
             "kind": {"enum": list(KINDS)},
             "namespace": TEXT,
             "name": TEXT,
-            "change": {"enum": ["added", "removed", "changed"]},
+            "change": {"enum": ["added", "removed", "renamed", "changed"]},
+            "from": {"$ref": "#/$defs/name"},
+            "shownBy": {"enum": list(SIGNS), "description": "what shows that it is a rename"},
+            "deletes": _list(TEXT, "objects that are deleted with the VM of the old name"),
             "effect": _list({"enum": words}, "the short form of the other keys"),
             "update": {"$ref": "#/$defs/update"},
             "restartRequired": _text("the message of the condition RestartRequired"),

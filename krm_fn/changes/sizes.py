@@ -49,6 +49,7 @@ class Sizes:
         self._limited = limited_namespaces(base.bundle, head.bundle)
         self._ranges = limit_ranges.by_namespace(head.bundle)
         self._updated: dict[Key, Demand] = {}
+        self._subjects: dict[Key, Subject] = {}
         self._scaled: dict[Key, int] = {}
         # The kinds of which all machines are those of the head, in the end. An instance that exists stays as it is.
         self._anew = (REPLICA_SET, INSTANCE) if new else (REPLICA_SET,)
@@ -64,9 +65,19 @@ class Sizes:
         if machine.namespace in self._limited:
             refused = () if last else (found.last.error or NO_INSTANCE,)
             resolution = find(machine, found.world)
-            subject = Subject(entry=entry, launched=last, resolution=resolution, refused=refused)
-            self._updated[key_of(entry.obj)] = demand(subject, found.world.bundle, ranges)
+            self._take(Subject(entry=entry, launched=last, resolution=resolution, refused=refused), found.world)
         return _change(_shown(was.result) if was else {}, _shown(last.result) if last else {})
+
+    def repeat(self, first: Entry, entry: Entry, world: World) -> None:
+        """Take note of a VM to which the same happens as to a former one."""
+        subject = self._subjects.get(key_of(first.obj))
+        if subject:
+            self._take(subject.but(entry=entry, resolution=find(Machine(vm=entry.obj), world)), world)
+
+    def _take(self, subject: Subject, world: World) -> None:
+        key = key_of(subject.entry.obj)
+        self._subjects[key] = subject
+        self._updated[key] = demand(subject, world.bundle, self._ranges.get(key[0], ()))
 
     def scale(self, pool: Object, replicas: int) -> None:
         """Take note of the number of VMs that a pool has in the end, whose VMs stay as they are."""

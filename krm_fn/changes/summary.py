@@ -21,7 +21,7 @@ class Level(Value):
 # The most severe first.
 LEVELS = (
     Level(word="refused", effects=("refused", "error")),
-    Level(word="recreate", effects=("removed", "recreated", "scaledIn", "released")),
+    Level(word="recreate", effects=("removed", "renamed", "recreated", "scaledIn", "released")),
     Level(word="restart", effects=("restartRequired", "restarted", "stopped", "migration:Evict")),
     Level(word="migration", effects=("migration:LiveMigrate", "migration:nobody")),
     Level(word="live", effects=("live",)),
@@ -33,6 +33,7 @@ CALLED = {
     "refused": "refused",
     "error": "error",
     "removed": "removed",
+    "renamed": "renamed",
     "recreated": "recreated",
     "scaledIn": "scaled in",
     "released": "released",

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from krm_fn.base.value import Value
 from krm_fn.changes.owners import SOURCES
 from krm_fn.changes.summary import IN_ORDER, called, order
-from krm_fn.cli.changes_words import cause as worded_cause
+from krm_fn.cli.changes_fields import cause as worded_cause
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import Any
 
     from krm_fn.base.objects import Object
     from krm_fn.cli.pens import Pen
@@ -32,26 +33,44 @@ class Group(Value):
         return self.records[0]
 
 
-def grouped(records: Iterable[Object], lines: Callable[[Object], Iterable[str]], *, together: bool = True) -> list[Group]:
-    """The records in groups, the most severe first, then the largest. Not `together`: a group for each record."""
-    found: dict[tuple[object, ...], list[Object]] = {}
+def grouped(records: Iterable[Object], lines: Callable[..., Iterable[str]], *, together: bool = True) -> list[Group]:
+    """The records in groups, the most severe first, then the largest. Not `together`: a group for each record.
+
+    `lines(record)` are about one record; `lines(record, generic=True)` are the same without its name.
+    """
+    found: dict[tuple[Any, ...], list[Object]] = {}
     for number, record in enumerate(sorted(records, key=_place)):
-        said = tuple(lines(record))
+        said = tuple(lines(record, generic=together))
         key = (record["kind"], *record["effect"], called(record), said) if together else (number, said)
         found.setdefault(key, []).append(record)
-    groups = [Group(records=tuple(members), lines=key[-1]) for key, members in found.items()]  # type: ignore[arg-type]
+    groups = [_group(members, key[-1], lines) for key, members in found.items()]
     return sorted(groups, key=lambda each: (*order(each.first), -len(each.records), _place(each.first)))
+
+
+def _group(members: list[Object], shared: tuple[str, ...], lines: Callable[..., Iterable[str]]) -> Group:
+    return Group(records=tuple(members), lines=shared if len(members) > 1 else tuple(lines(members[0])))
 
 
 def _place(record: Object) -> tuple[str, ...]:
     return record["namespace"], record["name"], record.get("target", ""), record["kind"]
 
 
+def label(record: Object) -> str:
+    """The name of a record, with the former one if it is renamed."""
+    old = record.get("from")
+    return f"{record['name']} (was {place(old)})" if old else record["name"]
+
+
+def place(named: Object) -> str:
+    """Namespace and name of an object."""
+    return "/".join(named[key] for key in ("namespace", "name") if key in named)
+
+
 def places(records: Iterable[Object]) -> list[tuple[str, tuple[str, ...], tuple[str, ...]]]:
     """Where the records are: namespace, names, and the targets that have all of these names there."""
     names: dict[tuple[str, str], list[str]] = {}
     for record in records:
-        names.setdefault((record["namespace"], record.get("target", "")), []).append(record["name"])
+        names.setdefault((record["namespace"], record.get("target", "")), []).append(label(record))
     found: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for (namespace, target), several in names.items():
         found.setdefault((namespace, tuple(several)), []).append(target)

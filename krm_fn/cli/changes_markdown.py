@@ -16,7 +16,7 @@ from krm_fn.changes.owners import VM
 from krm_fn.changes.summary import called
 from krm_fn.cli.changes_groups import KEPT, counted, grouped, places, reach_line, reaches
 from krm_fn.cli.changes_sizes import quota_lines
-from krm_fn.cli.changes_text import about, figures, gist, named, step_lines, what, who
+from krm_fn.cli.changes_text import about, figures, gist, named, rename_lines, step_lines, what, who
 from krm_fn.cli.formats.markdown import LONGEST, prose
 from krm_fn.cli.pens import MARKDOWN
 
@@ -44,6 +44,7 @@ ICONS = {
     "live": ":zap:",
     "started": ":zap:",
     "new": ":new:",
+    "renamed": ":wastebasket:",
     "recreated": ":wastebasket:",
     "scaled in": ":wastebasket:",
     "released": ":wastebasket:",
@@ -64,6 +65,7 @@ LEGEND = {
     "live": "the running VM changes at once",
     "started": "the run strategy starts the VM",
     "new": "the VM is created",
+    "renamed": "the VM of the old name is deleted, and a new one is created",
     "recreated": "the pool deletes its VMs and creates new ones",
     "scaled in": "the pool or the replica set removes machines",
     "released": "the replica set no longer owns its instances, and creates new ones",
@@ -83,6 +85,7 @@ def markdown_of(answer: Object, *, together: bool = True) -> str:
     lines = [MARK, f"### {NAME}: {figures(answer, new)}"]
     lines += _listed([f"- {reach_line(each, MARKDOWN)}" for each in reaches(answer["vms"])], SHARED)
     lines += _table(groups, new)
+    lines += _listed(list(map(_item, rename_lines(answer, MARKDOWN))), USED)
     lines += _listed([f"- {prose(line)}" for line in quota_lines(answer)], USED)
     left = LONGEST - sum(len(line) + 1 for line in lines)
     for fold in chain(_details(groups, new), (_step(step, new) for step in answer.get("steps", ()))):

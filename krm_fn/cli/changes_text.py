@@ -6,11 +6,12 @@ import textwrap
 from functools import partial
 from typing import TYPE_CHECKING
 
+from krm_fn.changes import renames
 from krm_fn.changes.summary import level_of
-from krm_fn.cli.changes_groups import counted, counts, grouped, places, reach_line, reaches
-from krm_fn.cli.changes_sentences import ROLLOUTS, sentence
+from krm_fn.cli.changes_fields import cause, causes, change, field, value, values
+from krm_fn.cli.changes_groups import counted, counts, grouped, label, place, places, reach_line, reaches
 from krm_fn.cli.changes_sizes import pod_lines, quota_lines
-from krm_fn.cli.changes_words import cause, causes, change, field, value, values
+from krm_fn.cli.changes_words import ROLLOUTS, SHOWN_BY, sentence
 from krm_fn.cli.pens import TEXT
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ RESET = "\x1b[0m"
 RED, YELLOW, CYAN, GREEN, PLAIN = "\x1b[1;31m", "\x1b[1;33m", "\x1b[1;36m", "\x1b[1;32m", "\x1b[1m"
 COLORS = {"refused": RED, "recreate": RED, "restart": YELLOW, "migration": CYAN, "live": GREEN}
 WIDTH = 100
+MOST_USERS = 5  # of a renamed object, that are named
 
 # What becomes of names of the catalogue in a step of an upgrade.
 CATALOGUE = {"gone": "gone", "added": "new", "changed": "changed"}
@@ -43,8 +45,9 @@ def text_of(answer: Object, *, color: bool, together: bool = True) -> str:
     groups = grouped(answer["vms"], partial(about, pen=TEXT), together=together)
     blocks = ["\n".join([_coloured(_head(each, new), each, color), *_names(each), *each.lines]) for each in groups]
     used = "\n".join(map(TEXT.prose, quota_lines(answer)))
+    moved = "\n".join(rename_lines(answer, TEXT))
     steps = ["\n".join(step_lines(step, new, TEXT)) for step in answer.get("steps", ())]
-    return "\n\n".join(filter(None, ["\n".join(shared), *blocks, used, figures(answer, new), *steps])) + "\n"
+    return "\n\n".join(filter(None, ["\n".join(shared), *blocks, moved, used, figures(answer, new), *steps])) + "\n"
 
 
 def figures(part: Object, new: bool = False) -> str:
@@ -76,7 +79,8 @@ def who(group: Group, pen: Pen) -> str:
 def named(record: Object, pen: Pen) -> str:
     """The name of a VM and where it is."""
     where = f" in {pen.name(record['target'])}" if "target" in record else ""
-    return f"{pen.name('/'.join((record['namespace'], record['name'])))}{where}"
+    name = f"{record['namespace']}/{label(record)}"
+    return f"{pen.name(name)}{where}"
 
 
 def what(group: Group, new: bool = False) -> str:
@@ -101,13 +105,14 @@ def _names(group: Group) -> Iterator[str]:
         )
 
 
-def about(record: Object, pen: Pen) -> Iterator[str]:
-    """The indented lines about a VM: why, and what differs. They do not name it."""
+def about(record: Object, pen: Pen, *, generic: bool = False) -> Iterator[str]:
+    """The indented lines about a VM: why, and what differs. If they are `generic`, they do not name it."""
+    yield from _renamed(record, pen, generic=generic)
     for each in record.get("update", {}).get("causes", ()):
         yield f"  refused: {pen.name(each['path'])}: {pen.prose(each['message'])}"
-    for key, label in LABELS.items():
+    for key, word in LABELS.items():
         if key in record and not (key == "startError" and {"refused", "error"} & {*record["effect"]}):
-            yield f"  {label}: {pen.prose(record[key])}"
+            yield f"  {word}: {pen.prose(record[key])}"
     yield from _of_pool(record, pen)
     if "guest" in record:
         yield f"  guest: {guest(record, pen)}"
@@ -116,9 +121,41 @@ def about(record: Object, pen: Pen) -> Iterator[str]:
     for path in record.get("manifest", ()):
         yield f"  only in the manifest: {pen.name(path)}"
     for name in record.get("creates", ()):
-        yield f"  creates {pen.name(name)}"
+        yield f"  creates {pen.name(_of(name, record, generic))}"
     for kept in record.get("keeps", ()):
         yield from _kept(kept, pen)
+
+
+def _renamed(record: Object, pen: Pen, *, generic: bool) -> Iterator[str]:
+    if "from" not in record:
+        return
+    yield f"  {SHOWN_BY[record['shownBy']]}"
+    for name in record.get("deletes", ()):
+        yield f"  deletes {pen.name(_of(name, record['from'], generic))}, with its data"
+
+
+def _of(name: str, owner: Object, generic: bool) -> str:
+    """The name of an object of a VM; if it is generic, with NAME for the name of the VM."""
+    return name.replace(owner["name"], "NAME") if generic and owner["name"] else name
+
+
+def rename_lines(answer: Object, pen: Pen) -> Iterator[str]:
+    """The lines about what VMs refer to and has another name."""
+    for rename in answer["renames"]:
+        where = f" in {pen.name(rename['target'])}" if "target" in rename else ""
+        names = f"{pen.name(place(rename['from']))} is renamed to {pen.name(place(rename))}"
+        yield f"{pen.prose(rename['kind'])} {names}{where} ({SHOWN_BY[rename['shownBy']]})"
+        stores = "; KubeVirt stores a revision of it for each VM" if rename["kind"] in renames.SIZES else ""
+        yield from _referring(rename["users"], "new", stores, pen)
+        yield from _referring(rename.get("left", ()), "old", "", pen)
+
+
+def _referring(users: Sequence[Object], word: str, more: str, pen: Pen) -> Iterator[str]:
+    """The line that counts what refers to a name and shows the first ones."""
+    if users:
+        shown = [f"{pen.prose(user['kind'])} {pen.name(place(user))}" for user in users[:MOST_USERS]]
+        rest = [f"{len(users) - MOST_USERS} more"] if len(users) > MOST_USERS else []
+        yield f"  {len(users)} refer{'s' * (len(users) == 1)} to the {word} name: {', '.join(shown + rest)}{more}"
 
 
 def _of_pool(record: Object, pen: Pen) -> Iterator[str]:
@@ -192,7 +229,7 @@ def step_lines(step: Object, new: bool, pen: Pen) -> Iterator[str]:
     """The lines about a step of an upgrade: the first one has the figures, the indented ones what happens."""
     yield f"KubeVirt {pen.prose(step['from'])} → {pen.prose(step['to'])}: {figures(step)}"
     for prefix, records, of_new in (("", step["vms"], new), ("if created anew: ", step["newVms"], True)):
-        for group in grouped(records, lambda _: ()):
+        for group in grouped(records, lambda _, **__: ()):
             yield f"  {prefix}{who(group, pen)}: {what(group, of_new)}"
             if len(group.records) > 1:
                 yield f"    {', '.join(named(record, pen) for record in group.records)}"

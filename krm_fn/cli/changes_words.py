@@ -1,187 +1,118 @@
-"""Fields, values and causes of a change in the words of a reader: `CPU sockets 2 → 4`."""
+"""What the effects of a record say to people: `needs a restart; ...`."""
 
 from __future__ import annotations
 
-import json
-import re
 from typing import TYPE_CHECKING
 
-from krm_fn.base.redaction import HIDDEN
-from krm_fn.changes.owners import SOURCES
+from krm_fn.changes import renames
+from krm_fn.changes.owners import INSTANCE, POOL, REPLICA_SET
+from krm_fn.kubevirt.updates import pools
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-    from typing import Any
-
     from krm_fn.base.objects import Object
-    from krm_fn.cli.pens import Pen
 
-LONGEST = 80
-CONTEXT = 20  # letters before the first difference of two long texts
-STEP = re.compile(r"/([^/\[]*)(?:\[([^\]]*)\])?")
-CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+# The words of a sentence that depend on the number of objects.
+ONE = {"s": "s", "is": "is", "it": "it", "they": "it", "its": "its"}
+SEVERAL = {"s": "", "is": "are", "it": "them", "they": "they", "its": "their"}
 
-# Fields that have a name of their own.
-FIELDS = {
-    "/spec/domain/cpu/sockets": "CPU sockets",
-    "/spec/domain/cpu/cores": "CPU cores per socket",
-    "/spec/domain/cpu/threads": "CPU threads per core",
-    "/spec/domain/cpu/maxSockets": "hotplug limit of CPU sockets",
-    "/spec/domain/memory/guest": "guest memory",
-    "/spec/domain/memory/maxGuest": "hotplug limit of guest memory",
-    "/spec/domain/memory/hugepages/pageSize": "size of huge pages",
+# What an effect says of VMs, the most severe first.
+OF_VM = {
+    "refused": "KubeVirt refuses the update",
+    "error": "KubeVirt reports an error and does nothing else for {it}",
+    "removed": "{is} removed",
+    "renamed": "{is} renamed: KubeVirt deletes the VM of the old name and creates a new one",
+    "recreated": "{is} deleted and created anew",
+    "scaledIn": "KubeVirt removes some",
+    "released": "{is} left without an owner",
+    "restartRequired": "need{s} a restart",
+    "restarted": "{is} restarted",
+    "stopped": "{is} stopped",
+    "migration:Evict": "KubeVirt shuts {it} down to finish the change",
+    "migration:LiveMigrate": "KubeVirt live-migrates {it} to finish the change",
+    "migration:nobody": "need{s} a live migration, and nobody starts it",
+    "live": "change{s} while {they} run{s}",
+    "started": "{is} started",
+    "added": "{is} new",
+    "scaledOut": "KubeVirt creates some",
+    "newOnly": "only new ones get the change",
+    "startError": "can't start again",
+    "atNextStart": "change{s} at the next start",
+    "nothing": "stay{s} as {they} {is}",
 }
-# Steps that say nothing to a reader.
-SILENT = frozenset(("spec", "domain", "devices", "resources"))
-# How one entry of a list or a map is called.
-ENTRIES = {
-    "disks": "disk",
-    "filesystems": "filesystem",
-    "volumes": "volume",
-    "interfaces": "interface",
-    "networks": "network",
-    "gpus": "GPU",
-    "hostDevices": "host device",
-    "inputs": "input device",
-    "features": "feature",
-    "ports": "port",
-    "labels": "label",
-    "annotations": "annotation",
-    "nodeSelector": "node selector",
-    "requests": "request of",
-    "limits": "limit of",
+# The same for objects that make machines, where the words above do not fit.
+OF_KINDS = {
+    POOL: {
+        "error": "KubeVirt reports an error and does nothing else for {its} VMs",
+        "removed": "{is} removed with {its} VMs",
+        "renamed": "{is} renamed: the pool of the old name and its VMs are deleted, and new ones are created",
+        "recreated": "KubeVirt deletes {its} VMs and creates new ones, because dataVolumeTemplates change",
+        "scaledIn": "KubeVirt removes VMs",
+        "restartRequired": "{its} VMs need a restart",
+        "restarted": "KubeVirt restarts {its} VMs",
+        "stopped": "{its} VMs are stopped",
+        "migration:Evict": "KubeVirt shuts {its} VMs down to finish the change",
+        "migration:LiveMigrate": "KubeVirt live-migrates {its} VMs to finish the change",
+        "migration:nobody": "{its} VMs need a live migration, and nobody starts it",
+        "live": "{its} VMs change while they run",
+        "started": "{its} VMs are started",
+        "scaledOut": "KubeVirt creates VMs",
+        "newOnly": "only VMs that are created from now on get the change",
+        "startError": "{its} VMs can't start again",
+        "atNextStart": "{its} VMs change at the next start",
+        "nothing": "{its} VMs stay as they are",
+    },
+    REPLICA_SET: {
+        "removed": "{is} removed with {its} instances",
+        "renamed": "{is} renamed: the replica set of the old name and its instances are deleted, and new ones are created",
+        "scaledIn": "KubeVirt removes instances",
+        "released": "the selector leaves {its} instances without an owner, and KubeVirt creates new ones",
+        "scaledOut": "KubeVirt creates instances",
+        "newOnly": "only instances that are created from now on get the change",
+        "nothing": "{its} instances stay as they are",
+    },
+    INSTANCE: {"renamed": "{is} renamed: the instance of the old name is deleted, and a new one is created"},
 }
-# Keys that are not spelt as people do.
-WORDS = {
-    "gpus": "GPUs",
-    "cloudInitNoCloud": "cloud-init",
-    "cloudInitConfigDrive": "cloud-init",
-    "persistentVolumeClaim": "claim",
-    "bootloader": "boot loader",
-    "ioThreadsPolicy": "I/O threads policy",
+# What shows a rename.
+SHOWN_BY = {
+    renames.ANNOTATION: "as kustomize's annotations say",
+    renames.HASH: "the name in front of the hash is the same",
+    renames.CONTENT: "the content is the same",
 }
-# Maps whose keys are names of users.
-NAMED = frozenset(("labels", "annotations", "nodeSelector", "requests", "limits"))
-# Words that are written in capitals.
-CAPITALS = frozenset(
-    (
-        *("acpi", "apic", "bios", "cpu", "dns", "efi", "gpu", "hpet", "ip", "ksm", "kvm", "mac", "nic", "numa", "pci"),
-        *("rng", "rtc", "sev", "smm", "ssh", "tdx", "tls", "tpm", "uefi", "uid", "usb", "uuid", "vsock"),
-    )
-)
-MANIFEST = "the manifest: "
-# When a change is real.
-WHEN = {
-    "live": "at once",
-    "migration": "after the migration",
-    "restart": "after a restart",
-    "nextStart": "at the next start",
-    "new": "in new ones",
+# What the effects say where nothing exists yet.
+OF_NEW = {"refused": "KubeVirt refuses {it}", "atNextStart": "start{s} with other values"}
+OF_NEW_KINDS = {
+    POOL: "new VMs start with other values",
+    REPLICA_SET: "new instances start with other values",
+    INSTANCE: "new instances start with other values",
 }
-# Nothing moves a running VM because its placement changes.
-AT_MOVE = "at once, for the next migration or start"
+# Why an update of a pool does not reach its VMs.
+ROLLOUTS = {
+    pools.OPPORTUNISTIC: "the update strategy is opportunistic: VMs that run are updated, but not restarted",
+    pools.UNMANAGED: "the update strategy is unmanaged: VMs that exist stay as they are",
+    pools.PAUSED: "the pool is paused: nothing happens until it is resumed",
+    pools.BLOCKED: "the scale-in strategy removes no VM: nothing is updated until somebody deletes the VMs that are too many",
+}
 
 
-def field(pointer: str, pen: Pen) -> str:
-    """A field of an instance: `disk root: bus`."""
-    if pointer in FIELDS:
-        return FIELDS[pointer]
-    words: list[str] = []
-    steps = list(_steps(pointer))
-    for before, (key, entry) in steps:
-        is_one = entry or (before, (key, entry)) != steps[-1]
-        if before in NAMED:
-            words.append(pen.name(key.replace("~1", "/").replace("~0", "~")))
-        elif key not in SILENT and not (before == "disks" and key == "disk"):
-            words.append((ENTRIES.get(key) if is_one else None) or _spelt(key, pen))
-        if entry:
-            words.append(pen.name(entry) + ":")
-    return " ".join(words).removesuffix(":") or pen.name(pointer)
+def sentence(record: Object, *, several: bool = False, new: bool = False) -> str:
+    """What happens to the object of a record, or to `several` like it; `new`: nothing exists yet."""
+    words = SEVERAL if several else ONE
+    return "; ".join(_said(effect, record["kind"], new).format(**words) for effect in told(record))
 
 
-def _steps(pointer: str) -> Iterator[tuple[str, tuple[str, str]]]:
-    """Each step with the key before it."""
-    before = ""
-    for found in STEP.finditer(pointer):
-        yield before, (found[1], found[2] or "")
-        before = found[1]
+def _said(effect: str, kind: str, new: bool) -> str:
+    if new and effect == "atNextStart" and kind in OF_NEW_KINDS:
+        return OF_NEW_KINDS[kind]
+    found = OF_NEW.get(effect) if new else None
+    return found or OF_KINDS.get(kind, {}).get(effect) or OF_VM[effect]
 
 
-def _spelt(key: str, pen: Pen) -> str:
-    """`macAddress` as `MAC address`."""
-    if key in WORDS:
-        return WORDS[key]
-    if not key.isalnum():
-        return pen.name(key)
-    words = [word.lower() for word in CAPITAL.split(key)]
-    return " ".join(word.upper() if word in CAPITALS else word for word in words)
-
-
-def change(each: Object, pen: Pen) -> str:
-    """A change with its time: `CPU sockets 2 → 4, after a restart`."""
-    when = AT_MOVE if each["when"] == "live" and each["part"] == "scheduling" else WHEN[each["when"]]
-    return f"{field(each['path'], pen)} {values(each, pen)}, {when}"
-
-
-def values(each: Object, pen: Pen) -> str:
-    """Both values: `2 → 4`; whole parts of an object are `added` or `removed`."""
-    old, new = each.get("old"), each.get("new")
-    if HIDDEN in (old, new):
-        return f"{'added' if old is None else 'removed' if new is None else 'changed'} {HIDDEN}"
-    if old is None and isinstance(new, dict | list):
-        return _whole("added", new, pen)
-    if new is None and isinstance(old, dict | list):
-        return _whole("removed", old, pen)
-    if isinstance(old, list) and isinstance(new, list) and sorted(map(_text, old)) == sorted(map(_text, new)):
-        return "in another order"
-    texts = _text(old), _text(new)
-    pairs = enumerate(zip(*texts, strict=False))
-    same = next((at for at, letters in pairs if len(set(letters)) > 1), min(map(len, texts)))
-    write = pen.name if isinstance(old, dict | list) or isinstance(new, dict | list) else pen.prose
-    return " → ".join(write(_short(text, same)) for text in texts)
-
-
-def _whole(verb: str, part: Any, pen: Pen) -> str:
-    return f"{verb}: {pen.name(_short(_text(part)))}" if part else verb
-
-
-def value(given: Any, pen: Pen) -> str:
-    """One value, in so few letters that it fits into a line."""
-    return pen.prose(_short(_text(given)))
-
-
-def _text(given: Any) -> str:
-    if given is None:
-        return "none"
-    if isinstance(given, dict):
-        given = {key: below for key, below in given.items() if key != "name"} or given
-    return given if isinstance(given, str) and given else json.dumps(given, ensure_ascii=False)
-
-
-def _short(text: str, same: int = 0) -> str:
-    """The text, cut to what fits into a line. `same`: how many letters are not worth showing if the text is too long."""
-    if len(text) <= LONGEST:
-        return text
-    start = max(0, same - CONTEXT) if same > LONGEST // 2 else 0
-    end = start + LONGEST - 6
-    return f"{'...' * bool(start)}{text[start:end]}{'...' * (end < len(text))}"
-
-
-def cause(each: Object, pen: Pen, *, valued: bool = True) -> str:
-    """The edit that is the cause: `VirtualMachineInstancetype shop/small: spec.cpu.guest 2 → 4`."""
-    if each["source"] == "release":
-        return f"KubeVirt {pen.prose(each['old'])} → {pen.prose(each['new'])}"
-    edited = f" {values(each, pen)}" if valued and ("old" in each or "new" in each) else ""
-    if each["source"] in SOURCES.values():
-        return f"{MANIFEST}{pen.name(each['field'])}{edited}"
-    keys = ("name",) if "Cluster" in each["kind"] else ("namespace", "name")
-    name = "/".join(each[key] for key in keys if key in each)
-    origin = " in the catalogue of the release" if each["source"] == "catalogue" else ""
-    return f"{pen.prose(each['kind'])}{' ' if name else ''}{pen.name(name)}: {pen.name(each['field'])}{edited}{origin}"
-
-
-def causes(texts: Collection[str]) -> str:
-    """Several causes in a row; the manifest is named once."""
-    own = [text.removeprefix(MANIFEST) for text in texts if text.startswith(MANIFEST)]
-    others = [text for text in texts if not text.startswith(MANIFEST)]
-    return " and ".join([*([MANIFEST + " and ".join(own)] if own else []), *others])
+def told(record: Object) -> list[str]:
+    """The effects that are worth a sentence, the most severe first."""
+    effects = [effect for effect in OF_VM if effect in record["effect"]]
+    silent = {"atNextStart"} if "restartRequired" in effects or "startError" in record else set()
+    if "startError" in record and "refused" not in effects and "error" not in effects:
+        effects.append("startError")
+    if not any(each["when"] == "live" for each in record.get("changes", [{"when": "live"}])):
+        silent.add("live")  # what changes is real only after the migration
+    return [effect for effect in effects if effect not in silent] or effects

@@ -12,8 +12,8 @@ import click
 from krm_fn.base.console import write_out
 from krm_fn.base.errors import UsageError
 from krm_fn.base.value import Value
-from krm_fn.changes import diffing
 from krm_fn.changes.pairs import Assumptions
+from krm_fn.changes.sides import side
 from krm_fn.changes.summary import WORDS, fails
 from krm_fn.cli import changes_patch, completion, diff_units, options, progress
 from krm_fn.cli.changes_markdown import markdown_of
@@ -225,7 +225,7 @@ def _of_paths(paths: tuple[str, ...], run: Run) -> Compared:
     after = given if head is None else _read(head, run.flags, run.bar)
     settings = run.to.settings(after.settings)
     with run.bar.at("Comparing"):
-        old, new = diffing.side(list(given.items), given.settings), diffing.side(list(after.items), settings)
+        old, new = side(list(given.items), given.settings), side(list(after.items), settings)
         return diff_units.compared([("", old, new)], run.assumptions)
 
 

@@ -16,11 +16,11 @@ from test_names import FRAGMENTS, is_inert, texts
 
 import krm_fn
 from krm_fn.changes.summary import CALLED, IN_ORDER, LEVELS
+from krm_fn.cli.changes_fields import change, values
 from krm_fn.cli.changes_groups import grouped
 from krm_fn.cli.changes_markdown import LEGEND, markdown_of
-from krm_fn.cli.changes_sentences import OF_VM
 from krm_fn.cli.changes_text import text_of
-from krm_fn.cli.changes_words import change, values
+from krm_fn.cli.changes_words import OF_VM
 from krm_fn.cli.pens import TEXT
 
 Object = dict[str, Any]
@@ -200,7 +200,7 @@ def test_markdown_fits_into_a_comment_whatever_there_is_to_say(number: int, name
     assert html.count("<details") == html.count("</details>") == out.count("\n</details>")
     left = sum(int(count.replace(",", "")) for count in re.findall(r"^- and ([\d,]+) more$", out, re.MULTILINE))
     entries = len(re.findall(r"^- (?:\S+ VirtualMachines|VirtualMachine \S+?): ", out, re.MULTILINE))
-    groups = len(grouped(many(number, name)["vms"], lambda record: [str(record.get("changes"))], together=together))
+    groups = len(grouped(many(number, name)["vms"], lambda record, **_: [str(record.get("changes"))], together=together))
     assert entries + left >= groups or together
 
 

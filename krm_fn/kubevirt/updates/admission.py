@@ -88,14 +88,25 @@ def admitted(machine: Machine, world: World, *, before: Object | None = None) ->
     if changed:
         return Verdict(vm=machine.vm, stage=MUTATING, causes=changed)
     found = find(machine, world)
-    wrong = [fault for matcher in MATCHERS for fault in _faults(machine.vm, matcher, world.release)]
-    others = [error for error in found.errors if error not in wrong and _is_refused(error, world)]
-    refused = tuple(_of_matcher(error) for error in (*wrong, *others))
+    refused = _refused(machine, world, found)
     if refused:
         return Verdict(vm=machine.vm, stage=MUTATING, causes=refused)
     vm = _mutated(machine, world, found, creating=before is None)
     causes = _causes(vm, machine, world, found, creating=before is None)
     return Verdict(vm=vm, stage=VALIDATING if causes else "", causes=causes)
+
+
+def written(machine: Machine, world: World) -> Object:
+    """What the mutating webhook makes of a VM that is created; the VM as it is where the webhook refuses it."""
+    found = find(machine, world)
+    return machine.vm if _refused(machine, world, found) else _mutated(machine, world, found, creating=True)
+
+
+def _refused(machine: Machine, world: World, found: Resolution) -> tuple[Cause, ...]:
+    """Why the mutating webhook refuses a VM."""
+    wrong = [fault for matcher in MATCHERS for fault in _faults(machine.vm, matcher, world.release)]
+    others = [error for error in found.errors if error not in wrong and _is_refused(error, world)]
+    return tuple(_of_matcher(error) for error in (*wrong, *others))
 
 
 def _mutated(machine: Machine, world: World, found: Resolution, *, creating: bool) -> Object:

@@ -7,7 +7,7 @@ from krm_fn.base.paths import as_map, get
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.resolve import MATCHERS
 from krm_fn.kubevirt.updates import power
-from krm_fn.kubevirt.updates.admission import Verdict, admitted
+from krm_fn.kubevirt.updates.admission import Verdict, admitted, written
 from krm_fn.kubevirt.updates.controller import followed, settled
 from krm_fn.kubevirt.updates.machine import Machine, Pin
 from krm_fn.kubevirt.updates.migration import migration
@@ -52,9 +52,7 @@ class Transition(Value):
 def created(vm: Object, world: World, *, migratable: bool = True) -> Machine:
     """The VM as the cluster has it, its references stored or expanded; what its status names already is kept."""
     machine = Machine(vm=stored(vm), migratable=migratable, pins=pins_of(vm))
-    verdict = admitted(machine, world)
-    if verdict.stage != "mutating":
-        machine = machine.but(vm=verdict.vm)
+    machine = machine.but(vm=written(machine, world))
     for _ in range(PASSES):
         synced = sync(machine, world).machine
         if synced == machine:
