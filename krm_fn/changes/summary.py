@@ -32,7 +32,9 @@ WORDS = tuple(level.word for level in LEVELS)
 
 
 def level_of(record: Object) -> Level | None:
-    """The level of a record, None for a VM that stays as it is."""
+    """The level of a record, None for a VM that stays as it is, and for one that is refused as before the change."""
+    if record.get("asBefore"):
+        return None
     return next((level for level in LEVELS if any(effect in level.effects for effect in record["effect"])), None)
 
 
@@ -45,7 +47,7 @@ def severity(record: Object) -> int:
 def fails(records: Sequence[Object], word: str) -> bool:
     """True where a record is as severe as a level, or more. At the level `any`, each record is."""
     most = len(LEVELS) if word == WORDS[-1] else WORDS.index(word)
-    return any(severity(record) <= most for record in records)
+    return any(severity(record) <= most and not record.get("asBefore") for record in records)
 
 
 def summary(records: Sequence[Object], total: int, others: int = 0) -> Object:

@@ -124,7 +124,8 @@ def headline(record: Object, sentences: dict[str, str]) -> str:
     """The line that says what happens to a VM."""
     effects = [sentence(effect, record["kind"], sentences) for effect in record["effect"]]
     where = f" in {record['target']}" if "target" in record else ""
-    return f"{record['kind']} {record['namespace']}/{record['name']}{where}: {'; '.join(effects)}"
+    known = ", as before the change" if "asBefore" in record else ""
+    return f"{record['kind']} {record['namespace']}/{record['name']}{where}: {'; '.join(effects)}{known}"
 
 
 def rename_lines(answer: Object) -> Iterator[str]:
