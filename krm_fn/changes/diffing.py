@@ -11,7 +11,7 @@ from krm_fn.changes.owners import INSTANCE, POOL, REPLICA_SET, VM
 from krm_fn.changes.pairs import Assumptions, Pair
 from krm_fn.changes.pool_records import pool_record
 from krm_fn.changes.records import is_worth_telling, refused_record
-from krm_fn.changes.rename_records import told, with_renames
+from krm_fn.changes.rename_records import RENAMED, told, with_renames
 from krm_fn.changes.renames import renames
 from krm_fn.changes.repeats import Repeats
 from krm_fn.changes.sides import side_of
@@ -53,25 +53,18 @@ def compare(base: Side, head: Side, assumptions: Assumptions) -> Object:
 
 def compare_all(targets: Iterable[tuple[str, Side, Side]], assumptions: Assumptions) -> Object:
     """The answer about several targets, each with its name and both sides. A record names its target, unless that is ""."""
-    records: list[Object] = []
-    quotas: list[Object] = []
-    moved: list[Object] = []
+    found: dict[str, list[Object]] = {"vms": [], "renames": [], "quotas": []}
     total = others = 0
     for target, base, head in targets:
         sizes = Sizes(base.analysis, head.analysis, new=assumptions.new)
         sides = Sides(base=base, head=head, assumptions=assumptions, sizes=sizes, repeats=Repeats())
-        of_target = {"target": target} if target else {}
-        found, used = sizes.completed([record for record in sides.records() if is_worth_telling(record)])
-        renamed = renames(base.analysis.bundle, head.analysis.bundle)
-        merged = with_renames(found, renamed)
-        records += [{**of_target, **record} for record in merged]
-        quotas += [{**of_target, **quota} for quota in used]
-        moved += [{**of_target, **rename} for rename in told(renamed, base, head)]
-        total += len(sides.keys) + len(merged) - len(found)
+        for key, told_of in sides.told().items():
+            found[key] += [{"target": target, **each} if target else each for each in told_of]
+        total += len(sides.keys)
         others += sum(kind != VM for _, _, kind in sides.keys)
+    total -= sum(record["change"] == RENAMED for record in found["vms"])
     taken = {"apply": assumptions.apply, "migratable": assumptions.migratable, "new": assumptions.new}
-    figures = summary(records, total, others)
-    return {"vms": records, "renames": moved, "quotas": quotas, "summary": figures, "assumptions": taken}
+    return {**found, "summary": summary(found["vms"], total, others), "assumptions": taken}
 
 
 class Sides(Value):
@@ -88,6 +81,12 @@ class Sides(Value):
         """The keys of all VMs, pools, replica sets and instances."""
         return sorted({*self.base.holders, *self.head.holders})
 
+    def told(self) -> dict[str, list[Object]]:
+        """What is told of both sides: `vms`, `renames`, `quotas`."""
+        records, quotas = self.sizes.completed([record for record in self.records() if is_worth_telling(record)])
+        renamed = renames(self.base.analysis.bundle, self.head.analysis.bundle)
+        return {"vms": with_renames(records, renamed), "renames": told(renamed, self.base, self.head), "quotas": quotas}
+
     def records(self) -> Iterator[Object]:
         for key in self.keys:
             old, new = self.base.holders.get(key), self.head.holders.get(key)
@@ -101,7 +100,7 @@ class Sides(Value):
                     yield {**_record(key, "added"), "effect": ["added"]}  # no cluster has the old one
             else:
                 pair = self._pair(old, new)
-                yield {**_record(key, "changed"), **with_manifest(self._keys_of(pair), pair)}
+                yield {**_record(key, "changed"), **with_manifest(self._keys_of(pair), pair, self.base, self.head)}
 
     def _keys_of(self, pair: Pair) -> Object:
         kind = pair.owner.kind

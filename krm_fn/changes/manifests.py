@@ -11,11 +11,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krm_fn.base.objects import Object
     from krm_fn.changes.pairs import Pair
+    from krm_fn.changes.sides import Side
 
 
-def with_manifest(record: Object, pair: Pair) -> Object:
-    """The record with the paths of what was edited, if that does nothing to the machine."""
-    if not pair.is_edited or record["effect"] != [NOTHING]:
+def with_manifest(record: Object, pair: Pair, base: Side, head: Side) -> Object:
+    """The record with the paths of what was edited, if that does nothing to the machine.
+
+    An edit after which the object is rendered as before, such as a default that is written out, is none.
+    """
+    if not pair.is_edited or record["effect"] != [NOTHING] or base.rendered(pair.old) == head.rendered(pair.new):
         return record
     paths = edited_paths(pair.old.obj, pair.new.obj)
     return {**record, "manifest": paths} if paths else record

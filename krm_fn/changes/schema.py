@@ -121,6 +121,10 @@ def _vm() -> Schema:
             "guest": _object({"vcpus": _sizes({"type": "integer"}), "memory": _sizes(TEXT)}),
             "pod": {"$ref": "#/$defs/pods"},
             "changes": _list({"$ref": "#/$defs/change"}, "the effective changes"),
+            "asBefore": {
+                "const": True,
+                "description": "it fails for the same reasons without the change, too",
+            },
             "manifest": _list(TEXT, "what the edit changes in the object and in no machine, as JSON pointers"),
             "keeps": _list({"$ref": "#/$defs/kept"}, "what changed and does not reach the VM"),
         },

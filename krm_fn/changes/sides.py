@@ -6,7 +6,7 @@ from krm_fn import config
 from krm_fn.base.bundle import Bundle, effective_namespace
 from krm_fn.base.errors import InputError
 from krm_fn.base.objects import group_of, kind_of, name_of
-from krm_fn.base.paths import as_list, get, with_integers
+from krm_fn.base.paths import as_list, get, put_in, with_integers
 from krm_fn.base.value import Value
 from krm_fn.changes.owners import key_of
 from krm_fn.kubevirt.configuration import kubevirt_of
@@ -33,6 +33,14 @@ class Side(Value):
     analysis: Analysis
     holders: dict[Key, Entry]
     worlds: dict[tuple[str, str], World]
+
+    def rendered(self, entry: Entry) -> Object:
+        """An object as `render` writes it; one that can't be rendered stays as it is."""
+        facts = self.analysis.vm(entry, self.analysis.resolver())
+        if facts is None or facts.rendered is None:
+            return entry.obj
+        found: Object = put_in(entry.obj, facts.prefix, facts.rendered)
+        return found
 
     def world(self, namespace: str, api_version: str) -> World:
         """The cluster of this side as a VM of a namespace sees it."""

@@ -55,7 +55,9 @@ IN_ORDER = (*list(CALLED.values())[:-1], NO_START, CALLED["atNextStart"])
 
 
 def level_of(record: Object) -> Level | None:
-    """The level of a record, None for a VM that stays as it is."""
+    """The level of a record, None for a VM that stays as it is, and for one that is refused as before the change."""
+    if record.get("asBefore"):
+        return None
     return next((level for level in LEVELS if any(effect in level.effects for effect in record["effect"])), None)
 
 
@@ -67,6 +69,8 @@ def severity(record: Object) -> int:
 
 def called(record: Object) -> str | None:
     """How a summary calls what happens to a VM, None for one that stays as it is."""
+    if record.get("asBefore"):
+        return None
     word = next((word for effect, word in CALLED.items() if effect in record["effect"]), None)
     return NO_START if word == CALLED["atNextStart"] and "startError" in record else word
 
@@ -74,7 +78,7 @@ def called(record: Object) -> str | None:
 def fails(records: Sequence[Object], word: str) -> bool:
     """True where a record is as severe as a level, or more. At the level `any`, each record is."""
     most = len(LEVELS) if word == WORDS[-1] else WORDS.index(word)
-    return any(severity(record) <= most for record in records)
+    return any(severity(record) <= most and not record.get("asBefore") for record in records)
 
 
 def order(record: Object) -> tuple[int, int]:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from krm_fn.changes.repeats import Repeats
     from krm_fn.kubevirt.updates.transition import Transition
 
+ERROR = "error"
+
 
 def vm_record(pair: Pair, repeats: Repeats) -> Object:
     """The keys of a VM's record."""
@@ -33,7 +35,20 @@ def _updated(pair: Pair) -> Object:
     found = transition(pair.old.obj, pair.new.obj, *worlds, write=write, migratable=pair.how.migratable)
     if not pair.is_edited and fails_as_before(found):
         return untouched_record(pair.old.obj, *worlds)
-    return {**record_of(found, pair.owner), **pair.sizes.of(found, pair.new)}
+    record = {**record_of(found, pair.owner), **pair.sizes.of(found, pair.new)}
+    return {**record, "asBefore": True} if _fails_anyway(found, record["effect"], pair) else record
+
+
+def _fails_anyway(found: Transition, effect: list[str], pair: Pair) -> bool:
+    """True for an update that fails for the reasons for which it fails without any change."""
+    if found.verdict.allowed:
+        return effect == [ERROR] and found.head.error in (found.base.error, found.first.error)
+    if admitted(Machine(vm=found.old), found.origin).causes == found.verdict.causes:
+        return True
+    if pair.is_edited or not pair.how.apply:
+        return False
+    again = transition(pair.old.obj, pair.old.obj, found.origin, found.origin, write=applied, migratable=True)
+    return again.verdict.causes == found.verdict.causes
 
 
 def _new(pair: Pair) -> Object:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from krm_fn.base.objects import Object
     from krm_fn.cli.pens import Pen
 
-KEPT = "kept"
+# What is said of VMs to which nothing happens.
+KEPT, AS_BEFORE, WITHOUT_EFFECT = "kept", "as before", "no effect"
 
 
 class Group(Value):
@@ -41,7 +42,7 @@ def grouped(records: Iterable[Object], lines: Callable[..., Iterable[str]], *, t
     found: dict[tuple[Any, ...], list[Object]] = {}
     for number, record in enumerate(sorted(records, key=_place)):
         said = tuple(lines(record, generic=together))
-        key = (record["kind"], *record["effect"], called(record), said) if together else (number, said)
+        key = (record["kind"], *record["effect"], word_of(record), said) if together else (number, said)
         found.setdefault(key, []).append(record)
     groups = [_group(members, key[-1], lines) for key, members in found.items()]
     return sorted(groups, key=lambda each: (*order(each.first), -len(each.records), _place(each.first)))
@@ -129,6 +130,13 @@ def reach_line(reach: Reach, pen: Pen) -> str:
     if not reached:
         return f"{edit} reaches no VM that exists: {keeping}"
     return f"{edit} reaches {counted(reached)}: {counts(reach.reached)}" + (f"; {keeping}" if kept else "")
+
+
+def word_of(record: Object) -> str:
+    """What happens to a VM, in a word or two."""
+    if "asBefore" in record:
+        return AS_BEFORE
+    return called(record) or (KEPT if "keeps" in record else WITHOUT_EFFECT)
 
 
 def counts(records: Iterable[Object]) -> str:

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 from krm_fn.base.console import NAME
 from krm_fn.changes.owners import VM
-from krm_fn.changes.summary import called
-from krm_fn.cli.changes_groups import KEPT, counted, grouped, places, reach_line, reaches
+from krm_fn.cli.changes_groups import AS_BEFORE, KEPT, WITHOUT_EFFECT, counted, grouped, places, reach_line, reaches, word_of
 from krm_fn.cli.changes_sizes import quota_lines
 from krm_fn.cli.changes_text import about, figures, gist, named, rename_lines, step_lines, what, who
 from krm_fn.cli.formats.markdown import LONGEST, prose
@@ -51,6 +50,8 @@ ICONS = {
     "restarted": ":arrows_counterclockwise:",
     "scaled out": ":new:",
     KEPT: ":pushpin:",
+    WITHOUT_EFFECT: ":heavy_minus_sign:",
+    AS_BEFORE: ":grey_exclamation:",
 }
 LATER = ":hourglass:"
 # What the words mean, for a reader who sees them for the first time.
@@ -75,6 +76,8 @@ LEGEND = {
     "does not start again": "the VM runs on, but its next start fails",
     "at the next start": "the VM runs on; nothing in the cluster says that a change waits",
     KEPT: "the VM keeps the revision of its instancetype or preference that the cluster has stored",
+    WITHOUT_EFFECT: "the manifest changes, but nothing happens to the VM, also not at a restart",
+    AS_BEFORE: "KubeVirt refuses the VM, as it did before the change",
 }
 
 
@@ -111,7 +114,7 @@ def fitting(entries: Sequence[str], limit: int, rest: str) -> list[str]:
 
 
 def _word(group: Group) -> str:
-    return called(group.first) or KEPT
+    return word_of(group.first)
 
 
 def _table(groups: Sequence[Group], new: bool) -> list[str]:

@@ -97,7 +97,8 @@ ROLLOUTS = {
 def sentence(record: Object, *, several: bool = False, new: bool = False) -> str:
     """What happens to the object of a record, or to `several` like it; `new`: nothing exists yet."""
     words = SEVERAL if several else ONE
-    return "; ".join(_said(effect, record["kind"], new).format(**words) for effect in told(record))
+    said = "; ".join(_said(effect, record["kind"], new).format(**words) for effect in told(record))
+    return f"{said}, as before the change" if "asBefore" in record else said
 
 
 def _said(effect: str, kind: str, new: bool) -> str:
