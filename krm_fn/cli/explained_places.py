@@ -57,7 +57,11 @@ def _located(record: Object, at: dict[int, Finding]) -> Object:
         known = {key: getattr(spot, key) for key in PLACE} if spot and spot.file else {}
         return {**source, **known}
 
-    heads = {kind: {**record[kind], "inferred": placed(record[kind]["inferred"])} for kind in MATCHERS if "inferred" in record.get(kind, ())}
+    heads = {
+        kind: {**record[kind], "inferred": placed(record[kind]["inferred"])}
+        for kind in MATCHERS
+        if "inferred" in record.get(kind, ())
+    }
     fields = []
     for field in record.get("fields", ()):
         lists = {key: [placed(each) for each in field[key]] for key in ("beside", "lost") if key in field}

@@ -7,13 +7,14 @@ from krm_fn.base.bundle import Bundle, effective_namespace
 from krm_fn.base.errors import InputError
 from krm_fn.base.objects import kind_of, name_of, ref_of
 from krm_fn.base.paths import as_map, dotted, get, with_integers
-from krm_fn.base.redaction import redact
-from krm_fn.explaining.attribution import DEFAULT, OWN
+from krm_fn.base.redaction import reach, redact_at
+from krm_fn.explaining.attribution import CPU, DEFAULT, OWN, TOPOLOGY
 from krm_fn.explaining.inference import inferred
-from krm_fn.explaining.inputs import CONFIGURATION, MATCHERS, PATCH
+from krm_fn.explaining.inputs import CONFIGURATION, MATCHERS, PATCH, Inputs
 from krm_fn.explaining.machines import Machine
 from krm_fn.explaining.sharing import Attributions
-from krm_fn.kubevirt.holders import DOMAIN, holder_of, template_path
+from krm_fn.kubevirt.fields.topology import ignored_topology
+from krm_fn.kubevirt.holders import holder_of, template_path
 from krm_fn.pipeline.analysis import analysis_of
 from krm_fn.rules.facts.bundles import NO_SURROUNDINGS
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from krm_fn.base.bundle import Entry
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
+    from krm_fn.base.redaction import Place
     from krm_fn.explaining.attribution import Given, Source
     from krm_fn.explaining.inputs import Input
     from krm_fn.kubevirt.facts import Found
@@ -32,9 +34,8 @@ if TYPE_CHECKING:
     from krm_fn.pipeline.analysis import Analysis
     from krm_fn.rules.facts.bundles import Surroundings
 
-CPU = (*DOMAIN, "cpu")
-TOPOLOGY = ("sockets", "cores", "threads")
 CATALOGUE = "catalogue"
+REMEMBERED = 100_000
 
 
 def explain(resource_list: Object) -> Object:
@@ -71,37 +72,49 @@ def records(
     """
     settings = settings.but(mode="expand", instances="omit", provenance=False, pod_size=False)
     analysis = analysis_of(bundle, settings, surroundings)
-    resolver, attributions, texts = analysis.resolver(), Attributions(), Texts()
+    inputs = Inputs(analysis)
+    resolver, attributions, known = analysis.resolver(), Attributions(), Shown()
     for entry in filter(wanted, bundle.entries):
         if bundle.is_context(entry.item):
             continue
         resolved = analysis.resolved(entry, resolver)
         if resolved or is_explained(entry):
             prefix, _, resolution = resolved or ((), None, None)
-            yield _Record(Machine(analysis, entry, prefix, resolution), texts).shown(attributions)
+            yield _Record(Machine(analysis, entry, prefix, resolution, inputs), known).shown(attributions)
 
 
-class Texts:
-    """The texts of paths: most VMs of many have the same ones."""
+class Shown:
+    """What was shown already: most VMs of many have the same paths, and values of the same fields."""
 
     def __init__(self) -> None:
-        self._known: dict[Path, str] = {}
+        self._paths: dict[Path, tuple[str, Place]] = {}
+        # By the id of the input, which is kept with it.
+        self.sources: dict[tuple[int, Path, str], tuple[Input | None, Object]] = {}
 
-    def of(self, path: Path) -> str:
-        known = self._known.get(path)
+    def text(self, path: Path) -> str:
+        """The text of a path."""
+        return self._path(path)[0]
+
+    def value(self, value: Any, path: Path) -> Any:
+        """A value as far as it may be shown."""
+        return redact_at(value, self._path(path)[1])
+
+    def _path(self, path: Path) -> tuple[str, Place]:
+        known = self._paths.get(path)
         if known is None:
-            known = self._known[path] = dotted(path)
+            if len(self._paths) >= REMEMBERED:
+                self._paths.clear()
+            known = self._paths[path] = dotted(path), reach(path).place
         return known
 
 
 class _Record:
     """The record of one object."""
 
-    def __init__(self, machine: Machine, texts: Texts) -> None:
-        self._machine, self._texts = machine, texts
+    def __init__(self, machine: Machine, known: Shown) -> None:
+        self._machine, self._known = machine, known
         self._analysis: Analysis = machine.analysis
         self._rendered: dict[Path, Any] = {}
-        self._sources: dict[tuple[int, Path, str], Object] = {}
         entry = machine.entry
         self._own = {"from": "vm", **self._named(entry), "field": "", **self._place(entry)}
 
@@ -123,12 +136,12 @@ class _Record:
         return {**shown, "fields": [self._field(path, given) for path, given in attribution.items()]}
 
     def _field(self, path: Path, given: Given) -> Object:
-        value = redact(self._rendered[path], path)
-        shown: Object = {"path": self._texts.of(path), "value": value, "source": self._source(given.source)}
+        value = self._known.value(self._rendered[path], path)
+        shown: Object = {"path": self._known.text(path), "value": value, "source": self._source(given.source)}
         if given.beside:
             shown["beside"] = [self._source(each) for each in given.beside]
         if given.lost:
-            shown["lost"] = [{**self._source(each), "wanted": redact(wanted, path)} for each, wanted in given.lost]
+            shown["lost"] = [{**self._source(each), "wanted": self._known.value(wanted, path)} for each, wanted in given.lost]
         if path[-1] in TOPOLOGY and (how := self._how(path, given.source)):
             shown["how"] = how
         return shown
@@ -136,11 +149,15 @@ class _Record:
     def _source(self, source: Source) -> Object:
         """What gives a value, as plain data: `from`, the object, the field there, and its place among the items."""
         if source.number == OWN:
-            return {**self._own, "field": self._texts.of(source.path)}
-        key = source.number, source.path, source.same
-        if key not in self._sources:
-            self._sources[key] = self._given(source)
-        return {**self._sources[key]}
+            return {**self._own, "field": self._known.text(source.path)}
+        given = self._machine.inputs[source.number] if source.number >= 0 else None
+        key = id(given), source.path, source.same
+        known = self._known.sources.get(key)
+        if known is None:
+            if len(self._known.sources) >= REMEMBERED:
+                self._known.sources.clear()
+            known = self._known.sources[key] = given, self._given(source)
+        return {**known[1]}
 
     def _given(self, source: Source) -> Object:
         if source.number == DEFAULT:
@@ -153,13 +170,15 @@ class _Record:
             patch, operation = source.path
             shown["field"] = dotted((*given.root, patch, "patch", operation))
         value = get(given.tree, source.path)
-        shown["value"] = redact(value, (*given.root, *source.path)) if given.kind != PATCH else self._operation(value)
+        shown["value"] = (
+            self._known.value(value, (*given.root, *source.path)) if given.kind != PATCH else self._operation(value)
+        )
         return {**shown, "same": source.same} if source.same else shown
 
     def _operation(self, operation: Object) -> Object:
         """An operation of a JSON patch, with a value that may be shown."""
         place = tuple(operation["path"].split("/")[1:])
-        return {key: redact(value, place) if key == "value" else value for key, value in operation.items()}
+        return {key: self._known.value(value, place) if key == "value" else value for key, value in operation.items()}
 
     def _of_input(self, given: Input) -> Object:
         if given.found:
@@ -211,8 +230,11 @@ class _Record:
         parts = [_counted(number, each) for number, each in zip(numbers, TOPOLOGY, strict=True) if number]
         guest = get(found.spec, ("cpu", "guest"))
         how = f"{guest} {'vCPU' if guest == 1 else 'vCPUs'} as {' × '.join(parts)}"
-        words = _wishes(resolution.preference) if resolution else []
-        return f"{how}: preference {', '.join(words)}" if words else how
+        preference = resolution.preference if resolution else None
+        words = _wishes(preference)
+        how = f"{how}: preference {', '.join(words)}" if words else how
+        unknown = ignored_topology(found.spec, preference.spec if preference else None, self._analysis.release)
+        return f"{how}; KubeVirt {self._analysis.release} does not know `{unknown}`" if unknown else how
 
 
 def _wishes(preference: Found | None) -> list[str]:
@@ -227,5 +249,3 @@ def _wishes(preference: Found | None) -> list[str]:
 
 def _counted(number: Any, plural: str) -> str:
     return f"{number} {plural[:-1] if number == 1 else plural}"
-
-

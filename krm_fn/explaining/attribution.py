@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from krm_fn.base.paths import get
 from krm_fn.base.value import Value
-from krm_fn.explaining.inputs import MATCHERS, PRESET
+from krm_fn.explaining.inputs import INSTANCETYPE, MATCHERS, PRESET
 from krm_fn.explaining.machines import ABSENT, differences, flat
-from krm_fn.kubevirt.holders import INSTANCE_SPEC, TEMPLATE
+from krm_fn.kubevirt.holders import DOMAIN, INSTANCE_SPEC, TEMPLATE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,13 +22,16 @@ OWN, DEFAULT = -1, -2  # in place of the number of an input: the object itself, 
 # Values of one VM that are left out to see who else wanted to give them.
 MOST_VALUES = 300
 SOFT = (*MATCHERS, PRESET)  # the inputs whose fields a VM's own value replaces
-SAME_BY_DEFAULT, SAME_BY_ANOTHER = "default", "another"
+SAME_BY_DEFAULT, SAME_BY_ANOTHER, SAME_BY_LAYOUT = "default", "another", "layout"
+CPU = (*DOMAIN, "cpu")
+TOPOLOGY = ("sockets", "cores", "threads")
 
 
 class Source(Value):
     """What gives a value: the number of an input, OWN or DEFAULT, and the path of a field there.
 
-    `same` says what gives the same value without this field: another source, or KubeVirt's default; "" if nothing does.
+    `same` says what gives the same value without this field: "another" source, KubeVirt's "default", or the "layout" of any
+    number of vCPUs; "" if nothing does.
     """
 
     number: int
@@ -72,15 +75,28 @@ class _Attribution:
         return [path for path in given.paths if path[0] in mattering]
 
     def found(self) -> dict[Path, Given]:
-        effects = [Effect(removal=each, changes=self._changes([each])) for each in self._removals]
-        effects = [each for each in effects if each.changes]
+        effects = list(self._effects())
         own = [path for path, value in self._leaves.items() if path in self._written and same(self._written[path], value)]
         lost = self._lost([path for path in own if self._may_lose(path)], effects)
         kept = set(own)
         return {
-            path: Given(source=Source(number=OWN, path=path), lost=lost.get(path, ())) if path in kept else self._given(path, effects)
+            path: Given(source=Source(number=OWN, path=path), lost=lost.get(path, ()))
+            if path in kept
+            else self._given(path, effects)
             for path in self._leaves
         }
+
+    def _effects(self) -> Iterator[Effect]:
+        """What each field changes. Fields without which the object can't be rendered come last in what is left out together."""
+        needed = []
+        for removal in self._removals:
+            other = self._machine.without([removal])
+            changes = differences(self._rendered, other) if other is not None else {}
+            if other is None:
+                needed.append(removal)
+            elif changes:
+                yield Effect(removal=removal, changes=changes)
+        self._removals = [each for each in self._removals if each not in needed] + needed
 
     def _given(self, path: Path, effects: Sequence[Effect]) -> Given:
         """Who gives a value that is not the object's own, or no longer as it was written."""
@@ -103,6 +119,9 @@ class _Attribution:
 
     def _hidden(self, path: Path) -> Source:
         """The source of a value that stays without any single field: another one, or a default, gives the same."""
+        laid_out = self._layout(path)
+        if laid_out:
+            return laid_out
         for defaults, why in ((True, SAME_BY_ANOTHER), (False, SAME_BY_DEFAULT)):
             number = self._first_step(path, defaults=defaults)
             if number:
@@ -111,6 +130,18 @@ class _Attribution:
         freed = self._machine.without(own=[path]) if path in self._written and isinstance(path[-1], str) else None
         is_own = freed is not None and path in differences(self._rendered, freed)
         return Source(number=OWN, path=path) if is_own else Source(number=DEFAULT)
+
+    def _layout(self, path: Path) -> Source | None:
+        """For sockets, cores and threads, the number of vCPUs: the three are written together."""
+        if path[len(self._machine.prefix) : -1] != CPU or path[-1] not in TOPOLOGY or not self._machine.resolution:
+            return None
+        sized = (each for each in self._removals if self._machine.inputs[each[0]].kind == INSTANCETYPE)
+        removal = next((each for each in sized if each[1][-2:] == ("cpu", "guest")), None)
+        if removal is None:
+            return None
+        bare, without = (self._machine.without(each, defaults=False) for each in ([], [removal]))
+        differs = bare is not None and without is not None and path in differences(bare, without)
+        return Source(number=removal[0], path=removal[1], same=SAME_BY_DEFAULT if differs else SAME_BY_LAYOUT)
 
     def _first_step(self, path: Path, *, defaults: bool) -> int:
         """How many fields in order must be left out together until a leaf is another one; 0 if that never happens."""
@@ -145,7 +176,11 @@ class _Attribution:
         if not isinstance(path[-1], str) or path[-1] == "name" or isinstance(self._leaves[path], dict | list):
             return False
         scalar = len(where) == len(INSTANCE_SPEC) + 1
-        return where[:3] == INSTANCE_SPEC and (scalar or where[3] == "domain") or where[:4] == (*TEMPLATE, "metadata", "annotations")
+        return (
+            where[:3] == INSTANCE_SPEC
+            and (scalar or where[3] == "domain")
+            or where[:4] == (*TEMPLATE, "metadata", "annotations")
+        )
 
     def _lost(self, paths: Sequence[Path], effects: Sequence[Effect]) -> dict[Path, tuple[tuple[Source, Any], ...]]:
         """The fields that would give a value where the object has its own, each with that value."""

@@ -36,6 +36,7 @@ HYPERCONVERGED: Path = ("spec",)
 PRESET_DOMAIN: Path = ("spec", "domain")
 # The fields of one input that are looked at. Those that KubeVirt deploys have some fifty.
 MOST_FIELDS = 300
+REMEMBERED = 5_000
 
 
 class World(Value):
@@ -63,22 +64,32 @@ class Input(Value):
     encoded: bool = False
 
 
-def inputs_of(analysis: Analysis, entry: Entry, resolution: Resolution | None) -> tuple[Input, ...]:
-    """The inputs of a VM, or of an instance if there is no resolution, in the order in which they are applied."""
-    found = [*_found(resolution), *_presets(analysis, entry), *_configurations(analysis)]
-    patches = analysis.settings.patches
-    if patches and resolution:
-        tree = {number: dict(enumerate(each["patch"])) for number, each in enumerate(patches)}
-        paths: list[Path] = [(number, one) for number, below in tree.items() for one in below]
-        found.append(Input(kind=PATCH, tree=tree, root=("spec", "patches"), paths=tuple(paths[:MOST_FIELDS])))
-    return tuple(found)
+class Inputs:
+    """The inputs of the VMs and instances of one bundle. What several VMs refer to is read once."""
 
+    def __init__(self, analysis: Analysis) -> None:
+        self._analysis = analysis
+        self._known: dict[tuple[Any, ...], tuple[Found, Input]] = {}  # a kept object keeps its id
+        self._rest = (*_configurations(analysis), *_patches(analysis))
 
-def _found(resolution: Resolution | None) -> Iterator[Input]:
-    for kind in MATCHERS if resolution else ():
-        found = getattr(resolution, kind)
-        if found:
-            yield _of_found(kind, found, old=get(resolution.vm, ("spec", "flavor")) is not None)  # type: ignore[union-attr]
+    def of(self, entry: Entry, resolution: Resolution | None) -> tuple[Input, ...]:
+        """The inputs of a VM, or of an instance if there is no resolution, in the order in which they are applied."""
+        found = self._found(resolution) if resolution else ()
+        rest = (each for each in self._rest if resolution or each.kind != PATCH)
+        return (*found, *_presets(self._analysis, entry), *rest)
+
+    def _found(self, resolution: Resolution) -> Iterator[Input]:
+        old = get(resolution.vm, ("spec", "flavor")) is not None
+        for kind in MATCHERS:
+            found = getattr(resolution, kind)
+            if found is None:
+                continue
+            key = kind, id(found.spec), id(found.entry), old
+            if key not in self._known:
+                if len(self._known) >= REMEMBERED:
+                    self._known.clear()
+                self._known[key] = found, _of_found(kind, found, old=old)
+            yield self._known[key][1]
 
 
 def _of_found(kind: str, found: Found, *, old: bool) -> Input:
@@ -130,6 +141,13 @@ def _configurations(analysis: Analysis) -> Iterator[Input]:
     if held:
         tree = as_map(get(held.obj, root))
         yield Input(kind=CONFIGURATION, tree=tree, root=root, paths=fields(tree), entry=held)
+
+
+def _patches(analysis: Analysis) -> Iterator[Input]:
+    if analysis.settings.patches:
+        tree = {number: dict(enumerate(each["patch"])) for number, each in enumerate(analysis.settings.patches)}
+        paths: list[Path] = [(number, one) for number, below in tree.items() for one in below]
+        yield Input(kind=PATCH, tree=tree, root=("spec", "patches"), paths=tuple(paths[:MOST_FIELDS]))
 
 
 def cluster_entry(bundle: Bundle) -> tuple[Entry | None, Path]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from krm_fn.base.errors import InputError
 from krm_fn.base.paths import SCALARS, put_in
-from krm_fn.explaining.inputs import changed, inputs_of, without, world_of
+from krm_fn.explaining.inputs import changed, without, world_of
 from krm_fn.findings.limits import Budget
 from krm_fn.pipeline import instances
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from krm_fn.base.bundle import Entry
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
-    from krm_fn.explaining.inputs import World
+    from krm_fn.explaining.inputs import Inputs, World
     from krm_fn.kubevirt.facts import Resolution
     from krm_fn.pipeline.analysis import Analysis
 
@@ -30,9 +30,9 @@ ENDLESS = Budget(1 << 62, "")
 class Machine:
     """An object and what it is rendered with. `prefix` is the path of the VM in it; there is no `resolution` without a VM."""
 
-    def __init__(self, analysis: Analysis, entry: Entry, prefix: Path, resolution: Resolution | None) -> None:
+    def __init__(self, analysis: Analysis, entry: Entry, prefix: Path, resolution: Resolution | None, inputs: Inputs) -> None:
         self.analysis, self.entry, self.prefix, self.resolution = analysis, entry, prefix, resolution
-        self.inputs = inputs_of(analysis, entry, resolution)
+        self.inputs = inputs.of(entry, resolution)
         self._world = world_of(analysis.but(given=ENDLESS), resolution)
 
     def rendered(self) -> Object | None:

@@ -29,16 +29,28 @@ def schema() -> Object:
         **FOUND,
         "from": {"enum": list(KINDS)},
         "field": {**TEXT, "description": "The field in its object."},
-        "decoded": {**TEXT, "description": "The field in the spec that the text at `field` encodes, in an old stored revision."},
+        "decoded": {
+            **TEXT,
+            "description": "The field in the spec that the text at `field` encodes, in an old stored revision.",
+        },
         "value": {"description": "The value of the field, or an operation of a JSON patch."},
         "release": TEXT,
         "same": {
-            "enum": ["default", "another"],
-            "description": "Without the field the value is the same, by KubeVirt's default or by another source.",
+            "enum": ["default", "another", "layout"],
+            "description": "What gives the same value without the field: KubeVirt's default, another source, or any number of "
+            "vCPUs.",
         },
     }
     inferred = {
-        **_map({**NAMED, **PLACE, "volume": TEXT, "through": {"type": "array", "items": _map(NAMED, "kind", "name")}, "field": TEXT}),
+        **_map(
+            {
+                **NAMED,
+                **PLACE,
+                "volume": TEXT,
+                "through": {"type": "array", "items": _map(NAMED, "kind", "name")},
+                "field": TEXT,
+            }
+        ),
         "description": "The volume from which the name was inferred, and the label that has it.",
     }
     found = _map({**FOUND, "inferred": inferred}, "kind", "name")
@@ -54,6 +66,7 @@ def schema() -> Object:
         },
         "how": {**TEXT, "description": "How a number was worked out."},
     }
+    setter = _map({**NAMED, "from": {"enum": list(KINDS)}, "field": TEXT}, "from", "field")
     record = {
         **NAMED,
         **PLACE,
@@ -63,6 +76,11 @@ def schema() -> Object:
         "preference": found,
         "error": TEXT,
         "fields": {"type": "array", "items": _map(field, "path", "value", "source")},
+        "unset": {
+            "type": "array",
+            "items": _map({"path": TEXT, "setBy": {"type": "array", "items": setter}}, "path", "setBy"),
+            "description": "The fields that were asked for and that the object lacks, with the fields that would set them.",
+        },
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -32,6 +32,7 @@ KINDS = ("fuzz", "hand", "inference", "revisions", "matrix", "pods", "stored", "
 # Why a value may stay when the field that gives it is removed. Each rule is checked, not believed.
 RULES = {
     "default": "KubeVirt's default is the same value: with `defaults: none` the value changes",
+    "layout": "an instancetype writes sockets, cores and threads, whatever its number of vCPUs is: without the instancetype the value goes",
     "another": "another field gives the same value: if that one is removed too, the value changes",
     "required": "the object can't be rendered without the field",
 }
@@ -129,7 +130,20 @@ def judged(given: dict[str, Any], record: dict[str, Any], field: dict[str, Any])
         bare = value_in(rendered(with_spec(given, defaults="none")), record, path)
         if same(bare, wanted) and not same(value_in(rendered(with_spec(without, defaults="none")), record, path), wanted):
             return "default"
+    if source.get("same") == "layout" and _is_laid_out(given, record, path):
+        return "layout"
     return "another" if source.get("same") and _is_given_alone(given, record, field) else "WRONG"
+
+
+def _is_laid_out(given: dict[str, Any], record: dict[str, Any], path: str) -> bool:
+    """True if the value goes when the VM does not refer to an instancetype."""
+    if not path.endswith((".cpu.sockets", ".cpu.cores", ".cpu.threads")):
+        return False
+    other = with_spec(deepcopy(given), defaults="none")
+    holder = other["items"][record["item"]]
+    vm = holder["spec"]["virtualMachineTemplate"] if "Pool" in record["kind"] else holder
+    vm["spec"].pop("instancetype", None)
+    return value_in(rendered(other), record, path) is ABSENT
 
 
 def _is_given_alone(given: dict[str, Any], record: dict[str, Any], field: dict[str, Any]) -> bool:
@@ -182,7 +196,11 @@ def mismatch(given: dict[str, Any], record: dict[str, Any], items: list[Any]) ->
     extra, missing = sorted(set(found) - set(wanted)), sorted(set(wanted) - set(found))
     if extra or missing or len(found) != len(wanted):
         return f"{record['name']}: more {extra}, less {missing}"
-    hidden = [field["path"] for field in record["fields"] if "(hidden)" not in json.dumps(field["value"]) and not same(field["value"], wanted[field["path"]])]
+    hidden = [
+        field["path"]
+        for field in record["fields"]
+        if "(hidden)" not in json.dumps(field["value"]) and not same(field["value"], wanted[field["path"]])
+    ]
     return f"{record['name']}: other values at {hidden}" if hidden else ""
 
 
@@ -215,7 +233,9 @@ class Tally:
             self.sources.update(field["source"]["from"] for field in record["fields"])
             if why := mismatch(given, record, items):
                 self.wrong.append(f"{name}: {why}")
-            candidates += [(record, field) for field in record["fields"] if field["source"]["from"] in GIVING or "lost" in field]
+            candidates += [
+                (record, field) for field in record["fields"] if field["source"]["from"] in GIVING or "lost" in field
+            ]
         for record, field in rng.sample(candidates, min(most, len(candidates))):
             self._judge(name, given, record, field)
 
@@ -232,7 +252,9 @@ class Tally:
             self.of[f"loser {verdict}"] += 1
             verdicts.append(verdict)
         if "WRONG" in verdicts:
-            self.wrong.append(f"{name}: {record['kind']} {record['name']}: {json.dumps(field)} {given['functionConfig']['spec']}")
+            self.wrong.append(
+                f"{name}: {record['kind']} {record['name']}: {json.dumps(field)} {given['functionConfig']['spec']}"
+            )
 
 
 def looked_at(tally: Tally, names: tuple[str, ...], *, leaves: int, seed: int, every: int, part: tuple[int, int]) -> None:
@@ -248,7 +270,10 @@ def looked_at(tally: Tally, names: tuple[str, ...], *, leaves: int, seed: int, e
             for given in bundles(case, rng):
                 left = most - (tally.judged - before)
                 tally.look(f"{name} {case['id']}", given, rng, min(each, max(left, 0)))
-        print(f"{name}: {tally.objects} objects, {tally.leaves} leaves, {tally.judged} judged, {len(tally.wrong)} wrong", flush=True)
+        print(
+            f"{name}: {tally.objects} objects, {tally.leaves} leaves, {tally.judged} judged, {len(tally.wrong)} wrong",
+            flush=True,
+        )
 
 
 def main() -> int:
@@ -267,7 +292,9 @@ def main() -> int:
     for rule, count in tally.rules.most_common(60):
         print(f"{count:6} {rule}")
     print(dict(tally.sources))
-    print(f"{tally.objects} objects, {tally.leaves} leaves, {tally.errors} not rendered; {tally.judged} judged: {dict(tally.of)}")
+    print(
+        f"{tally.objects} objects, {tally.leaves} leaves, {tally.errors} not rendered; {tally.judged} judged: {dict(tally.of)}"
+    )
     return 1 if tally.wrong else 0
 
 
