@@ -134,7 +134,7 @@ def _with_fields(record: Object, field: str, objects: dict[tuple[int, Path], Obj
     if chosen.get("fields") or "error" in record:
         return chosen
     obj = objects[record["item"], steps(record.get("inside", ""))]
-    found = unset(record, obj, field, release_of(bundle, config))
+    found = unset(record, obj, field, release_of(bundle, config), folds=config.presets == "fold")
     return {**chosen, **({"unset": found} if found else {})}
 
 
@@ -152,7 +152,7 @@ def _no_field(field: str, read: Sequence[Read], vm: str) -> str:
     bundle = bundle_of(wanted[0][0].found.items, wanted[0][0].found.places, (), wanted[0][0].beside)
     release = release_of(bundle, wanted[0][0].config)
     if not GLOB.isdisjoint(field):
-        return f"no value of {len(wanted)} {'object' if len(wanted) == 1 else 'objects'} has a path like {field}; use a shorter pattern, such as '*.cpu.*'"
+        return f"no value has a path like {field}; use a shorter pattern, such as '*.cpu.*'"
     known = {name for _, entry in wanted[:1] for name in Schema(entry.obj, release).names()}
     likely = meant(field.rpartition(".")[2], tuple(sorted(known)))
     hint = f"; did you mean {likely}" if likely else "; `--all` shows the values that it has"

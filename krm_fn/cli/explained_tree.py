@@ -15,8 +15,12 @@ if TYPE_CHECKING:
     Leaf = tuple[str, str, str, str, list[str]]  # path, value, kind of the source, its text, notes
 
 COLORS = {
-    **{"vm": "green", "instancetype": "cyan", "preference": "magenta"},
-    **{"preset": "yellow", "configuration": "yellow", "patch": "yellow"},
+    "vm": "green",
+    "instancetype": "cyan",
+    "preference": "magenta",
+    "preset": "yellow",
+    "configuration": "yellow",
+    "patch": "yellow",
 }
 WIDEST = 44  # letters of a line up to the column of sources
 
@@ -68,8 +72,8 @@ def _grown(leaves: Sequence[Leaf]) -> dict[str, Any]:
 
 
 def _rows(at: Mapping[str, Any], names: Mapping[str, str], path: str = "", depth: int = 1) -> Iterator[tuple[str, Leaf | None]]:
-    for label, below in at.items():
-        text, here = label, f"{path}.{label}" if path and not label.startswith("[") else f"{path}{label}"
+    for label, each in at.items():
+        below, text, here = each, label, f"{path}.{label}" if path and not label.startswith("[") else f"{path}{label}"
         while isinstance(below, dict) and len(below) == 1 and here not in names:
             ((inner, below),) = below.items()
             joint = "" if inner.startswith("[") else "."

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from krm_fn.base.console import printable
+from krm_fn.base.redaction import HIDDEN
 from krm_fn.base.value import Value
 from krm_fn.base.wording import show
 from krm_fn.cli.explained_tree import tree
@@ -56,7 +57,7 @@ def _feet(record: Object, shown: Sequence[Object]) -> Iterator[str]:
     yield from _unset(record)
     hidden = len(record.get("fields", ())) - len(shown)
     if hidden:
-        yield f"{'The other ' if shown else ''}{hidden} values are as the object itself says{'; --all shows them' if shown else ''}"
+        yield f"{'The other ' if shown else 'All '}{hidden} values are the object's own; --all shows them"
 
 
 def shown_fields(record: Object, layout: Layout) -> list[Object]:
@@ -143,15 +144,21 @@ def _at(of: Object) -> str:
 
 def written(value: object) -> str:
     """A value in one line, as YAML writes it."""
-    if isinstance(value, str) and value and value.isascii() and not set(value) - PLAIN and value[0].isalpha():
-        return value if value.casefold() not in WORDS else json.dumps(value)
-    if isinstance(value, str) and value == "(hidden)":
+    if isinstance(value, str) and (value == HIDDEN or _is_plain(value)):
         return value
     text = json.dumps(value, ensure_ascii=False) if not isinstance(value, dict | list) or not value else show(value)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 
 
+def _is_plain(text: str) -> bool:
+    """True for a text that needs no quotes in YAML. Some that need none get them."""
+    if not text or not text[0].isalnum() or set(text) - PLAIN or text.casefold() in WORDS:
+        return False
+    return text[0].isalpha() or text.endswith(UNITS)
+
+
 LONGEST = 60
+UNITS = ("Ki", "Mi", "Gi", "Ti", "m")  # of numbers that are no numbers for YAML
 WORDS = frozenset(("true", "false", "null", "yes", "no", "on", "off", "y", "n"))
 PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./@+")
 

@@ -14,7 +14,7 @@ from krm_fn.explaining.inputs import CONFIGURATION, MATCHERS, PATCH, Inputs
 from krm_fn.explaining.machines import Machine
 from krm_fn.explaining.sharing import Attributions
 from krm_fn.kubevirt.fields.topology import ignored_topology
-from krm_fn.kubevirt.holders import holder_of, template_path
+from krm_fn.kubevirt.holders import DOMAIN, holder_of, template_path
 from krm_fn.pipeline.analysis import analysis_of
 from krm_fn.rules.facts.bundles import NO_SURROUNDINGS
 
@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
 CATALOGUE = "catalogue"
 REMEMBERED = 100_000
+REQUESTED = (*DOMAIN, "resources", "requests", "memory")
+SIZES = frozenset((*TOPOLOGY, "memory"))
+TIMES = "\N{MULTIPLICATION SIGN}"
 
 
 def explain(resource_list: Object) -> Object:
@@ -124,7 +127,9 @@ class _Record:
         resolution = machine.resolution
         found = {kind: getattr(resolution, kind) for kind in MATCHERS if resolution}
         shown = {
-            **{"kind": kind_of(entry.obj), "namespace": effective_namespace(entry.obj), "name": name_of(entry.obj)},
+            "kind": kind_of(entry.obj),
+            "namespace": effective_namespace(entry.obj),
+            "name": name_of(entry.obj),
             **self._place(entry),
             "release": str(self._analysis.release),
             **{kind: self._of_found(each) | self._inferred(kind) for kind, each in found.items() if each},
@@ -142,7 +147,7 @@ class _Record:
             shown["beside"] = [self._source(each) for each in given.beside]
         if given.lost:
             shown["lost"] = [{**self._source(each), "wanted": self._known.value(wanted, path)} for each, wanted in given.lost]
-        if path[-1] in TOPOLOGY and (how := self._how(path, given.source)):
+        if path[-1] in SIZES and (how := self._how(path, given.source)):
             shown["how"] = how
         return shown
 
@@ -220,21 +225,27 @@ class _Record:
         return {"item": entry.item, **inside, **({"file": file, "index": index} if file else {})}
 
     def _how(self, path: Path, source: Source) -> str:
-        """How a number of the topology was worked out; "" for other values."""
+        """How a size was worked out; "" for other values."""
         resolution, prefix = self._machine.resolution, self._machine.prefix
-        found = resolution.instancetype if resolution else None
-        if path[:-1] != (*prefix, *CPU) or found is None or source.number == OWN:
+        if resolution is None or resolution.instancetype is None or source.number == OWN:
             return ""
-        cpu = (*prefix, *CPU)
+        place, spec = path[len(prefix) :], resolution.instancetype.spec
+        if place[:-1] == CPU and place[-1] in TOPOLOGY:
+            return self._layout((*prefix, *CPU), spec, resolution.preference)
+        percent = get(spec, ("memory", "overcommitPercent"))
+        if place == REQUESTED and percent and source.number >= 0:
+            return f"{get(spec, ('memory', 'guest'))} less {percent} %: overcommitPercent"
+        return ""
+
+    def _layout(self, cpu: Path, spec: Object, preference: Found | None) -> str:
+        """How the vCPUs of an instancetype are laid out."""
+        release, guest = self._analysis.release, get(spec, ("cpu", "guest"))
         numbers = [self._rendered.get((*cpu, each), 0) for each in TOPOLOGY]
         parts = [_counted(number, each) for number, each in zip(numbers, TOPOLOGY, strict=True) if number]
-        guest = get(found.spec, ("cpu", "guest"))
-        how = f"{guest} {'vCPU' if guest == 1 else 'vCPUs'} as {' × '.join(parts)}"
-        preference = resolution.preference if resolution else None
-        words = _wishes(preference)
-        how = f"{how}: preference {', '.join(words)}" if words else how
-        unknown = ignored_topology(found.spec, preference.spec if preference else None, self._analysis.release)
-        return f"{how}; KubeVirt {self._analysis.release} does not know `{unknown}`" if unknown else how
+        words, unknown = _wishes(preference), ignored_topology(spec, preference.spec if preference else None, release)
+        how = f"{_counted(guest, 'vCPUs')} as {f' {TIMES} '.join(parts)}"
+        how += f": preference {', '.join(words)}" if words else ""
+        return f"{how}; KubeVirt {release} does not know `{unknown}`" if unknown else how
 
 
 def _wishes(preference: Found | None) -> list[str]:

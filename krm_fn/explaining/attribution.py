@@ -67,7 +67,7 @@ class _Attribution:
         self._steps: dict[tuple[int, bool], Object | None] = {}
 
     def _paths(self, number: int, given: Input) -> Sequence[Path]:
-        """The fields of an input. A cluster has many settings without effect: those below one key are left out together first."""
+        """The fields of an input. Of a cluster's settings most have no effect: those below one key are left out together first."""
         if given.kind in SOFT:
             return given.paths
         keys = dict.fromkeys(path[0] for path in given.paths)
@@ -78,13 +78,8 @@ class _Attribution:
         effects = list(self._effects())
         own = [path for path, value in self._leaves.items() if path in self._written and same(self._written[path], value)]
         lost = self._lost([path for path in own if self._may_lose(path)], effects)
-        kept = set(own)
-        return {
-            path: Given(source=Source(number=OWN, path=path), lost=lost.get(path, ()))
-            if path in kept
-            else self._given(path, effects)
-            for path in self._leaves
-        }
+        given = {path: Given(source=Source(number=OWN, path=path), lost=lost.get(path, ())) for path in own}
+        return {path: given.get(path) or self._given(path, effects) for path in self._leaves}
 
     def _effects(self) -> Iterator[Effect]:
         """What each field changes. Fields without which the object can't be rendered come last in what is left out together."""
@@ -175,12 +170,8 @@ class _Attribution:
         where = inner if self._machine.resolution else (*TEMPLATE, *inner)
         if not isinstance(path[-1], str) or path[-1] == "name" or isinstance(self._leaves[path], dict | list):
             return False
-        scalar = len(where) == len(INSTANCE_SPEC) + 1
-        return (
-            where[:3] == INSTANCE_SPEC
-            and (scalar or where[3] == "domain")
-            or where[:4] == (*TEMPLATE, "metadata", "annotations")
-        )
+        in_spec = where[:3] == INSTANCE_SPEC and (len(where) == len(INSTANCE_SPEC) + 1 or where[3] == "domain")
+        return in_spec or where[:4] == (*TEMPLATE, "metadata", "annotations")
 
     def _lost(self, paths: Sequence[Path], effects: Sequence[Effect]) -> dict[Path, tuple[tuple[Source, Any], ...]]:
         """The fields that would give a value where the object has its own, each with that value."""

@@ -49,7 +49,7 @@ class World(Value):
 
 
 class Input(Value):
-    """A part of an object: `tree` is its value, `root` its place in the object in `entry`, which is None for what is in no file.
+    """A part of an object: `tree` is its value, `root` its place in the object in `entry`; no entry: it is in no file.
 
     `found` is the instancetype or preference that it belongs to. `encoded`: the value at `root` is a text that holds the tree.
     `paths` are those of its fields in the tree.
@@ -212,10 +212,7 @@ class Replaced:
 
 
 def _with_configuration(world: World, given: Input, tree: Any) -> World:
-    if given.entry is None:
-        world = world.but(given=tree)
-    else:
-        world = world.but(held=put_in(world.held, given.root, tree))
+    world = world.but(given=tree) if given.entry is None else world.but(held=put_in(world.held, given.root, tree))
     analysis = world.analysis
     settings = analysis.settings.but(configuration=world.given)
     cluster = cluster_of(Bundle([world.held] if world.held else []), settings, analysis.release)

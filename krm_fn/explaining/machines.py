@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krm_fn.base.errors import InputError
-from krm_fn.base.paths import SCALARS, put_in
+from krm_fn.base.paths import SCALARS, get, put_in
 from krm_fn.explaining.inputs import changed, without, world_of
 from krm_fn.findings.limits import Budget
 from krm_fn.pipeline import instances
@@ -69,10 +69,7 @@ class Machine:
 
 def _without_own(value: Any, path: Path) -> Any:
     """A value without the one at a path of maps and lists, whose last step is a key."""
-    holder = value
-    for step in path[:-1]:
-        inside = holder.get(step) if isinstance(holder, dict) else holder[step] if isinstance(holder, list) else None
-        holder = inside
+    holder = get(value, path[:-1])
     if not isinstance(holder, dict) or path[-1] not in holder:
         return value
     return put_in(value, path[:-1], {key: below for key, below in holder.items() if key != path[-1]})
@@ -84,7 +81,7 @@ def _rendered(world: World, entry: Entry, prefix: Path) -> Object | None:
         if resolution is None:
             found = instances.of_entry(analysis, entry) if analysis.presets else None
             return found.rendered if found else entry.obj
-        vm = _at(entry.obj, prefix)
+        vm = get(entry.obj, prefix)
         facts = analysis.of_vm(entry, prefix, vm, resolution)
         if facts.rendered is None:
             return None
@@ -96,12 +93,6 @@ def _rendered(world: World, entry: Entry, prefix: Path) -> Object | None:
         return None
     whole: Object = put_in(entry.obj, prefix, facts.rendered)
     return whole
-
-
-def _at(value: Any, path: Path) -> Any:
-    for step in path:
-        value = value[step]
-    return value
 
 
 def _patched(analysis: Analysis, entry: Entry, facts: Any) -> Object | None:

@@ -12,7 +12,10 @@ NUMBER: Object = {"type": "integer", "minimum": 0}
 PLACE: Object = {
     "item": {**NUMBER, "description": "The number of the item, from 0."},
     "inside": {**TEXT, "description": "The path of the object in its item, if that is a List."},
-    **{"file": TEXT, "index": NUMBER, "line": NUMBER, "column": NUMBER},
+    "file": TEXT,
+    "index": NUMBER,
+    "line": NUMBER,
+    "column": NUMBER,
 }
 NAMED: Object = {"kind": TEXT, "namespace": TEXT, "name": TEXT}
 FOUND: Object = {**NAMED, **PLACE, "revision": TEXT, "catalogue": TEXT}

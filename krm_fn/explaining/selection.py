@@ -5,7 +5,7 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 
 from krm_fn.base.paths import dotted, get
-from krm_fn.explaining.inputs import MATCHERS
+from krm_fn.explaining.inputs import MATCHERS, PRESET
 from krm_fn.kubevirt.holders import POOLED
 
 TYPE_CHECKING = False
@@ -32,8 +32,11 @@ def selected(record: Object, field: str) -> Object:
     return {**record, "fields": [each for each in record["fields"] if names(field, each["path"])]}
 
 
-def unset(record: Object, obj: Object, field: str, release: Release) -> list[Object]:
-    """What would set the fields of an object's API that are asked for and that its rendered form lacks."""
+def unset(record: Object, obj: Object, field: str, release: Release, *, folds: bool) -> list[Object]:
+    """What would set the fields of an object's API that are asked for and that its rendered form lacks.
+
+    `folds`: presets are merged into VMs.
+    """
     if not GLOB.isdisjoint(field):
         return []
     from krm_fn.explaining.unset import Schema, setters  # seldom asked
@@ -42,7 +45,7 @@ def unset(record: Object, obj: Object, field: str, release: Release) -> list[Obj
     found = []
     for path in schema.named(field):
         inner = path[len(prefix) :] if path[: len(prefix)] == prefix else ()
-        setting = setters(get(obj, prefix) or {}, inner, release)
+        setting = [each for each in setters(get(obj, prefix) or {}, inner, release) if folds or each[0] != PRESET]
         found.append(
             {"path": dotted(path).replace("[0]", "[*]"), "setBy": [_setter(record, kind, dotted(at)) for kind, at in setting]}
         )

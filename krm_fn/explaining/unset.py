@@ -40,7 +40,11 @@ def setters(vm: Object, path: Path, release: Release) -> list[tuple[str, Path]]:
         found = list(_of_rows(_around(inner[:-1], {}), inner, release))
     if inner[:2] == DOMAIN:
         found += [(PRESET, (*DOMAIN, *each.path)) for each in sections(release) if _holds(each, inner[2:])]
-    return list(dict.fromkeys(found))
+    return [each for each in dict.fromkeys(found) if not any(_is_around(other, each) for other in found)]
+
+
+def _is_around(one: tuple[str, Path], other: tuple[str, Path]) -> bool:
+    return one[0] == other[0] and len(one[1]) < len(other[1]) and other[1][: len(one[1])] == one[1]
 
 
 def _holds(section: Section, path: Path) -> bool:
@@ -54,8 +58,10 @@ def _of_rows(template: Object, path: Path, release: Release) -> Iterator[tuple[s
         schema = Schema({"apiVersion": API_VERSION, "kind": KINDS[kind]}, release)
         for row in rows:
             acting = [row] if row.verbs else [each for each in rows if _reads(each, row)]
-            if acting and any(_reaches(acting, row, value, template, path, release) for value in _values(path, row, schema)):
-                yield kind, ("spec", *row.source)
+            for value in _values(path, row, schema) if acting else ():
+                if get(_written(acting, _around(row.source, value), template, release), path) is not None:
+                    yield kind, ("spec", *row.source)
+                    break
 
 
 def _reads(row: Field, other: Field) -> bool:
@@ -70,17 +76,17 @@ def _values(path: Path, row: Field, schema: Schema) -> Iterator[Any]:
     return (_around(path[start:], sample) for start in starts for sample in SAMPLES)
 
 
-def _reaches(acting: Sequence[Field], row: Field, value: Any, template: Object, path: Path, release: Release) -> bool:
-    """True if the rows write a path when the field of one of them has a value."""
-    template, spec = copy(template), _around(row.source, value)
+def _written(acting: Sequence[Field], spec: Object, template: Object, release: Release) -> Object:
+    """The template with what rows write into it for a spec."""
+    template = copy(template)
     application = Application(template, release=release, instancetype=spec, preference=spec)
     try:
         for each in acting:
             for verb in each.verbs:
                 verb(application, get(spec, each.source), ("spec", *each.source))
     except (TypeError, ValueError, AttributeError, KeyError):  # the field takes no value of this form
-        return False
-    return get(template, path) is not None
+        return {}
+    return template
 
 
 def _around(path: Sequence[Any], value: Any) -> Any:

@@ -19,8 +19,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from measured import files
 from measured import cases as measured_cases
+from measured import files
 
 import krm_fn
 from krm_fn.base.paths import dotted, get, steps
@@ -32,7 +32,7 @@ KINDS = ("fuzz", "hand", "inference", "revisions", "matrix", "pods", "stored", "
 # Why a value may stay when the field that gives it is removed. Each rule is checked, not believed.
 RULES = {
     "default": "KubeVirt's default is the same value: with `defaults: none` the value changes",
-    "layout": "an instancetype writes sockets, cores and threads, whatever its number of vCPUs is: without the instancetype the value goes",
+    "layout": "an instancetype writes sockets, cores and threads, for any number of vCPUs: without the reference to it they go",
     "another": "another field gives the same value: if that one is removed too, the value changes",
     "required": "the object can't be rendered without the field",
 }
@@ -204,6 +204,11 @@ def mismatch(given: dict[str, Any], record: dict[str, Any], items: list[Any]) ->
     return f"{record['name']}: other values at {hidden}" if hidden else ""
 
 
+def say(line: object) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
 class Tally:
     """What was found, and the first of what is wrong."""
 
@@ -270,10 +275,7 @@ def looked_at(tally: Tally, names: tuple[str, ...], *, leaves: int, seed: int, e
             for given in bundles(case, rng):
                 left = most - (tally.judged - before)
                 tally.look(f"{name} {case['id']}", given, rng, min(each, max(left, 0)))
-        print(
-            f"{name}: {tally.objects} objects, {tally.leaves} leaves, {tally.judged} judged, {len(tally.wrong)} wrong",
-            flush=True,
-        )
+        say(f"{name}: {tally.objects} objects, {tally.leaves} leaves, {tally.judged} judged, {len(tally.wrong)} wrong")
 
 
 def main() -> int:
@@ -288,13 +290,11 @@ def main() -> int:
     names = files(*given.kinds.split(","))
     looked_at(tally, names, leaves=given.leaves, seed=given.seed, every=given.every, part=(number, parts))
     for line in tally.wrong[:40]:
-        print(line)
+        say(line)
     for rule, count in tally.rules.most_common(60):
-        print(f"{count:6} {rule}")
-    print(dict(tally.sources))
-    print(
-        f"{tally.objects} objects, {tally.leaves} leaves, {tally.errors} not rendered; {tally.judged} judged: {dict(tally.of)}"
-    )
+        say(f"{count:6} {rule}")
+    say(dict(tally.sources))
+    say(f"{tally.objects} objects, {tally.leaves} leaves, {tally.errors} not rendered; {tally.judged} judged: {dict(tally.of)}")
     return 1 if tally.wrong else 0
 
 
