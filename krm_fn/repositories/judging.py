@@ -266,7 +266,7 @@ def judge_sources(
     )
     outcome = stages.render(found.items, config, places=found.places, schemas=options.schemas, judging=judging)
     in_templates = templated(found, config, surroundings, judging, options.schemas)
-    places = Places(found, lost)
+    places = Places(found, lost, config.policies)
     result = _with_findings(found, in_templates.added_to(outcome), config, lost, places)
     result = _with_entries(result, [*bundle.entries(found.items), *in_templates.entries], outcome)
     result = result.but(notes=(*in_templates.notes, *embedded.notes(found)))
