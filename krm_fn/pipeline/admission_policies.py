@@ -49,6 +49,15 @@ def verdicts(
     return found, unevaluated
 
 
+def without_base(facts: BundleFacts) -> list[Unevaluated]:
+    """The policies, none of which is evaluated, because the objects that are replaced are not known."""
+    why = "the older objects can't be read or built"
+    return [
+        Unevaluated(policy=f"policy {name_of(each.obj)}", place="spec", why=why, entry=each)
+        for each in _of_kind(_held(facts), POLICY)
+    ]
+
+
 def _held(facts: BundleFacts) -> dict[Key, Entry]:
     """The objects that policies are and see, by identity: those of the config in place of the bundle's of the same name."""
     given = [Entry(obj=each.obj, item=-2 - number, path=each.path) for number, each in enumerate(facts.config.policies)]
@@ -136,7 +145,7 @@ class _Run:
     ) -> None:
         self.policies = Policies(list(_evaluated(held)))
         self._at = {id(entry.obj): entry for entry in held.values()}
-        self._levels, self._raw = levels, raw
+        self._levels, self._raw, self._bound = levels, raw, _bound(held)
         self._subjects = Subjects(facts)
         self._old = _Replaced(before) if before else None
         self._skipped = {_key(each): each for each in self.policies.skipped()}
@@ -174,7 +183,7 @@ class _Run:
         for obj in _requested(subject):
             for each in self.policies.failures(obj, self._value(subject), state, **asked):
                 if isinstance(each, Skipped):
-                    if not each.is_note or state == WRITTEN:  # only there the verdict is that of a cluster
+                    if not each.is_note or (state == WRITTEN and name_of(each.policy) in self._bound):
                         self._skipped.setdefault(_key(each), each)
                 else:
                     failures.setdefault((id(each.policy), each.binding, each.param, each.index, each.message), each)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.settings import Config
     from krm_fn.rules.facts.admission import AdmissionFacts
     from krm_fn.rules.facts.bundles import BundleFacts
+    from krm_fn.rules.facts.policies import Unevaluated
 
 
 # The kinds that bound what VMs may need.
@@ -67,10 +68,11 @@ class Outcome(Value):
 
 
 class Before(Value):
-    """What the items of a run replace: older items with their config."""
+    """What the items of a run replace: older items with their config. `is_whole` is False if a part of them is not known."""
 
     items: Sequence[Any]
     config: Config
+    is_whole: bool = True
 
 
 class Judging(Value):
@@ -198,12 +200,21 @@ def _with_policies(
     found = schema_policies.verdicts(facts, severity)
     own, failed = own_rules.verdicts(facts, severity)
     if _has_admission_policies(facts):
-        from krm_fn.pipeline import admission_policies  # few bundles have some
-
-        before = gather(Bundle(judging.before.items), judging.before.config) if judging.before else None
-        of_bundle, unevaluated = admission_policies.verdicts(facts, severity, judging.raw, before)
+        of_bundle, unevaluated = _of_admission_policies(facts, severity, judging)
         own, failed = [*own, *of_bundle], [*failed, *unevaluated]
     return facts.but(unevaluated=(*found.unevaluated, *failed)), (*found.findings, *own)
+
+
+def _of_admission_policies(
+    facts: BundleFacts, severity: Mapping[str, str], judging: Judging
+) -> tuple[list[Finding], list[Unevaluated]]:
+    from krm_fn.pipeline import admission_policies  # few bundles have some
+
+    older = judging.before
+    if older and not older.is_whole:
+        return [], admission_policies.without_base(facts)
+    before = gather(Bundle(older.items), older.config) if older else None
+    return admission_policies.verdicts(facts, severity, judging.raw, before)
 
 
 def _without_surroundings(outcome: Outcome, facts: BundleFacts, own: int) -> Outcome:
