@@ -101,6 +101,7 @@ class Subjects:
                 if instance is not None:
                     value = copy(instance)
                     complete(value, self._facts.cluster, self._facts.release)
+                    value["metadata"]["namespace"] = effective_namespace(entry.obj)
                     yield Subject(entry=entry, state=INSTANCE, value=_as_stored(value), template=holder.template)
 
     def _pods(self) -> Iterator[Subject]:
