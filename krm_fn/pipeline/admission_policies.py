@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from krm_fn.base.bundle import Entry, effective_namespace
 from krm_fn.base.objects import annotations_of, group_of, kind_of, name_of, ref_of
-from krm_fn.base.paths import as_map, get
+from krm_fn.base.paths import as_map, get, number_of_values
 from krm_fn.base.wording import show
 from krm_fn.config.schema_policies import RENDERED, STATES, WRITTEN
 from krm_fn.pipeline.policy_subjects import Subject, Subjects
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     Key = tuple[str, str, str, str]
 
 EVALUATE = "kubevirt-render.dev/evaluate"
+MOST_VALUES = 100_000  # in a policy; the store of an API server takes 1.5 MB
 DENY = "error"  # the severity of a binding that denies
 CLUSTER_WIDE = (POLICY, BINDING)
 
@@ -94,7 +95,7 @@ def _evaluated(held: Mapping[Key, Entry]) -> Iterator[Object]:
     bound = _bound(held)
     for entry in held.values():
         is_policy = kind_of(entry.obj) == POLICY and group_of(entry.obj) == GROUP
-        if is_policy and _state(entry.obj) not in STATES:
+        if is_policy and _why_unfit(entry.obj):
             continue
         yield entry.obj
         if is_policy and entry.item < -1 and _is_unbound(entry, bound) and not _param_kind(entry.obj):
@@ -106,6 +107,16 @@ def _state(policy: Object) -> object:
     return annotations_of(policy).get(EVALUATE, WRITTEN)
 
 
+def _why_unfit(policy: Object) -> tuple[str, str] | None:
+    """Place and reason for which a policy is not evaluated at all; None for others."""
+    state = _state(policy)
+    if state not in STATES:
+        return f'metadata.annotations["{EVALUATE}"]', f"found {show(state)}; expected one of {', '.join(STATES)}"
+    if number_of_values(policy) > MOST_VALUES:
+        return "spec", f"it has more than {MOST_VALUES:,} values, which no API server stores; split it"
+    return None
+
+
 def _param_kind(policy: Object) -> Object:
     return as_map(get(policy, ("spec", "paramKind")))
 
@@ -115,10 +126,8 @@ def _unfit(held: Mapping[Key, Entry]) -> Iterator[Unevaluated]:
     bound, names = _bound(held), {name_of(each.obj) for each in _of_kind(held, POLICY)}
     for entry in _of_kind(held, POLICY):
         name = f"policy {name_of(entry.obj)}"
-        state, place = _state(entry.obj), f'metadata.annotations["{EVALUATE}"]'
-        if state not in STATES:
-            why = f"found {show(state)}; expected one of {', '.join(STATES)}"
-            yield Unevaluated(policy=name, place=place, why=why, entry=entry)
+        if unfit := _why_unfit(entry.obj):
+            yield Unevaluated(policy=name, place=unfit[0], why=unfit[1], entry=entry)
         elif _is_unbound(entry, bound) and entry.item >= -1:
             why = "no binding in the input names the policy; add one, or evaluate it with --policy"
             yield Unevaluated(policy=name, place="", why=why, entry=entry, is_unbound=True)

@@ -39,8 +39,11 @@ def read(path: str) -> tuple[PolicyObject, ...]:
 
 
 def _of_folder(path: str) -> Sources:
-    files = tuple(file for file in Paths((path,)).files(path) if not _is_of_case(file, path))
+    paths = Paths((path,))
+    files = tuple(file for file in paths.files(path) if not _is_of_case(file, path))
     found = reading.read((), found=files) if files else None
+    for each in paths.skipped:
+        raise InputError(each.why or "this symbolic link points outside of the folder; name its target, too", file=each.file)
     if found is None:
         raise NothingFoundError(f"no Kubernetes object found in {file_name(path)}; expected YAML or JSON with policies")
     found.refuse_skipped()

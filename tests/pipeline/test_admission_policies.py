@@ -1,4 +1,4 @@
-"""ValidatingAdmissionPolicies of the config and the bundle: where they come from, what binds them, and what they are evaluated on."""
+"""ValidatingAdmissionPolicies of the config and the bundle: what binds them, and what they are evaluated on."""
 
 import pytest
 from functions import resource_list
@@ -101,7 +101,7 @@ def test_a_policy_of_the_config_that_needs_parameters_needs_a_binding():
     given = policy("params.data.a == 'b'", paramKind={"apiVersion": "v1", "kind": "ConfigMap"})
     (found,) = results(VM, policies=[given])
     assert found["message"] == (
-        "the policy p is not evaluated: spec.paramKind: no binding names the policy; add one, because it chooses the parameters"
+        "the policy p is not evaluated: no binding names the policy; add one, because it chooses the parameters"
     )
 
 

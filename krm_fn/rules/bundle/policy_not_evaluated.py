@@ -56,5 +56,5 @@ def policy_not_evaluated(facts: BundleFacts) -> Iterator[Hit]:
             )
             continue
         path = steps(each.place) if each.entry and each.place.startswith(WRITTEN) else ()
-        place = f"{each.place}: " if each.place else ""
+        place = f"{each.place}: " if each.place and not path else ""
         yield Hit(message=f"the {each.policy} is not evaluated: {place}{each.why}", path=path, about=each.entry)
