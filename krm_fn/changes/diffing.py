@@ -5,6 +5,7 @@ from __future__ import annotations
 from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.objects import kind_of
 from krm_fn.base.value import Value
+from krm_fn.changes import policies
 from krm_fn.changes.instance_records import instance_record, replica_set_record
 from krm_fn.changes.manifests import with_manifest
 from krm_fn.changes.owners import INSTANCE, POOL, REPLICA_SET, VM
@@ -83,9 +84,16 @@ class Sides(Value):
 
     def told(self) -> dict[str, list[Object]]:
         """What is told of both sides: `vms`, `renames`, `quotas`."""
-        records, quotas = self.sizes.completed([record for record in self.records() if is_worth_telling(record)])
+        records, quotas = self.sizes.completed([record for record in self._judged() if is_worth_telling(record)])
         renamed = renames(self.base.analysis.bundle, self.head.analysis.bundle)
         return {"vms": with_renames(records, renamed), "renames": told(renamed, self.base, self.head), "quotas": quotas}
+
+    def _judged(self) -> Iterator[Object]:
+        """The records with what policies say of VMs."""
+        found = policies.triggered(self.base.analysis, self.head.analysis, new=self.assumptions.new)
+        for record in self.records():
+            key = record["namespace"], record["name"]
+            yield found.get(key, policies.NONE).added_to(record) if record["kind"] == VM else record
 
     def records(self) -> Iterator[Object]:
         for key in self.keys:

@@ -20,7 +20,7 @@ class Level(Value):
 
 # The most severe first.
 LEVELS = (
-    Level(word="refused", effects=("refused", "error")),
+    Level(word="refused", effects=("refused", "refusedByPolicy", "error")),
     Level(word="recreate", effects=("removed", "renamed", "recreated", "scaledIn", "released")),
     Level(word="restart", effects=("restartRequired", "restarted", "stopped", "migration:Evict")),
     Level(word="migration", effects=("migration:LiveMigrate", "migration:nobody")),
@@ -31,6 +31,7 @@ WORDS = tuple(level.word for level in LEVELS)
 # How a summary calls what happens to a VM. The most severe effect of a VM counts.
 CALLED = {
     "refused": "refused",
+    "refusedByPolicy": "refused by a policy",
     "error": "error",
     "removed": "removed",
     "renamed": "renamed",

@@ -34,6 +34,7 @@ FEW = 3  # groups that are not folded
 
 ICONS = {
     "refused": ":no_entry:",
+    "refused by a policy": ":no_entry:",
     "error": ":no_entry:",
     "removed": ":wastebasket:",
     "restart": ":arrows_counterclockwise:",
@@ -57,6 +58,7 @@ LATER = ":hourglass:"
 # What the words mean, for a reader who sees them for the first time.
 LEGEND = {
     "refused": "KubeVirt's admission does not let the update in; the VM stays as it is",
+    "refused by a policy": "a ValidatingAdmissionPolicy does not let the update in; the VM stays as it is",
     "error": "KubeVirt's controller reports an error and does nothing else for the VM",
     "removed": "the VM is deleted from the cluster",
     "restart": "the VM runs on as it is until somebody restarts it",

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from krm_fn.changes import renames
+from krm_fn.changes.policies import REFUSED
 from krm_fn.changes.summary import level_of
 from krm_fn.cli.changes_fields import cause, causes, change, field, value, values
 from krm_fn.cli.changes_groups import counted, counts, grouped, label, place, places, reach_line, reaches
@@ -108,8 +109,7 @@ def _names(group: Group) -> Iterator[str]:
 def about(record: Object, pen: Pen, *, generic: bool = False) -> Iterator[str]:
     """The indented lines about a VM: why, and what differs. If they are `generic`, they do not name it."""
     yield from _renamed(record, pen, generic=generic)
-    for each in record.get("update", {}).get("causes", ()):
-        yield f"  refused: {pen.name(each['path'])}: {pen.prose(each['message'])}"
+    yield from _judgements(record, pen)
     for key, word in LABELS.items():
         if key in record and not (key == "startError" and {"refused", "error"} & {*record["effect"]}):
             yield f"  {word}: {pen.prose(record[key])}"
@@ -124,6 +124,16 @@ def about(record: Object, pen: Pen, *, generic: bool = False) -> Iterator[str]:
         yield f"  creates {pen.name(_of(name, record, generic))}"
     for kept in record.get("keeps", ()):
         yield from _kept(kept, pen)
+
+
+def _judgements(record: Object, pen: Pen) -> Iterator[str]:
+    """What admission and policies say of the change."""
+    for each in record.get("update", {}).get("causes", ()):
+        path = f"{pen.name(each['path'])}: " if each["path"] else ""
+        yield f"  refused: {path}{pen.prose(each['message'])}"
+    for policy in record.get("policies", ()):
+        if record["effect"] != [REFUSED] or policy["severity"] != "error":
+            yield f"  {policy['severity']}: {pen.prose(policy['message'])} ({pen.prose(policy['rule'])})"
 
 
 def _renamed(record: Object, pen: Pen, *, generic: bool) -> Iterator[str]:

@@ -18,6 +18,7 @@ SEVERAL = {"s": "", "is": "are", "it": "them", "they": "they", "its": "their"}
 # What an effect says of VMs, the most severe first.
 OF_VM = {
     "refused": "KubeVirt refuses the update",
+    "refusedByPolicy": "a policy refuses the update",
     "error": "KubeVirt reports an error and does nothing else for {it}",
     "removed": "{is} removed",
     "renamed": "{is} renamed: KubeVirt deletes the VM of the old name and creates a new one",
@@ -79,7 +80,11 @@ SHOWN_BY = {
     renames.CONTENT: "the content is the same",
 }
 # What the effects say where nothing exists yet.
-OF_NEW = {"refused": "KubeVirt refuses {it}", "atNextStart": "start{s} with other values"}
+OF_NEW = {
+    "refused": "KubeVirt refuses {it}",
+    "refusedByPolicy": "a policy refuses {it}",
+    "atNextStart": "start{s} with other values",
+}
 OF_NEW_KINDS = {
     POOL: "new VMs start with other values",
     REPLICA_SET: "new instances start with other values",
@@ -112,7 +117,7 @@ def told(record: Object) -> list[str]:
     """The effects that are worth a sentence, the most severe first."""
     effects = [effect for effect in OF_VM if effect in record["effect"]]
     silent = {"atNextStart"} if "restartRequired" in effects or "startError" in record else set()
-    if "startError" in record and "refused" not in effects and "error" not in effects:
+    if "startError" in record and effects[:1] not in (["refused"], ["refusedByPolicy"], ["error"]):
         effects.append("startError")
     if not any(each["when"] == "live" for each in record.get("changes", [{"when": "live"}])):
         silent.add("live")  # what changes is real only after the migration
