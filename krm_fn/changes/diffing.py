@@ -5,6 +5,7 @@ from __future__ import annotations
 from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.objects import kind_of
 from krm_fn.base.value import Value
+from krm_fn.changes import policies
 from krm_fn.changes.instance_records import instance_record, replica_set_record
 from krm_fn.changes.manifests import with_manifest
 from krm_fn.changes.owners import INSTANCE, POOL, REPLICA_SET, VM
@@ -83,7 +84,9 @@ class Sides(Value):
 
     def told(self) -> dict[str, list[Object]]:
         """What is told of both sides: `vms`, `renames`, `quotas`."""
-        records, quotas = self.sizes.completed([record for record in self.records() if is_worth_telling(record)])
+        said = policies.triggered(self.base.analysis, self.head.analysis, new=self.assumptions.new)
+        judged = (said.get(_key_of(record), policies.NONE).added_to(record) for record in self.records())
+        records, quotas = self.sizes.completed([record for record in judged if is_worth_telling(record)])
         renamed = renames(self.base.analysis.bundle, self.head.analysis.bundle)
         return {"vms": with_renames(records, renamed), "renames": told(renamed, self.base, self.head), "quotas": quotas}
 
@@ -111,6 +114,10 @@ class Sides(Value):
         namespace = effective_namespace(new.obj)
         origin, world = (side.world(namespace, version) for side in (self.base, self.head))
         return Pair(old=old, new=new, origin=origin, world=world, how=self.assumptions, sizes=self.sizes)
+
+
+def _key_of(record: Object) -> Key:
+    return record["namespace"], record["name"], record["kind"]
 
 
 def _record(key: Key, change: str) -> Object:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from krm_fn.base.console import one_line, printable
 from krm_fn.changes import renames
+from krm_fn.changes.policies import REFUSED
 from krm_fn.changes.summary import LEVELS, level_of, severity
 from krm_fn.cli.changes_sizes import pod_lines, quota_lines
 from krm_fn.cli.changes_words import OF_ANEW, ROLLOUTS, SHOWN_BY, sentence, sentences_of
@@ -82,8 +83,7 @@ def block(record: Object, sentences: dict[str, str]) -> Iterator[str]:
     """The lines about a VM: what happens, then, indented, why, and what differs."""
     yield headline(record, sentences)
     yield from _renamed(record)
-    for cause in record.get("update", {}).get("causes", ()):
-        yield f"  refused: {cause['path']}: {cause['message']}"
+    yield from _judgements(record)
     for key in ("restartRequired", "error", "startError"):
         if key in record:
             yield f"  {_LABELS[key]}: {record[key]}"
@@ -118,6 +118,14 @@ def _of_pool(record: Object) -> Iterator[str]:
         yield f"  at most {record['atOnce']} at once"
     if record.get("rollout") in ROLLOUTS:
         yield f"  {ROLLOUTS[record['rollout']]}"
+
+
+def _judgements(record: Object) -> Iterator[str]:
+    for cause in record.get("update", {}).get("causes", ()):
+        yield f"  refused: {cause['path']}{': ' if cause['path'] else ''}{cause['message']}"
+    for policy in record.get("policies", ()):
+        if record["effect"] != [REFUSED] or policy["severity"] != "error":
+            yield f"  {policy['severity']}: {policy['message']} ({policy['rule']})"
 
 
 def headline(record: Object, sentences: dict[str, str]) -> str:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 # What an effect says to people.
 SENTENCES = {
     "refused": "KubeVirt refuses the update",
+    "refusedByPolicy": "a policy refuses it",
     "removed": "the VM is removed",
     "renamed": "has another name: KubeVirt deletes the VM of the old name and creates a new one",
     "added": "the VM is new",
