@@ -84,16 +84,11 @@ class Sides(Value):
 
     def told(self) -> dict[str, list[Object]]:
         """What is told of both sides: `vms`, `renames`, `quotas`."""
-        records, quotas = self.sizes.completed([record for record in self._judged() if is_worth_telling(record)])
+        said = policies.triggered(self.base.analysis, self.head.analysis, new=self.assumptions.new)
+        judged = (said.get(_key_of(record), policies.NONE).added_to(record) for record in self.records())
+        records, quotas = self.sizes.completed([record for record in judged if is_worth_telling(record)])
         renamed = renames(self.base.analysis.bundle, self.head.analysis.bundle)
         return {"vms": with_renames(records, renamed), "renames": told(renamed, self.base, self.head), "quotas": quotas}
-
-    def _judged(self) -> Iterator[Object]:
-        """The records with what policies say of VMs."""
-        found = policies.triggered(self.base.analysis, self.head.analysis, new=self.assumptions.new)
-        for record in self.records():
-            key = record["namespace"], record["name"]
-            yield found.get(key, policies.NONE).added_to(record) if record["kind"] == VM else record
 
     def records(self) -> Iterator[Object]:
         for key in self.keys:
@@ -119,6 +114,10 @@ class Sides(Value):
         namespace = effective_namespace(new.obj)
         origin, world = (side.world(namespace, version) for side in (self.base, self.head))
         return Pair(old=old, new=new, origin=origin, world=world, how=self.assumptions, sizes=self.sizes)
+
+
+def _key_of(record: Object) -> Key:
+    return record["namespace"], record["name"], record["kind"]
 
 
 def _record(key: Key, change: str) -> Object:

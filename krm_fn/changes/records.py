@@ -120,7 +120,9 @@ def revisions(machine: Machine) -> Object:
 def fails_as_before(found: Transition) -> bool:
     """True for a VM that did not start before, and does not start now for the same reason."""
     was, now = found.base, found.head
-    return bool(was.error) and was.error == now.error == found.last.error and not (was.running or now.running or found.sent)
+    if was.running or now.running or found.sent:
+        return False
+    return bool(now.error) and now.error in (was.error, found.first.error) and found.last.error in ("", now.error)
 
 
 def creates(found: Transition) -> list[str]:

@@ -65,7 +65,7 @@ def _finds_the_same(vm: Object, origin: World, world: World) -> bool:
         return True
     after = find(machine, world)
     return not after.errors and all(
-        getattr(before, matcher.field) == getattr(after, matcher.field)
+        _spec(before, matcher.field) == _spec(after, matcher.field)
         for matcher in MATCHERS
         if get(vm, ("spec", matcher.field, "revisionName"))
     )
