@@ -6,10 +6,12 @@ from krm_fn import config
 from krm_fn.base.bundle import Bundle, effective_namespace
 from krm_fn.base.errors import InputError
 from krm_fn.base.objects import kind_of, name_of, ref_of
-from krm_fn.base.paths import as_map, dotted, get, with_integers
+from krm_fn.base.paths import as_map, dotted, get, leaves, with_integers
 from krm_fn.base.redaction import redact
-from krm_fn.explaining.attribution import CONFIGURATION, DEFAULT, MATCHERS, PRESET, VM, attributed
+from krm_fn.base.value import Value
+from krm_fn.explaining.attribution import CONFIGURATION, DEFAULT, MATCHERS, PRESET, VM
 from krm_fn.explaining.machines import Machine
+from krm_fn.explaining.sharing import Sharing
 from krm_fn.kubevirt.configuration import kubevirt_of
 from krm_fn.kubevirt.holders import DOMAIN
 from krm_fn.pipeline.analysis import analysis_of
@@ -56,23 +58,44 @@ def records(
     wanted: Callable[[Entry], bool] = every,
 ) -> Iterator[Object]:
     """The records of the wanted VMs, and of the templates of wanted pools, in the order of the bundle."""
+    return (each.record for each in explained(bundle, settings, surroundings, wanted))
+
+
+class Explained(Value):
+    """A VM, or the template of a pool at `prefix`: its record, and the rendered VM, None if it can't be rendered."""
+
+    entry: Entry
+    prefix: Path
+    record: Object
+    rendered: Object | None = None
+
+
+def explained(
+    bundle: Bundle,
+    settings: Config,
+    surroundings: Surroundings = NO_SURROUNDINGS,
+    wanted: Callable[[Entry], bool] = every,
+) -> Iterator[Explained]:
+    """The same with the rendered VMs."""
     analysis = analysis_of(bundle, settings.but(mode="expand"), surroundings)
-    resolver = analysis.resolver()
+    resolver, sharing = analysis.resolver(), Sharing()
     for entry in filter(wanted, bundle.entries):
         resolved = None if bundle.is_context(entry.item) else analysis.resolved(entry, resolver)
         if resolved:
             prefix, _, resolution = resolved
-            yield _Record(Machine(analysis=analysis, entry=entry, prefix=prefix, resolution=resolution)).shown()
+            machine = Machine(analysis=analysis, entry=entry, prefix=prefix, resolution=resolution)
+            vm = machine.rendered()
+            yield Explained(entry=entry, prefix=prefix, record=_Record(machine, vm).shown(sharing), rendered=vm)
 
 
 class _Record:
     """The record of one VM."""
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: Machine, vm: Object | None) -> None:
         self._machine = machine
-        self._rendered: dict[Path, Any] = {}
+        self._rendered = None if vm is None else dict(leaves(vm))
 
-    def shown(self) -> Object:
+    def shown(self, sharing: Sharing) -> Object:
         """The record as plain data. A VM that can't be rendered has `error` in place of `fields`."""
         machine, entry = self._machine, self._machine.entry
         about = {"kind": kind_of(entry.obj), "namespace": effective_namespace(entry.obj), "name": name_of(entry.obj)}
@@ -83,11 +106,9 @@ class _Record:
             "release": str(machine.analysis.release),
             **{kind: self._of_found(each) for kind, each in found.items() if each},
         }
-        rendered = machine.leaves()
-        if rendered is None:
+        if self._rendered is None:
             return {**shown, "error": "the VM can't be rendered; `check` says why"}
-        self._rendered = rendered
-        return {**shown, "fields": [self._field(leaf) for leaf in attributed(machine, rendered)]}
+        return {**shown, "fields": [self._field(leaf) for leaf in sharing.leaves(machine, self._rendered)]}
 
     def _field(self, leaf: Leaf) -> Object:
         path = (*self._machine.prefix, *leaf.path)
@@ -155,7 +176,8 @@ class _Record:
         if leaf.path[:-1] != CPU or leaf.path[-1] not in TOPOLOGY or not found or leaf.source.kind == VM:
             return ""
         guest = get(found.spec, ("cpu", "guest"))
-        parts = [_counted(self._rendered[(*CPU, each)], each) for each in TOPOLOGY if (*CPU, each) in self._rendered]
+        rendered = self._rendered or {}
+        parts = [_counted(rendered[(*CPU, each)], each) for each in TOPOLOGY if (*CPU, each) in rendered]
         how = f"{guest} vCPUs of the instancetype as {', '.join(parts)}"
         preference = self._machine.resolution.preference
         cpu = as_map(as_map(preference.spec if preference else None).get("cpu"))

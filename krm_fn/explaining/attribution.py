@@ -56,7 +56,7 @@ def attributed(machine: Machine, rendered: Leaves) -> Iterator[Leaf]:
     effects = list(_effects(machine, rendered))
     tried = 0
     for path, value in rendered.items():
-        if path in written and _same(written[path], value):
+        if path in written and same(written[path], value):
             lost: tuple[tuple[Source, Any], ...] = ()
             others = [effect.source for effect in effects if effect.source.kind in MATCHERS and path not in effect.changes]
             if others and tried < MOST_VALUES and path[:2] == TEMPLATE:
@@ -95,7 +95,7 @@ def _changes(other: Machine, rendered: Leaves) -> Leaves:
     found = other.leaves()
     if found is None:
         return {}
-    return {path: found.get(path, ABSENT) for path, value in rendered.items() if not _same(found.get(path, ABSENT), value)}
+    return {path: found.get(path, ABSENT) for path, value in rendered.items() if not same(found.get(path, ABSENT), value)}
 
 
 def _lost(machine: Machine, path: Path, others: list[Source]) -> Iterator[tuple[Source, Any]]:
@@ -105,14 +105,14 @@ def _lost(machine: Machine, path: Path, others: list[Source]) -> Iterator[tuple[
     freed = machine.without_value(path)
     found = freed.leaves()
     given = found.get(path, ABSENT) if found else ABSENT
-    if found is None or given is ABSENT or _same(given, get(machine.vm, path)):
+    if found is None or given is ABSENT or same(given, get(machine.vm, path)):
         return
     for source in others:
         changed = freed.without_field(source.kind, source.field).leaves()
-        if changed is not None and not _same(changed.get(path, ABSENT), given):
+        if changed is not None and not same(changed.get(path, ABSENT), given):
             yield source, given
 
 
-def _same(one: Any, other: Any) -> bool:
+def same(one: Any, other: Any) -> bool:
     """True for equal values of one type: 1 is not true."""
     return type(one) is type(other) and one == other
