@@ -16,10 +16,12 @@ from krm_fn.base.errors import UsageError
 from krm_fn.base.objects import name_of
 from krm_fn.base.suggestions import meant
 from krm_fn.cli import bundles, explanations, options, progress
-from krm_fn.cli.explained_places import with_places
 from krm_fn.explaining.answers import records
 from krm_fn.pipeline.analysis import holds_vm
 from krm_fn.pipeline.surroundings import bundle_of
+from krm_fn.repositories.explained_places import with_places
+from krm_fn.repositories.homes import Homes
+from krm_fn.sources.places import Places
 from krm_fn.sources.reading import STDIN
 
 if TYPE_CHECKING:
@@ -105,7 +107,9 @@ def _explained(read: Read, vm: str) -> list[Object]:
     bundle = bundle_of(read.found.items, read.found.places, read.found.units, read.beside)
     wanted = partial(_is_wanted, vm=vm)
     found = list(records(bundle, read.config, read.beside, wanted))
-    located = with_places(found, read.found, read.built)
+    places = Places(read.found)
+    homes = Homes(read.built, read.found, places) if read.built else None
+    located = with_places(found, read.found, places, homes)
     return [{**record, "target": read.target} for record in located] if read.target else located
 
 

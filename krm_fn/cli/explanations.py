@@ -9,6 +9,7 @@ import click
 
 from krm_fn.base.console import printable
 from krm_fn.base.wording import show
+from krm_fn.explaining.wording import notes_of, source_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -33,42 +34,16 @@ def _block(record: Object, *, color: bool) -> Iterator[str]:
     if "error" in record:
         yield f"  {record['error']}"
     for field in record.get("fields", ()):
-        source = printable(_source(field["source"]))
+        source = printable(source_text(field["source"]))
         shown = click.style(source, fg=COLORS.get(field["source"]["from"])) if color else source
         yield f"  {printable(field['path'])}: {printable(show(field['value']))}  <- {shown}"
-        for line in _notes(field):
+        for line in notes_of(field):
             yield f"      {printable(line)}"
-
-
-def _notes(field: Object) -> Iterator[str]:
-    if "how" in field:
-        yield field["how"]
-    for each in field.get("beside", ()):
-        yield f"also decided by {_source(each)}"
-    for each in field.get("lost", ()):
-        yield f"no say: {_source(each)} wants {show(each['wanted'])}"
 
 
 def _title(record: Object) -> str:
     target = f" of {record['target']}" if record.get("target") else ""
     return f"{record['kind']} {record['namespace']}/{record['name']}{target}, KubeVirt {record['release']}"
-
-
-def _source(source: Object) -> str:
-    """What gives a value, with its place."""
-    if source["from"] == "default":
-        return f"default of KubeVirt {source['release']}"
-    named = "/".join(each for each in (source.get("namespace"), source.get("name")) if each)
-    words = [source["from"], named, source.get("field", "")]
-    if source.get("revision"):
-        words.append(f"in revision {source['revision']}")
-    if source.get("catalogue"):
-        words.append("in the catalogue")
-    if source.get("line"):
-        words.append(f"({source['file']}:{source['line']}:{source['column']})")
-    elif source.get("file"):
-        words.append(f"({source['file']})")
-    return " ".join(word for word in words if word)
 
 
 def as_markdown(answer: Object, *, color: bool) -> str:  # noqa: ARG001  all formats are called alike
@@ -85,7 +60,7 @@ def _table(record: Object) -> Iterator[str]:
     yield "| field | value | from | notes |"
     yield "|---|---|---|---|"
     for field in record["fields"]:
-        cells = (field["path"], show(field["value"]), _source(field["source"]), "; ".join(_notes(field)))
+        cells = (field["path"], show(field["value"]), source_text(field["source"]), "; ".join(notes_of(field)))
         yield f"| {' | '.join(map(_cell, cells))} |"
 
 

@@ -1,0 +1,54 @@
+"use strict";
+
+// Elements of the page. All texts of users pass through here, and become text: nothing in this page parses HTML.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** An element with attributes, listeners (`on`) and children. Attributes that are false or null are left out. */
+function element(name, attributes = {}, ...children) {
+  return filled(document.createElement(name), attributes, children);
+}
+
+/** The same for a part of a drawing. */
+function drawing(name, attributes = {}, ...children) {
+  return filled(document.createElementNS(SVG, name), attributes, children);
+}
+
+function filled(made, attributes, children) {
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key === "on") {
+      for (const [event, listener] of Object.entries(value)) made.addEventListener(event, listener);
+    } else if (value !== null && value !== undefined && value !== false) {
+      made.setAttribute(key, value === true ? "" : value);
+    }
+  }
+  made.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== ""));
+  return made;
+}
+
+/** A name of a user. Its direction does not change the text around it. */
+function name(text) {
+  return element("bdi", {}, text);
+}
+
+/** A word with a colour for how severe something is. The word says it, too, for those who see no colour. */
+function severity(word, text = word) {
+  return element("span", { class: `severity ${word}` }, text);
+}
+
+/** `1 VM`, `2 VMs`. */
+function counted(number, word) {
+  return `${number.toLocaleString("en")} ${word}${number === 1 ? "" : "s"}`;
+}
+
+/** A table of texts with a head. */
+function plainTable(label, heads, rows) {
+  const head = element("tr", {}, heads.map((text) => element("th", { scope: "col" }, text)));
+  const cells = (row) => row.map((text, at) => (at ? element("td", { "data-head": heads[at] }, text) : element("th", { scope: "row" }, text)));
+  return element(
+    "table",
+    { class: "cards", "aria-label": label },
+    element("thead", {}, head),
+    element("tbody", {}, rows.map((row) => element("tr", {}, cells(row)))),
+  );
+}

@@ -1,0 +1,117 @@
+// The graph of references. One object in the middle: what uses it to the left, what it uses to the right. Each box is a link to
+// its own graph, so that one follows references by clicks or by the keyboard, and goes back as in any page.
+
+const MOST_BOXES = 30; // of a column
+const BOX = { width: 230, height: 44, gap: 12, between: 90 };
+const STATES = { bundle: "in the input", catalogue: "in the catalogue", made: "made by another object", elsewhere: "not in the input" };
+
+/** Nodes with their edges, both ways. */
+function graphOf(data) {
+  const nodes = data.nodes.map(([kind, namespace, title, state, file, scope, vm, id], number) => ({ number, kind, namespace, title, state, file, scope, vm, id, uses: [], users: [] }));
+  for (const [from, to, role] of data.edges) {
+    nodes[from].uses.push({ node: nodes[to], role });
+    nodes[to].users.push({ node: nodes[from], role });
+  }
+  return nodes;
+}
+
+function titleOf(node) {
+  return [node.namespace, node.title].filter(Boolean).join("/");
+}
+
+/** The content of the part about one object. */
+function nodePart(data, node) {
+  const users = once(node.users);
+  const uses = once(node.uses);
+  const further = once(uses.flatMap((each) => each.node.uses)).filter((each) => each.node !== node && !uses.some((use) => use.node === each.node));
+  const columns = [users, [{ node, role: "" }], uses, further].filter((column) => column.length);
+  return [
+    element("p", {}, element("a", { href: "#graph" }, "All references")),
+    element("h1", { tabindex: "-1" }, element("span", { class: "kind" }, node.kind), " ", name(titleOf(node))),
+    element(
+      "p",
+      {},
+      STATES[node.state],
+      node.scope ? [" of ", name(node.scope)] : null,
+      node.file ? [": ", name(node.file)] : null,
+      node.vm >= 0 ? [" · ", element("a", { href: vmAddress(data.vms[node.vm]) }, "YAML, sources and pod")] : null,
+    ),
+    draw(columns, node),
+    list("Used by", users),
+    list("Uses", uses),
+  ];
+}
+
+/** References to the same object as one, with all roles. */
+function once(references) {
+  const found = new Map();
+  for (const { node, role } of references) {
+    const known = found.get(node);
+    if (known) known.roles.add(role);
+    else found.set(node, { node, roles: new Set([role]) });
+  }
+  return [...found.values()].map(({ node, roles }) => ({ node, role: [...roles].join(", ") }));
+}
+
+function list(head, references) {
+  if (!references.length) return null;
+  const entry = ({ node, role }) => element("li", {}, element("a", { href: address("graph", node.id) }, name(titleOf(node))), " ", element("span", { class: "kind" }, node.kind), " ", role, node.state === "elsewhere" ? ` (${STATES.elsewhere})` : "");
+  const box = element("ul", { class: "plain references" }, references.map(entry));
+  return [element("h2", {}, `${head} (${references.length.toLocaleString("en")})`), box];
+}
+
+/** A drawing of columns of boxes with the edges between them. */
+function draw(columns, middle) {
+  const places = new Map();
+  const shown = columns.map((column) => column.slice(0, MOST_BOXES));
+  const rows = Math.max(...shown.map((column, at) => column.length + (columns[at].length > column.length ? 1 : 0)));
+  const height = rows * (BOX.height + BOX.gap);
+  const width = shown.length * BOX.width + (shown.length - 1) * BOX.between;
+  const boxes = [];
+  shown.forEach((column, at) => {
+    const left = columns[at].length - column.length;
+    const top = (height - (column.length + (left ? 1 : 0)) * (BOX.height + BOX.gap)) / 2;
+    const x = at * (BOX.width + BOX.between);
+    column.forEach(({ node, role }, row) => {
+      const y = top + row * (BOX.height + BOX.gap) + BOX.gap / 2;
+      places.set(node, { x, y });
+      boxes.push(box(node, role, x, y, node === middle));
+    });
+    if (left) boxes.push(drawing("text", { class: "rest", x: x + 12, y: top + column.length * (BOX.height + BOX.gap) + 26 }, `and ${left.toLocaleString("en")} more, in the list below`));
+  });
+  const lines = [];
+  for (const [node, from] of places) {
+    for (const { node: used, role } of node.uses) {
+      const to = places.get(used);
+      if (to && to.x > from.x) lines.push(edge(from, to, role));
+    }
+  }
+  const svg = drawing("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "group", "aria-label": "Graph of references" }, lines, boxes);
+  return element("div", { class: "drawing", tabindex: "0", role: "region", "aria-label": "Graph of references, scrolls" }, svg);
+}
+
+function box(node, role, x, y, isMiddle) {
+  const about = `${node.kind} ${titleOf(node)}${role ? `, ${role}` : ""}, ${STATES[node.state]}`;
+  return drawing(
+    "a",
+    { href: address("graph", node.id), class: `box ${node.state}${isMiddle ? " middle" : ""}`, "aria-label": about, "aria-current": isMiddle && "true" },
+    drawing("title", {}, about),
+    drawing("rect", { x, y, width: BOX.width, height: BOX.height, rx: 6 }),
+    drawing("text", { class: "title", x: x + 12, y: y + 18 }, cut(titleOf(node), 30)),
+    drawing("text", { class: "kind", x: x + 12, y: y + 34 }, cut(shortKind(node.kind) + (role ? ` · ${role}` : ""), 36)),
+  );
+}
+
+function shortKind(kind) {
+  return kind.replace(/^VirtualMachine(?=.)/, "");
+}
+
+function cut(text, most) {
+  return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
+}
+
+function edge(from, to, role) {
+  const [x1, y1, x2, y2] = [from.x + BOX.width, from.y + BOX.height / 2, to.x, to.y + BOX.height / 2];
+  const bend = (x2 - x1) / 2;
+  return drawing("path", { class: "edge", d: `M${x1},${y1} C${x1 + bend},${y1} ${x2 - bend},${y2} ${x2},${y2}` }, drawing("title", {}, role));
+}
