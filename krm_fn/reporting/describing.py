@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.errors import ConfigError, InputError
-from krm_fn.base.objects import group_of, kind_of, name_of
-from krm_fn.base.paths import dotted
+from krm_fn.base.objects import group_of, kind_of, name_of, text
+from krm_fn.base.paths import as_map, dotted, get
 from krm_fn.base.redaction import redact
 from krm_fn.base.value import Value
 from krm_fn.explaining.answers import explained
 from krm_fn.explaining.attribution import VM
 from krm_fn.explaining.wording import notes_of, source_text
-from krm_fn.kubevirt.holders import SERVED
+from krm_fn.kubevirt.holders import SERVED, vm_path
 from krm_fn.pipeline.capacity import demands_of, facts_of
 from krm_fn.pipeline.surroundings import bundle_of
 from krm_fn.reporting.lines import lines_of
@@ -64,6 +64,8 @@ class Machine(Value):
     inside: Path = ()
     release: str = ""
     error: str = ""
+    instancetype: str = ""
+    preference: str = ""
     lines: tuple[Line, ...] = ()
     origins: tuple[Origin | None, ...] = ()
     record: Object = {}  # noqa: RUF012  nobody writes into a Value
@@ -145,11 +147,19 @@ def _machine(entry: Entry, bundle: Bundle, rendered: Rendered | None, demand: De
         inside=entry.path,
         release=record.get("release", ""),
         error=record.get("error", ""),
+        instancetype=_referred("instancetype", obj, record),
+        preference=_referred("preference", obj, record),
         lines=lines,
         origins=tuple(_origins(lines, record)) if vm is not None else (),
         record=demand.record if demand else {},
         row=added(Row(labels=()), demand) if demand else Row(labels=()),
     )
+
+
+def _referred(matcher: str, obj: Object, record: Object) -> str:
+    """The name of the instancetype or preference: of what was found, else as it is written."""
+    found = record.get(matcher) or as_map(get(obj, (*(vm_path(obj) or ()), "spec", matcher)))
+    return text(found.get("name"))
 
 
 def _origins(lines: Sequence[Line], record: Object) -> Iterator[Origin | None]:

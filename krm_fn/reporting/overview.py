@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from krm_fn.findings.finding import SEVERITIES
 from krm_fn.findings.results import count
 from krm_fn.kubevirt.quantity import parse
-from krm_fn.reporting.names import VM
+from krm_fn.reporting.data import VM
 from krm_fn.sizing.rows import Row, in_bytes, in_cpus, together
 from krm_fn.sizing.texts import amount
 

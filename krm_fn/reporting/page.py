@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 FOLDER = "files"
 # In the order in which they run: each uses only what is above it.
-SCRIPTS = ("elements.js", "address.js", "tables.js", "listing.js", "graph.js", "main.js")
+SCRIPTS = ("elements.js", "address.js", "loading.js", "tables.js", "listing.js", "graph.js", "main.js")
 
 
 def page(report: Report) -> str:

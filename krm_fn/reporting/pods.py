@@ -17,15 +17,20 @@ NONE = "none"
 
 
 def pod_of(record: Object) -> Object:
-    """What the page says of a pod: `rows` with a head and a text, `containers`, `claims`, and `why` there is none."""
+    """What the page says of a pod: `rows` with a head and a text, `containers`, and `why` there is none."""
     pod = as_map(record.get("pod"))
     found = {
         "rows": [list(row) for row in _rows(pod)] if pod else [],
         "containers": [list(row) for row in _containers(pod)],
-        "claims": [list(_claim(each)) for each in as_list(record.get("storage"))],
         "why": [str(each) for each in reasons(record)] if record else [],
     }
     return {key: value for key, value in found.items() if value}
+
+
+def claims_of(record: Object) -> Iterator[list[str]]:
+    """Name, kind, size and storage class of each claim of a machine."""
+    for claim in as_list(record.get("storage")):
+        yield [claim["name"], claim["kind"], amount("storage", claim.get("size", "")), claim.get("storageClass", "")]
 
 
 def _rows(pod: Object) -> Iterator[tuple[str, str]]:
@@ -42,11 +47,6 @@ def _containers(pod: Object) -> Iterator[tuple[str, str, str, str]]:
         for each in as_list(pod.get(key)):
             runs = "sidecar" if each.get("restartPolicy") == "Always" else sort
             yield each["name"], runs, amounts(each.get("requests")), amounts(each.get("limits"))
-
-
-def _claim(claim: Object) -> tuple[str, str, str, str]:
-    """Name, kind, size and storage class of a claim."""
-    return claim["name"], claim["kind"], amount("storage", claim.get("size", "")), claim.get("storageClass", "")
 
 
 def amounts(of: object) -> str:

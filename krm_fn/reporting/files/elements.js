@@ -26,9 +26,16 @@ function filled(made, attributes, children) {
   return made;
 }
 
-/** A name of a user. Its direction does not change the text around it. */
+/** A text of a user. Its direction does not change the text around it, and a long path breaks behind its marks. */
 function name(text) {
-  return element("bdi", {}, text);
+  const parts = text.length > LONG ? text.split(/(?<=[/.:_-])/) : [text];
+  return element("bdi", {}, parts.map((part, at) => (at ? [element("wbr"), part] : part)));
+}
+const LONG = 16;
+
+/** A kind, which may break before its last words. */
+function kindOf(text) {
+  return text.split(/(?<=VirtualMachine|Cluster|Volume|Attachment|Controller)(?=.)/).map((part, at) => (at ? [element("wbr"), part] : part));
 }
 
 /** A word with a colour for how severe something is. The word says it, too, for those who see no colour. */

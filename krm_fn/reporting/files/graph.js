@@ -2,16 +2,21 @@
 // its own graph, so that one follows references by clicks or by the keyboard, and goes back as in any page.
 
 const MOST_BOXES = 30; // of a column
+const MOST_DRAWN = 12; // rows of the table
 const BOX = { width: 230, height: 44, gap: 12, between: 90 };
 const STATES = { bundle: "in the input", catalogue: "in the catalogue", made: "made by another object", elsewhere: "not in the input" };
 
-/** Nodes with their edges, both ways. */
+/** Nodes with their edges, both ways. The first ones are the VMs. */
 function graphOf(data) {
-  const nodes = data.nodes.map(([kind, namespace, title, state, file, scope, vm, id], number) => ({ number, kind, namespace, title, state, file, scope, vm, id, uses: [], users: [] }));
+  const node = (number, about) => ({ ...about, number, id: pathOf(about.scope, about.kind, about.namespace, about.title), uses: [], users: [] });
+  const scoped = data.nodes.some((each) => each.scope);
+  const ofVms = data.vms.map((vm, number) => node(number, { kind: vm.kind, namespace: vm.namespace, title: vm.name, state: "bundle", file: vm.file, scope: scoped ? vm.cluster || vm.target : "", vm }));
+  const nodes = [...ofVms, ...data.nodes.map((each, at) => node(data.vms.length + at, each))];
   for (const [from, to, role] of data.edges) {
     nodes[from].uses.push({ node: nodes[to], role });
     nodes[to].users.push({ node: nodes[from], role });
   }
+  for (const each of ofVms) each.vm.node = each;
   return nodes;
 }
 
@@ -20,25 +25,40 @@ function titleOf(node) {
 }
 
 /** The content of the part about one object. */
-function nodePart(data, node) {
+function nodePart(node) {
   const users = once(node.users);
   const uses = once(node.uses);
   const further = once(uses.flatMap((each) => each.node.uses)).filter((each) => each.node !== node && !uses.some((use) => use.node === each.node));
   const columns = [users, [{ node, role: "" }], uses, further].filter((column) => column.length);
   return [
     element("p", {}, element("a", { href: "#graph" }, "All references")),
-    element("h1", { tabindex: "-1" }, element("span", { class: "kind" }, node.kind), " ", name(titleOf(node))),
+    element("h1", { tabindex: "-1" }, element("span", { class: "kind" }, kindOf(node.kind)), " ", name(titleOf(node))),
     element(
       "p",
       {},
       STATES[node.state],
       node.scope ? [" of ", name(node.scope)] : null,
       node.file ? [": ", name(node.file)] : null,
-      node.vm >= 0 ? [" · ", element("a", { href: vmAddress(data.vms[node.vm]) }, "YAML, sources and pod")] : null,
+      node.vm ? [" · ", element("a", { href: vmAddress(node.vm) }, "YAML, sources and pod")] : null,
     ),
     draw(columns, node),
     list("Used by", users),
     list("Uses", uses),
+  ];
+}
+
+/** A drawing of the first of some objects, of what uses them and of what they use. */
+function overall(found) {
+  if (!found.length) return [];
+  const chosen = found.slice(0, MOST_DRAWN);
+  const others = (key) => once(chosen.flatMap((node) => node[key])).filter((each) => !chosen.includes(each.node)).map(({ node }) => ({ node, role: "" }));
+  const users = others("users");
+  const uses = others("uses").filter((each) => !users.some((user) => user.node === each.node));
+  const columns = [users, chosen.map((node) => ({ node, role: "" })), uses].filter((column) => column.length);
+  const rest = found.length - chosen.length;
+  return [
+    element("p", { class: "hint" }, `Choose an object to see its references.${rest ? ` The first ${MOST_DRAWN} rows of the table are drawn; filter it to see others.` : ""}`),
+    draw(columns, null),
   ];
 }
 
@@ -55,7 +75,7 @@ function once(references) {
 
 function list(head, references) {
   if (!references.length) return null;
-  const entry = ({ node, role }) => element("li", {}, element("a", { href: address("graph", node.id) }, name(titleOf(node))), " ", element("span", { class: "kind" }, node.kind), " ", role, node.state === "elsewhere" ? ` (${STATES.elsewhere})` : "");
+  const entry = ({ node, role }) => element("li", {}, element("a", { href: address("graph", node.id) }, name(titleOf(node))), " ", element("span", { class: "kind" }, kindOf(node.kind)), " ", role, node.state === "elsewhere" ? ` (${STATES.elsewhere})` : "");
   const box = element("ul", { class: "plain references" }, references.map(entry));
   return [element("h2", {}, `${head} (${references.length.toLocaleString("en")})`), box];
 }
@@ -77,7 +97,7 @@ function draw(columns, middle) {
       places.set(node, { x, y });
       boxes.push(box(node, role, x, y, node === middle));
     });
-    if (left) boxes.push(drawing("text", { class: "rest", x: x + 12, y: top + column.length * (BOX.height + BOX.gap) + 26 }, `and ${left.toLocaleString("en")} more, in the list below`));
+    if (left) boxes.push(drawing("text", { class: "rest", x: x + 12, y: top + column.length * (BOX.height + BOX.gap) + 26 }, `and ${left.toLocaleString("en")} more`));
   });
   const lines = [];
   for (const [node, from] of places) {
@@ -94,7 +114,7 @@ function box(node, role, x, y, isMiddle) {
   const about = `${node.kind} ${titleOf(node)}${role ? `, ${role}` : ""}, ${STATES[node.state]}`;
   return drawing(
     "a",
-    { href: address("graph", node.id), class: `box ${node.state}${isMiddle ? " middle" : ""}`, "aria-label": about, "aria-current": isMiddle && "true" },
+    { href: address("graph", node.id), class: `box ${node.state}${isMiddle ? " middle" : ""}`, "aria-current": isMiddle && "true" },
     drawing("title", {}, about),
     drawing("rect", { x, y, width: BOX.width, height: BOX.height, rx: 6 }),
     drawing("text", { class: "title", x: x + 12, y: y + 18 }, cut(titleOf(node), 30)),

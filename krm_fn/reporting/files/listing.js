@@ -21,21 +21,20 @@ function vmAddress(vm, line) {
 
 /** The content of the part about a VM. `line` is the number of the line that the address names, from 1. */
 function vmPart(data, vm, line) {
-  const findings = vm.findings.map(([at, number]) => ({ at, finding: data.findings[number] }));
+  const { findings } = vm;
   return [
-    element("h1", { tabindex: "-1" }, element("span", { class: "kind" }, vm.kind), " ", name(fullName(vm))),
-    facts(data, vm),
+    element("h1", { tabindex: "-1" }, element("span", { class: "kind" }, kindOf(vm.kind)), " ", name(fullName(vm))),
+    facts(vm),
     vm.error && element("p", { class: "note" }, `${vm.error[0].toUpperCase()}${vm.error.slice(1)}. The YAML is as it is written.`),
     findingsOf(data, findings),
     changeOf(data, vm),
     element("h2", {}, vm.origins.length ? "Rendered YAML" : "YAML"),
     listing(data, vm, findings, line),
-    podOf(data, vm),
+    podOf(vm),
   ];
 }
 
-function facts(data, vm) {
-  const node = data.nodeOfVm[data.vms.indexOf(vm)];
+function facts(vm) {
   const rows = [
     ["Target", vm.target && name(vm.target)],
     ["Cluster", vm.cluster && name(vm.cluster)],
@@ -46,7 +45,7 @@ function facts(data, vm) {
     ["Machines", vm.copies > 0 && String(vm.copies)],
     ["vCPUs", vm.vcpus && vm.vcpus[1]],
     ["Guest memory", vm.memory && vm.memory[1]],
-    ["References", node !== undefined && element("a", { href: address("graph", data.nodes[node].id) }, "show in the graph")],
+    ["References", element("a", { href: address("graph", vm.node.id) }, "show in the graph")],
   ];
   const shown = rows.filter(([, value]) => value);
   return element("dl", { class: "facts" }, shown.map(([head, value]) => element("div", {}, element("dt", {}, head), element("dd", {}, value))));
@@ -59,9 +58,7 @@ function findingsOf(data, findings) {
 }
 
 function changeOf(data, vm) {
-  if (vm.change === undefined) return null;
-  const change = data.changes[vm.change];
-  return [element("h2", {}, `Change since ${data.since}`), sentences(change)];
+  return vm.change && [element("h2", {}, `Change since ${data.since}`), sentences(vm.change)];
 }
 
 /** The headline of a change, and why and what differs. */
@@ -80,7 +77,7 @@ function listing(data, vm, findings, wanted) {
   body.append(...above.map(({ finding }) => row(noteCells(finding), finding.severity, () => noteOf(finding))));
   vm.lines.forEach((number, at) => {
     const [text, path] = data.lines[number];
-    const origin = originOf(data, vm, at);
+    const origin = originOf(vm, at);
     body.append(row(lineCells(at, text, origin), origin ? `from-${origin.kind}` : "", () => sourceOf(data.paths[path], text, origin), at + 1));
     for (const { finding } of findings.filter((each) => each.at === at)) body.append(row(noteCells(finding), finding.severity, () => noteOf(finding)));
   });
@@ -118,12 +115,12 @@ function listing(data, vm, findings, wanted) {
 }
 
 /** What gives the value of a line, null for a line without a value. */
-function originOf(data, vm, at) {
-  const number = vm.origins[at];
-  if (number === undefined || number < 0) return null;
-  const [kind, text, notes] = data.origins[number];
-  const own = `${fullName(vm)}${vm.at[at] ? ` (${vm.file}:${vm.at[at]})` : vm.file ? ` (${vm.file})` : ""}`;
-  return { kind, text: text || `vm ${own}`, notes, short: text ? brief(kind, text) : "VM" };
+function originOf(vm, at) {
+  const origin = vm.origins[at];
+  if (!origin) return null;
+  if (origin.text) return { ...origin, short: brief(origin.kind, origin.text) };
+  const place = vm.file ? ` (${vm.file}${vm.at[at] ? `:${vm.at[at]}` : ""})` : "";
+  return { ...origin, text: `vm ${fullName(vm)}${place}`, short: "VM" };
 }
 
 /** The first words of a source: its kind and the name of the object. */
@@ -165,14 +162,15 @@ function legend(isRendered) {
   return element("ul", { class: "legend", "aria-label": "Letters at the lines" }, entries);
 }
 
-function podOf(data, vm) {
-  if (vm.pod < 0) return null;
-  const { rows = [], containers = [], claims = [], why = [] } = data.pods[vm.pod];
+function podOf(vm) {
+  const { rows = [], containers = [], why = [] } = vm.pod;
+  if (!rows.length && !why.length && !vm.claims.length) return null;
+  const claims = vm.claims.map(([claim, kind, size, of]) => [name(claim), kind, size || "unknown", name(of || "the cluster's default")]);
   return [
     element("h2", {}, "Pod"),
     why.map((text) => element("p", { class: "note" }, name(text))),
     rows.length ? element("dl", { class: "facts wide" }, rows.map(([head, text]) => element("div", {}, element("dt", {}, head), element("dd", {}, name(text))))) : null,
     containers.length ? plainTable("Containers", ["Container", "Sort", "Requests", "Limits"], containers) : null,
-    claims.length ? [element("h3", {}, "Storage"), plainTable("Storage", ["Claim", "From", "Size", "Storage class"], claims.map(([claim, kind, size, of]) => [name(claim), kind, size || "unknown", name(of || "the cluster's default")]))] : null,
+    claims.length ? [element("h3", {}, "Storage"), plainTable("Storage", ["Claim", "From", "Size", "Storage class"], claims)] : null,
   ];
 }

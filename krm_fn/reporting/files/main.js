@@ -1,12 +1,8 @@
 // The parts of the page, and which of them the address shows.
 
-const data = JSON.parse(document.getElementById("data").textContent);
-document.documentElement.classList.add("scripted");
+const data = loaded(JSON.parse(document.getElementById("data").textContent));
 const nodes = graphOf(data);
-data.nodes = nodes;
-data.nodeOfVm = {};
-for (const node of nodes) if (node.vm >= 0) data.nodeOfVm[node.vm] = node.number;
-data.findings.forEach((finding, number) => { finding.isNew = number < data.counting; });
+document.documentElement.classList.add("scripted");
 const RANK = { error: 0, warning: 1, info: 2 };
 
 function sectionOf(view) {
@@ -19,7 +15,7 @@ function vmLink(vm) {
 
 /** How many findings of each severity a VM has. */
 function tally(vm) {
-  const found = vm.findings.map(([, number]) => data.findings[number].severity);
+  const found = vm.findings.map(({ finding }) => finding.severity);
   return Object.keys(RANK).map((word) => [word, found.filter((each) => each === word).length]).filter(([, number]) => number);
 }
 
@@ -43,7 +39,7 @@ const TABLES = {
       { key: "target", label: "Target", values: (vm) => [vm.target || ""] },
       { key: "kind", label: "Kind", values: (vm) => [vm.kind] },
       { key: "severity", label: "Findings", values: (vm) => (vm.findings.length ? tally(vm).map(([word]) => word) : ["without"]) },
-      ...(data.since ? [{ key: "effect", label: "Change", values: (vm) => [vm.change === undefined ? "unchanged" : data.changes[vm.change].effect] }] : []),
+      ...(data.since ? [{ key: "effect", label: "Change", values: (vm) => [!vm.change ? "unchanged" : vm.change.effect] }] : []),
     ],
     columns: [
       { key: "name", head: "Name", cell: vmLink, value: (vm) => vm.name },
@@ -57,24 +53,24 @@ const TABLES = {
       figure("request", "Memory requested"),
       figure("storage", "Storage"),
       { key: "findings", head: "Findings", cell: (vm) => tally(vm).map(([word, number]) => [severity(word, counted(number, word === "info" ? "note" : word)), " "]), value: (vm) => -tally(vm).reduce((sum, [word, number]) => sum + number * 1000 ** (2 - RANK[word]), 0) },
-      ...(data.since ? [{ key: "change", head: "Change", cell: (vm) => (vm.change === undefined ? "" : data.changes[vm.change].effect), value: (vm) => (vm.change === undefined ? "" : data.changes[vm.change].effect) }] : []),
+      ...(data.since ? [{ key: "change", head: "Change", cell: (vm) => (!vm.change ? "" : vm.change.effect), value: (vm) => (!vm.change ? "" : vm.change.effect) }] : []),
     ],
   }),
   findings: () => table({
     view: "findings",
     label: "Findings",
     rows: data.findings,
-    text: (finding) => [finding.severity, finding.rule, finding.object, finding.message, finding.file, ...(finding.targets || [])].join(" "),
+    text: (finding) => [finding.severity, finding.rule, titleOfFinding(finding), finding.message, finding.file, ...finding.targets].join(" "),
     choices: [
       { key: "severity", label: "Severity", values: (finding) => [finding.severity] },
       { key: "rule", label: "Rule", values: (finding) => [finding.rule] },
-      { key: "target", label: "Target", values: (finding) => finding.targets || [""] },
+      { key: "target", label: "Target", values: (finding) => (finding.targets.length ? finding.targets : [""]) },
       ...(data.since ? [{ key: "since", label: "Since the base", values: (finding) => [finding.isNew ? "new" : "known"] }] : []),
     ],
     columns: [
       { key: "severity", head: "Severity", cell: (finding) => severity(finding.severity), value: (finding) => RANK[finding.severity] },
       { key: "rule", head: "Rule", cell: (finding) => finding.rule, value: (finding) => finding.rule },
-      { key: "object", head: "Object", cell: objectOf, value: (finding) => finding.object },
+      { key: "object", head: "Object", cell: objectOf, value: titleOfFinding },
       { key: "message", head: "Finding", cell: (finding) => [finding.path ? [element("code", {}, finding.path), " "] : null, name(finding.message)], value: (finding) => finding.message },
       { key: "place", head: "Place", cell: (finding) => finding.file && name(`${finding.file}${finding.line ? `:${finding.line}` : ""}`), value: (finding) => finding.file },
       ...(data.since ? [{ key: "since", head: "Since the base", cell: (finding) => (finding.isNew ? "new" : "known"), value: (finding) => (finding.isNew ? 0 : 1) }] : []),
@@ -83,6 +79,7 @@ const TABLES = {
   graph: () => table({
     view: "graph",
     label: "Objects with references",
+    above: overall,
     rows: nodes.filter((node) => node.uses.length || node.users.length),
     text: (node) => [node.kind, node.namespace, node.title, node.scope, node.state].join(" "),
     sort: "-users",
@@ -93,7 +90,7 @@ const TABLES = {
     ],
     columns: [
       { key: "title", head: "Object", cell: (node) => element("a", { href: address("graph", node.id) }, name(node.title)), value: (node) => node.title },
-      { key: "kind", head: "Kind", cell: (node) => node.kind, value: (node) => node.kind },
+      { key: "kind", head: "Kind", cell: (node) => kindOf(node.kind), value: (node) => node.kind },
       { key: "namespace", head: "Namespace", cell: (node) => node.namespace && name(node.namespace), value: (node) => node.namespace },
       ...(nodes.some((node) => node.scope) ? [{ key: "scope", head: "Target or cluster", cell: (node) => node.scope && name(node.scope), value: (node) => node.scope }] : []),
       { key: "state", head: "Where it is", cell: (node) => STATES[node.state], value: (node) => node.state },
@@ -108,18 +105,23 @@ const TABLES = {
     text: (change) => [change.name, change.effect, ...change.sentences].join(" "),
     choices: [{ key: "effect", label: "Effect", values: (change) => [change.effect] }],
     columns: [
-      { key: "name", head: "VM", cell: (change) => (change.vm < 0 ? name(change.name) : element("a", { href: vmAddress(data.vms[change.vm]) }, name(change.name))), value: (change) => change.name },
+      { key: "name", head: "VM", cell: (change) => (change.vm ? element("a", { href: vmAddress(change.vm) }, name(change.name)) : name(change.name)), value: (change) => change.name },
       { key: "effect", head: "Effect", cell: (change) => change.effect, value: (change) => change.effect },
       { key: "sentences", head: "What happens", cell: sentences, value: (change) => change.sentences[0] },
     ],
   }),
 };
 
+function titleOfFinding(finding) {
+  const [vm] = finding.vms;
+  return vm ? `${vm.kind} ${fullName(vm)}` : finding.object;
+}
+
 /** The object of a finding, as a link where the page has a part about it. A finding of several targets links to each. */
 function objectOf(finding) {
-  if (!finding.vms) return finding.object && name(finding.object);
-  const of = finding.vms.slice(0, 3).map((number, at) => [at ? ", " : "", element("a", { href: vmAddress(data.vms[number]) }, name(at ? data.vms[number].target || fullName(data.vms[number]) : finding.object))]);
-  return [of, finding.vms.length > 3 ? ` and ${finding.vms.length - 3} more` : ""];
+  if (!finding.vms.length) return name(finding.object);
+  const link = (vm, at) => [at ? ", " : "", element("a", { href: vmAddress(vm) }, name(at ? vm.target || fullName(vm) : titleOfFinding(finding)))];
+  return [finding.vms.slice(0, 3).map(link), finding.vms.length > 3 ? ` and ${finding.vms.length - 3} more` : ""];
 }
 
 const made = {};
@@ -158,7 +160,7 @@ function show(view, rest, settings) {
     const node = nodes.find((each) => each.id === rest);
     if (!made.graph) made.graph = { part: [...section.childNodes] };
     if (node) {
-      section.replaceChildren(...nodePart(data, node).flat(Infinity).filter(Boolean));
+      section.replaceChildren(...nodePart(node).flat(Infinity).filter(Boolean));
       return;
     }
     section.replaceChildren(...made.graph.part);

@@ -7,9 +7,10 @@ const MOST_ROWS = 1000; // that are shown until one asks for all: more make the 
  *
  * `columns`: `key`, `head`, `cell(row)` for what is shown, and `value(row)`, a number or text by which rows are sorted.
  * `choices`: filters with few values: `key`, `label`, and `values(row)`, the words of a row. `text(row)`: what the free
- * filter searches. `view` is the name of the part in addresses.
+ * filter searches. `view` is the name of the part in addresses. `above` makes what stands above the table of the rows that
+ * the filters leave.
  */
-function table({ view, label, rows, columns, choices = [], text, sort = "" }) {
+function table({ view, label, rows, columns, choices = [], text, sort = "", above = () => [] }) {
   const texts = rows.map((row) => text(row).toLowerCase());
   const state = { q: "", sort, all: false };
   const search = element("input", { type: "search", name: "q", autocomplete: "off", spellcheck: "false", on: { input: changed } });
@@ -22,6 +23,7 @@ function table({ view, label, rows, columns, choices = [], text, sort = "" }) {
     element("th", { scope: "col", class: column.number && "number" }, element("button", { type: "button", on: { click: () => sorted(column) } }, column.head)),
   );
   const body = element("tbody");
+  const picture = element("div");
   const more = element("button", { type: "button", class: "more", hidden: true, on: { click: () => { state.all = true; show(); } } }, "Show all");
   const part = element(
     "div",
@@ -33,6 +35,7 @@ function table({ view, label, rows, columns, choices = [], text, sort = "" }) {
       selects.map((each) => element("label", {}, each.label, each.select)),
       status,
     ),
+    picture,
     element("table", { class: "cards sortable", "aria-label": label }, element("thead", {}, element("tr", {}, heads)), body),
     more,
   );
@@ -78,6 +81,7 @@ function table({ view, label, rows, columns, choices = [], text, sort = "" }) {
     const found = wanted();
     const shown = state.all ? found : found.slice(0, MOST_ROWS);
     body.replaceChildren(...shown.map(line));
+    picture.replaceChildren(...above(found));
     more.hidden = shown.length === found.length;
     more.textContent = `Show all ${found.length.toLocaleString("en")}`;
     status.textContent = found.length === rows.length ? counted(rows.length, "row") : `${found.length.toLocaleString("en")} of ${counted(rows.length, "row")}`;
@@ -95,7 +99,7 @@ function table({ view, label, rows, columns, choices = [], text, sort = "" }) {
       {},
       columns.map((column, at) => {
         const cell = column.cell(row);
-        const empty = cell === null || cell === undefined || cell === "";
+        const empty = cell === null || cell === undefined || cell === "" || cell.length === 0;
         const attributes = { class: [column.number && "number", empty && "empty"].filter(Boolean).join(" ") || null, "data-head": column.head };
         return at ? element("td", attributes, cell) : element("th", { ...attributes, scope: "row" }, cell);
       }),
