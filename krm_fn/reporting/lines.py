@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from krm_fn.base.redaction import HIDDEN
 from krm_fn.yamlio.emit import is_literal, scalar_text
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ class Line(NamedTuple):
 
 
 def lines_of(obj: Object) -> Iterator[Line]:
-    """The lines of an object, as `yamlio.dump` writes it. Long lines are cut."""
+    """The lines of an object, as `yamlio.dump` writes it. Long lines are cut, and what is hidden has no quotes."""
     for key, value in obj.items():
         yield from _entry(f"{_scalar(key)}:", value, (key,), 0)
 
@@ -58,6 +59,8 @@ def _below(head: str, value: Any, path: Path, column: int) -> Iterator[Line]:
 
 
 def _scalar(value: Any) -> str:
+    if value == HIDDEN:
+        return HIDDEN
     try:
         return scalar_text(value)
     except (TypeError, ValueError):  # what no cluster takes, such as NaN

@@ -33,6 +33,11 @@ function name(text) {
 }
 const LONG = 16;
 
+/** A sentence with names of users. */
+function sentence(text) {
+  return element("bdi", {}, text);
+}
+
 /** A kind, which may break before its last words. */
 function kindOf(text) {
   return text.split(/(?<=VirtualMachine|Cluster|Volume|Attachment|Controller)(?=.)/).map((part, at) => (at ? [element("wbr"), part] : part));
@@ -43,9 +48,9 @@ function severity(word, text = word) {
   return element("span", { class: `severity ${word}` }, text);
 }
 
-/** `1 VM`, `2 VMs`. */
+/** `1 error`, `2 errors`; `info` has no plural. */
 function counted(number, word) {
-  return `${number.toLocaleString("en")} ${word}${number === 1 ? "" : "s"}`;
+  return `${number.toLocaleString("en")} ${word}${number === 1 || word === "info" ? "" : "s"}`;
 }
 
 /** A table of texts with a head. */

@@ -51,15 +51,23 @@ function nodePart(node) {
 function overall(found) {
   if (!found.length) return [];
   const chosen = found.slice(0, MOST_DRAWN);
-  const others = (key) => once(chosen.flatMap((node) => node[key])).filter((each) => !chosen.includes(each.node)).map(({ node }) => ({ node, role: "" }));
-  const users = others("users");
-  const uses = others("uses").filter((each) => !users.some((user) => user.node === each.node));
-  const columns = [users, chosen.map((node) => ({ node, role: "" })), uses].filter((column) => column.length);
+  const users = inTurn(chosen.map((node) => node.users)).filter((node) => !chosen.includes(node));
+  const uses = inTurn(chosen.map((node) => node.uses)).filter((node) => !chosen.includes(node) && !users.includes(node));
+  const middle = chosen.map((node) => ({ node, role: node.users.length ? `used by ${node.users.length.toLocaleString("en")}` : "" }));
+  const columns = [users.map((node) => ({ node, role: "" })), middle, uses.map((node) => ({ node, role: "" }))].filter((column) => column.length);
   const rest = found.length - chosen.length;
   return [
     element("p", { class: "hint" }, `Choose an object to see its references.${rest ? ` The first ${MOST_DRAWN} rows of the table are drawn; filter it to see others.` : ""}`),
-    draw(columns, null),
+    draw(columns, null, MOST_DRAWN + 4),
   ];
+}
+
+/** The objects of several lists of references, the first of each, then the second of each, and so on. */
+function inTurn(lists) {
+  const found = new Set();
+  const longest = Math.max(0, ...lists.map((each) => each.length));
+  for (let at = 0; at < longest; at += 1) for (const each of lists) if (at < each.length) found.add(each[at].node);
+  return [...found];
 }
 
 /** References to the same object as one, with all roles. */
@@ -80,10 +88,10 @@ function list(head, references) {
   return [element("h2", {}, `${head} (${references.length.toLocaleString("en")})`), box];
 }
 
-/** A drawing of columns of boxes with the edges between them. */
-function draw(columns, middle) {
+/** A drawing of columns of boxes, at most so many in each, with the edges between them. */
+function draw(columns, middle, most = MOST_BOXES) {
   const places = new Map();
-  const shown = columns.map((column) => column.slice(0, MOST_BOXES));
+  const shown = columns.map((column) => column.slice(0, most));
   const rows = Math.max(...shown.map((column, at) => column.length + (columns[at].length > column.length ? 1 : 0)));
   const height = rows * (BOX.height + BOX.gap);
   const width = shown.length * BOX.width + (shown.length - 1) * BOX.between;
@@ -117,8 +125,13 @@ function box(node, role, x, y, isMiddle) {
     { href: address("graph", node.id), class: `box ${node.state}${isMiddle ? " middle" : ""}`, "aria-current": isMiddle && "true" },
     drawing("title", {}, about),
     drawing("rect", { x, y, width: BOX.width, height: BOX.height, rx: 6 }),
-    drawing("text", { class: "title", x: x + 12, y: y + 18 }, cut(titleOf(node), 30)),
-    drawing("text", { class: "kind", x: x + 12, y: y + 34 }, cut(shortKind(node.kind) + (role ? ` · ${role}` : ""), 36)),
+    // A drawing inside of the box cuts what is wider than it.
+    drawing(
+      "svg",
+      { x: x + 12, y, width: BOX.width - 20, height: BOX.height },
+      drawing("text", { class: "title", y: 18 }, cut(titleOf(node), 40)),
+      drawing("text", { class: "kind", y: 34 }, cut(shortKind(node.kind) + (role ? ` · ${role}` : ""), 40)),
+    ),
   );
 }
 

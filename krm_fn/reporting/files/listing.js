@@ -25,7 +25,7 @@ function vmPart(data, vm, line) {
   return [
     element("h1", { tabindex: "-1" }, element("span", { class: "kind" }, kindOf(vm.kind)), " ", name(fullName(vm))),
     facts(vm),
-    vm.error && element("p", { class: "note" }, `${vm.error[0].toUpperCase()}${vm.error.slice(1)}. The YAML is as it is written.`),
+    vm.error && element("p", { class: "note" }, "The VM can't be rendered; the findings say why. The YAML is as it is written."),
     findingsOf(data, findings),
     changeOf(data, vm),
     element("h2", {}, vm.origins.length ? "Rendered YAML" : "YAML"),
@@ -53,7 +53,7 @@ function facts(vm) {
 
 function findingsOf(data, findings) {
   if (!findings.length) return null;
-  const entry = ({ finding }) => element("li", {}, severity(finding.severity), " ", data.since && finding.isNew ? element("strong", {}, "new ") : null, name(finding.message), " ", element("span", { class: "rule" }, finding.rule));
+  const entry = ({ finding }) => element("li", {}, severity(finding.severity), " ", data.since && finding.isNew ? element("strong", {}, "new ") : null, sentence(finding.message), " ", element("span", { class: "rule" }, finding.rule));
   return [element("h2", {}, "Findings"), element("ul", { class: "plain" }, findings.map(entry))];
 }
 
@@ -64,12 +64,12 @@ function changeOf(data, vm) {
 /** The headline of a change, and why and what differs. */
 function sentences(change) {
   const [first, ...rest] = change.sentences;
-  return element("div", { class: "change" }, element("p", {}, element("strong", {}, name(first))), element("ul", { class: "plain" }, rest.map((text) => element("li", {}, name(text)))));
+  return element("div", { class: "change" }, element("p", {}, element("strong", {}, sentence(first))), element("ul", { class: "plain" }, rest.map((text) => element("li", {}, sentence(text)))));
 }
 
 /** The lines of YAML as a grid that arrows move in, and beside it what is said of the line that has the focus or the mouse. */
 function listing(data, vm, findings, wanted) {
-  const panel = element("div", { class: "source", role: "status", "aria-label": "Source of the value" }, element("p", { class: "hint" }, "Point at a line, or move with the arrow keys, to see where its value comes from."));
+  const panel = element("div", { class: "source", role: "status", "aria-label": "Source of the value" }, element("p", { class: "hint" }, "Point at a line, choose it, or move with the arrow keys, to see where its value comes from."));
   const rows = [];
   const grid = element("table", { class: "yaml", role: "grid", "aria-label": `YAML of ${fullName(vm)}` });
   const body = element("tbody", { role: "rowgroup" });
@@ -111,7 +111,7 @@ function listing(data, vm, findings, wanted) {
     focused.element.classList.add("named");
     panel.replaceChildren(...focused.about());
   }
-  return element("div", { class: "listing" }, element("div", { class: "code" }, legend(vm.origins.length), grid), panel);
+  return vm.origins.length ? element("div", { class: "listing" }, element("div", {}, legend(), grid), panel) : grid;
 }
 
 /** What gives the value of a line, null for a line without a value. */
@@ -134,30 +134,29 @@ function lineCells(at, text, origin) {
     element("td", { role: "gridcell", class: "at" }, String(at + 1)),
     element("td", { role: "gridcell", class: "letter" }, letter && element("abbr", { title: word }, letter)),
     element("td", { role: "gridcell", class: "text" }, element("code", {}, text)),
-    element("td", { role: "gridcell", class: "origin" }, origin ? name(origin.short) : ""),
+    element("td", { role: "gridcell", class: "origin" }, origin ? sentence(origin.short) : ""),
   ];
 }
 
 function noteCells(finding) {
-  return element("td", { role: "gridcell", class: "finding", colspan: "4" }, severity(finding.severity), " ", name(finding.message), " ", element("span", { class: "rule" }, finding.rule));
+  return element("td", { role: "gridcell", class: "finding", colspan: "4" }, severity(finding.severity), " ", sentence(finding.message), " ", element("span", { class: "rule" }, finding.rule));
 }
 
 function sourceOf(path, text, origin) {
   return [
     element("p", { class: "path" }, name(path)),
     element("p", {}, element("code", {}, text.trim().replace(/^- /, ""))),
-    origin ? element("p", {}, element("span", { class: `chip from-${origin.kind}` }, SOURCES[origin.kind][1]), " ", name(origin.text)) : element("p", { class: "hint" }, "The line has no value of its own."),
-    origin && origin.notes.length ? element("ul", {}, origin.notes.map((note) => element("li", {}, name(note)))) : "",
+    origin ? element("p", {}, element("span", { class: `chip from-${origin.kind}` }, SOURCES[origin.kind][1]), " ", sentence(origin.text)) : element("p", { class: "hint" }, "The line has no value of its own."),
+    origin && origin.notes.length ? element("ul", {}, origin.notes.map((note) => element("li", {}, sentence(note)))) : "",
   ];
 }
 
 function noteOf(finding) {
   const place = finding.file ? `${finding.file}${finding.line ? `:${finding.line}` : ""}` : "";
-  return [element("p", {}, severity(finding.severity), " ", finding.rule), element("p", {}, name(finding.message)), element("p", { class: "path" }, name(finding.path || ""), " ", name(place))];
+  return [element("p", {}, severity(finding.severity), " ", finding.rule), element("p", {}, sentence(finding.message)), element("p", { class: "path" }, name(finding.path || ""), " ", name(place))];
 }
 
-function legend(isRendered) {
-  if (!isRendered) return null;
+function legend() {
   const entries = Object.entries(SOURCES).map(([kind, [letter, word]]) => element("li", {}, element("span", { class: `chip from-${kind}` }, letter), " ", word));
   return element("ul", { class: "legend", "aria-label": "Letters at the lines" }, entries);
 }
@@ -168,9 +167,9 @@ function podOf(vm) {
   const claims = vm.claims.map(([claim, kind, size, of]) => [name(claim), kind, size || "unknown", name(of || "the cluster's default")]);
   return [
     element("h2", {}, "Pod"),
-    why.map((text) => element("p", { class: "note" }, name(text))),
-    rows.length ? element("dl", { class: "facts wide" }, rows.map(([head, text]) => element("div", {}, element("dt", {}, head), element("dd", {}, name(text))))) : null,
-    containers.length ? plainTable("Containers", ["Container", "Sort", "Requests", "Limits"], containers) : null,
+    why.map((text) => element("p", { class: "note" }, sentence(text))),
+    rows.length ? element("dl", { class: "facts wide" }, rows.map(([head, text]) => element("div", {}, element("dt", {}, head), element("dd", {}, sentence(text))))) : null,
+    containers.length ? plainTable("Containers", ["Container", "Sort", "Requests", "Limits"], containers.map(([container, ...rest]) => [name(container), ...rest])) : null,
     claims.length ? [element("h3", {}, "Storage"), plainTable("Storage", ["Claim", "From", "Size", "Storage class"], claims)] : null,
   ];
 }

@@ -1,6 +1,6 @@
 // Tables that sort and filter. Their state is in the address.
 
-const MOST_ROWS = 1000; // that are shown until one asks for all: more make the page slow
+const MOST_ROWS = 500; // that are shown until one asks for all: more make the page slow
 
 /**
  * A table with its filters, in a part of the page.
