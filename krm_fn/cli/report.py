@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import click
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 FORMAT = "html"
 UNCHANGED = "unchanged"
+INDENT = "  "  # of what `diff` says below a headline
 
 
 @click.command()
@@ -140,12 +142,18 @@ def _changes(request: Request, bar: Progress) -> Mapping[str, Any]:
             found = diff_units.compare(base, head, diffing.Assumptions(), diff_units.ClusterAfter())
     if not found.is_whole:
         options.note("what the change does is not known for targets and files that can't be read on one side")
-    sentences = sentences_of(found.answer)
+    answer = {**found.answer, **{key: list(map(_without_here, found.answer[key])) for key in ("vms", "quotas")}}
+    sentences = sentences_of(answer)
     return {
-        "changes": tuple(_changed(record, sentences) for record in ordered(found.answer)),
-        "change_figures": figures(found.answer["summary"]),
-        "quota_changes": tuple(quota_lines(found.answer)),
+        "changes": tuple(_changed(record, sentences) for record in ordered(answer)),
+        "change_figures": figures(answer["summary"]),
+        "quota_changes": tuple(quota_lines(answer)),
     }
+
+
+def _without_here(record: Object) -> Object:
+    """The record without its target where that is the folder itself."""
+    return {key: value for key, value in record.items() if (key, value) != ("target", os.curdir)}
 
 
 def _changed(record: Object, sentences: dict[str, str]) -> Changed:
@@ -155,5 +163,5 @@ def _changed(record: Object, sentences: dict[str, str]) -> Changed:
         namespace=record["namespace"],
         name=record["name"],
         effect=level.called if level else UNCHANGED,
-        sentences=tuple(line.strip() for line in block(record, sentences)),
+        sentences=tuple(line.removeprefix(INDENT) for line in block(record, sentences)),
     )

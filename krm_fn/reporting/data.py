@@ -105,6 +105,5 @@ def _changes(report: Report, machines: Sequence[Object]) -> Iterator[Object]:
         at = places.get((change.target or os.curdir, change.namespace, change.name), -1)
         if at >= 0:
             machines[at]["change"] = number
-        target = "" if change.target == os.curdir else change.target
-        name = "/".join(filter(None, (target, change.namespace, change.name)))
+        name = "/".join(filter(None, (change.target, change.namespace, change.name)))
         yield {"vm": at, "name": name, "effect": change.effect, "sentences": list(change.sentences)}

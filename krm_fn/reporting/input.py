@@ -21,7 +21,8 @@ class Unit(Value):
 
 
 class Change(Value):
-    """What a change does to a VM: a word for how severe it is, and sentences. The first one is the headline."""
+    """What a change does to a VM: a word for how severe it is, and sentences. The first one is the headline; those that explain
+    the one before them are indented."""
 
     namespace: str
     name: str

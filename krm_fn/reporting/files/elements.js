@@ -26,16 +26,25 @@ function filled(made, attributes, children) {
   return made;
 }
 
-/** A text of a user. Its direction does not change the text around it, and a long path breaks behind its marks. */
+/** A name of a user. Its direction does not change the text around it. A long one breaks behind its marks, and is cut at last. */
 function name(text) {
-  const parts = text.length > LONG ? text.split(/(?<=[/.:_-])/) : [text];
-  return element("bdi", {}, parts.map((part, at) => (at ? [element("wbr"), part] : part)));
+  const shown = cut(text, LONGEST);
+  const parts = shown.length > LONG ? shown.split(/(?<=[/.:_-])/) : [shown];
+  const long = parts.some((part) => part.length > LONG);
+  const pieces = parts.map((part, at) => (at ? [element("wbr"), part] : part));
+  return element("bdi", { class: long && "long", title: shown !== text && text }, pieces);
 }
-const LONG = 16;
+const LONG = 20;
+const LONGEST = 300;
+
+/** A text of at most so many letters. */
+function cut(text, most) {
+  return text.length <= most ? text : `${text.slice(0, most - 1)}\u2026`;
+}
 
 /** A sentence with names of users. */
 function sentence(text) {
-  return element("bdi", {}, text);
+  return element("bdi", { class: "long" }, text);
 }
 
 /** A kind, which may break before its last words. */

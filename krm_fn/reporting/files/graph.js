@@ -139,10 +139,6 @@ function shortKind(kind) {
   return kind.replace(/^VirtualMachine(?=.)/, "");
 }
 
-function cut(text, most) {
-  return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
-}
-
 function edge(from, to, role) {
   const [x1, y1, x2, y2] = [from.x + BOX.width, from.y + BOX.height / 2, to.x, to.y + BOX.height / 2];
   const bend = (x2 - x1) / 2;

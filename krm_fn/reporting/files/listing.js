@@ -64,7 +64,7 @@ function changeOf(data, vm) {
 /** The headline of a change, and why and what differs. */
 function sentences(change) {
   const [first, ...rest] = change.sentences;
-  return element("div", { class: "change" }, element("p", {}, element("strong", {}, sentence(first))), element("ul", { class: "plain" }, rest.map((text) => element("li", {}, sentence(text)))));
+  return element("div", { class: "change" }, element("p", {}, element("strong", {}, sentence(first))), element("ul", { class: "plain" }, rest.map((text) => element("li", { class: text.startsWith(" ") && "below" }, sentence(text.trim())))));
 }
 
 /** The lines of YAML as a grid that arrows move in, and beside it what is said of the line that has the focus or the mouse. */
