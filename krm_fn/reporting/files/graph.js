@@ -3,7 +3,7 @@
 
 const MOST_BOXES = 30; // of a column
 const MOST_DRAWN = 12; // rows of the table
-const BOX = { width: 230, height: 44, gap: 12, between: 90 };
+const BOX = { width: 240, height: 44, gap: 12, between: 90 };
 const STATES = { bundle: "in the input", catalogue: "in the catalogue", made: "made by another object", elsewhere: "not in the input" };
 
 /** Nodes with their edges, both ways. The first ones are the VMs. */
@@ -47,19 +47,28 @@ function nodePart(node) {
   ];
 }
 
-/** A drawing of the first of some objects, of what uses them and of what they use. */
+/** A drawing of the first of some objects, of what uses them and of what they use. VMs are to the left. */
 function overall(found) {
   if (!found.length) return [];
   const chosen = found.slice(0, MOST_DRAWN);
-  const users = inTurn(chosen.map((node) => node.users)).filter((node) => !chosen.includes(node));
-  const uses = inTurn(chosen.map((node) => node.uses)).filter((node) => !chosen.includes(node) && !users.includes(node));
-  const middle = chosen.map((node) => ({ node, role: node.users.length ? `used by ${node.users.length.toLocaleString("en")}` : "" }));
-  const columns = [users.map((node) => ({ node, role: "" })), middle, uses.map((node) => ({ node, role: "" }))].filter((column) => column.length);
+  const around = inTurn([...chosen.map((node) => node.users), ...chosen.map((node) => node.uses)]);
+  const columns = [];
+  for (const node of new Set([...chosen, ...around])) {
+    const at = node.vm ? 0 : depth(node);
+    columns[at] = columns[at] || [];
+    columns[at].push({ node, role: node.users.length ? `used by ${node.users.length.toLocaleString("en")}` : "" });
+  }
   const rest = found.length - chosen.length;
   return [
     element("p", { class: "hint" }, `Choose an object to see its references.${rest ? ` The first ${MOST_DRAWN} rows of the table are drawn; filter it to see others.` : ""}`),
-    draw(columns, null, MOST_DRAWN + 4),
+    draw(columns.filter(Boolean), null, MOST_DRAWN + 4),
   ];
+}
+
+/** How far an object is from the VMs that use it; what uses itself in the end stays in the last column. */
+function depth(node, most = 3) {
+  if (node.vm || most === 0) return 0;
+  return 1 + Math.max(0, ...node.users.slice(0, MOST_BOXES).map((user) => depth(user.node, most - 1)));
 }
 
 /** The objects of several lists of references, the first of each, then the second of each, and so on. */
@@ -130,7 +139,7 @@ function box(node, role, x, y, isMiddle) {
       "svg",
       { x: x + 12, y, width: BOX.width - 20, height: BOX.height },
       drawing("text", { class: "title", y: 18 }, cut(titleOf(node), 40)),
-      drawing("text", { class: "kind", y: 34 }, cut(shortKind(node.kind) + (role ? ` · ${role}` : ""), 40)),
+      drawing("text", { class: "kind", y: 34 }, cut(`${role ? `${role} · ` : ""}${shortKind(node.kind)}`, 42)),
     ),
   );
 }
