@@ -74,7 +74,8 @@ function table({ view, label, rows, columns, choices = [], text, sort = "", abov
     const column = columns.find((each) => each.key === key);
     if (!column) return left;
     const sign = state.sort.startsWith("-") ? -1 : 1;
-    return left.sort((one, other) => sign * order(column.value(one), column.value(other)));
+    const value = new Map(left.map((row) => [row, column.value(row)]));
+    return left.sort((one, other) => lacks(value.get(one)) - lacks(value.get(other)) || sign * order(value.get(one), value.get(other)));
   }
 
   function show() {
@@ -118,10 +119,13 @@ function table({ view, label, rows, columns, choices = [], text, sort = "", abov
   return { part, follow };
 }
 
-/** The order of two values: numbers by size, texts as people sort them, what is missing last. */
+/** True where a row has no value. Such rows come last, whatever the order is. */
+function lacks(value) {
+  return value === undefined || value === null || value === "";
+}
+
+/** The order of two values: numbers by size, texts as people sort them. */
 const COLLATOR = new Intl.Collator("en", { numeric: true });
 function order(one, other) {
-  const lacking = (value) => value === undefined || value === null || value === "";
-  if (lacking(one) || lacking(other)) return lacking(one) - lacking(other);
   return typeof one === "number" && typeof other === "number" ? one - other : COLLATOR.compare(one, other);
 }
