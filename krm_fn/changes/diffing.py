@@ -8,6 +8,7 @@ from krm_fn.base.errors import InputError
 from krm_fn.base.objects import group_of, kind_of, name_of
 from krm_fn.base.paths import as_list, get, with_integers
 from krm_fn.base.value import Value
+from krm_fn.changes import policies
 from krm_fn.changes.records import fails_as_before, is_worth_telling, record_of, refused_record, untouched_record
 from krm_fn.changes.sizes import Sizes
 from krm_fn.changes.summary import summary
@@ -67,7 +68,9 @@ def compare_all(targets: Iterable[tuple[str, Side, Side]], assumptions: Assumpti
         sizes = Sizes(base.analysis, head.analysis, head.vms)
         sides = Sides(base=base, head=head, assumptions=assumptions, sizes=sizes)
         of_target = {"target": target} if target else {}
-        told, used = sizes.completed([record for record in sides.records() if is_worth_telling(record)])
+        found = policies.triggered(base.analysis, head.analysis, new=assumptions.new)
+        judged = (found.get(_key_of(record), policies.NONE).added_to(record) for record in sides.records())
+        told, used = sizes.completed([record for record in judged if is_worth_telling(record)])
         records += [{**of_target, **record} for record in told]
         quotas += [{**of_target, **quota} for quota in used]
         total += len(sides.keys)
@@ -178,6 +181,10 @@ class Sides(Value):
 
 def _record(key: Key, change: str) -> Object:
     return {"kind": VM, "namespace": key[0], "name": key[1], "change": change}
+
+
+def _key_of(record: Object) -> Key:
+    return record["namespace"], record["name"]
 
 
 def _one_sided(entry: Entry | None, change: str) -> Object:

@@ -143,4 +143,4 @@ def effect(record: Object) -> list[str]:
 
 def is_worth_telling(record: Object) -> bool:
     """False for a VM that nothing changes."""
-    return record["effect"] != [NOTHING] or any(key in record for key in ("revisionsChanged", "creates", "keeps"))
+    return record["effect"] != [NOTHING] or any(key in record for key in ("revisionsChanged", "creates", "keeps", "policies"))

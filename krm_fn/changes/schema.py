@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from krm_fn.changes.effects import LIVE, MIGRATION, NEXT_START, PARTS, RESTART
 from krm_fn.changes.pins import EDITED, REMOVED
+from krm_fn.changes.policies import STAGE as POLICY_STAGE
 from krm_fn.changes.sizes_schema import sizes
 from krm_fn.changes.summary import LEVELS, WORDS
 from krm_fn.changes.upgrade_schema import steps
+from krm_fn.findings.finding import SEVERITIES
 from krm_fn.kubevirt.resolve import MATCHERS
 from krm_fn.kubevirt.updates import migration
 
@@ -101,9 +103,15 @@ def _vm() -> Schema:
             "pod": {"$ref": "#/$defs/pods"},
             "changes": _list({"$ref": "#/$defs/change"}, "the effective changes"),
             "keeps": _list({"$ref": "#/$defs/kept"}, "what changed and does not reach the VM"),
+            "policies": _list(_policy(), "what policies say of the change"),
         },
         required=("kind", "namespace", "name", "change", "effect"),
     )
+
+
+def _policy() -> Schema:
+    own = {"rule": _text("policy/NAME"), "severity": {"enum": list(SEVERITIES)}, "message": TEXT}
+    return _object({**own, "binding": TEXT, "param": TEXT}, required=("rule", "severity", "message"))
 
 
 def _sizes(size: Schema) -> Schema:
@@ -119,7 +127,7 @@ def _update() -> Schema:
         {
             "sent": {"type": "boolean", "description": "the apply writes something"},
             "allowed": {"type": "boolean", "description": "admission lets the update in"},
-            "stage": {"enum": ["schema", "mutating", "validating"]},
+            "stage": {"enum": ["schema", "mutating", "validating", POLICY_STAGE]},
             "causes": _list(cause),
         },
         required=("sent", "allowed"),

@@ -21,7 +21,7 @@ class Level(Value):
 
 # The most severe first.
 LEVELS = (
-    Level(word="refused", effects=("refused", "error"), called="refused"),
+    Level(word="refused", effects=("refused", "refusedByPolicy", "error"), called="refused"),
     Level(word="recreate", effects=("removed",), called="removed"),
     Level(word="restart", effects=("restartRequired", "stopped", "migration:Evict"), called="restart"),
     Level(word="migration", effects=("migration:LiveMigrate", "migration:nobody"), called="migration"),

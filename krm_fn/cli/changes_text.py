@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from krm_fn.base.console import one_line, printable
+from krm_fn.changes.policies import REFUSED
 from krm_fn.changes.summary import LEVELS, level_of, severity
 from krm_fn.cli.changes_sizes import pod_lines, quota_lines
 
@@ -22,6 +23,7 @@ COLORS = {"refused": RED, "recreate": RED, "restart": YELLOW, "migration": CYAN,
 # What an effect says to people.
 SENTENCES = {
     "refused": "KubeVirt refuses the update",
+    "refusedByPolicy": "a policy refuses it",
     "removed": "the VM is removed",
     "added": "the VM is new",
     "stopped": "the VM is stopped",
@@ -100,8 +102,7 @@ def _coloured(text: str, record: Object) -> str:
 def block(record: Object, sentences: dict[str, str]) -> Iterator[str]:
     """The lines about a VM: what happens, then, indented, why, and what differs."""
     yield headline(record, sentences)
-    for cause in record.get("update", {}).get("causes", ()):
-        yield f"  refused: {cause['path']}: {cause['message']}"
+    yield from _judgements(record)
     for key in ("restartRequired", "error", "startError"):
         if key in record:
             yield f"  {_LABELS[key]}: {record[key]}"
@@ -115,6 +116,14 @@ def block(record: Object, sentences: dict[str, str]) -> Iterator[str]:
         yield f"  creates {name}"
     for kept in record.get("keeps", ()):
         yield from _kept(kept)
+
+
+def _judgements(record: Object) -> Iterator[str]:
+    for cause in record.get("update", {}).get("causes", ()):
+        yield f"  refused: {cause['path']}{': ' if cause['path'] else ''}{cause['message']}"
+    for policy in record.get("policies", ()):
+        if record["effect"] != [REFUSED] or policy["severity"] != "error":
+            yield f"  {policy['severity']}: {policy['message']} ({policy['rule']})"
 
 
 def headline(record: Object, sentences: dict[str, str]) -> str:

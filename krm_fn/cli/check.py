@@ -128,6 +128,7 @@ def check(
     )
     bar = progress.shown(quiet=flags["verbose"])
     before = earlier.read(request, how, bar, combined)
+    request = request.but(before=before.objects) if before else request
     found = fixing.results_of(request, how, bar, _prints(known, before))
     report = combined(found).but(summary=summary, off=_off(found, levels))
     if known is not None:

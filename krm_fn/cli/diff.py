@@ -21,7 +21,7 @@ from krm_fn.cli.diff_units import ClusterAfter, Compared
 from krm_fn.cli.folder_options import folder_options
 from krm_fn.cli.json_text import json_text
 from krm_fn.cli.trees import Change, of_folder, paths_in, trees_of
-from krm_fn.config.keys import KEYS, NAMES
+from krm_fn.config.keys import KEYS
 from krm_fn.findings.results import report
 from krm_fn.kubevirt.releases import parse
 from krm_fn.kubevirt.settings import Config
@@ -40,9 +40,10 @@ if TYPE_CHECKING:
 
 NEVER = "never"
 # The keys of the config that say something about a cluster.
-CLUSTER_KEYS = ("kubevirtVersion", "catalogue", "presets", "configuration")
+CLUSTER_KEYS = ("kubevirtVersion", "catalogue", "presets", "configuration", "policies")
 # The flags of other keys, which do not count here.
-UNSET: Mapping[str, Any] = {key.field: () if key.type == "severity" else None for key in KEYS if key.name not in CLUSTER_KEYS}
+NOTHING: Mapping[str, Any] = {key.field: () if key.type in ("severity", "policies") else None for key in KEYS}
+UNSET = {key.field: NOTHING[key.field] for key in KEYS if key.name not in CLUSTER_KEYS}
 # The flags that may name a file.
 FILES = ("config_file", "configuration")
 OUTPUTS = ("text", "json", "markdown", "patch")
@@ -172,7 +173,7 @@ def diff(
 
 def _cluster_after(version: str | None, configuration: str | None) -> ClusterAfter:
     """What the flags say about the cluster after the change. Raises: ConfigError."""
-    flags = {**UNSET, **dict.fromkeys(NAMES[name].field for name in CLUSTER_KEYS), "configuration": configuration}
+    flags = {**NOTHING, "configuration": configuration}
     return ClusterAfter(
         release=parse(version) if version else None,
         configuration=options.with_flags(Config(), flags).configuration if configuration else None,

@@ -90,6 +90,7 @@ def report(
     )
     bar = progress.shown(quiet=flags["verbose"])
     before = earlier.read(request, how, bar, combined)
+    request = request.but(before=before.objects) if before else request
     found = units.results_of(request, how.but(describing=describe), bar)
     checked = combined(found)
     checked = earlier.without_old(checked, before) if before else checked

@@ -1,71 +1,66 @@
-"""Sources that VMs have in common: those of a VM that only differs in names and texts from an earlier one are not found again.
-
-Finding the sources of a VM takes a rendering for each field of its instancetype and preference. Rendering reads none of the
-texts of `pipeline.own_texts`, so VMs that differ only in these have the same sources.
-"""
+"""VMs that differ only in texts of their own, such as names and addresses: who gives their values is found once."""
 
 from __future__ import annotations
 
-from krm_fn.base.paths import get, leaves
-from krm_fn.explaining.attribution import DEFAULT, VM, Leaf, Source, attributed, same
+from krm_fn.explaining.attribution import OWN, Given, Source, attributed, same
+from krm_fn.explaining.machines import flat
 from krm_fn.pipeline.equivalents import dumped, read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
     from typing import Any
 
+    from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
     from krm_fn.explaining.machines import Leaves, Machine
 
-    Key = tuple[Any, ...]
-
-# Rendering compares these with those of the instancetype, so they are no mere text.
-ANNOTATIONS = ("spec", "template", "metadata", "annotations")
+    Attribution = dict[Path, Given]
 REMEMBERED = 5_000
 
 
-class Sharing:
-    """The sources of the VMs of one bundle. VMs of which rendering reads the same share them."""
+class Attributions:
+    """Who gives the values of the VMs of one bundle."""
 
     def __init__(self) -> None:
-        self._known: dict[Key, tuple[Machine, dict[Path, Leaf]]] = {}
+        self._known: dict[tuple[Any, ...], Attribution] = {}
+        self._kept: list[Any] = []  # a kept tree keeps its id
 
-    def leaves(self, machine: Machine, rendered: Leaves) -> Sequence[Leaf]:
-        """The leaves of a rendered VM with their sources."""
-        key = _key(machine)
-        _, first = self._known.get(key, (None, None)) if key else (None, None)
-        repeated = list(_repeated(first, machine, rendered)) if first else []
-        if len(repeated) == len(rendered):
-            return repeated
-        found = list(attributed(machine, rendered))
-        if key and len(self._known) < REMEMBERED:
-            self._known[key] = machine, {leaf.path: leaf for leaf in found}  # a machine that is kept keeps its ids
-        return found
+    def of(self, machine: Machine, rendered: Object) -> tuple[Leaves, Attribution]:
+        """The leaves of a rendered object, and for each of them who gives it."""
+        found, key = flat(rendered), self._key(machine)
+        if key is None:
+            return found, attributed(machine, rendered)
+        repeated = _repeated(self._known[key], found, machine) if key in self._known else None
+        if repeated is not None:
+            return found, repeated
+        if len(self._known) >= REMEMBERED:
+            self._known.clear()
+            self._kept.clear()
+        self._known[key] = attributed(machine, rendered)
+        self._kept += [each.tree for each in machine.inputs]
+        return found, self._known[key]
+
+    def _key(self, machine: Machine) -> tuple[Any, ...] | None:
+        """All that decides who gives a value; None if that may be more than is compared here.
+
+        Presets and patches are for objects with certain labels and names.
+        """
+        analysis, resolution = machine.analysis, machine.resolution
+        if resolution is None or machine.prefix or analysis.presets or analysis.settings.patches:
+            return None
+        vm = dumped(read(resolution.vm, {}))
+        return None if vm is None else (vm, *((each.kind, id(each.tree)) for each in machine.inputs))
 
 
-def _key(machine: Machine) -> Key | None:
-    """What rendering reads of a VM; None if it can't be told: presets read labels, and inference reads names."""
-    resolution = machine.resolution
-    if machine.analysis.presets or resolution.errors or resolution.vm is not machine.vm:
-        return None
-    data = dumped([read(machine.vm, {}), get(machine.vm, ANNOTATIONS)])
-    found = resolution.instancetype, resolution.preference
-    return (data, *(each and (id(each.spec), each.table) for each in found)) if data else None
-
-
-def _repeated(first: dict[Path, Leaf], machine: Machine, rendered: Leaves) -> Iterator[Leaf]:
-    """The leaves with the sources of an earlier VM; it stops at one that does not fit."""
-    written = dict(leaves(machine.vm))
-    for path, value in rendered.items():
+def _repeated(known: Attribution, found: Leaves, machine: Machine) -> Attribution | None:
+    """The attribution of a VM that repeats another one; None if it has a value that is not its own and that the other lacks."""
+    written, attribution = flat(machine.entry.obj), {}
+    for path, value in found.items():
+        given = known.get(path)
         own = path in written and same(written[path], value)
-        as_written = Source(kind=VM, field=path, value=value)
-        leaf = first.get(path) or Leaf(path=path, value=value, source=as_written)  # no other VM need have the label
-        if own != (leaf.source.kind == VM):
-            return
-        if own:
-            yield leaf.but(value=value, source=as_written)
-            continue
-        source = leaf.source.but(value=value) if leaf.source.kind == DEFAULT else leaf.source
-        lost = ((Source(kind=VM, field=path, value=written[path]), written[path]),) if path in written else ()
-        yield leaf.but(value=value, source=source, lost=lost)
+        if given is None or own is not (given.source.number == OWN):
+            if not own:
+                return None
+            given = Given(source=Source(number=OWN, path=path))
+        attribution[path] = given
+    return attribution

@@ -11,7 +11,7 @@ from krm_fn.base.value import Value
 from krm_fn.policies.compiled import Reason, compiled
 from krm_fn.policies.errors import EvaluationError, Unsupported
 from krm_fn.policies.evaluation import Runner
-from krm_fn.policies.matching import OPERATION, Cluster, matched, resource_of, selects
+from krm_fn.policies.matching import CREATE, Cluster, Request, matched, resource_of, selects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,16 +73,31 @@ class Policies:
         """The states of objects that policies are evaluated on."""
         return sorted({_state(obj) for obj in self._policies if self._of(obj)})
 
-    def failures(self, obj: Object, value: Object, state: str) -> Iterator[Failure | Skipped]:
-        """What the policies that are evaluated on a state of objects say of one, whose value in that state is given."""
+    def failures(
+        self,
+        obj: Object,
+        value: Object,
+        state: str,
+        *,
+        operation: str = CREATE,
+        old_object: Object | None = None,
+        old_value: Object | None = None,
+    ) -> Iterator[Failure | Skipped]:
+        """What the policies that are evaluated on a state of objects say of one, whose value in that state is given.
+
+        For the operation UPDATE, `old_object` is what the object replaces, and `old_value` its value in that state, which is
+        the old object itself unless given.
+        """
         resource = resource_of(obj)
         if resource is None:
             return
+        asked = Request(obj=obj, resource=resource, operation=operation, old=old_object)
+        values = value, old_object if old_value is None else old_value
         for found in self._found:
             if isinstance(found, Reason) or _state(found.obj) != state:
                 continue
             try:
-                failures = list(self._judged(found, obj, value, resource))
+                failures = list(self._judged(found, asked, values))
             except Unsupported as error:
                 yield Skipped(policy=found.obj, place="spec", why=str(error))
                 continue
@@ -98,8 +113,9 @@ class Policies:
         """The bindings of a policy."""
         return [each for each in self._bindings if as_map(each.get("spec")).get("policyName") == name_of(policy)]
 
-    def _judged(self, policy: Policy, obj: Object, value: Object, resource: Resource) -> Iterator[Failure]:
-        under = matched(as_map(policy.spec.get("matchConstraints")), obj, resource, self._cluster)
+    def _judged(self, policy: Policy, asked: Request, values: tuple[Object, Object | None]) -> Iterator[Failure]:
+        obj, resource = asked.obj, asked.resource
+        under = matched(as_map(policy.spec.get("matchConstraints")), asked, self._cluster)
         if under is None:
             return
         namespace = namespace_of(obj) or "default"
@@ -108,9 +124,9 @@ class Policies:
         for binding in self._of(policy.obj):
             spec = as_map(binding.get("spec"))
             within = as_map(spec.get("matchResources"))
-            if within and matched(within, obj, resource, self._cluster, without_rules=True) is None:
+            if within and matched(within, asked, self._cluster, without_rules=True) is None:
                 continue
-            run = _Run(policy, binding, value, resource, under, self._cluster)
+            run = _Run(policy, binding, asked, values, under, self._cluster)
             for param in self._params(policy, spec, obj, resource):
                 yield from run.failures(param)
 
@@ -160,14 +176,22 @@ class _Run:
     """A policy and one of its bindings on one object."""
 
     def __init__(  # noqa: PLR0917  each of the six is a thing of its own
-        self, policy: Policy, binding: Object, value: Object, resource: Resource, under: Resource, cluster: Cluster
+        self,
+        policy: Policy,
+        binding: Object,
+        asked: Request,
+        values: tuple[Object, Object | None],
+        under: Resource,
+        cluster: Cluster,
     ) -> None:
         self._policy, self._binding = policy, binding
         actions = as_list(as_map(binding.get("spec")).get("validationActions")) or ["Deny"]
         self._severity = next((level for action, level in SEVERITIES if action in actions), "error")
-        if under.version != resource.version:
-            value = {**value, "apiVersion": f"{under.group}/{under.version}"}
-        self._object, self._resource, self._under, self._cluster = value, resource, under, cluster
+        if under.version != asked.resource.version:
+            version = f"{under.group}/{under.version}"
+            values = {**values[0], "apiVersion": version}, values[1] and {**values[1], "apiVersion": version}
+        self._object, self._old = values
+        self._operation, self._resource, self._under, self._cluster = asked.operation, asked.resource, under, cluster
 
     def failures(self, param: Object | str | None) -> Iterator[Failure]:
         """The failures with one parameter."""
@@ -254,13 +278,13 @@ class _Run:
             "requestKind": _kind(self._resource),
             "requestResource": _plural(self._resource),
             "name": name_of(self._object),
-            "operation": OPERATION,
+            "operation": self._operation,
         }
         if self._resource.namespaced:
             request["namespace"] = namespace
         return {
             "object": self._object,
-            "oldObject": None,
+            "oldObject": self._old,
             "request": request,
             "namespaceObject": {"metadata": {}, "spec": {}, "status": {}, **held} if held else held,
             "params": _typed(param),

@@ -14,7 +14,6 @@ from krm_fn.base.paths import as_map, dotted, get
 from krm_fn.base.redaction import redact
 from krm_fn.base.value import Value
 from krm_fn.explaining.answers import explained
-from krm_fn.explaining.attribution import VM
 from krm_fn.explaining.wording import notes_of, source_text
 from krm_fn.kubevirt.holders import SERVED, vm_path
 from krm_fn.pipeline.capacity import demands_of, facts_of
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from krm_fn.base.bundle import Bundle, Entry
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
+    from krm_fn.explaining.answers import Explained
     from krm_fn.reporting.lines import Line
     from krm_fn.reporting.references import Use
     from krm_fn.repositories.judging import Material
@@ -38,11 +38,17 @@ if TYPE_CHECKING:
 
     Place = tuple[int, Path]
 
+VM = "vm"  # the word for a value of the object itself
+
 
 class Origin(NamedTuple):
-    """Who gives the value of a line. `text` is "" where that is the machine's own manifest, at `line` of its file."""
+    """Who gives the value of a line: what sort of source, and the name of the object.
+
+    `text` is "" where that is the machine's own manifest, at `line` of its file.
+    """
 
     kind: str
+    name: str = ""
     text: str = ""
     line: int = 0
     notes: tuple[str, ...] = ()
@@ -82,26 +88,15 @@ class Part(Value):
     unsized: str = ""
 
 
-class Rendered(NamedTuple):
-    """A VM as it is rendered, and the record of its sources."""
-
-    vm: Object | None
-    prefix: Path
-    record: Object
-
-
 def describe(material: Material) -> Part:
     """The part of the page about a unit."""
     found, config, beside = material.found, material.config, material.surroundings
     bundle = bundle_of(found.items, found.places, found.units, beside)
     vms = list(explained(bundle, config, beside))
     located = with_places([each.record for each in vms], found, material.places, material.homes)
-    rendered = {
-        (each.entry.item, each.entry.path): Rendered(each.rendered, each.prefix, record)
-        for each, record in zip(vms, located, strict=True)
-    }
+    rendered = {_place(each.entry): each.but(record=record) for each, record in zip(vms, located, strict=True)}
     demands, unsized = _demands(bundle, material)
-    sized = {(each.entry.item, each.entry.path): each for each in demands}
+    sized = {_place(each.entry): each for each in demands}
     entries = [entry for entry in bundle.entries if _is_shown(entry, bundle)]
     about = [(entry, rendered[place].record if (place := _place(entry)) in rendered else {}) for entry in entries]
     return Part(
@@ -130,13 +125,11 @@ def _demands(bundle: Bundle, material: Material) -> tuple[list[Demand], str]:
     return [each for each in found if not bundle.is_context(each.entry.item)], ""
 
 
-def _machine(entry: Entry, bundle: Bundle, rendered: Rendered | None, demand: Demand | None) -> Machine:
+def _machine(entry: Entry, bundle: Bundle, rendered: Explained | None, demand: Demand | None) -> Machine:
     obj = entry.obj
     file, index = bundle.place(entry.item)
-    vm, prefix, record = rendered or Rendered(None, (), {})
-    lines = tuple(
-        line._replace(path=(*prefix, *line.path)) for line in lines_of(redact(vm, prefix) if vm is not None else redact(obj))
-    )
+    record, shown = (rendered.record, rendered.rendered) if rendered else ({}, None)
+    lines = tuple(lines_of(redact(obj if shown is None else shown)))
     return Machine(
         kind=kind_of(obj),
         namespace=effective_namespace(obj),
@@ -150,7 +143,7 @@ def _machine(entry: Entry, bundle: Bundle, rendered: Rendered | None, demand: De
         instancetype=_referred("instancetype", obj, record),
         preference=_referred("preference", obj, record),
         lines=lines,
-        origins=tuple(_origins(lines, record)) if vm is not None else (),
+        origins=tuple(_origins(lines, record)) if shown is not None else (),
         record=demand.record if demand else {},
         row=added(Row(labels=()), demand) if demand else Row(labels=()),
     )

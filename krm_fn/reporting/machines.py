@@ -65,7 +65,8 @@ class Machines:
         return {"origins": self._tables.patterns.number(pattern), "at": self._tables.steps.number(steps), "first": first}
 
     def _origin(self, origin: Origin) -> int:
-        return self._tables.origins.number((self._tables.words.number(origin.kind), origin.text, origin.notes))
+        word = self._tables.words.number(origin.kind)
+        return self._tables.origins.number((word, origin.name, origin.text, origin.notes))
 
     def _figures(self, machine: Machine) -> Object:
         return {key: self._tables.figures.number(figure) for key, figure in _figures_of(machine)}

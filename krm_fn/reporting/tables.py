@@ -31,8 +31,8 @@ class Table(Generic[Kept]):
 class Tables:
     """What machines and findings have in common.
 
-    `lines` are a text and the number of its path, `origins` the origins of values: word, text, notes. The first one is the
-    machine's own manifest. `patterns` are the origins of all lines of a machine, `steps` the lines of its file, from the first
+    `lines` are a text and the number of its path, `origins` the origins of values: word, name, text, notes. The first one is
+    the machine's own manifest. `patterns` are the origins of all lines of a machine, `steps` the lines of its file, from the first
     one on. `figures` are a number and the text for it, `pods` are JSON.
     """
 
@@ -40,7 +40,7 @@ class Tables:
         self.words: Table[str] = Table("")
         self.paths: Table[str] = Table()
         self.lines: Table[tuple[str, int]] = Table()
-        self.origins: Table[tuple[int, str, tuple[str, ...]]] = Table((self.words.number("vm"), "", ()))
+        self.origins: Table[tuple[int, str, str, tuple[str, ...]]] = Table((self.words.number("vm"), "", "", ()))
         self.patterns: Table[tuple[int, ...]] = Table(())
         self.steps: Table[tuple[int, ...]] = Table(())
         self.figures: Table[tuple[float, str]] = Table()

@@ -15,7 +15,7 @@ from krm_fn.base.value import Value
 from krm_fn.findings import fingerprints, results
 from krm_fn.kubevirt import configuration
 from krm_fn.pipeline import stages
-from krm_fn.pipeline.stages import Judging
+from krm_fn.pipeline.stages import Before, Judging
 from krm_fn.repositories import building, charts, embedded, fixes, problems, sharing, wants
 from krm_fn.repositories.fixes import Fixing
 from krm_fn.repositories.homes import Homes
@@ -63,7 +63,7 @@ class Subject(Value):
 class Unit(Value):
     """What is judged as one bundle: a target, or files that no kustomization uses; `name` is "" for these.
 
-    `kustomized` are the folders with kustomizations.
+    `kustomized` are the folders with kustomizations. `before` is what the unit was at an earlier commit, for policies.
     """
 
     settings: TargetSettings
@@ -71,6 +71,7 @@ class Unit(Value):
     target: Target | None = None
     files: tuple[str, ...] = ()
     kustomized: frozenset[str] = frozenset()
+    before: Before | None = None
 
 
 class Material(Value):
@@ -89,8 +90,8 @@ class Options(Value):
     `using` is the program that builds kustomizations, None where there is none. `quoted`: the lines of findings are wanted.
     `spool` is a file in which a target that is built waits to be judged again, "" where there is none. `listed`: every object
     that was judged is wanted. `kept`: what a unit may take of others is wanted, for a cache. `fixing`: so is what can be fixed;
-    `proposing`: also values that a user has to decide on. `describing` makes of a unit what else is wanted; it can be pickled,
-    and so can what it gives.
+    `proposing`: also values that a user has to decide on. `unchanged`: for policies, each object replaces itself.
+    `describing` makes of a unit what else is wanted; it can be pickled, and so can what it gives.
     """
 
     using: Builder | None = None
@@ -105,6 +106,7 @@ class Options(Value):
     spool: str = ""
     fixing: bool = False
     proposing: bool = False
+    unchanged: bool = False
     describing: Callable[[Material], Any] | None = None
 
 
@@ -171,7 +173,7 @@ def judge(unit: Unit, options: Options, offered: Offered | None = None) -> UnitR
     reach = sharing.reach(found.items, b"\n".join(source.data for source in found.sources)) if offered else None
     taken = sharing.taken_by(reach, offered) if offered and reach else None
     surroundings = taken.surroundings(unit.settings.external) if taken else sharing.Taken().surroundings(unit.settings.external)
-    result = judge_sources(found, lost, config, options, surroundings, target=unit.target)
+    result = judge_sources(found, lost, config, options, surroundings, target=unit.target, before=unit.before)
     if unit.target and result.wants and options.spool and offered is None and not lost:
         spooled(found, options.spool)
     offers = sharing.offers(found.items, unit.name, found.places)
@@ -269,14 +271,20 @@ def judge_sources(
     surroundings: Surroundings = NO_SURROUNDINGS,
     *,
     target: Target | None = None,
+    before: Before | None = None,
 ) -> UnitResult:
     """What comes of what was read. Raises: InputError for a document that can't be read where the config silences that."""
     judging = Judging(
-        ignores=options.ignores, definitions=options.definitions, off=True, units=found.units, surroundings=surroundings
+        ignores=options.ignores,
+        definitions=options.definitions,
+        off=True,
+        units=found.units,
+        surroundings=surroundings,
+        before=Before(items=found.items, config=config) if options.unchanged else before,
     )
     outcome = stages.render(found.items, config, places=found.places, schemas=options.schemas, judging=judging)
     in_templates = templated(found, config, surroundings, judging, options.schemas)
-    places = Places(found, lost)
+    places = Places(found, lost, config.policies)
     result = _with_findings(found, in_templates.added_to(outcome), config, lost, places)
     result = _with_entries(result, [*bundle.entries(found.items), *in_templates.entries], outcome)
     result = result.but(notes=(*in_templates.notes, *embedded.notes(found)))
@@ -308,7 +316,9 @@ def _with_findings(found: Sources, outcome: Outcome, config: Config, lost: list[
     of_input += passed_over(found.skipped, config.severity, outcome.release)
     silent = [each.finding for each in outcome.ignored]
     doubts = Doubts(lost)
-    certain = [finding for finding in unbuilt.certain(outcome.findings, found) if not doubts.concern(finding)]
+    kept, parts = unbuilt.certain(outcome.findings, found)
+    certain = [finding for finding in kept if not doubts.concern(finding)]
+    certain += parts.findings(found, config.severity, outcome.release)
     marked = fingerprints.printed((*of_input, *places.located((*certain, *silent))))
     counted = len(of_input) + len(certain)
     return UnitResult(

@@ -7,6 +7,7 @@ const SOURCES = {
   preference: ["P", "preference"],
   preset: ["S", "preset"],
   configuration: ["C", "configuration of the cluster"],
+  patch: ["J", "JSON patch of the config"],
   default: ["D", "KubeVirt's default"],
 };
 
@@ -118,14 +119,9 @@ function listing(data, vm, findings, wanted) {
 function originOf(vm, at) {
   const origin = vm.origins[at];
   if (!origin) return null;
-  if (origin.text) return { ...origin, short: brief(origin.kind, origin.text) };
-  const place = vm.file ? ` (${vm.file}${vm.at[at] ? `:${vm.at[at]}` : ""})` : "";
-  return { ...origin, text: `vm ${fullName(vm)}${place}`, short: "VM" };
-}
-
-/** The first words of a source: its kind and the name of the object. */
-function brief(kind, text) {
-  return kind === "default" ? "default" : text.split(" ").slice(0, 2).join(" ");
+  const place = vm.file ? `${vm.file}${vm.at[at] ? `:${vm.at[at]}` : ""}` : "";
+  if (!origin.text) return { ...origin, of: fullName(vm), text: place, short: "VM" };
+  return { ...origin, short: origin.kind === "vm" ? "VM" : `${origin.kind} ${origin.of}` };
 }
 
 function lineCells(at, text, origin) {
@@ -146,7 +142,7 @@ function sourceOf(path, text, origin) {
   return [
     element("p", { class: "path" }, name(path)),
     element("p", {}, element("code", {}, text.trim().replace(/^- /, ""))),
-    origin ? element("p", {}, element("span", { class: `chip from-${origin.kind}` }, SOURCES[origin.kind][1]), " ", sentence(origin.text)) : element("p", { class: "hint" }, "The line has no value of its own."),
+    origin ? element("p", {}, element("span", { class: `chip from-${origin.kind}` }, SOURCES[origin.kind][1]), " ", element("strong", {}, name(origin.of)), " ", sentence(origin.text)) : element("p", { class: "hint" }, "The line has no value of its own."),
     origin && origin.notes.length ? element("ul", {}, origin.notes.map((note) => element("li", {}, sentence(note)))) : "",
   ];
 }

@@ -11,7 +11,7 @@ const FIGURES = ["vcpus", "memory", "cpu", "request", "storage"];
 /** The data with VMs, findings and changes that know each other. */
 function loaded(data) {
   const { words, figures } = data;
-  const origins = data.origins.map(([kind, text, notes]) => ({ kind: words[kind], text, notes }));
+  const origins = data.origins.map(([kind, of, text, notes]) => ({ kind: words[kind], of, text, notes }));
   data.findings = data.findings.map((finding, number) => ({
     path: "",
     object: "",
