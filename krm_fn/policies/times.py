@@ -6,7 +6,7 @@ import datetime as dt
 import re
 
 from krm_fn.policies.errors import EvaluationError, Unsupported, no_overload
-from krm_fn.policies.values import Opaque
+from krm_fn.policies.values import Opaque, UInt
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": SEC
 PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h)")
 STAMP = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)")
 LONGEST = 2**63 - 1  # nanoseconds
+ZERO = -62135596800 * SECOND  # the first moment of the year 1, which counts as no time
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
@@ -30,7 +31,7 @@ def of_duration(nanos: int) -> Opaque:
 
 def of_timestamp(nanos: int, offset: int = 0) -> Opaque:
     """A timestamp. Raises: EvaluationError outside of the years 1 to 9999."""
-    if not -62135596800 * SECOND <= nanos < 253402300800 * SECOND:
+    if not ZERO <= nanos < 253402300800 * SECOND:
         raise EvaluationError("timestamp overflow")
     return Opaque(kind="timestamp", key=nanos, data=offset)
 
@@ -39,6 +40,8 @@ def duration(value: Any) -> Opaque:
     """The duration of a text such as `1h30m`, as Go reads it. Raises: EvaluationError."""
     if isinstance(value, Opaque) and value.kind == "duration":
         return value
+    if isinstance(value, int) and not isinstance(value, bool | UInt):
+        raise EvaluationError("type conversion error from 'int' to 'google.protobuf.Duration'")
     if not isinstance(value, str):
         raise no_overload()
     sign, rest = (-1, value[1:]) if value.startswith("-") else (1, value.removeprefix("+"))
