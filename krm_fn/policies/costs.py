@@ -135,14 +135,15 @@ BY_OVERLOAD: dict[tuple[str, tuple[Any, ...]], Cost] = {
     ("containsCIDR", ("cidr", "string")): lambda values, _: _within(values, of_text=True) + _part(values[0]) + 1,
     **dict.fromkeys(
         (
-            ("startsWith", ("string", "string")),
-            ("endsWith", ("string", "string")),
             ("bytes", ("string",)),
             ("string", ("bytes",)),
             ("strings.quote", ("string",)),
             ("format", ("string", ("list", "dyn"))),
         ),
         _first(TRAVERSAL),
+    ),
+    **dict.fromkeys(
+        (("startsWith", ("string", "string")), ("endsWith", ("string", "string"))), lambda values, _: _part(values[1])
     ),
     ("in", ("A", ("list", "A"))): lambda values, _: size(values[1]),
     **{(sign, (kind, kind)): _smaller for sign in ("<", "<=", ">", ">=") for kind in ("string", "bytes")},

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
+    from krm_fn.policies.costs import Cost
     from krm_fn.policies.running import Step
     from krm_fn.policies.signatures import Overload
     from krm_fn.policies.syntax import Node
@@ -167,24 +168,23 @@ class Planner:
             pattern = plans[PATTERNS[name]].value
             if isinstance(pattern, str):
                 _given(_called(RUN["matches"], ["", pattern]))
-        return Plan(call_step(run, [plan.step for plan in plans], name, overloads))
+        return Plan(call_step(run, [plan.step for plan in plans], cost_of(name, overloads)))
 
 
-def call_step(run: Callable[..., Any], steps: Sequence[Step], name: str, overloads: tuple[Overload, ...]) -> Step:
-    """The step of a call: with one overload, all that it takes is evaluated, else what stands before the first error."""
-    cost, last = cost_of(name, overloads), len(steps) - 1
-    goes_on = len(steps) <= 2 and (len(overloads) == 1 or name in BY_VALUE)
+def call_step(run: Callable[..., Any], steps: Sequence[Step], cost: Cost | None) -> Step:
+    """The step of a call. The first error among what it takes is its result; then the call costs only if that was the last."""
+    count = len(steps)
 
     def step(frame: Frame) -> Any:
-        values, bad = [], None
-        for number, each in enumerate(steps):
+        values: list[Any] = []
+        for each in steps:
             value = each(frame)
             values.append(value)
             if isinstance(value, BAD):
-                bad = bad or value
-                if not goes_on and number < last:
-                    return bad
-        found = bad or _called(run, values)
+                if len(values) == count:
+                    frame.run.charge(cost(values, value) if cost else 1)
+                return value
+        found = _called(run, values)
         frame.run.charge(cost(values, found) if cost else 1)
         return found
 

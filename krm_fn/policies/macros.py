@@ -125,12 +125,15 @@ def _one(held: Step, variables: Sequence[str], test: Step) -> Step:
         for _ in loop:
             value = test(loop.inner)
             if value is True:
-                charge(2)
+                charge(1 if isinstance(found, BAD) else 2)
                 found = found if isinstance(found, BAD) else found + 1
             elif value is not False:
                 found = _condition(value)
-        charge(2)
-        return found if isinstance(found, BAD) else found == 1
+        charge(1)
+        if isinstance(found, BAD):
+            return found
+        charge(1)
+        return found == 1
 
     return step
 
@@ -144,10 +147,11 @@ def _filter(held: Step, variables: Sequence[str], test: Step) -> Step:
         found: Any = []
         for row in loop:
             value = test(loop.inner)
-            if value is True:
+            if value is True and isinstance(found, BAD):
+                charge(1)
+            elif value is True:
                 charge(3 + LIST)
-                if not isinstance(found, BAD):
-                    found.append(row[0])
+                found.append(row[0])
             elif value is not False:
                 found = _condition(value)
         charge(1)
@@ -173,10 +177,11 @@ def _list(held: Step, variables: Sequence[str], plans: Sequence[Plan]) -> Step:
                 if value is not True:
                     found = found if value is False else _condition(value)
                     continue
+            if isinstance(found, BAD):
+                charge(1)
+                continue
             value = made(loop.inner)
             charge(units)
-            if isinstance(found, BAD):
-                continue
             if isinstance(value, BAD):
                 found = value
             else:
@@ -194,9 +199,12 @@ def _sorted(held: Step, variables: Sequence[str], plans: Sequence[Plan], cost: A
         value = held(frame)
         inner = frame.inner()
         inner.names["@input"] = value
-        frame.run.charge(2)  # to name the input twice
+        frame.run.charge(1)
+        if isinstance(value, BAD):
+            return value
+        frame.run.charge(1)  # the input is named a second time
         keys = keys_of(inner)
-        found = next((each for each in (value, keys) if isinstance(each, BAD)), None)
+        found = keys if isinstance(keys, BAD) else None
         if found is None:
             try:
                 found = sorted_by_keys(value, keys)
@@ -226,12 +234,12 @@ def _map(macro: str, held: Step, variables: Sequence[str], steps: Sequence[Step]
                     found = found if value is False else _condition(value)
                     continue
             charge(1)
-            if by_key and isinstance(found, BAD):
+            if isinstance(found, BAD):
                 continue
             charge(1 if by_key else 0)
             value = made(loop.inner)
             charge(1)
-            found = found if isinstance(found, BAD) else _inserted(found, {keyed(row[0]): value} if by_key else value, value)
+            found = _inserted(found, {keyed(row[0]): value} if by_key else value, value)
         charge(1)
         return found
 
@@ -250,11 +258,11 @@ def _inserted(found: dict[Any, Any], entries: Any, value: Any) -> Any:
 
 
 def _optional(macro: str, held: Step, variable: str, made: Step) -> Step:
-    """optMap() and optFlatMap(): the value is fetched again, where its name is first used."""
+    """optMap() and optFlatMap(): the value is taken out of the optional one where its name is first used."""
 
     def step(frame: Frame) -> Any:
         value = held(frame)
-        frame.run.charge(1)
+        frame.run.charge(2)
         if isinstance(value, BAD):
             return value
         if not isinstance(value, Optional):
@@ -263,7 +271,7 @@ def _optional(macro: str, held: Step, variable: str, made: Step) -> Step:
             frame.run.charge(1)
             return NONE
         inner = frame.inner()
-        inner.names[variable] = Lazy(lambda: _fetched(held, frame))
+        inner.names[variable] = Lazy(lambda: _taken(value, frame))
         found = made(inner)
         if macro == "optFlatMap":
             return found
@@ -273,7 +281,6 @@ def _optional(macro: str, held: Step, variable: str, made: Step) -> Step:
     return step
 
 
-def _fetched(held: Step, frame: Frame) -> Any:
-    value = held(frame)
-    frame.run.charge(1)
+def _taken(value: Optional, frame: Frame) -> Any:
+    frame.run.charge(2)
     return value.held[0]
