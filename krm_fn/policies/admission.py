@@ -12,6 +12,7 @@ from krm_fn.policies.compiled import Reason, compiled
 from krm_fn.policies.errors import Unsupported
 from krm_fn.policies.judging import Judgement, Note, namespace_object
 from krm_fn.policies.matching import CREATE, Cluster, Request, matched, resource_of, selects
+from krm_fn.policies.parameters import has_kind, scope_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -125,17 +126,14 @@ class Policies:
         kind, ref = as_map(policy.spec.get("paramKind")), as_map(spec.get("paramRef"))
         if not kind:
             return [None]
-        of_kind = [
-            each
-            for each in self._objects
-            if (each.get("apiVersion"), each.get("kind")) == (kind.get("apiVersion"), kind.get("kind"))
-        ]
-        is_config_map = (kind.get("apiVersion"), kind.get("kind")) == ("v1", "ConfigMap")
-        if not of_kind and not is_config_map:
+        of_kind = [each for each in self._objects if has_kind(each, kind)]
+        namespaced = scope_of(kind, of_kind, self._objects)
+        if namespaced is None:
+            if policy.ignores_failures and ref:
+                return []  # neither a kind that does not exist nor a parameter that is missing is a failure then
             raise Unsupported(f"the bundle has no {kind.get('kind')}, so its kind is not known")
         if not ref:
             return [None]
-        namespaced = is_config_map or any(namespace_of(each) for each in of_kind)
         if not namespaced and ref.get("namespace"):
             return ["paramRef.namespace must not be provided for a cluster-scoped paramKind"]
         if namespaced and not ref.get("namespace") and not resource.namespaced:

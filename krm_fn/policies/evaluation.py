@@ -343,4 +343,3 @@ def _membership(plan: Plan, values: Sequence[Any]) -> Plan | None:
         return value if isinstance(value, BAD) else is_member(known, value)
 
     return Plan(step)
-

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from krm_fn.policies.errors import EvaluationError, Unsupported, no_overload
 from krm_fn.policies.values import Opaque, UInt
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 SECOND = 10**9
+MINUTES = 60  # of an hour
 UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": SECOND, "m": 60 * SECOND, "h": 3600 * SECOND}
 PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h)")
 STAMP = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)")
@@ -137,20 +139,38 @@ def _part(read: Callable[[dt.datetime, int], int], of_length: Callable[[int], in
                 raise no_overload()
             return of_length(value.key)
         seconds, nanos = divmod(value.key, SECOND)
-        return read(EPOCH + dt.timedelta(seconds=seconds + (_offset(zone[0]) if zone else 0)), nanos)
+        moment = EPOCH + dt.timedelta(seconds=seconds)
+        return read(_in_zone(moment, zone[0]) if zone else moment, nanos)
 
     return run
 
 
-def _offset(zone: Any) -> int:
+def _in_zone(moment: dt.datetime, zone: Any) -> dt.datetime:
+    """The moment on the clocks of a time zone: a name, or an offset in hours and minutes. Raises: EvaluationError."""
     if not isinstance(zone, str):
         raise no_overload()
-    found = re.fullmatch(r"([+-]?)(\d\d):(\d\d)", zone)
-    if not found:
-        if zone == "UTC":
-            return 0
-        raise Unsupported("a named time zone")
-    return (-1 if found[1] == "-" else 1) * (int(found[2]) * 3600 + int(found[3]) * 60)
+    if ":" not in zone:
+        return _in_named_zone(moment, zone)
+    hours, _, minutes = zone.partition(":")
+    if not re.fullmatch(r"[+-]?[0-9]{1,4}", hours) or not re.fullmatch(r"[+-]?[0-9]{1,4}", minutes):
+        raise EvaluationError("no time zone")
+    if not 0 <= int(minutes) < MINUTES:
+        raise Unsupported("an offset of a time zone with such minutes")
+    away = int(hours) * MINUTES + (-int(minutes) if zone.startswith("-") else int(minutes))
+    return moment + dt.timedelta(minutes=away)
+
+
+def _in_named_zone(moment: dt.datetime, zone: str) -> dt.datetime:
+    if zone in ("", "UTC"):
+        return moment
+    if zone == "Local":
+        raise Unsupported("the local time zone of the API server")
+    try:
+        return moment.astimezone(ZoneInfo(zone))
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        if zone in available_timezones() or not available_timezones():
+            raise Unsupported("a time zone that this machine does not know") from None
+        raise EvaluationError(f"unknown time zone {zone}") from None
 
 
 def _cut(unit: int) -> Callable[[int], int]:
