@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from krm_fn.base.paths import steps
+from krm_fn.explaining.inputs import MATCHERS
 from krm_fn.findings.finding import Finding
 from krm_fn.repositories.homes import Homes
 from krm_fn.sources.places import Places
@@ -21,7 +22,8 @@ PLACE = ("file", "index", "line", "column")
 
 def with_places(records: Sequence[Object], found: Sources, built: Target | None) -> list[Object]:
     """The records with file, line and column of each source. Values of a built target lead to where they are written."""
-    wanted = [each for record in records for each in _sources(record) if 0 <= each.get("item", -1) < len(found.items)]
+    sources = (each for record in records for each in (*_heads(record), *_sources(record)))
+    wanted = [each for each in sources if 0 <= each.get("item", -1) < len(found.items)]
     places = Places(found)
     spots = [_spot(each, found) for each in wanted]
     located = places.located(spots)
@@ -31,6 +33,13 @@ def with_places(records: Sequence[Object], found: Sources, built: Target | None)
     return [_located(record, at) for record in records]
 
 
+def _heads(record: Object) -> Iterator[Object]:
+    """The labels from which names were inferred."""
+    for kind in MATCHERS:
+        if "inferred" in record.get(kind, ()):
+            yield record[kind]["inferred"]
+
+
 def _sources(record: Object) -> Iterator[Object]:
     for field in record.get("fields", ()):
         yield from (field["source"], *field.get("beside", ()), *field.get("lost", ()))
@@ -38,21 +47,23 @@ def _sources(record: Object) -> Iterator[Object]:
 
 def _spot(source: Object, found: Sources) -> Finding:
     file, index = found.places[source["item"]]
-    path = steps(source["field"])
-    return Finding(rule="", severity="info", message="", path=path, item=source["item"], file=file, index=index)
+    path, inside = steps(source["field"]), steps(source.get("inside", ""))
+    return Finding(rule="", severity="info", message="", path=path, inside=inside, item=source["item"], file=file, index=index)
 
 
 def _located(record: Object, at: dict[int, Finding]) -> Object:
-    if "fields" not in record:
-        return record
-
     def placed(source: Object) -> Object:
         spot = at.get(id(source))
         known = {key: getattr(spot, key) for key in PLACE} if spot and spot.file else {}
         return {**source, **known}
 
+    heads = {
+        kind: {**record[kind], "inferred": placed(record[kind]["inferred"])}
+        for kind in MATCHERS
+        if "inferred" in record.get(kind, ())
+    }
     fields = []
-    for field in record["fields"]:
+    for field in record.get("fields", ()):
         lists = {key: [placed(each) for each in field[key]] for key in ("beside", "lost") if key in field}
         fields.append({**field, "source": placed(field["source"]), **lists})
-    return {**record, "fields": fields}
+    return {**record, **heads, **({"fields": fields} if "fields" in record else {})}

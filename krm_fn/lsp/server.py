@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from krm_fn.lsp.answers import Diagnostic
     from krm_fn.lsp.index import Place
 
-PAUSE = 0.05  # seconds without a further change before a text is judged
+PAUSE = 0.02  # seconds without a further change before a text is judged
 HINTS, SETTINGS = "inlayHints", "kubevirtRender"  # what turns hints off, and where it stands among an editor's settings
 
 
@@ -39,11 +39,14 @@ class Text(Value):
 
 
 class Server(LanguageServer):
-    """The server of one editor. `hints` is False where the user has turned hints off."""
+    """The server of one editor. `hints` is False where the user has turned hints off.
 
-    def __init__(self) -> None:
+    With `afresh`, each judgement begins with nothing.
+    """
+
+    def __init__(self, *, afresh: bool = False) -> None:
         super().__init__(NAME, __version__)
-        self.session = Session()
+        self.session = Session(afresh=afresh)
         self.hints = True
         self._worker = ThreadPoolExecutor(1)
         self._open: dict[str, Text] = {}  # replaced, never changed: the worker may be reading it
@@ -133,9 +136,9 @@ class Server(LanguageServer):
         return lsp.Location(uri=uri_of(place.file), range=self.converter(place.file).range(place))
 
 
-def server() -> Server:
+def server(*, afresh: bool = False) -> Server:
     """A server with all of its features."""
-    made = Server()
+    made = Server(afresh=afresh)
     for features in (_session, _texts, _places, _files):
         features(made)
     return made

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from krm_fn.base.errors import RenderError
+from krm_fn.base.keeping import Keeper
 from krm_fn.config.repository import NAME
 from krm_fn.kubevirt.settings import Config
 from krm_fn.lsp.index import Index, occurrences
@@ -26,6 +27,7 @@ from krm_fn.sources.salvage import salvage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from typing import Any
 
     from krm_fn.findings.finding import Finding
@@ -42,10 +44,10 @@ class Workspace:
     """The folder in which the server works: the working directory. Paths run from there, with forward slashes.
 
     `texts` are the unsaved texts of files, by path. `error` is that of a config that is wrong; nothing is judged then.
-    Only one thread may call `search` and `judge`.
+    With `afresh`, each judgement begins with nothing. Only one thread may call `search` and `judge`.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, afresh: bool = False) -> None:
         self.texts: dict[str, str] = {}
         self.error: RenderError | None = None
         self._found = Discovery()
@@ -56,6 +58,7 @@ class Workspace:
         self._results: list[UnitResult] = []  # with what the others offer
         self._others: list[UnitResult] = []  # of what can't be built
         self._outlines: dict[str, tuple[object, Outline, list[Occurrence]]] = {}
+        self._keeping: AbstractContextManager[object] = nullcontext() if afresh else Keeper()
 
     def search(self) -> None:
         """Find the targets again, and judge all of them."""
@@ -79,7 +82,7 @@ class Workspace:
         if any(file.rpartition("/")[2] in DECIDING for file in wanted) or not numbers:
             self.search()
             return
-        with self._reading():
+        with self._reading(), self._keeping:  # not in `search`: a workspace can be large
             try:
                 for number in numbers:
                     self._first[number] = judge(self._units[number], self._options)

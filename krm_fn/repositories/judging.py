@@ -303,7 +303,9 @@ def _with_findings(found: Sources, outcome: Outcome, config: Config, lost: list[
     of_input += passed_over(found.skipped, config.severity, outcome.release)
     silent = [each.finding for each in outcome.ignored]
     doubts = Doubts(lost)
-    certain = [finding for finding in unbuilt.certain(outcome.findings, found) if not doubts.concern(finding)]
+    kept, parts = unbuilt.certain(outcome.findings, found)
+    certain = [finding for finding in kept if not doubts.concern(finding)]
+    certain += parts.findings(found, config.severity, outcome.release)
     marked = fingerprints.printed((*of_input, *places.located((*certain, *silent))))
     counted = len(of_input) + len(certain)
     return UnitResult(
