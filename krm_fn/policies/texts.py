@@ -23,6 +23,7 @@ ALIKE = re.compile(
 # Here, repeated groups may take for ever. Several repetitions take a power of the text's length.
 REPEATED_GROUP, REPEATED = re.compile(r"\)[*+{]"), re.compile(r"[*+{]")
 LONGEST_PATTERN, LONGEST_TEXT, LONG_TEXT, MOST_REPEATED = 300, 5_000, 200, 6
+QUOTED = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v", "\\": "\\\\", '"': '\\"'}
 EXPONENT = 6  # powers of ten from which on Go writes an exponent
 BLANKS = (
     " \t\n\v\f\r\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
@@ -102,12 +103,19 @@ def _char_at(text: Any, at: Any) -> str:
     return str(text[at : at + 1])
 
 
+def _nowhere(text: str, start: int) -> int:
+    """The place of an empty text. Raises: Unsupported where releases differ."""
+    if not 0 <= start <= len(text):
+        raise Unsupported("the place of an empty text outside of another text")
+    return start
+
+
 def index_of(text: Any, part: Any, start: Any = 0) -> int:
     """The place of a part in a text from a place on; -1 without one."""
     _text(text, part)
     start = _number(start)
     if part == "":
-        return int(start)
+        return _nowhere(text, start)
     if start < 0:
         raise EvaluationError("index out of range")
     found: int = text.find(part, start) if start < len(text) else -1
@@ -121,7 +129,7 @@ def last_index_of(text: Any, part: Any, *last: Any) -> int:
         return len(text) if part == "" else int(text.rfind(part))
     start = _number(last[0])
     if part == "":
-        return int(start)
+        return _nowhere(text, start)
     if start < 0:
         raise EvaluationError("index out of range")
     found: int = -1 if start >= len(text) else text.rfind(part, 0, start + len(part))
@@ -184,9 +192,7 @@ def of_double(value: float) -> str:
 
 
 def _quote(text: str) -> str:
-    if not text.isprintable() or '"' in text or "\\" in text:
-        raise Unsupported("strings.quote() of such a text")
-    return f'"{text}"'
+    return '"' + "".join(QUOTED.get(letter, letter) for letter in text) + '"'
 
 
 RUN: dict[str, Callable[..., Any]] = {
