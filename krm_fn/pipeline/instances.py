@@ -26,12 +26,15 @@ if TYPE_CHECKING:
 
 def instances(analysis: Analysis) -> Iterator[InstanceFacts]:
     """The facts of instances without an owner, to which presets apply directly, and of owners of templates."""
-    for entry in analysis.bundle.entries:
-        owner = template_of(entry.obj) if analysis.settings.presets == "fold" else None
-        if owner:
-            yield _owner(analysis, entry, *owner)
-        elif stands_for_itself(entry):
-            yield _instance(analysis, entry)
+    return filter(None, (of_entry(analysis, entry) for entry in analysis.bundle.entries))
+
+
+def of_entry(analysis: Analysis, entry: Entry) -> InstanceFacts | None:
+    """The facts of an instance without an owner, or of an owner of templates; None for other objects."""
+    owner = template_of(entry.obj) if analysis.settings.presets == "fold" else None
+    if owner:
+        return _owner(analysis, entry, *owner)
+    return _instance(analysis, entry) if stands_for_itself(entry) else None
 
 
 def stands_for_itself(entry: Entry) -> bool:
