@@ -4,24 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from krm_fn.base.bundle import Bundle
+from krm_fn.base.bundle import Bundle, effective_namespace
 from krm_fn.base.errors import RenderError
-from krm_fn.base.objects import kind_of, name_of
-from krm_fn.base.paths import dotted, steps
+from krm_fn.base.objects import name_of
+from krm_fn.base.paths import dotted, get, steps
+from krm_fn.base.value import Value
 from krm_fn.base.wording import show
 from krm_fn.explaining.answers import records
 from krm_fn.findings.finding import Finding
 from krm_fn.lsp import sizes
 from krm_fn.lsp.markdown import code, plain
+from krm_fn.repositories.homes import Homes
 from krm_fn.sources.places import Places
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from krm_fn.base.bundle import Entry
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
     from krm_fn.kubevirt.settings import Config
     from krm_fn.lsp.sizes import Key
+    from krm_fn.repositories.types import Target
     from krm_fn.sources.reading import Sources
 
 OWN, DEFAULT = "vm", "default"
@@ -29,24 +33,70 @@ OWN, DEFAULT = "vm", "default"
 SIZES = ("guest", "maxGuest", "memory", "storage", "capacity")
 
 
-def explained(found: Sources, config: Config, key: Key) -> dict[str, Object]:
-    """What `explain` says of each value of a machine, by its path; empty for one that is not there or can't be rendered.
+class Explained(Value):
+    """A machine as it is rendered from: the object, and what `explain` says of each value, by its path. Empty where unknown."""
 
-    Places of sources have the line at which they are written, if the file is read as it is.
+    obj: Object = {}  # noqa: RUF012  nobody writes into a Value
+    fields: dict[str, Object] = {}  # noqa: RUF012
+
+
+def explained(found: Sources, config: Config, key: Key, file: str, target: Target | None) -> Explained:
+    """What is known of the machine that a file has under a key, in its target or among the files that nothing builds.
+
+    Places of sources have the line at which they are written.
     """
-    kind, _, name = key
     bundle = Bundle(found.items, found.places)
+    entry = _entry(bundle, key, file)
+    if entry is None:
+        return Explained()
     try:
-        answer = next(records(bundle, config, wanted=lambda each: (kind_of(each.obj), name_of(each.obj)) == (kind, name)), {})
+        record: Object = next(records(bundle, config, wanted=lambda each: each is entry), {})
     except RenderError:
-        return {}
-    places = Places(found)
-    return {field["path"]: _placed(field, found, places) for field in answer.get("fields", ())}
+        return Explained()
+    place = _Places(found, target)
+    return Explained(obj=entry.obj, fields={field["path"]: place.of_field(field) for field in record.get("fields", ())})
 
 
-def about(fields: dict[str, Object], path: Path) -> Iterator[str]:
-    """The lines about the value at a path; none for maps, lists, and what is not in the rendered machine."""
-    field = fields.get(dotted(path))
+def _entry(bundle: Bundle, key: Key, file: str) -> Entry | None:
+    """The machine that a file has under a key: a build may have given it another namespace, or a prefix."""
+    kind, namespace, name = key
+    found = bundle.of_kind(kind)
+    here = [entry for entry in found if bundle.place(entry.item)[0] == file]
+    named = [entry for entry in here or found if name_of(entry.obj) == name]
+    fitting = [entry for entry in named if effective_namespace(entry.obj) == namespace] or named
+    if not fitting and len(here) == 1:
+        return here[0]
+    return fitting[0] if fitting else None
+
+
+def path_in(obj: object, written: object, path: Path) -> Path | None:
+    """The path in a machine of what a file has at a path; elements of lists are found by their names. None: it is not there.
+
+    `written` is the object as the file has it: a base or a patch has other lists than what is built of them.
+    """
+    found: list[str | int] = []
+    for step in path:
+        if isinstance(step, int):
+            name = get(written, (step, "name"))
+            names = [get(each, ("name",)) for each in obj] if isinstance(obj, list) else []
+            at = names.index(name) if name is not None and name in names else None
+            if at is None:
+                return None
+            found.append(at)
+            obj, written = get(obj, (at,)), get(written, (step,))
+        else:
+            found.append(step)
+            obj, written = get(obj, (step,)), get(written, (step,))
+    return tuple(found)
+
+
+def about(known: Explained, written: object, path: Path) -> Iterator[str]:
+    """The lines about the value that a file has at a path; none for maps, lists, and what is not in the rendered machine.
+
+    `written` is the machine as the file has it.
+    """
+    there = path_in(known.obj, written, path)
+    field = known.fields.get(dotted(there)) if there else None
     if field is None:
         return
     yield f"Value: {code(_sized(field['value'], path))}, from {_source(field['source'])}"
@@ -75,21 +125,32 @@ def _source(source: Object) -> str:
     if source.get("catalogue"):
         words.append(f"of the catalogue of KubeVirt {source['catalogue']}")
     elif source.get("line"):
-        words.append(f"({plain(source['file'])}:{source['line']})")
+        at = f"{source['file']}:{source['line']}"
+        words.append(f"({code(at)})")
     return " ".join(words)
 
 
-def _placed(field: Object, found: Sources, places: Places) -> Object:
-    lists: Object = {key: [_at(each, found, places) for each in field[key]] for key in ("beside", "lost") if key in field}
-    return {**field, "source": _at(field["source"], found, places), **lists}
+class _Places:
+    """Finds where fields that give values are written."""
 
+    def __init__(self, found: Sources, target: Target | None) -> None:
+        self._found, self._places = found, Places(found)
+        self._homes = Homes(target, found, self._places) if target else None
 
-def _at(source: Object, found: Sources, places: Places) -> Object:
-    """A source with its file and line."""
-    item = source.get("item", -1)
-    if not (0 <= item < len(found.items) and source.get("field")):
-        return source
-    file, index = found.places[item]
-    spot = Finding(rule="", severity="info", message="", path=steps(source["field"]), item=item, file=file, index=index)
-    (spot,) = places.located([spot])
-    return {**source, "file": spot.file, "line": spot.line}
+    def of_field(self, field: Object) -> Object:
+        """The record of a value, with the places of its sources."""
+        lists: Object = {key: [self._of(each) for each in field[key]] for key in ("beside", "lost") if key in field}
+        return {**field, "source": self._of(field["source"]), **lists}
+
+    def _of(self, source: Object) -> Object:
+        item = source.get("item", -1)
+        if not (0 <= item < len(self._found.items) and source.get("field")):
+            return source
+        file, index = self._found.places[item]
+        path = steps(source["field"])
+        (spot,) = self._places.located(
+            [Finding(rule="", severity="info", message="", path=path, item=item, file=file, index=index)]
+        )
+        if self._homes:
+            (spot,) = self._homes.of([spot])
+        return {**source, "file": spot.file, "line": spot.line}

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from krm_fn.base.objects import Object
     from krm_fn.kubevirt.releases import Release
     from krm_fn.lsp.api import Field
+    from krm_fn.lsp.givers import Explained
     from krm_fn.lsp.index import Index, Name, Occurrence
     from krm_fn.lsp.outline import Here, Outline
     from krm_fn.lsp.sizes import Key
@@ -31,8 +32,8 @@ class Known:
     """What hovers are made of: the release, the names of the workspace, its objects, and the sizes of machines.
 
     The others are called when they are needed. `spec_of` returns the spec of a named object of the files, None if there is
-    none; `change_of` says in words how a machine differs from the last commit; `fields_of` has what `explain` says of the
-    values of a machine, by their paths; `given_of` the size that the instancetype of a machine's record gives.
+    none; `change_of` says in words how a machine differs from the last commit; `explained` has what `explain` says of the
+    values of a machine; `given_of` the size that the instancetype of a machine's record gives.
     """
 
     def __init__(
@@ -43,12 +44,12 @@ class Known:
         records: Callable[[], dict[Key, Object]],
         spec_of: Callable[[Name], Object | None],
         change_of: Callable[[Key], str],
-        fields_of: Callable[[Key], dict[str, Object]],
+        explained: Callable[[Key], Explained],
         given_of: Callable[[Object], str],
     ) -> None:
         self.release, self.index = release, index
         self.records, self.spec_of, self.change_of = records, spec_of, change_of
-        self.fields_of, self.given_of = fields_of, given_of
+        self.explained, self.given_of = explained, given_of
 
 
 def hover(outline: Outline, here: Here, occurrence: Occurrence | None, known: Known, line: int) -> Hover | None:
@@ -80,7 +81,8 @@ def _of_field(outline: Outline, here: Here, known: Known) -> Iterator[str]:
         yield f"KubeVirt {release} does not know this field. It is known in {view.in_words(field.elsewhere)}."
     holder = HOLDERS.get((group, kind))
     if holder and holder.vm is not None:
-        yield from givers.about(known.fields_of((kind, namespace_of(root), root.text("metadata", "name"))), path)
+        explained = known.explained((kind, namespace_of(root), root.text("metadata", "name")))
+        yield from givers.about(explained, root.plain, path)
 
 
 def _type(field: Field) -> str:

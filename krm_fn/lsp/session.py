@@ -15,10 +15,11 @@ from krm_fn.base.paths import get
 from krm_fn.kubevirt import catalogue
 from krm_fn.kubevirt.resolve.matcher import INSTANCETYPE
 from krm_fn.kubevirt.settings import Config
-from krm_fn.lsp import givers, sizes
+from krm_fn.lsp import sizes
 from krm_fn.lsp.completions import completions
 from krm_fn.lsp.diagnostics import diagnostics
 from krm_fn.lsp.fixes import actions
+from krm_fn.lsp.givers import Explained, explained
 from krm_fn.lsp.hints import hints
 from krm_fn.lsp.history import before, change
 from krm_fn.lsp.hovers import Known, hover
@@ -47,7 +48,7 @@ class Session:
         self.workspace = Workspace(afresh=afresh)
         self._index: Index | None = None
         self._objects: dict[str, tuple[Sequence[Any], Config]] = {}
-        self._explained: dict[tuple[str, Key], dict[str, Object]] = {}
+        self._explained: dict[tuple[str, Key], Explained] = {}
         self._records: dict[str, dict[Key, Object]] = {}
         self._published: frozenset[str] = frozenset()
 
@@ -91,7 +92,7 @@ class Session:
             records=lambda: self._sizes(file),
             spec_of=lambda name: self._spec(file, name),
             change_of=lambda key: self._change(file, key),
-            fields_of=lambda key: self._fields(file, key),
+            explained=lambda key: self._of_values(file, key),
             given_of=lambda record: self._given(file, record),
         )
         return hover(outline, here, self.index.at(file, line, character), known, line)
@@ -155,14 +156,13 @@ class Session:
             self._records[file] = sizes.records(items, config) if len(items) <= MOST_MACHINES else {}
         return self._records[file]
 
-    def _fields(self, file: str, key: Key) -> dict[str, Object]:
-        """What `explain` says of the values of a machine, by their paths.
-
-        Only for files that are read as they are: what is built has its lists in another order.
-        """
+    def _of_values(self, file: str, key: Key) -> Explained:
+        """What `explain` says of the values of a machine in a file."""
         if (file, key) not in self._explained:
-            found = self.workspace.objects(file) if self.workspace.is_plain(file) else None
-            self._explained[file, key] = givers.explained(*found, key) if found else {}
+            items, config = self._of(file)
+            found = self.workspace.objects(file) if len(items) <= MOST_MACHINES else None
+            target = self.workspace.target(file)
+            self._explained[file, key] = explained(found[0], config, key, file, target) if found else Explained()
         return self._explained[file, key]
 
     def _given(self, file: str, record: Object) -> str:

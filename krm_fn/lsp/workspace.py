@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.releases import Release
     from krm_fn.lsp.index import Occurrence
     from krm_fn.repositories.fixes import Fix
+    from krm_fn.repositories.types import Target
     from krm_fn.sources.reading import Sources
 
 # Files that decide what the targets are, or how they are judged.
@@ -120,10 +121,10 @@ class Workspace:
         except RenderError:
             return checking(Config())
 
-    def is_plain(self, file: str) -> bool:
-        """True for a file that is judged as it is, and not as something builds it."""
+    def target(self, file: str) -> Target | None:
+        """What the first unit that uses a file builds; None where nothing is built."""
         unit = self._unit(file)
-        return unit is not None and unit.target is None
+        return unit.target if unit else None
 
     def objects(self, file: str) -> tuple[Sources, Config] | None:
         """The objects of the first unit that uses a file; None if they can't be read."""

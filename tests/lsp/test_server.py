@@ -281,6 +281,8 @@ async def test_a_base_is_judged_as_its_overlays_make_it(client: LanguageClient, 
     )
     (found,) = await opened(client, folder, WRONG)
     assert found.range.start == position(WRONG, "always")
+    assert await changed(client, folder, VM) == []
+    assert "Value: `'virtio'`, from the VM itself (`vm.yaml:19`)" in await hover(client, folder, position(VM, "bus"))
 
 
 @pytest.mark.asyncio

@@ -122,6 +122,7 @@ def test_vs_code_shows_findings_fixes_them_and_shows_sizes(editor: str, tmp_path
     from selenium import webdriver
     from selenium.webdriver.common.action_chains import ActionChains
     from selenium.webdriver.common.keys import Keys
+    from selenium.webdriver.support.wait import WebDriverWait
 
     folder = tmp_path / "work"
     folder.mkdir()
@@ -155,7 +156,7 @@ def test_vs_code_shows_findings_fixes_them_and_shows_sizes(editor: str, tmp_path
         ActionChains(browser).send_keys(Keys.ENTER).perform()
         seen(".view-line", "runStrategy: Always")
         seen(".view-line", "2 vCPUs, 4 GiB")
-        assert not browser.execute_script(TEXTS, ".squiggly-error")
+        assert WebDriverWait(browser, 60).until(lambda page: not page.execute_script(TEXTS, ".squiggly-error"))
         if picture := os.environ.get("SCREENSHOT"):
             browser.save_screenshot(picture)
     finally:
