@@ -1,69 +1,113 @@
-"""The lines and columns of the fields that give values."""
+"""The files, lines and columns of the fields that give values."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from krm_fn.base.paths import steps
+from krm_fn.base import bundle
+from krm_fn.base.paths import as_list, as_map, dotted, get, steps
+from krm_fn.cli.explained import inside_of
 from krm_fn.explaining.inputs import MATCHERS
 from krm_fn.findings.finding import Finding
+from krm_fn.kubevirt.templates import IN_TEXT, KINDS, WHOLE
 from krm_fn.repositories.homes import Homes
 from krm_fn.sources.places import Places
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Sequence
+    from typing import Any
 
     from krm_fn.base.objects import Object
-    from krm_fn.repositories.types import Target
-    from krm_fn.sources.reading import Sources
+    from krm_fn.base.paths import Path
+    from krm_fn.cli.bundles import Read
+    from krm_fn.cli.explained import Explained
 
 PLACE = ("file", "index", "line", "column")
 
 
-def with_places(records: Sequence[Object], found: Sources, built: Target | None) -> list[Object]:
+class Spot(NamedTuple):
+    """A place in an item of what was read."""
+
+    read: Read
+    item: int
+    inside: Path
+    path: Path
+
+
+def with_places(found: Sequence[Explained], reads: Sequence[Read]) -> list[Object]:
     """The records with file, line and column of each source. Values of a built target lead to where they are written."""
-    sources = (each for record in records for each in (*_heads(record), *_sources(record)))
-    wanted = [each for each in sources if 0 <= each.get("item", -1) < len(found.items)]
-    places = Places(found)
-    spots = [_spot(each, found) for each in wanted]
-    located = places.located(spots)
-    if built:
-        located = Homes(built, found, places).of(located)
-    at = {id(each): spot for each, spot in zip(wanted, located, strict=True)}
-    return [_located(record, at) for record in records]
+    owners = {id(entry.obj): (read, entry.item, entry.path) for read in reads for entry in bundle.entries(read.found.items)}
+    spots = {id(source): spot for each in found for source in each.sources() if (spot := _spot(each, source, owners))}
+    at: dict[int, Finding] = {}
+    for read in reads:
+        of_read = {key: spot for key, spot in spots.items() if spot.read is read}
+        at.update(zip(of_read, _located(of_read.values(), read), strict=True))
+    return [_placed(each, at) for each in found]
 
 
-def _heads(record: Object) -> Iterator[Object]:
-    """The labels from which names were inferred."""
-    for kind in MATCHERS:
-        if "inferred" in record.get(kind, ()):
-            yield record[kind]["inferred"]
+def _spot(of: Explained, source: Object, owners: dict[int, tuple[Read, int, Path]]) -> Spot | None:
+    """The place of a source; None for what is in no file."""
+    item = source.get("item", -1)
+    if item < 0:
+        return None
+    own = len(of.homes) or len(of.read.found.items)
+    if item < own:
+        home, start = of.homes[item] if of.homes else (item, ())
+        spot = Spot(of.read, home, (*start, *inside_of(source)), steps(source["field"]))
+        return _of_parameter(spot) if of.homes else spot
+    owner = owners.get(id(of.context[item - own]))
+    return Spot(owner[0], owner[1], owner[2], steps(source["field"])) if owner else None
 
 
-def _sources(record: Object) -> Iterator[Object]:
-    for field in record.get("fields", ()):
-        yield from (field["source"], *field.get("beside", ()), *field.get("lost", ()))
+def _of_parameter(spot: Spot) -> Spot:
+    """The place of the parameter's value, where the value in a template is a parameter alone."""
+    obj = spot.read.found.items[spot.item]
+    written = get(obj, (*spot.inside, *spot.path))
+    whole = (WHOLE.fullmatch(written) or IN_TEXT.fullmatch(written)) if isinstance(written, str) else None
+    kind = next((kind for (_, name), kind in KINDS.items() if name == obj.get("kind")), None)
+    if whole is None or kind is None:
+        return spot
+    for number, each in enumerate(map(as_map, as_list(get(obj, kind.parameters)))):
+        if each.get("name") == whole[1] and "value" in each:
+            return spot._replace(inside=(), path=(*kind.parameters, number, "value"))
+    return spot
 
 
-def _spot(source: Object, found: Sources) -> Finding:
-    file, index = found.places[source["item"]]
-    path, inside = steps(source["field"]), steps(source.get("inside", ""))
-    return Finding(rule="", severity="info", message="", path=path, inside=inside, item=source["item"], file=file, index=index)
+def _located(spots: Iterable[Spot], read: Read) -> list[Finding]:
+    places = Places(read.found, follow=True)
+    located = places.located([_finding(spot) for spot in spots])
+    return Homes(read.built, read.found, places).of(located) if read.built else located
 
 
-def _located(record: Object, at: dict[int, Finding]) -> Object:
+def _finding(spot: Spot) -> Finding:
+    file, index = spot.read.found.places[spot.item]
+    at: dict[str, Any] = {"item": spot.item, "inside": spot.inside, "file": file, "index": index}
+    return Finding(rule="", severity="info", message="", path=spot.path, **at)
+
+
+def _placed(of: Explained, at: dict[int, Finding]) -> Object:
+    """The record with the places of its sources, and its own in what was read."""
+
     def placed(source: Object) -> Object:
         spot = at.get(id(source))
-        known = {key: getattr(spot, key) for key in PLACE} if spot and spot.file else {}
-        return {**source, **known}
+        return {**source, **_home(of, source), **({key: getattr(spot, key) for key in PLACE} if spot and spot.file else {})}
 
-    heads = {
-        kind: {**record[kind], "inferred": placed(record[kind]["inferred"])}
-        for kind in MATCHERS
-        if "inferred" in record.get(kind, ())
-    }
+    record = of.record
+    heads = {kind: {**record[kind], **_home(of, record[kind])} for kind in MATCHERS if kind in record}
+    for head in heads.values():
+        if "inferred" in head:
+            head["inferred"] = placed(head["inferred"])
     fields = []
     for field in record.get("fields", ()):
         lists = {key: [placed(each) for each in field[key]] for key in ("beside", "lost") if key in field}
         fields.append({**field, "source": placed(field["source"]), **lists})
-    return {**record, **heads, **({"fields": fields} if "fields" in record else {})}
+    target = {"target": of.read.target} if of.read.target else {}
+    return {**record, **_home(of, record), **target, **heads, **({"fields": fields} if "fields" in record else {})}
+
+
+def _home(of: Explained, each: Object) -> Object:
+    """The item of what was read, of an object in a template."""
+    if not of.homes or not 0 <= each.get("item", -1) < len(of.homes):
+        return {}
+    item, start = of.homes[each["item"]]
+    return {"item": item, "inside": dotted((*start, *inside_of(each)))}
