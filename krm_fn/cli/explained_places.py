@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path as File
 from typing import TYPE_CHECKING, NamedTuple
 
+from krm_fn import yamlio
 from krm_fn.base import bundle
+from krm_fn.base.errors import InputError
 from krm_fn.base.objects import ref_of
 from krm_fn.base.paths import as_list, as_map, dotted, get, steps
 from krm_fn.cli.explained import inside_of
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from krm_fn.cli.bundles import Read
     from krm_fn.cli.explained import Explained
 
+CONFIG = "RenderVirtualMachines"
 PLACE = ("file", "index", "line", "column")
 
 
@@ -103,6 +107,8 @@ def _placed(of: Explained, at: dict[int, Finding]) -> Object:
 
     def placed(source: Object) -> Object:
         spot = at.get(id(source))
+        if source.get("kind") == CONFIG and "item" not in source:
+            return {**source, **_in_config(of.read, steps(source["field"]))}
         return {**source, **_home(of, source), **({key: getattr(spot, key) for key in PLACE} if spot and spot.file else {})}
 
     record = of.record
@@ -116,6 +122,24 @@ def _placed(of: Explained, at: dict[int, Finding]) -> Object:
         fields.append({**field, "source": placed(field["source"]), **lists})
     target = {"target": of.read.target} if of.read.target else {}
     return {**record, **_home(of, record), **target, **heads, **({"fields": fields} if "fields" in record else {})}
+
+
+def _in_config(read: Read, path: Path) -> Object:
+    """The place of a setting in the config of the repository, or in that of its cluster; nothing if a flag gives it."""
+    if not read.config_file:
+        return {}
+    try:
+        config = yamlio.read_stream(File(read.config_file).read_bytes(), file=read.config_file)
+    except (OSError, InputError):
+        return {}
+    for item, obj in enumerate(config.items):
+        clusters = [as_map(each).get("name") for each in as_list(get(obj, ("spec", "clusters")))]
+        numbers = [number for number, name in enumerate(clusters) if read.cluster and name == read.cluster]
+        for at in (*(("spec", "clusters", number, *path[1:]) for number in numbers), path):
+            if get(obj, at) is not None:
+                line, column = config.place(item, at, follow=True)
+                return {"file": read.config_file, "index": item, "line": line, "column": column}
+    return {}
 
 
 def _home(of: Explained, each: Object) -> Object:

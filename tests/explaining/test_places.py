@@ -466,6 +466,28 @@ def test_an_object_of_another_target_has_its_place(repository: Path) -> None:
     assert (found["file"], found["line"], found["column"]) == ("files/sizes.yaml", 9, 12)
 
 
+def test_settings_and_patches_of_a_config_have_their_place(repository: Path) -> None:
+    (repository / ".kubevirt-render.yaml").write_text(
+        """\
+apiVersion: kubevirt-render.dev/v1alpha1
+kind: RenderVirtualMachines
+spec:
+  configuration: {network: {defaultNetworkInterface: masquerade}}
+  patches:
+    - target: {kind: VirtualMachine, name: filelisted}
+      patch:
+        - {op: add, path: /metadata/labels, value: {tier: db}}
+"""
+    )
+    record = next(each for each in explained(repository) if each["name"] == "filelisted")
+    found = {each["path"]: each["source"] for each in record["fields"]}
+    for path, place in (
+        ("spec.template.spec.domain.devices.interfaces[0].masquerade", (4, 54)),
+        ("metadata.labels.tier", (8, 11)),
+    ):
+        assert (found[path]["file"], found[path]["line"], found[path]["column"]) == (".kubevirt-render.yaml", *place)
+
+
 @pytest.mark.parametrize("example", sorted(path.name for path in EXAMPLES.iterdir() if path.is_dir()))
 def test_places_of_the_examples_lead_to_the_text_of_the_value(example: str, tmp_path: Path) -> None:
     shutil.copytree(EXAMPLES / example, tmp_path / example)
