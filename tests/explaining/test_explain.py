@@ -304,7 +304,7 @@ def test_the_text_is_a_tree_of_what_others_give() -> None:
         "  preference house.linux  sizes.yaml",
     ]
     assert "      guest: 32Gi                             instancetype spec.memory.guest  shop/sizes.yaml:14:12" in lines
-    assert "preference spec.devices.preferredDiskBus  sizes.yaml:26:23 wanted virtio" in output
+    assert "wanted virtio: preference spec.devices.preferredDiskBus  sizes.yaml:26:23" in output
     assert lines[-1] == "  The other 28 values are the object's own; --all shows them"
     assert "runStrategy: Always" not in output
     assert "runStrategy: Always" in explained(".", "shop/db", "--all")[1]
