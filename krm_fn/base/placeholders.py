@@ -46,6 +46,21 @@ def placeholders(value: object, path: Path = ()) -> tuple[str, ...]:
     return tuple(dict.fromkeys(re.findall(FORM, value)))
 
 
+def may_be_in(value: object) -> bool:
+    """False if no text in a value, at any depth, can have a placeholder for `placeholders`."""
+    waiting: list[object] = [value]
+    for each in waiting:
+        kind = type(each)
+        if kind is str:
+            if "$" in each or "{{" in each or "__" in each or each[:1] == "<" or each.isupper():  # type: ignore[operator,index,attr-defined]
+                return True
+        elif kind is dict:
+            waiting += each.values()  # type: ignore[attr-defined]
+        elif kind is list:
+            waiting += each  # type: ignore[operator,arg-type]
+    return False
+
+
 def is_in_capitals(value: object) -> bool:
     """True for a word in capitals that stands for the name of an object: `NAME`, `CLAIM_NAME`."""
     if not isinstance(value, str) or not value.isupper() or (value != "NAME" and "_" not in value):

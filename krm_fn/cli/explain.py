@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -16,8 +15,9 @@ from krm_fn.base.errors import UsageError
 from krm_fn.base.objects import kind_of, name_of
 from krm_fn.base.suggestions import meant
 from krm_fn.cli import bundles, explanations, options, progress
+from krm_fn.cli.color import is_colored, is_terminal
 from krm_fn.cli.explained import explained, machines
-from krm_fn.cli.explained_places import with_places
+from krm_fn.cli.explained_homes import with_homes
 from krm_fn.explaining.selection import GLOB, selected, unset
 from krm_fn.explaining.unset import Schema
 from krm_fn.kubevirt.configuration import release_of
@@ -74,13 +74,12 @@ def explain(
         found = [_with_fields(each, field) for each in found]
         if not any(each.record.get(key) for each in found for key in ("fields", "unset", "error")):
             raise UsageError(_no_field(field, found[0]))
-    is_terminal = sys.stdout is not None and sys.stdout.isatty()
     layout = explanations.Layout(
-        color=is_terminal and not os.environ.get("NO_COLOR"),
-        width=shutil.get_terminal_size().columns if is_terminal else 0,
+        color=is_colored(),
+        width=shutil.get_terminal_size().columns if is_terminal() else 0,
         whole=whole or bool(field),
     )
-    write_out(explanations.FORMATS[output]({"vms": with_places(found, read)}, layout).encode(errors="replace"))
+    write_out(explanations.FORMATS[output]({"vms": with_homes(found, read)}, layout).encode(errors="replace"))
 
 
 def _parted(paths: tuple[str, ...], kustomizations: tuple[str, ...]) -> tuple[tuple[str, ...], str, str]:

@@ -8,7 +8,6 @@ from krm_fn.base import bundle
 from krm_fn.base.paths import dotted, steps
 from krm_fn.base.value import Value
 from krm_fn.explaining.answers import is_explained, records
-from krm_fn.explaining.inputs import MATCHERS
 from krm_fn.kubevirt.templates import is_template, template_of
 from krm_fn.pipeline.surroundings import bundle_of
 from krm_fn.repositories.templated import Beside
@@ -34,14 +33,6 @@ class Explained(Value):
     read: Read
     context: Sequence[Object] = ()
     homes: Sequence[tuple[int, Path]] = ()
-
-    def sources(self) -> Iterator[Object]:
-        """What gives values, and the labels from which names were inferred."""
-        for kind in MATCHERS:
-            if "inferred" in self.record.get(kind, ()):
-                yield self.record[kind]["inferred"]
-        for field in self.record.get("fields", ()):
-            yield from (field["source"], *field.get("beside", ()), *field.get("lost", ()))
 
 
 def machines(read: Read) -> Iterator[Entry]:

@@ -38,10 +38,10 @@ MOST_MACHINES = 2_000
 
 
 class Session:
-    """The open workspace. Only one thread may use it."""
+    """The open workspace. Only one thread may use it. With `afresh`, each judgement begins with nothing."""
 
-    def __init__(self) -> None:
-        self.workspace = Workspace()
+    def __init__(self, *, afresh: bool = False) -> None:
+        self.workspace = Workspace(afresh=afresh)
         self._index: Index | None = None
         self._objects: dict[str, tuple[Sequence[Any], Config]] = {}
         self._records: dict[str, dict[Key, Object]] = {}

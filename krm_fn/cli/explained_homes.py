@@ -14,6 +14,7 @@ from krm_fn.cli.explained import inside_of
 from krm_fn.explaining.inputs import MATCHERS
 from krm_fn.findings.finding import Finding
 from krm_fn.kubevirt.templates import IN_TEXT, KINDS, WHOLE
+from krm_fn.repositories.explained_places import place_of, placed, sources_of
 from krm_fn.repositories.homes import Homes
 from krm_fn.sources.places import Places
 
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from krm_fn.cli.explained import Explained
 
 CONFIG = "RenderVirtualMachines"
-PLACE = ("file", "index", "line", "column")
 
 
 class Spot(NamedTuple):
@@ -39,10 +39,10 @@ class Spot(NamedTuple):
     path: Path
 
 
-def with_places(found: Sequence[Explained], reads: Sequence[Read]) -> list[Object]:
+def with_homes(found: Sequence[Explained], reads: Sequence[Read]) -> list[Object]:
     """The records with file, line and column of each source. Values of a built target lead to where they are written."""
     owners = dict(_owners(reads))
-    spots = {id(source): spot for each in found for source in each.sources() if (spot := _spot(each, source, owners))}
+    spots = {id(source): spot for each in found for source in sources_of(each.record) if (spot := _spot(each, source, owners))}
     at: dict[int, Finding] = {}
     for read in reads:
         of_read = {key: spot for key, spot in spots.items() if spot.read is read}
@@ -105,23 +105,15 @@ def _finding(spot: Spot) -> Finding:
 def _placed(of: Explained, at: dict[int, Finding]) -> Object:
     """The record with the places of its sources, and its own in what was read."""
 
-    def placed(source: Object) -> Object:
-        spot = at.get(id(source))
+    def place(source: Object) -> Object:
         if source.get("kind") == CONFIG and "item" not in source:
             return {**source, **_in_config(of.read, steps(source["field"]))}
-        return {**source, **_home(of, source), **({key: getattr(spot, key) for key in PLACE} if spot and spot.file else {})}
+        return {**source, **_home(of, source), **place_of(at.get(id(source)))}
 
-    record = of.record
+    record = placed(of.record, place)
     heads = {kind: {**record[kind], **_home(of, record[kind])} for kind in MATCHERS if kind in record}
-    for head in heads.values():
-        if "inferred" in head:
-            head["inferred"] = placed(head["inferred"])
-    fields = []
-    for field in record.get("fields", ()):
-        lists = {key: [placed(each) for each in field[key]] for key in ("beside", "lost") if key in field}
-        fields.append({**field, "source": placed(field["source"]), **lists})
     target = {"target": of.read.target} if of.read.target else {}
-    return {**record, **_home(of, record), **target, **heads, **({"fields": fields} if "fields" in record else {})}
+    return {**record, **_home(of, record), **target, **heads}
 
 
 def _in_config(read: Read, path: Path) -> Object:
