@@ -14,9 +14,10 @@ from krm_fn.policies.errors import EvaluationError, RefusedError, Unknown, Unsup
 from krm_fn.policies.functions import RUN
 from krm_fn.policies.macros import step_of
 from krm_fn.policies.running import Frame, Run
+from krm_fn.policies.signatures import SIGNATURES
 from krm_fn.policies.structures import REQUEST_RESOURCE
 from krm_fn.policies.types import function_name
-from krm_fn.policies.values import Optional, Type, UInt, constant_set, is_member, keyed, type_name
+from krm_fn.policies.values import NO_ORDER, Optional, Type, UInt, Unordered, constant_set, is_member, keyed, type_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,6 +37,10 @@ BY_VALUE = frozenset(
 )
 BY_VALUE |= {"sort", "@sortByAssociatedKeys"}
 PATTERNS = {"matches": -1, "find": 1, "findAll": 1}  # the place of the pattern among receiver and arguments
+# The functions that give a list without an order if they take one, and those for which the order is of no account.
+KEEPING = frozenset(("+", "distinct", "flatten", "unwrapOpt", "optional.unwrap", "reverse"))
+ORDERLESS = frozenset(("in", "size", "type", "dyn", "sort", "sum", "min", "max", "optional.of", "optional.ofNonZeroValue"))
+ORDERLESS |= {"==", "!=", "sets.contains", "sets.equivalent", "sets.intersects"}  # the first two look themselves
 LONGEST = 1_000_000  # characters of a text, elements of a list
 
 
@@ -168,7 +173,7 @@ class Planner:
             pattern = plans[PATTERNS[name]].value
             if isinstance(pattern, str):
                 _given(_called(RUN["matches"], ["", pattern]))
-        return Plan(call_step(run, [plan.step for plan in plans], cost_of(name, overloads)))
+        return Plan(call_step(_in_order(name, run), [plan.step for plan in plans], cost_of(name, overloads)))
 
 
 def call_step(run: Callable[..., Any], steps: Sequence[Step], cost: Cost | None) -> Step:
@@ -227,6 +232,30 @@ def _guarded(name: str, overloads: tuple[Overload, ...]) -> Callable[..., Any]:
         return run(*values)
 
     return guarded
+
+
+def _in_order(name: str, run: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, which refuses lists without an order where the order counts."""
+    if name in KEEPING:
+        return _keeping(run)
+    kinds = [kind for overload in SIGNATURES[name] for kind in overload.takes]
+    if name in ORDERLESS or all(isinstance(kind, str) and len(kind) > 1 for kind in kinds):
+        return run
+
+    def ordered(*values: Any) -> Any:
+        if Unordered in map(type, values):
+            raise Unsupported(NO_ORDER)
+        return run(*values)
+
+    return ordered
+
+
+def _keeping(run: Callable[..., Any]) -> Callable[..., Any]:
+    def keeping(*values: Any) -> Any:
+        found = run(*values)
+        return Unordered(found) if isinstance(found, list) and Unordered in map(type, values) and len(found) > 1 else found
+
+    return keeping
 
 
 def kind_of(value: Any) -> str:

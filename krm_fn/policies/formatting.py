@@ -10,7 +10,7 @@ from decimal import Decimal
 
 from krm_fn.policies import texts, times
 from krm_fn.policies.errors import EvaluationError, Unknown, Unsupported, no_overload
-from krm_fn.policies.values import LONG_NAMES, type_name
+from krm_fn.policies.values import LONG_NAMES, NO_ORDER, Unordered, type_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -144,6 +144,8 @@ def text_of(value: Any) -> str:  # noqa: PLR0911  one answer for each type
         case "double":
             return texts.of_double(value)
         case "list":
+            if isinstance(value, Unordered):
+                raise Unsupported(NO_ORDER)
             return f"[{', '.join(map(_within, value))}]"
         case "map":
             return _map(value)

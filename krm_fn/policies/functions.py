@@ -56,7 +56,7 @@ def _int(value: Any) -> int:
                 raise EvaluationError("integer overflow")
             return int(value)
         case "string":
-            if LARGEST_NUMBER < len(value) or not re.fullmatch(r"[-+]?[0-9]+", value):
+            if len(value) > LARGEST_NUMBER or not re.fullmatch(r"[-+]?[0-9]+", value):
                 raise EvaluationError("conversion")
             return integer(int(value))
         case "timestamp":

@@ -13,7 +13,7 @@ from krm_fn.policies.attributes import BAD
 from krm_fn.policies.costs import LIST, cost_of
 from krm_fn.policies.errors import EvaluationError, Unknown, no_overload
 from krm_fn.policies.lists import sorted_by_keys
-from krm_fn.policies.values import NONE, Lazy, Optional, at, has_key, keyed, ordered_keys
+from krm_fn.policies.values import NONE, Lazy, Optional, Unordered, at, has_key, keyed, ordered_keys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,6 +67,16 @@ class _Loop:
         if rows is None and not self.bad:
             self.bad = no_overload()
         self.rows, self.inner, self._variables = rows or iter(()), frame.inner(), variables
+        self._is_unordered = isinstance(value, dict | Unordered) and len(value) > 1
+
+    def made(self, found: Any) -> Any:
+        """The list that the loop made, marked if its order is one of chance."""
+        return Unordered(found) if self._is_unordered and isinstance(found, list) and len(found) > 1 else found
+
+    def ends_early(self, frame: Frame) -> None:
+        """The loop ends at an element: where the order is one of chance, so is what the loop costs."""
+        if self._is_unordered:
+            frame.run.is_certain = False
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         names = self.inner.names
@@ -87,6 +97,7 @@ def _quantifier(macro: str, held: Step, variables: Sequence[str], test: Step) ->
         for _ in loop:
             charge(each)
             if found is decisive:
+                loop.ends_early(frame)
                 break
             charge(1)
             value = test(loop.inner)
@@ -155,7 +166,7 @@ def _filter(held: Step, variables: Sequence[str], test: Step) -> Step:
             elif value is not False:
                 found = _condition(value)
         charge(1)
-        return found
+        return loop.made(found)
 
     return step
 
@@ -187,7 +198,7 @@ def _list(held: Step, variables: Sequence[str], plans: Sequence[Plan]) -> Step:
             else:
                 found.append(value)
         charge(1)
-        return found
+        return loop.made(found)
 
     return step
 

@@ -234,7 +234,7 @@ class _Parser:
         self.at = found.end()
         return self.letters([], ((name, False),), negated=(sign == "P") is not (found[2] == "^"))
 
-    def number(self) -> int:  # noqa: PLR0911  one answer for each form
+    def number(self) -> int:
         """The code point of an escape."""
         rest = self.text[self.at :]
         octal = re.match(r"0[0-7]{0,2}|[1-7][0-7]{1,2}", rest)
