@@ -10,7 +10,7 @@ from krm_fn.base.paths import as_map
 from krm_fn.base.value import Value
 from krm_fn.policies.compiled import Reason, compiled
 from krm_fn.policies.errors import Unsupported
-from krm_fn.policies.judging import Judgement, Note, namespace_object
+from krm_fn.policies.judging import Failure, Judgement, Note, namespace_object
 from krm_fn.policies.matching import CREATE, Cluster, Request, matched, resource_of, selects
 from krm_fn.policies.parameters import has_kind, scope_of
 from krm_fn.policies.work import WORK
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from krm_fn.base.objects import Object
     from krm_fn.policies.compiled import Policy
-    from krm_fn.policies.judging import Failure
     from krm_fn.policies.matching import Resource
 
+__all__ = ("BINDING", "GROUP", "POLICY", "Failure", "Policies", "Skipped")
 GROUP, POLICY, BINDING = "admissionregistration.k8s.io", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"
 
 

@@ -113,6 +113,8 @@ def modulus(one: Any, other: Any) -> Any:
         raise no_overload()
     if other == 0:
         raise EvaluationError("modulus by zero")
+    if kind == "int" and (one, other) == (LEAST, -1):
+        raise EvaluationError("integer overflow")
     rest = abs(int(one)) % abs(int(other))
     return UInt(rest) if kind == "uint" else integer(-rest if one < 0 else rest)
 

@@ -105,7 +105,7 @@ def _scientific(value: Any, digits: int | None) -> str:
     if number and mantissa != format(Decimal(repr(number)), form).partition("e")[0]:
         raise Unsupported("%e in format() of a number that lies between two roundings")
     sign, rest = ("-", exponent[1:]) if exponent.startswith("-") else ("", exponent[1:])
-    return f"{mantissa}\u202f×\u202f10{(sign + rest).translate(SUPERSCRIPTS)}"
+    return f"{mantissa}\u202f\u00d7\u202f10{(sign + rest).translate(SUPERSCRIPTS)}"
 
 
 def _checked(digits: int | None) -> int:
@@ -130,7 +130,7 @@ def _whole(value: Any, form: str, *more: str) -> str:
     return format(int(value), form)
 
 
-def text_of(value: Any) -> str:  # noqa: PLR0911  one answer for each type
+def text_of(value: Any) -> str:  # noqa: C901, PLR0911  one answer for each type
     """A value as %s writes it."""
     match type_name(value):
         case "string":

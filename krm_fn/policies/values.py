@@ -56,11 +56,12 @@ class Lazy:
     __slots__ = ("_known", "_make")
 
     def __init__(self, make: Callable[[], Any]) -> None:
-        self._make, self._known = make, None
+        self._make = make
+        self._known: tuple[Any, ...] = ()
 
     def value(self) -> Any:
         """The value."""
-        if self._known is None:
+        if not self._known:
             self._known = (self._make(),)
         return self._known[0]
 

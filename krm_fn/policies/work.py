@@ -1,7 +1,7 @@
 """How much work is left: for a policy on one object, and for all policies on all objects of a run.
 
-The API server's costs bound an expression on one object. They do not bound what regular expressions and comparisons take here, and
-not what many objects take together.
+The API server's costs bound an expression on one object. They do not bound what regular expressions and comparisons take here,
+and not what many objects take together.
 """
 
 from __future__ import annotations
