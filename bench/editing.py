@@ -115,7 +115,9 @@ def main() -> None:
     text, options = text_of(arguments.vms, arguments.input), ["--afresh"] * arguments.afresh
     with tempfile.TemporaryDirectory() as name:
         (Path(name) / FILE).write_text(text)
-        found = sorted(each * 1000 for each in asyncio.run(waits(Path(name), text, arguments.keys, arguments.input, *options))[2:])
+        found = sorted(
+            each * 1000 for each in asyncio.run(waits(Path(name), text, arguments.keys, arguments.input, *options))[2:]
+        )
     started = time.perf_counter()
     subprocess.run([sys.executable, "-c", "pass"], check=True)
     start = (time.perf_counter() - started) * 1000
