@@ -119,7 +119,7 @@ def about(record: Object, pen: Pen, *, generic: bool = False) -> Iterator[str]:
     yield from (f"  {pen.prose(line)}" for line in pod_lines(record))
     yield from _changes(record.get("changes", ()), pen)
     for path in record.get("manifest", ()):
-        yield f"  only in the manifest: {pen.name(path)}"
+        yield f"  {pen.name(path.removeprefix('/').replace('/', '.'))} is edited, but {_unread(path)}"
     for name in record.get("creates", ()):
         yield f"  creates {pen.name(_of(name, record, generic))}"
     for kept in record.get("keeps", ()):
@@ -136,10 +136,17 @@ def _judgements(record: Object, pen: Pen) -> Iterator[str]:
             yield f"  {policy['severity']}: {pen.prose(policy['message'])} ({pen.prose(policy['rule'])})"
 
 
+def _unread(path: str) -> str:
+    """Why an edit of a manifest has no effect."""
+    if path.startswith("/spec/dataVolumeTemplates"):
+        return "KubeVirt does not change a DataVolume that exists"
+    return "nothing that runs or starts depends on it"
+
+
 def _renamed(record: Object, pen: Pen, *, generic: bool) -> Iterator[str]:
     if "from" not in record:
         return
-    yield f"  {SHOWN_BY[record['shownBy']]}"
+    yield f"  taken as a rename: {SHOWN_BY[record['shownBy']]}"
     for name in record.get("deletes", ()):
         yield f"  deletes {pen.name(_of(name, record['from'], generic))}, with its data"
 
@@ -223,6 +230,7 @@ def gist(record: Object, pen: Pen) -> str:
     others = [each for each in record.get("changes", ()) if not (parts and each["path"] in SIZES)]
     parts += [f"{field(each['path'], pen)} {values(each, pen)}" for each in others[:2]]
     parts += [f"{len(others) - 2} more"] if len(others) > 2 else []
+    parts += [f"deletes {pen.name(name)}, with its data" for name in record.get("deletes", ())[:2]]
     parts += [_kept_gist(kept, pen) for kept in record.get("keeps", ())]
     return "; ".join(parts or map(pen.prose, pod_lines(record)))
 

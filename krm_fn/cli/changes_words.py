@@ -75,7 +75,7 @@ OF_KINDS = {
 }
 # What shows a rename.
 SHOWN_BY = {
-    renames.ANNOTATION: "as kustomize's annotations say",
+    renames.ANNOTATION: "kustomize's annotations say so",
     renames.HASH: "the name in front of the hash is the same",
     renames.CONTENT: "the content is the same",
 }
