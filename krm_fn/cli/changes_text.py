@@ -36,6 +36,7 @@ SIZES = frozenset(
         *("/spec/domain/memory/guest", "/spec/domain/memory/maxGuest"),
     )
 )
+LIMITS = ("/spec/domain/cpu/maxSockets", "/spec/domain/memory/maxGuest")
 LABELS = {"restartRequired": "restart required", "error": "error", "startError": "does not start"}
 
 
@@ -199,9 +200,14 @@ def _changes(changes: Sequence[Object], pen: Pen) -> Iterator[str]:
     for told, several in by_cause.items():
         if len(several) > 1 and told:
             yield f"  because of {causes(told)}:"
-            yield from (f"    {change(each, pen)}" for each in several)
+            yield from (f"    {change(each, pen)}" for each in sorted(several, key=_is_limit))
         else:
             yield from (f"  {change(each, pen)}{_because(each, pen)}" for each in several)
+
+
+def _is_limit(each: Object) -> bool:
+    """True for what only follows from the size of the guest; a reader wants to see the size first."""
+    return each["path"] in LIMITS
 
 
 def _because(each: Object, pen: Pen) -> str:
