@@ -252,15 +252,25 @@ def _kept_gist(kept: Object, pen: Pen) -> str:
 def step_lines(step: Object, new: bool, pen: Pen) -> Iterator[str]:
     """The lines about a step of an upgrade: the first one has the figures, the indented ones what happens."""
     yield f"KubeVirt {pen.prose(step['from'])} → {pen.prose(step['to'])}: {figures(step)}"
-    for prefix, records, of_new in (("", step["vms"], new), ("if created anew: ", step["newVms"], True)):
+    anew = [record for record in step["newVms"] if record["effect"] != ["nothing"]]
+    for prefix, records, of_new in (("", step["vms"], new), ("if created anew: ", anew, True)):
         for group in grouped(records, lambda _, **__: ()):
             yield f"  {prefix}{who(group, pen)}: {what(group, of_new)}"
             if len(group.records) > 1:
                 yield f"    {', '.join(named(record, pen) for record in group.records)}"
     for key, word in CATALOGUE.items():
         if names := step["catalogue"][key]:
-            yield f"  {len(names)} {word} in the catalogue: {', '.join(names)}"
+            yield f"  {len(names)} {word} in the catalogue: {_by_kind(names)}"
     for key in ("new", "gone"):
         for finding in step["findings"][key]:
             where = f" in {pen.name(finding['target'])}" if "target" in finding else ""
             yield f"  {key} finding{where}: {pen.prose(finding['line'])} ({finding['rule']})"
+
+
+def _by_kind(names: Sequence[str]) -> str:
+    """`Kind a`, `Kind b` and `Other c` as `Kind a, b; Other c`."""
+    kinds: dict[str, list[str]] = {}
+    for each in names:
+        kind, _, name = each.partition(" ")
+        kinds.setdefault(kind, []).append(name)
+    return "; ".join(f"{kind} {', '.join(several)}" for kind, several in kinds.items())

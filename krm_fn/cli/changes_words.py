@@ -84,6 +84,7 @@ OF_NEW = {
     "refused": "KubeVirt refuses {it}",
     "refusedByPolicy": "a policy refuses {it}",
     "atNextStart": "start{s} with other values",
+    "nothing": "start{s} with the same values",
 }
 OF_NEW_KINDS = {
     POOL: "new VMs start with other values",
