@@ -134,7 +134,7 @@ def _one_bundle(request: Request, bar: Progress, output: str, *, in_place: bool,
     if verbose:
         options.note(f"the target release is KubeVirt {outcome.release}")
     outcome = outcome.but(findings=results.ordered([*skipped, *outcome.findings]))
-    report(Places(found).located(outcome.findings), sys.stderr)
+    report(Places(found, policies=config.policies).located(outcome.findings), sys.stderr)
     code = results.exit_code(outcome.findings, config.fail_on)
     if in_place and not force:
         changed = inplace_folders.changed_objects([inplace_folders.Rendered(found, outcome)])

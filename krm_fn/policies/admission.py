@@ -63,6 +63,10 @@ class Policies:
         """The states of objects that policies are evaluated on."""
         return sorted({_state(obj) for obj in self._policies if self._of(obj)})
 
+    def compiled(self, state: str) -> list[Policy]:
+        """The policies that are evaluated on a state of objects."""
+        return [found for found in self._found if not isinstance(found, Reason) and _state(found.obj) == state]
+
     def failures(
         self,
         obj: Object,
@@ -84,9 +88,7 @@ class Policies:
         WORK.next_object()
         asked = Request(obj=obj, resource=resource, operation=operation, old=old_object)
         values = value, old_object if old_value is None else old_value
-        for found in self._found:
-            if isinstance(found, Reason) or _state(found.obj) != state:
-                continue
+        for found in self.compiled(state):
             try:
                 failures = list(self._judged(found, asked, values))
             except Unsupported as error:

@@ -1,4 +1,4 @@
-"""Findings about files of folders that may not be mistakes, because a namespace that is not written may be any namespace."""
+"""Findings about files of folders that may not be mistakes: a namespace that is not written may be any, a file may be a patch."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from krm_fn.base import bundle
 from krm_fn.base.objects import kind_of, name_of
 from krm_fn.base.paths import as_list, as_map, get, is_set
 from krm_fn.kubevirt.holders import DATA_VOLUMES
+from krm_fn.sources.fragments import Fragments, fragments
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from krm_fn.sources.reading import Sources
 
 MISSING = "missing-object"
-PARTIAL = "missing-field"
 # The kinds of objects that a finding may miss.
 MISSED = frozenset(
     (
@@ -32,16 +32,18 @@ MISSED = frozenset(
 )
 
 
-def certain(findings: Iterable[Finding], found: Sources) -> list[Finding]:
-    """The findings without those that may disappear when the files of the folders are applied.
+def certain(findings: Iterable[Finding], found: Sources) -> tuple[list[Finding], Fragments]:
+    """The findings without those that may disappear when the files of the folders are applied, and the parts of objects.
 
     They are about an object that is missing only because its namespace, or that of the object that refers to it, is not
-    written. Or they are about a missing field in a file that the kustomization of its folder does not use: it may be a patch.
+    written. Or they say of a part of an object, such as a patch, what it lacks.
     """
+    findings = list(findings)
     if not found.separate:
-        return list(findings)
-    doubts = _Doubts(found)
-    return [finding for finding in findings if finding.item < 0 or not doubts.concern(finding)]
+        return findings, Fragments()
+    doubts, parts = _Doubts(found), fragments(findings, found)
+    kept = (each for each in findings if each.item < 0 or not (doubts.concern(each) or parts.silence(each)))
+    return list(kept), parts
 
 
 class _Doubts:
@@ -52,11 +54,9 @@ class _Doubts:
         self._homeless = {name_of(obj) for obj in missed if not _has_namespace(obj)}
 
     def concern(self, finding: Finding) -> bool:
-        if finding.rule not in (MISSING, PARTIAL):
+        if finding.rule != MISSING:
             return False
         file, obj = self._places[finding.item][0], get(self._items[finding.item], finding.inside)
-        if finding.rule == PARTIAL:
-            return self._found.is_left_out(file)
         return self._found.is_found(file) and self._is_elsewhere(finding, obj)
 
     def _is_elsewhere(self, finding: Finding, obj: Object) -> bool:

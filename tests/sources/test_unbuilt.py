@@ -125,13 +125,80 @@ def test_different_kubevirts_in_folders_are_of_different_clusters(tmp_path):
     assert reported(tmp_path) == [("unknown-configuration", "vm.yaml")]
 
 
+PATCH = "apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {name: web}\nspec: {runStrategy: Always}\n"
+BASE = {"base/kustomization.yaml": kustomization(resources=["vm.yaml"]), "base/vm.yaml": VM}
+
+
 def test_what_a_kustomization_leaves_out_may_be_a_patch(tmp_path):
-    patch = "apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {name: web}\nspec: {runStrategy: Always}\n"
-    write(tmp_path, {"base/kustomization.yaml": kustomization(resources=["vm.yaml"]), "base/vm.yaml": VM, "base/p.yaml": patch})
-    assert reported(tmp_path) == []
+    write(tmp_path, {**BASE, "base/p.yaml": PATCH})
+    assert reported(tmp_path) == [("unused-patch", "base/p.yaml")]
     assert reported(tmp_path, ".", "base/p.yaml")[0] == ("missing-field", "base/p.yaml")
-    write(tmp_path, {"other/p.yaml": patch})
+    write(tmp_path, {"other/p.yaml": PATCH})
     assert reported(tmp_path)[0] == ("missing-field", "other/p.yaml")
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("patches/stop.yaml", PATCH),
+        ("stop_patch.yaml", PATCH),
+        ("overlays/north/stop.yaml", PATCH),
+        ("stop.yaml", PATCH.replace("spec: {", "spec: {$retainKeys: [runStrategy], ")),
+        ("stop.yaml", PATCH.replace("web", "other")),
+        ("stop.yaml", PATCH.replace("metadata: {name: web}\n", "")),
+    ],
+    ids=[
+        "a folder of patches",
+        "its name",
+        "an overlay without a kustomization",
+        "a directive",
+        "a complete namesake",
+        "no name",
+    ],
+)
+def test_a_part_of_an_object_is_an_info_where_something_shows_that_it_is_one(tmp_path, file, text):
+    write(tmp_path, {file: text, "vm/vm.yaml": VM.replace("name: web", "name: other")})
+    code, out, _ = check(".", cwd=tmp_path)
+    assert code == 0
+    assert out.startswith(f"info: {file}:1:1: VirtualMachine")
+    assert out.endswith("; name it in a kustomization, or add what it lacks (unused-patch)\n")
+    assert out.count("\n") == 1
+
+
+def test_an_object_that_lacks_what_people_forget_is_no_part(tmp_path):
+    write(tmp_path, {"patches/vm.yaml": BARE, "one/vm.yaml": VM, "two/vm.yaml": BARE})
+    assert reported(tmp_path) == [("refused-run-strategy", "patches/vm.yaml"), ("refused-run-strategy", "two/vm.yaml")]
+    write(tmp_path, {"nameless/vm.yaml": VM.replace("metadata:\n  name: web\n", "")})
+    assert ("invalid-name", "nameless/vm.yaml") in reported(tmp_path)
+
+
+def test_the_values_of_a_part_are_checked_but_not_its_directives(tmp_path):
+    spec = "{runStrategy: Always, instancetyp: {name: x}, template: {$patch: delete, metadata: null}}"
+    write(tmp_path, {"patches/p.yaml": PATCH.replace("{runStrategy: Always}", spec)})
+    assert reported(tmp_path) == [("unknown-field", "patches/p.yaml"), ("unused-patch", "patches/p.yaml")]
+
+
+def test_the_parts_in_one_file_are_told_once(tmp_path):
+    write(tmp_path, {"patches/p.yaml": f"{PATCH}---\n{PATCH.replace('web', 'db')}"})
+    said = (
+        "this looks like a patch that no kustomization uses, and so does 1 more object of the file: it has no spec.template; "
+    )
+    assert said in check(".", cwd=tmp_path)[1]
+
+
+def test_the_definition_of_a_kind_counts_where_it_is_applied(tmp_path):
+    crd = (
+        "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: shops.example.com}\n"
+        "spec:\n  group: example.com\n  names: {kind: Shop, plural: shops}\n  scope: Namespaced\n  versions:\n"
+        "  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: "
+        "{spec: {type: object, properties: {FIELD: {type: string}}}}}}}\n"
+    )
+    shop = "apiVersion: example.com/v1\nkind: Shop\nmetadata: {name: a}\nspec: {town: Rome}\n"
+    old, new = crd.replace("FIELD", "city"), crd.replace("FIELD", "town")
+    write(tmp_path, {"1/crd.yaml": old, "1/shop.yaml": shop, "2/crd.yaml": new, "2/shop.yaml": shop, "3/shop.yaml": shop})
+    assert reported(tmp_path) == [("unknown-field", "1/shop.yaml")]
+    write(tmp_path, {"2/crd.yaml": old})
+    assert reported(tmp_path) == [("unknown-field", f"{folder}/shop.yaml") for folder in (1, 2, 3)]
 
 
 def test_the_files_of_a_helm_chart_are_left_alone(tmp_path):

@@ -16,7 +16,7 @@ from krm_fn.kubevirt.holders import DOMAIN, RENDERED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator
+    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
     from krm_fn.base.bundle import Bundle, Entry
     from krm_fn.base.objects import Object
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.schema.crds import Crds
     from krm_fn.kubevirt.schema.flaws import Flaw
 
-    Objects = Iterable[Object]
+    Objects = Sequence[Object]
 
 FILE = f"{__path__[0]}/api.txt"
 
@@ -83,7 +83,7 @@ def examine(
     definition of the bundle replaces the release's own API.
     """
     if complete:
-        found = _all_flaws(bundle, release, _crds(bundle, schemas, trusted=definitions), sound)
+        found = _all_flaws(bundle, release, _definitions(bundle, schemas, trusted=definitions), sound)
     else:
         found = _read(bundle, release, handed_on=handed_on)
     for entry, flaws in found:
@@ -92,13 +92,15 @@ def examine(
 
 
 def _all_flaws(
-    bundle: Bundle, release: Release, crds: Crds | None, sound: Container[tuple[int, Path]]
+    bundle: Bundle, release: Release, crds: Callable[[Entry], Crds | None] | None, sound: Container[tuple[int, Path]]
 ) -> Iterator[tuple[Entry, tuple[Flaw, ...]]]:
     from krm_fn.kubevirt.schema.checking import check
 
     for entry in bundle.entries:
-        if crds or (entry.item, entry.path) not in sound:  # a definition may require more
-            yield entry, tuple(check(entry.obj, release, crds))
+        if crds:  # a definition may require more
+            yield entry, tuple(check(entry.obj, release, crds(entry)))
+        elif (entry.item, entry.path) not in sound:
+            yield entry, tuple(check(entry.obj, release))
 
 
 def _read(bundle: Bundle, release: Release, *, handed_on: bool) -> Iterator[tuple[Entry, tuple[Flaw, ...]]]:
@@ -161,11 +163,14 @@ def _strange_names(release: Release) -> frozenset[str]:
     return _strange[minor]
 
 
-def _crds(bundle: Bundle, schemas: Objects, *, trusted: bool) -> Crds | None:
-    """The definitions of `schemas`, then those of the bundle; of these only the `trusted` ones if the API knows the kind."""
-    own = [entry.obj for entry in bundle.of_kind("CustomResourceDefinition")]
+def _definitions(bundle: Bundle, schemas: Objects, *, trusted: bool) -> Callable[[Entry], Crds | None] | None:
+    """What gives the definitions that count for an object: those of `schemas`, then those of the bundle.
+
+    Of the bundle's, only the `trusted` ones count if the API knows the kind. None if there is no definition.
+    """
+    own = bundle.of_kind("CustomResourceDefinition")
     if not (schemas or own):
         return None
-    from krm_fn.kubevirt.schema.crds import Crds, defines_known_kind  # needed only if there is a definition
+    from krm_fn.kubevirt.schema.crds import chosen, defines_known_kind  # needed only if there is a definition
 
-    return Crds((*schemas, *(obj for obj in own if trusted or not defines_known_kind(obj))))
+    return chosen(schemas, [entry for entry in own if trusted or not defines_known_kind(entry.obj)], bundle.units)

@@ -15,9 +15,10 @@ from krm_fn.kubevirt.schema.values import checks, judges
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
+    from krm_fn.base.bundle import Entry
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
     from krm_fn.kubevirt.releases import Release
@@ -88,6 +89,43 @@ class Crds:
                     replicas=tuple(text(get(subresources, ("scale", "specReplicasPath"))).split(".")[1:]),
                 )
                 self._found.setdefault((group, text(version.get("name")), kind), found)
+
+
+def chosen(
+    schemas: Sequence[Object], own: Sequence[Entry], units: Callable[[int], frozenset[str]]
+) -> Callable[[Entry], Crds | None]:
+    """What gives the definitions that count for an object: `schemas`, then `own`.
+
+    `units` says what applies an item to a cluster. A repository may have a kind's definitions of several releases, each in a
+    folder of its own. If they differ, only the definition that is applied with an object counts for it.
+    """
+    disputed = _disputed(own, units)
+    common = Crds((*schemas, *(entry.obj for entry in own if name_of(entry.obj) not in disputed)))
+    if not disputed:
+        return lambda _: common
+    found: dict[frozenset[str], Crds] = {}
+
+    def of(entry: Entry) -> Crds:
+        unit = units(entry.item)
+        if unit not in found:
+            beside = (each.obj for each in own if not unit.isdisjoint(units(each.item)) or name_of(each.obj) not in disputed)
+            found[unit] = Crds((*schemas, *beside))
+        return found[unit]
+
+    return of
+
+
+def _disputed(own: Iterable[Entry], units: Callable[[int], frozenset[str]]) -> set[str]:
+    """The names of the definitions that differ between units. A patch, which has no versions, is no definition."""
+    firsts: dict[str, tuple[frozenset[str], object]] = {}
+    found = set()
+    for entry in own:
+        name, unit, spec = name_of(entry.obj), units(entry.item), as_map(entry.obj.get("spec"))
+        if spec.get("versions") or spec.get("version"):
+            first, other = firsts.setdefault(name, (unit, spec))
+            if first.isdisjoint(unit) and first and unit and other != spec:
+                found.add(name)
+    return found
 
 
 def _root(found: Definition, release: Release) -> SchemaNode:

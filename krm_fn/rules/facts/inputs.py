@@ -62,9 +62,19 @@ class Unbuilt(Value):
     is_chart: bool = False
 
 
+class Part(Value):
+    """An object that is only a part of an object, such as a patch: the `paths` of what it lacks, and of its directives.
+
+    `others` is the number of more parts in its file.
+    """
+
+    paths: tuple[Path, ...]
+    others: int = 0
+
+
 class InputFacts(Value):
-    """What couldn't be read: of documents an error each, of found templates too, the files that were passed over, and what
-    couldn't be built: kustomizations and Helm charts.
+    """What couldn't be read: of documents an error each, of found templates too, the files that were passed over, what couldn't
+    be built: kustomizations and Helm charts; and parts of objects that nothing uses.
     """
 
     release: Release
@@ -73,3 +83,4 @@ class InputFacts(Value):
     skipped: tuple[SkippedFile, ...] = ()
     unbuilt: tuple[Unbuilt, ...] = ()
     charts: tuple[Unbuilt, ...] = ()
+    parts: tuple[Part, ...] = ()

@@ -1,0 +1,118 @@
+"""Objects in folders that are only a part of an object, such as a patch that no kustomization uses."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from krm_fn.base import bundle
+from krm_fn.base.objects import group_of, kind_of, name_of, ref_of, text
+from krm_fn.base.paths import get
+from krm_fn.base.value import Value
+from krm_fn.findings.finding import UNSET as MISSING
+from krm_fn.rules import registry
+from krm_fn.rules.facts.inputs import InputFacts, Part
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Any
+
+    from krm_fn.base.objects import Object
+    from krm_fn.base.paths import Path
+    from krm_fn.findings.finding import Finding
+    from krm_fn.kubevirt.releases import Release
+    from krm_fn.sources.reading import Sources
+
+    Key = tuple[int, Path]
+
+# A word in the path of a file whose objects are meant for others.
+PATH_OF_PARTS = re.compile(r"(?:^|[^a-z])(?:patch(?:es)?|overlays?|partials?|fragments?)(?![a-z])", re.IGNORECASE)
+# Rules about a value that is there. What they find is wrong in a part of an object, too.
+OF_VALUES = frozenset(
+    (
+        "deprecated-field",
+        "field-of-another-release",
+        "removed-field",
+        "unfilled-placeholder",
+        "unknown-field",
+        "unknown-kind",
+        "unserved-api-version",
+        "value-not-allowed",
+        "value-out-of-range",
+        "wrong-type",
+    )
+)
+# Rules about what every object of a kind has. A run strategy is forgotten more often than left to another file.
+DUPLICATE, DIRECTIVE = "duplicate-object", "$"
+OF_STRUCTURE = frozenset(("invalid-name", "missing-field", "missing-template", DIRECTIVE))
+NAME = ("metadata", "name")
+
+
+class Fragments(Value):
+    """The objects that are only a part of an object: by item and place in it, the paths of what each of them lacks,
+    and of its directives.
+    """
+
+    items: Sequence[Any] = ()
+    lacks: Mapping[Key, tuple[Path, ...]] = {}
+
+    def silence(self, finding: Finding) -> bool:
+        """True for a finding that only says that a part is no whole object, or that another object has its name."""
+        if finding.rule == DUPLICATE and any((each.item, each.inside) in self.lacks for each in finding.related):
+            return True
+        if (finding.item, finding.inside) not in self.lacks:
+            return False
+        own = get(self.items[finding.item], (*finding.inside, *finding.path))
+        return finding.rule not in OF_VALUES or own is None or text(*finding.path[-1:]).startswith("$")
+
+    def findings(self, found: Sources, severity: Mapping[str, str], release: Release) -> Iterator[Finding]:
+        """One finding for each file that has parts."""
+        files: dict[str, list[Key]] = {}
+        places = found.places
+        for key in self.lacks:
+            files.setdefault(places[key[0]][0], []).append(key)
+        for (item, inside), *others in files.values():
+            ref = ref_of(get(self.items[item], inside))
+            part = Part(paths=self.lacks[item, inside], others=len(others))
+            for finding in registry.judge_bundle(InputFacts(parts=(part,), release=release), severity, "input"):
+                file, index = places[item]
+                yield finding.but(ref=ref, item=item, inside=inside, file=file, index=index)
+
+
+def fragments(findings: Iterable[Finding], found: Sources) -> Fragments:
+    """The objects in files of folders that lack what an object of their kind has, and that something else shows to be parts.
+
+    The kustomization of the folder does not use the file; the path of the file has a word such as `patches`; a complete object
+    has the same name; or it has no name either, so that nobody can create it. An object with a directive of patches, such as
+    `$patch`, is a part in any case.
+    """
+    items, places = found.items, found.places
+    lacks: dict[Key, dict[Path, str]] = {}
+    for each in findings:
+        if each.item >= 0 and each.severity == "error" and each.path and found.is_found(places[each.item][0]):
+            absent = get(items[each.item], (*each.inside, *each.path), MISSING) is MISSING
+            if absent or _is_directive(each):
+                lacks.setdefault((each.item, each.inside), {})[each.path] = each.rule if absent else DIRECTIVE
+    lacks = {key: paths for key, paths in lacks.items() if not OF_STRUCTURE.isdisjoint(paths.values())}
+    if not lacks:
+        return Fragments()
+    whole = {_identity(entry.obj) for entry in bundle.entries(items) if (entry.item, entry.path) not in lacks}
+
+    def is_part(key: Key) -> bool:
+        obj, file = get(items[key[0]], key[1]), places[key[0]][0]
+        if DIRECTIVE in lacks[key].values() or PATH_OF_PARTS.search(file):
+            return True
+        if NAME in lacks[key]:
+            return len(lacks[key]) > 1
+        of_object = any(len(path) <= len(NAME) and rule in OF_STRUCTURE for path, rule in lacks[key].items())
+        return found.is_left_out(file) or (of_object and _identity(obj) in whole)
+
+    return Fragments(items=items, lacks={key: tuple(lacks[key]) for key in sorted(lacks) if is_part(key)})
+
+
+def _is_directive(finding: Finding) -> bool:
+    return text(*finding.path[-1:]).startswith("$")
+
+
+def _identity(obj: Object) -> tuple[str, ...]:
+    return group_of(obj), kind_of(obj), name_of(obj)
