@@ -123,7 +123,11 @@ def test_a_message_that_only_the_cluster_knows_does_not_hide_the_refusal() -> No
     assert "the message of validation 0 depends on what only the cluster knows" in note[1]
 
 
-LIMITS = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "limits.example.com"}}
+LIMITS = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "limits.example.com"},
+}
 LIMITS["spec"] = {
     "group": "example.com",
     "scope": "Namespaced",
@@ -160,7 +164,7 @@ HOSTILE = {
     "a slow pattern": "('a' + 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa').matches('(a|a)*b')",
     "a large pattern": "object.metadata.name.matches('(((a{9}){9}){9}b{999}){999}')",
     "slow patterns on a long text": "lists.range(300).all(i, 'ab'.replace('', 'aaaaaaaaaaaaaaaa').matches('(a*)*c') || true)",
-    "texts of texts": "lists.range(60).map(i, 'abcdefghij').join('x').replace('', 'abcdefghij'.replace('', 'abcdefghij')).size() > 0",
+    "texts of texts": "lists.range(60).map(i, 'abcdefgh').join('x').replace('', 'abcdefgh'.replace('', 'abcdefgh')).size() > 0",
     "a list of lists": "[1].map(a, [a, a]).map(b, b + b).map(c, c + c).all(d, [d].map(e, e + e) == [])",
     "a long range": "lists.range(9000000000).size() > 0",
     "many numbers": "lists.range(900).map(i, lists.range(900).map(j, i * j).sum()).sum() > 0",
