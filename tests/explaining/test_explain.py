@@ -308,3 +308,15 @@ def test_the_text_is_a_tree_of_what_others_give() -> None:
     assert lines[-1] == "  The other 28 values are the object's own; --all shows them"
     assert "runStrategy: Always" not in output
     assert "runStrategy: Always" in explained(".", "shop/db", "--all")[1]
+
+
+@pytest.mark.parametrize("value", [None, "", "text", 0, True, [], [None], {}, {"domain": []}, {"domain": {"devices": "x"}}])
+@pytest.mark.parametrize("path", [("spec",), ("spec", "template"), ("spec", "template", "spec")])
+def test_objects_of_any_shape_are_explained(value: Any, path: tuple[str, ...]) -> None:
+    vm: dict[str, Any] = json.loads(json.dumps(VM))
+    holder = vm
+    for step in path[:-1]:
+        holder = holder[step]
+    holder[path[-1]] = value
+    (record,) = krm_fn.explain({"items": [vm, SIZE, LIKES]})["vms"]
+    assert "error" in record or {"kind", "metadata.name"} <= {each["path"] for each in record["fields"]}
