@@ -5,14 +5,14 @@ upstream: k8s.io/apiserver/pkg/admission/plugin/policy/validating/dispatcher.go,
 
 from __future__ import annotations
 
-from krm_fn.base.objects import group_of, kind_of, name_of, namespace_of, text
+from krm_fn.base.objects import group_of, kind_of, name_of, namespace_of
 from krm_fn.base.paths import as_map
 from krm_fn.base.value import Value
 from krm_fn.policies.compiled import Reason, compiled
 from krm_fn.policies.errors import Unsupported
 from krm_fn.policies.judging import Failure, Judgement, Note, namespace_object
-from krm_fn.policies.matching import CREATE, Cluster, Request, matched, resource_of, selects
-from krm_fn.policies.parameters import has_kind, scope_of
+from krm_fn.policies.matching import CREATE, Cluster, Request, matched, resource_of
+from krm_fn.policies.parameters import chosen, has_kind, scope_of
 from krm_fn.policies.work import WORK
 
 TYPE_CHECKING = False
@@ -136,26 +136,7 @@ class Policies:
             if policy.ignores_failures and ref:
                 return []  # neither a kind that does not exist nor a parameter that is missing is a failure then
             raise Unsupported(f"the bundle has no {kind.get('kind')}, so its kind is not known")
-        if not ref:
-            return [None]
-        if not namespaced and ref.get("namespace"):
-            return ["paramRef.namespace must not be provided for a cluster-scoped paramKind"]
-        if namespaced and not ref.get("namespace") and not resource.namespaced:
-            return ["a namespaced paramKind needs paramRef.namespace for a cluster-scoped object"]
-        namespace = text(ref.get("namespace")) or namespace_of(obj) or "default"
-        near = [each for each in of_kind if not namespaced or (namespace_of(each) or "default") == namespace]
-        if ref.get("name"):
-            found = [each for each in near if name_of(each) == ref["name"]]
-        else:
-            chosen = as_map(ref.get("selector"))
-            found = [each for each in near if selects(chosen, as_map(as_map(each.get("metadata")).get("labels")))]
-        if not found and ref.get("parameterNotFoundAction") != "Allow":
-            return ["no params found for the binding, and Deny is its action then"]
-        return [*sorted(found, key=_by_name)]
-
-
-def _by_name(obj: Object) -> tuple[str, str]:
-    return namespace_of(obj), name_of(obj)
+        return chosen(ref, of_kind, obj, resource, namespaced=namespaced) if ref else [None]
 
 
 def _state(policy: Object) -> str:

@@ -61,10 +61,10 @@ class Attribute:
                 return value
             return self._optionally(frame, _unwrapped(value), self.qualifiers)
         for number, qualifier in enumerate(self.qualifiers):
+            if isinstance(value, EvaluationError):
+                return value
             if qualifier.optional:
                 return self._optionally(frame, value, self.qualifiers[number:])
-            if isinstance(value, BAD):
-                return _noted(frame, value)
             value = _qualified(frame, value, qualifier)
             frame.run.charge(1)
         return _noted(frame, value) if isinstance(value, Unknown) else value
@@ -72,8 +72,6 @@ class Attribute:
     def _optionally(self, frame: Frame, value: Any, qualifiers: tuple[Qualifier, ...]) -> Any:
         """The value behind an optional field or index: all that follow are optional, too."""
         for qualifier in qualifiers:
-            if isinstance(value, BAD):
-                return _noted(frame, value)
             key = qualifier.key if qualifier.step is None else qualifier.step(frame)
             value = found(value, key)
             if isinstance(value, EvaluationError):
@@ -103,8 +101,8 @@ def _unwrapped(value: Optional) -> Any:
 def _qualified(frame: Frame, value: Any, qualifier: Qualifier) -> Any:
     key = qualifier.key if qualifier.step is None else qualifier.step(frame)
     held = found(value, key)
-    if qualifier.test:
-        return held if isinstance(held, BAD) else held is not ABSENT
+    if qualifier.test and not isinstance(held, EvaluationError):
+        return held if held is value else held is not ABSENT  # what is not known has itself in place of its fields
     return EvaluationError(f"no such key: {key}") if held is ABSENT else held
 
 

@@ -33,7 +33,7 @@ def size(value: Any) -> int:
     if isinstance(value, Opaque) and value.kind == "ip":
         return int(value.key.max_prefixlen // 8)
     if isinstance(value, Opaque) and value.kind == "cidr":
-        return math.ceil(value.key[1] / 8)
+        return -(-int(value.key[1]) // 8)
     return 1
 
 

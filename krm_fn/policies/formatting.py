@@ -156,7 +156,7 @@ def text_of(value: Any) -> str:  # noqa: C901, PLR0911  one answer for each type
         case "duration":
             return times.duration_text(value)
         case "type":
-            return LONG_NAMES.get(value.name, value.name)
+            return str(LONG_NAMES.get(value.name, value.name))
     raise EvaluationError("a value of another type in format()")
 
 

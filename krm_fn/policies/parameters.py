@@ -1,16 +1,17 @@
-"""The kinds of parameters: which of them a cluster knows, and whether their objects are in namespaces."""
+"""Parameters: which of their kinds a cluster knows, and which objects a binding names."""
 
 from __future__ import annotations
 
-from krm_fn.base.objects import kind_of, namespace_of
+from krm_fn.base.objects import kind_of, labels_of, name_of, namespace_of, text
 from krm_fn.base.paths import as_list, as_map
-from krm_fn.policies.matching import CLUSTER_WIDE, KINDS, VERSIONS
+from krm_fn.policies.matching import CLUSTER_WIDE, KINDS, VERSIONS, selects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from krm_fn.base.objects import Object
+    from krm_fn.policies.matching import Resource
 
 CRD = "CustomResourceDefinition"
 # The kinds of the group "" that every cluster has, by whether their objects are in namespaces.
@@ -47,3 +48,22 @@ def _defines(spec: Object, group: str, version: str, name: str) -> bool:
     """True if the spec of a definition defines a kind in a version."""
     served = [each.get("name") for each in map(as_map, as_list(spec.get("versions"))) if each.get("served") is not False]
     return spec.get("group") == group and as_map(spec.get("names")).get("kind") == name and version in served
+
+
+def chosen(
+    ref: Object, of_kind: Sequence[Object], obj: Object, resource: Resource, *, namespaced: bool
+) -> list[Object | str | None]:
+    """The parameters that a `paramRef` names for an object, by their names, or a text for what is wrong with it."""
+    if not namespaced and ref.get("namespace"):
+        return ["paramRef.namespace must not be provided for a cluster-scoped paramKind"]
+    if namespaced and not ref.get("namespace") and not resource.namespaced:
+        return ["a namespaced paramKind needs paramRef.namespace for a cluster-scoped object"]
+    namespace = text(ref.get("namespace")) or namespace_of(obj) or "default"
+    near = [each for each in of_kind if not namespaced or (namespace_of(each) or "default") == namespace]
+    if ref.get("name"):
+        found = [each for each in near if name_of(each) == ref["name"]]
+    else:
+        found = [each for each in near if selects(as_map(ref.get("selector")), labels_of(each))]
+    if not found and ref.get("parameterNotFoundAction") != "Allow":
+        return ["no params found for the binding, and Deny is its action then"]
+    return [*sorted(found, key=lambda each: (namespace_of(each), name_of(each)))]

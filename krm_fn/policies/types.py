@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     Kind = Any  # a word or a tuple of words and types
     Names = Mapping[str, Kind]
 
-NODES = {"list": "list_", "map": "map_"}
 LITERALS: tuple[tuple[Any, str], ...] = (
     (bool, "bool"),
     (UInt, "uint"),
@@ -86,15 +85,15 @@ class _Checker:
         return Checked(node=node, kind=kinds[id(node)], kinds=kinds, overloads=self._overloads)
 
     def of(self, node: Node, names: Names) -> Kind:
-        kind = getattr(self, NODES.get(node[0], node[0]))(node, names)
+        kind = getattr(self, f"of_{node[0]}")(node, names)
         self._kinds[id(node)] = kind
         return kind
 
-    def literal(self, node: Node, _: Names) -> Kind:
+    def of_literal(self, node: Node, _: Names) -> Kind:
         value = node[2]
         return next((name for kind, name in LITERALS if isinstance(value, kind)), "null")
 
-    def name(self, node: Node, names: Names) -> Kind:
+    def of_name(self, node: Node, names: Names) -> Kind:
         name = node[2]
         if name in names:
             return names[name]
@@ -104,7 +103,7 @@ class _Checker:
             raise Unsupported("a type in a namespace")
         raise RefusedError(f"{name} is not declared")
 
-    def select(self, node: Node, names: Names) -> Kind:
+    def of_select(self, node: Node, names: Names) -> Kind:
         _, _, operand, field, optional, test = node
         if (operand[0], operand[2], field, test) == ("name", "authorizer", REQUEST_RESOURCE, False) and "authorizer" in names:
             return "resourceCheck"
@@ -129,14 +128,14 @@ class _Checker:
             raise RefusedError(f"there is no field {field}")
         return fields[field]
 
-    def index(self, node: Node, names: Names) -> Kind:
+    def of_index(self, node: Node, names: Names) -> Kind:
         _, _, operand, key, optional = node
         return self._resolved(node, "[?]" if optional else "[]", [self.of(operand, names), self.of(key, names)], method=False)
 
-    def list_(self, node: Node, names: Names) -> Kind:
+    def of_list(self, node: Node, names: Names) -> Kind:
         return ("list", self._joined([self._element(item, names, optional=optional) for item, optional in node[2]]))
 
-    def map_(self, node: Node, names: Names) -> Kind:
+    def of_map(self, node: Node, names: Names) -> Kind:
         keys = [self.of(key, names) for key, _, _ in node[2]]
         return (
             "map",
@@ -161,7 +160,7 @@ class _Checker:
             found = most_general(found, kind) if self._fits(found, kind) else DYN
         return found
 
-    def fold(self, node: Node, names: Names) -> Kind:
+    def of_fold(self, node: Node, names: Names) -> Kind:
         _, _, macro, operand, variables, args = node
         held = substituted(self._found, self.of(operand, names))
         if macro in ("optMap", "optFlatMap"):
@@ -213,7 +212,7 @@ class _Checker:
             raise RefusedError("optFlatMap() needs an optional value")
         return found
 
-    def call(self, node: Node, names: Names) -> Kind:
+    def of_call(self, node: Node, names: Names) -> Kind:
         _, _, name, receiver, args = node
         full = function_name(name, receiver)
         kinds = [self.of(arg, names) for arg in ((receiver,) if receiver and not full else ()) + args]
