@@ -161,10 +161,8 @@ def _place(named: Object) -> str:
 def step_lines(step: Object, sentences: dict[str, str]) -> Iterator[str]:
     """The lines about a step of an upgrade: the first one has the figures, the indented ones what happens."""
     yield f"KubeVirt {step['from']} → {step['to']}: {figures(step['summary'])}"
-    for record in step["vms"]:
-        yield f"  {headline(record, sentences)}"
-    for record in step["newVms"]:
-        yield f"  if created anew: {headline(record, OF_ANEW)}"
+    yield from _in_step(step["vms"], "", sentences)
+    yield from _in_step(step["newVms"], "if created anew: ", OF_ANEW)
     for key, word in CATALOGUE.items():
         if names := step["catalogue"][key]:
             yield f"  {len(names)} {word} in the catalogue: {', '.join(names)}"
@@ -172,6 +170,16 @@ def step_lines(step: Object, sentences: dict[str, str]) -> Iterator[str]:
         for finding in step["findings"][key]:
             where = f" in {finding['target']}" if "target" in finding else ""
             yield f"  {key} finding{where}: {finding['line']} ({finding['rule']})"
+
+
+def _in_step(records: Sequence[Object], before: str, sentences: dict[str, str]) -> Iterator[str]:
+    """The headlines of records. Machines of which only the pod changes are counted."""
+    resized = [record for record in records if record["effect"] == ["nothing"] and "pod" in record and "keeps" not in record]
+    for record in records:
+        if record not in resized:
+            yield f"  {before}{headline(record, sentences)}"
+    if resized:
+        yield f"  {before}{len(resized)} start{'s' * (len(resized) == 1)} with other pods, and else as before"
 
 
 _LABELS = {"restartRequired": "restart required", "error": "error", "startError": "does not start"}
