@@ -7,6 +7,7 @@ difference, the instance is made again with one of them from the other side. The
 from __future__ import annotations
 
 from krm_fn.base.paths import as_map, copy, drop, get, put
+from krm_fn.base.redaction import redact
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.facts import Resolution
 from krm_fn.kubevirt.updates.lone_instances import made_from
@@ -124,12 +125,19 @@ def _of_vm(base: Side, head: Side, before: Object) -> Iterator[Edit]:
         if ENTRY not in each.steps:
             vm = {**base.parts[VM], "spec": {**base.parts[VM]["spec"], "template": _with_field(old, new, each.steps)}}
             makes |= _made(base, {VM: vm}, before)
-        yield Edit(cause=_of_owner(owner, owner.template + _dotted(each.pointer)), makes=makes)
+        cause = _of_owner(owner, owner.template + _dotted(each.pointer))
+        yield Edit(cause={**cause, **_values(each)}, makes=makes)
 
 
 def _template(side: Side) -> Object:
     template = as_map(get(side.parts[VM], ("spec", "template")))
     return {"metadata": as_map(template.get("metadata")), "spec": as_map(template.get("spec"))}
+
+
+def _values(edited: Difference) -> Object:
+    """Both values of an edited field; secrets are hidden."""
+    values = {"old": edited.before, "new": edited.after}
+    return {key: redact(value, edited.steps) for key, value in values.items() if value is not None}
 
 
 def _of_owner(owner: Owner, field: str) -> Object:
@@ -152,12 +160,12 @@ def _of_reference(field: str, base: Side, head: Side, before: Object) -> Iterato
     if moved:
         changed = {field: new, VM: _with_matcher(field, base, head)}
         cause = _of_owner(head.owner, f"{head.owner.vm}.spec.{field}{moved}")
-        yield Edit(cause=cause, makes=_made(base, changed, before))
+        yield Edit(cause={**cause, **_matched(field, moved, base, head)}, makes=_made(base, changed, before))
     elif old is not None and new is not None and old.spec != new.spec:
         for each in compared(old.spec, new.spec):
             spec = _with_field(old.spec, new.spec, each.steps)
             cause = _of_found(new, "spec" + _dotted(each.pointer), field)
-            yield Edit(cause=cause, makes=_made(base, {field: old.but(spec=spec)}, before))
+            yield Edit(cause={**cause, **_values(each)}, makes=_made(base, {field: old.but(spec=spec)}, before))
 
 
 def _of_found(found: Found, field: str, source: str) -> Object:
@@ -174,6 +182,13 @@ def _moved(field: str, base: Object, head: Object) -> str:
     old, new = (as_map(get(vm, ("spec", field))) for vm in (base, head))
     keys = [key for key in ("name", "kind", "revisionName", "inferFromVolume") if old.get(key) != new.get(key)]
     return f".{keys[0]}" if keys else ""
+
+
+def _matched(field: str, moved: str, base: Side, head: Side) -> Object:
+    """The old and the new value of the key of a matcher that was edited."""
+    path = ("spec", field, moved.removeprefix("."))
+    values = {side: get(each.written, path) for side, each in (("old", base), ("new", head))}
+    return {side: value for side, value in values.items() if value is not None}
 
 
 def _with_matcher(field: str, base: Side, head: Side) -> Object:
@@ -202,7 +217,7 @@ def _of_cluster(base: Side, head: Side, before: Object) -> Iterator[Edit]:
     for each in compared(old, new):
         cluster = base.parts[CLUSTER].but(configuration=_with_field(old, new, each.steps))
         cause = {"source": CLUSTER, "kind": "KubeVirt", "field": "spec.configuration" + _dotted(each.pointer)}
-        yield Edit(cause=cause, makes=_made(base, {CLUSTER: cluster}, before))
+        yield Edit(cause={**cause, **_values(each)}, makes=_made(base, {CLUSTER: cluster}, before))
 
 
 def _touch(one: str, other: str) -> bool:

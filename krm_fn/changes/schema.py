@@ -187,9 +187,10 @@ def _change() -> Schema:
 
 
 def _cause() -> Schema:
-    named = dict.fromkeys(("kind", "namespace", "name", "field", "old", "new"), TEXT)
+    named = dict.fromkeys(("kind", "namespace", "name", "field"), TEXT)
+    values = {key: {"description": f"the {key} value of the field, or the {key} release"} for key in ("old", "new")}
     of = {"enum": [matcher.field for matcher in MATCHERS]}
-    return _object({"source": {"enum": list(SOURCES)}, **named, "of": of}, required=("source",))
+    return _object({"source": {"enum": list(SOURCES)}, **named, **values, "of": of}, required=("source",))
 
 
 def _kept() -> Schema:

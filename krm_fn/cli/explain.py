@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -17,12 +16,15 @@ from krm_fn.base.objects import kind_of, name_of
 from krm_fn.base.paths import steps
 from krm_fn.base.suggestions import meant
 from krm_fn.cli import bundles, explanations, options, progress
-from krm_fn.cli.explained_places import with_places
+from krm_fn.cli.color import is_colored, is_terminal
 from krm_fn.explaining.answers import is_explained, records
 from krm_fn.explaining.selection import GLOB, selected, unset
 from krm_fn.explaining.unset import Schema
 from krm_fn.kubevirt.configuration import release_of
 from krm_fn.pipeline.surroundings import bundle_of
+from krm_fn.repositories.explained_places import with_places
+from krm_fn.repositories.homes import Homes
+from krm_fn.sources.places import Places
 from krm_fn.sources.reading import STDIN
 
 if TYPE_CHECKING:
@@ -77,10 +79,9 @@ def explain(
         raise UsageError(_unknown(vm, names))
     if field and not any(record.get("fields") or record.get("unset") or "error" in record for record in found):
         raise UsageError(_no_field(field, read, vm))
-    is_terminal = sys.stdout is not None and sys.stdout.isatty()
     layout = explanations.Layout(
-        color=is_terminal and not os.environ.get("NO_COLOR"),
-        width=shutil.get_terminal_size().columns if is_terminal else 0,
+        color=is_colored(),
+        width=shutil.get_terminal_size().columns if is_terminal() else 0,
         whole=whole or bool(field),
     )
     write_out(explanations.FORMATS[output]({"vms": found}, layout).encode(errors="replace"))
@@ -120,7 +121,9 @@ def _explained(read: Read, vm: str, field: str) -> list[Object]:
     found = list(records(bundle, read.config, read.beside, partial(_is_wanted, vm=vm)))
     if field:
         found = [_with_fields(record, field, objects, read.config, bundle) for record in found]
-    located = with_places(found, read.found, read.built)
+    places = Places(read.found)
+    homes = Homes(read.built, read.found, places) if read.built else None
+    located = with_places(found, read.found, places, homes)
     return [{**record, "target": read.target} for record in located] if read.target else located
 
 

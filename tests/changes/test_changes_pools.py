@@ -66,6 +66,8 @@ def test_another_template_restarts_the_vms_of_a_pool() -> None:
             "namespace": "default",
             "name": "p",
             "field": "spec.virtualMachineTemplate.spec.template.spec.domain.cpu.sockets",
+            "old": 2,
+            "new": 4,
         }
     ]
 

@@ -7,28 +7,26 @@ from typing import TYPE_CHECKING
 from krm_fn.base.paths import steps
 from krm_fn.explaining.inputs import MATCHERS
 from krm_fn.findings.finding import Finding
-from krm_fn.repositories.homes import Homes
-from krm_fn.sources.places import Places
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from krm_fn.base.objects import Object
-    from krm_fn.repositories.types import Target
+    from krm_fn.repositories.homes import Homes
+    from krm_fn.sources.places import Places
     from krm_fn.sources.reading import Sources
 
 PLACE = ("file", "index", "line", "column")
 
 
-def with_places(records: Sequence[Object], found: Sources, built: Target | None) -> list[Object]:
-    """The records with file, line and column of each source. Values of a built target lead to where they are written."""
+def with_places(records: Sequence[Object], found: Sources, places: Places, homes: Homes | None) -> list[Object]:
+    """The records with file, line and column of each source. `homes` are those of a built target, whose values lead there."""
     sources = (each for record in records for each in (*_heads(record), *_sources(record)))
-    wanted = [each for each in sources if 0 <= each.get("item", -1) < len(found.items)]
-    places = Places(found)
-    spots = [_spot(each, found) for each in wanted]
-    located = places.located(spots)
-    if built:
-        located = Homes(built, found, places).of(located)
+    own, origins = len(found.items), found.places  # other items are those of other units
+    wanted = [each for each in sources if 0 <= each.get("item", -1) < own]
+    located = places.located(_spot(each, *origins[each["item"]]) for each in wanted)
+    if homes:
+        located = homes.of(located)
     at = {id(each): spot for each, spot in zip(wanted, located, strict=True)}
     return [_located(record, at) for record in records]
 
@@ -45,8 +43,7 @@ def _sources(record: Object) -> Iterator[Object]:
         yield from (field["source"], *field.get("beside", ()), *field.get("lost", ()))
 
 
-def _spot(source: Object, found: Sources) -> Finding:
-    file, index = found.places[source["item"]]
+def _spot(source: Object, file: str, index: int) -> Finding:
     path, inside = steps(source["field"]), steps(source.get("inside", ""))
     return Finding(rule="", severity="info", message="", path=path, inside=inside, item=source["item"], file=file, index=index)
 
