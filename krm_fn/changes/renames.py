@@ -9,7 +9,7 @@ then the objects count as removed and as new.
 from __future__ import annotations
 
 from krm_fn.base.bundle import effective_namespace, is_cluster_kind
-from krm_fn.base.objects import annotations_of, name_of, previous_names
+from krm_fn.base.objects import annotations_of, name_of, namespace_of, previous_names
 from krm_fn.base.value import Value
 from krm_fn.changes.owners import KINDS
 from krm_fn.kubevirt.catalogue import KINDS as CLUSTER_SIZES
@@ -32,7 +32,7 @@ ANNOTATION, HASH, CONTENT = "annotation", "hash", "content"
 SIGNS = (ANNOTATION, HASH, CONTENT)
 # Keys of an object that say nothing about its content.
 ABOUT = ("apiVersion", "kind", "metadata", "status")
-NAME = "\0"
+NAME, NAMESPACE = "\0", "\1"
 
 
 class Rename(Value):
@@ -128,26 +128,30 @@ def _stem(entry: Entry) -> Iterator[Hashable]:
 
 
 def _content(entry: Entry) -> Iterator[Hashable]:
-    """What the object says, without its own name; nothing of an empty one."""
+    """What the object says, without its own name, and without its own namespace, too; nothing of an empty one."""
     said = {key: value for key, value in entry.obj.items() if key not in ABOUT}
     if any(said.values()):
-        yield _frozen(said, name_of(entry.obj))
+        name, namespace = name_of(entry.obj), namespace_of(entry.obj)
+        for marks in ({name: NAME}, {name: NAME, namespace: NAMESPACE}):
+            yield _frozen(said, {word: mark for word, mark in marks.items() if word})
 
 
-def _frozen(value: Any, name: str) -> Hashable:
+def _frozen(value: Any, marks: dict[str, str]) -> Hashable:
     if isinstance(value, dict):
-        return frozenset((key, _frozen(each, name)) for key, each in value.items())
+        return frozenset((key, _frozen(each, marks)) for key, each in value.items())
     if isinstance(value, list):
-        return tuple(_frozen(each, name) for each in value)
+        return tuple(_frozen(each, marks) for each in value)
     if isinstance(value, str):
-        return _without(value, name)
+        for word, mark in marks.items():
+            value = _marked(value, word, mark)
+        return str(value)
     return type(value).__name__, value
 
 
-def _without(text: str, name: str) -> str:
-    """The text with a mark for the name, where that stands as a word of its own."""
-    before, found, after = text.partition(name) if name else (text, "", "")
+def _marked(text: str, word: str, mark: str) -> str:
+    """The text with a mark wherever a word stands on its own."""
+    before, found, after = text.partition(word)
     if not found:
         return text
     apart = not (before[-1:].isalnum() or after[:1].isalnum())
-    return before + (NAME if apart else found) + _without(after, name)
+    return before + (mark if apart else found) + _marked(after, word, mark)

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
     from krm_fn.base.objects import Object
     from krm_fn.changes.pairs import Assumptions
+    from krm_fn.findings.finding import Finding
     from krm_fn.kubevirt.releases import Release
 
     Sides = tuple[str, Side, Side]
-    Findings = dict[tuple[str, str], Object]  # by target and fingerprint
     Named = tuple[str, Side]
 
 
@@ -31,6 +31,25 @@ class Step(Value):
     old: Release
     new: Release
     targets: tuple[Named, ...]
+
+
+class Said(Value):
+    """A finding of `check` in a target, and how it is shown."""
+
+    target: str
+    finding: Finding
+    shown: Object
+
+    def is_about_the_same_as(self, other: Said) -> bool:
+        """True for a finding of the same rule about the same object, at a place around or below."""
+        one, another = self.finding, other.finding
+        if (self.target, one.rule, one.severity, one.ref) != (other.target, another.rule, another.severity, another.ref):
+            return False
+        return all(step == beside for step, beside in zip(one.path, another.path, strict=False))
+
+
+if TYPE_CHECKING:
+    Findings = dict[tuple[str, str], Said]  # by target and fingerprint
 
 
 def route(start: Release, end: Release) -> tuple[Release, ...]:
@@ -62,7 +81,7 @@ def _steps(targets: Sequence[Sides]) -> Iterator[Step]:
 def _told(step: Step, assumptions: Assumptions) -> Object:
     pairs = [(name, _at(base, step.old), _at(base, step.new)) for name, base in step.targets]
     answer = compare_all(pairs, assumptions)
-    before, after = _findings(pairs, 1), _findings(pairs, 2)
+    findings = _new_and_gone(_findings(pairs, 1), _findings(pairs, 2))
     builtin = any(base.analysis.settings.catalogue == "builtin" for _, base in step.targets)
     return {
         "from": str(step.old),
@@ -70,10 +89,7 @@ def _told(step: Step, assumptions: Assumptions) -> Object:
         "vms": answer["vms"],
         "newVms": compare_all(pairs, assumptions.but(new=True))["vms"],
         "summary": answer["summary"],
-        "findings": {
-            "new": _only(after, before),
-            "gone": _only(before, after),
-        },
+        "findings": findings,
         "catalogue": catalogue_changes(step.old, step.new) if builtin else {"gone": [], "added": [], "changed": []},
     }
 
@@ -93,22 +109,34 @@ def _findings(pairs: Sequence[Sides], number: int) -> Findings:
         outcome = stages.render(items, analysis.settings.but(mode="validate"))
         for each in fingerprints.printed(outcome.findings):
             named = {"target": name} if name else {}
-            found[name, each.fingerprint] = {**named, "line": results.line(each), "rule": each.rule, "severity": each.severity}
+            shown = {**named, "line": results.line(each), "rule": each.rule, "severity": each.severity}
+            found[name, each.fingerprint] = Said(target=name, finding=each, shown=shown)
     return found
 
 
-def _only(one: Findings, other: Findings) -> list[Object]:
+def _new_and_gone(before: Findings, after: Findings) -> Object:
+    """The findings of each side that the other does not have, without pairs that say the same of places one in the other."""
+    new, gone = _only(after, before), _only(before, after)
+    for each in list(new):
+        same = next((other for other in gone if each.is_about_the_same_as(other)), None)
+        if same:
+            new.remove(each)
+            gone.remove(same)
+    return {"new": [each.shown for each in new], "gone": [each.shown for each in gone]}
+
+
+def _only(one: Findings, other: Findings) -> list[Said]:
     """The findings of one side that the other does not have.
 
     Findings with the same line are the same. Others are if they have one fingerprint: a release may word a finding anew.
     """
     lines = _lines(one), _lines(other)
-    worded_anew = {key for key, each in other.items() if (key[0], each["line"]) not in lines[0]}
-    return [each for key, each in one.items() if (key[0], each["line"]) not in lines[1] and key not in worded_anew]
+    worded_anew = {key for key, each in other.items() if (key[0], each.shown["line"]) not in lines[0]}
+    return [each for key, each in one.items() if (key[0], each.shown["line"]) not in lines[1] and key not in worded_anew]
 
 
 def _lines(found: Findings) -> set[tuple[str, str]]:
-    return {(name, each["line"]) for (name, _), each in found.items()}
+    return {(name, each.shown["line"]) for (name, _), each in found.items()}
 
 
 def catalogue_changes(old: Release, new: Release) -> Object:

@@ -110,6 +110,21 @@ def test_another_namespace_is_a_rename() -> None:
     )
 
 
+def test_the_own_namespace_in_the_spec_is_no_difference() -> None:
+    def machines(namespace: str) -> list[Object]:
+        made = []
+        for name in ("web-1", "web-2"):
+            one = named(vm(), name, namespace=namespace)
+            spec = one["spec"]["template"]["spec"]
+            spec["networks"] = [{"name": "net", "multus": {"networkName": f"{namespace}/net"}}]
+            spec["domain"]["devices"] = {"interfaces": [{"name": "net", "bridge": {}}]}
+            made.append(one)
+        return made
+
+    found = answer(machines("old-team"), machines("team"))["vms"]
+    assert [(each["name"], each["from"]["namespace"]) for each in found] == [("web-1", "old-team"), ("web-2", "old-team")]
+
+
 def test_vms_follow_an_instancetype_of_another_name() -> None:
     follows = typed()
     follows["spec"]["instancetype"]["name"] = "tiny"

@@ -1,5 +1,6 @@
 """An upgrade over several releases: what happens at which step."""
 
+import copy
 import json
 
 import checking
@@ -25,7 +26,8 @@ INSTANCETYPE, PREFERENCE = "VirtualMachineClusterInstancetype", "VirtualMachineC
 
 
 def vm(name, **matchers):
-    return {**VM, "metadata": {"name": name, **VM["metadata"]}, "spec": {**VM["spec"], **matchers}}
+    made = copy.deepcopy(VM)
+    return {**made, "metadata": {"name": name, **made["metadata"]}, "spec": {**made["spec"], **matchers}}
 
 
 def steps(folder, start, end, *items):
@@ -72,20 +74,53 @@ def test_all_specs_that_differ_from_1_8_to_1_9_are_told_and_no_other():
     assert {name.split()[0] for name in found} == {PREFERENCE}
 
 
+# From one release to another: instancetypes and preferences that go, those that come, and how many specs of both change.
 KNOWN = [
-    ("1.4.0", "1.4.1", 0, 5, 0),
-    ("1.4.1", "1.5.0", 4, 0, 2),
-    ("1.7.4", "1.8.4", 0, 0, 10),
-    ("1.8.4", "1.9.0", 0, 0, 0),
+    ("1.1.0", "1.2.0", (8, 0), (8, 4), (0, 4)),
+    ("1.2.0", "1.2.1", (0, 0), (1, 0), (5, 8)),
+    ("1.2.2", "1.3.0", (0, 0), (0, 0), (0, 5)),
+    ("1.3.0", "1.3.1", (0, 0), (9, 10), (0, 32)),
+    ("1.3.1", "1.4.0", (0, 2), (0, 2), (0, 19)),
+    ("1.4.0", "1.4.1", (0, 5), (0, 0), (0, 5)),
+    ("1.4.1", "1.5.0", (4, 0), (0, 2), (0, 1)),
+    ("1.5.0", "1.5.1", (0, 0), (0, 4), (0, 0)),
+    ("1.5.3", "1.6.0", (0, 0), (11, 11), (0, 8)),
+    ("1.6.2", "1.6.3", (0, 0), (0, 0), (12, 0)),
+    ("1.6.6", "1.7.0", (0, 0), (0, 0), (0, 0)),
+    ("1.7.4", "1.8.0", (0, 0), (10, 0), (0, 0)),
+    ("1.8.4", "1.9.0", (0, 0), (0, 0), (0, 21)),
 ]
 
 
-@pytest.mark.parametrize(("old", "new", "types", "preferences", "added"), KNOWN)
-def test_the_names_that_come_and_go_are_those_of_the_releases(old, new, types, preferences, added):
+def by_kind(names):
+    """How many instancetypes and preferences there are among names of the catalogue."""
+    return tuple(sum(name.startswith(f"{kind} ") for name in names) for kind in (INSTANCETYPE, PREFERENCE))
+
+
+@pytest.mark.parametrize(("old", "new", "gone", "added", "changed"), KNOWN)
+def test_what_comes_goes_and_changes_is_known_of_each_release(old, new, gone, added, changed):
     found = catalogue_changes(parse(old), parse(new))
-    assert len([name for name in found["gone"] if name.startswith(INSTANCETYPE)]) == types
-    assert len([name for name in found["gone"] if name.startswith(PREFERENCE)]) == preferences
-    assert len(found["added"]) == added
+    assert [by_kind(found[key]) for key in ("gone", "added", "changed")] == [gone, added, changed]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key", "names"),
+    [
+        ("1.1.0", "1.2.0", "gone", {"highperformance.small", "server.tiny"}),
+        ("1.2.0", "1.2.1", "added", {"n1.medium"}),
+        ("1.3.0", "1.3.1", "added", {"rt1.small", "u1.2xmedium"}),
+        ("1.3.1", "1.4.0", "gone", {"windows.2k12", "windows.2k12.virtio"}),
+        ("1.3.1", "1.4.0", "added", {"windows.2k25", "windows.2k25.virtio"}),
+        ("1.4.0", "1.4.1", "gone", {"centos.7", "centos.stream8"}),
+        ("1.4.1", "1.5.0", "added", {"fedora.s390x", "rhel.9.s390x"}),
+        ("1.5.0", "1.5.1", "added", {"debian", "legacy", "linux", "linux.efi"}),
+        ("1.5.3", "1.6.0", "added", {"cx1.medium1gi", "oraclelinux", "windows.2k12", "windows.xp"}),
+        ("1.7.4", "1.8.0", "added", {"d1.small"}),
+        ("1.8.4", "1.9.0", "changed", {"fedora", "rhel.9", "rhel.10", "windows.11.virtio"}),
+    ],
+)
+def test_the_names_are_those_of_the_releases(old, new, key, names):
+    assert names <= {name.split()[1] for name in catalogue_changes(parse(old), parse(new))[key]}
 
 
 def test_a_patch_release_may_change_specs():
@@ -110,6 +145,75 @@ def test_existing_vms_keep_a_preference_that_changes_and_new_ones_do_not(tmp_pat
     assert [(each["name"], each["keeps"][0]["change"]) for each in step["vms"]] == [("web", "edited")]
     paths = [change["path"] for each in step["newVms"] for change in each["changes"]]
     assert any("video" in path for path in paths)
+
+
+DOMAIN = {"devices": {}}
+
+
+def test_specs_of_a_patch_release_reach_new_vms(tmp_path):
+    (step,) = steps(tmp_path, "1.6.2", "1.6.3", vm("web", instancetype={"name": "cx1.large"})).values()
+    assert [each["keeps"][0]["fields"] for each in step["vms"]] == [[{"field": "spec.cpu.maxSockets", "new": 2}]]
+
+
+def test_an_architecture_that_a_preference_requires_is_a_finding_of_its_release(tmp_path):
+    wanted = vm("web", instancetype={"name": "u1.large"}, preference={"name": "rhel.9"})
+    wanted["spec"]["template"]["spec"] = {"architecture": "arm64", "domain": DOMAIN}
+    (step,) = steps(tmp_path, "1.8", "1.9", wanted).values()
+    assert [each["severity"] for each in step["findings"]["new"] if "amd64" in each["line"]] == ["error"]
+
+
+def test_huge_pages_beside_an_instancetype_are_accepted_from_1_7_on(tmp_path):
+    beside = vm("web", instancetype={"name": "u1.large"})
+    beside["spec"]["template"]["spec"] = {"domain": {**DOMAIN, "memory": {"hugepages": {"pageSize": "2Mi"}}}}
+    (step,) = steps(tmp_path, "1.6", "1.7", beside).values()
+    assert [each["rule"] for each in step["findings"]["gone"]] == ["instancetype-conflict"]
+    assert step["findings"]["new"] == []
+
+
+def test_an_api_version_that_a_release_no_longer_serves_is_a_finding_of_its_step(tmp_path):
+    old = {"apiVersion": "instancetype.kubevirt.io/v1alpha2", "kind": "VirtualMachineInstancetype"}
+    size = {
+        **old,
+        "metadata": {"name": "small", "namespace": "default"},
+        "spec": {"cpu": {"guest": 1}, "memory": {"guest": "1Gi"}},
+    }
+    found = steps(tmp_path, "1.5", "1.8", size)
+    assert [bool([each for each in step["findings"]["new"] if each["severity"] == "error"]) for step in found.values()] == [
+        True,
+        False,
+        False,
+    ]
+
+
+def test_an_unknown_name_passes_admission_from_1_6_on(tmp_path):
+    (step,) = steps(tmp_path, "1.5", "1.6", vm("web", instancetype={"name": "nowhere"})).values()
+    assert step["newVms"] == []
+    assert [each["line"] for each in step["findings"]["new"] if each["severity"] == "error"] == []
+
+
+def test_a_conflict_that_another_release_names_at_another_path_is_neither_new_nor_gone(tmp_path):
+    beside = vm("web", instancetype={"name": "u1.large"})
+    beside["spec"]["template"]["spec"] = {"domain": {**DOMAIN, "memory": {"guest": "1Gi"}}}
+    (step,) = steps(tmp_path, "1.6", "1.7", beside).values()
+    assert step["findings"] == {"new": [], "gone": []}
+    assert step["newVms"] == []
+
+
+def test_a_sidecar_without_its_gate_is_an_error_from_1_6_on(tmp_path):
+    """The first example of KubeVirt that an upgrade stops: since 1.6 the controller writes to each VM."""
+    hooked = vm("web")
+    notes = {"hooks.kubevirt.io/hookSidecars": '[{"image": "registry/hook"}]'}
+    hooked["spec"]["template"] = {"metadata": {"annotations": notes}, "spec": {"domain": DOMAIN}}
+    (step,) = steps(tmp_path, "1.5", "1.6", hooked).values()
+    assert ["error" in each["effect"] for each in step["vms"]] == [True]
+
+
+def test_machines_of_which_only_the_pod_changes_are_counted_in_a_step(tmp_path):
+    volumes = [{"name": "root", "containerDisk": {"image": "registry/disk"}}]
+    image = {"spec": {"domain": {"memory": {"guest": "1Gi"}, **DOMAIN}, "volumes": volumes}}
+    steps(tmp_path, "1.8", "1.9", vm("a", template=image), vm("b", template=image))
+    text = checking.run("diff", "base.json", "--kubevirt-version", "1.8", "--to-kubevirt-version", "1.9", cwd=tmp_path)[1]
+    assert "\n  2 start with other pods, and else as before\n" in text
 
 
 def test_a_vm_that_stays_refused_is_in_no_step(tmp_path):
