@@ -6,10 +6,9 @@ import json
 from typing import TYPE_CHECKING
 
 from krm_fn.base.console import printable
-from krm_fn.base.redaction import HIDDEN
 from krm_fn.base.value import Value
-from krm_fn.base.wording import show
 from krm_fn.cli.explained_tree import tree
+from krm_fn.explaining.wording import named, notes_of, place_of, source_text, written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from krm_fn.base.objects import Object
 
 FROM = {"vm": "VM", "configuration": "configuration", "patch": "patch", "preset": "preset"}
-SAME = {"default": " (KubeVirt's default is the same)", "another": " (another field gives the same)"}
 OTHERS = ("kind", "namespace", "name")
 
 
@@ -40,7 +38,7 @@ def as_text(answer: Object, layout: Layout) -> str:
 
 
 def _block(record: Object, layout: Layout) -> Iterator[str]:
-    yield printable(f"{_title(record)}{_at(record)}")
+    yield printable(f"{_title(record)}{place_of(record)}")
     for line in _heads(record):
         yield printable(f"  {line}")
     if "error" in record:
@@ -69,17 +67,7 @@ def shown_fields(record: Object, layout: Layout) -> list[Object]:
 def _leaf(field: Object) -> tuple[str, str, str, str, list[str]]:
     """Path, value, kind of the source, its text, and the notes below it."""
     source = field["source"]
-    return field["path"], written(field["value"]), source["from"], source_text(source), list(notes(field))
-
-
-def notes(field: Object) -> Iterator[str]:
-    """How a value was worked out, who else decides it, and who wanted another one."""
-    if "how" in field:
-        yield field["how"]
-    for each in field.get("beside", ()):
-        yield f"with {source_text(each)}"
-    for each in field.get("lost", ()):
-        yield f"{source_text(each)} wanted {written(each['wanted'])}"
+    return field["path"], written(field["value"]), source["from"], source_text(source), list(notes_of(field))
 
 
 def _names(record: Object) -> dict[str, str]:
@@ -101,10 +89,10 @@ def _heads(record: Object) -> Iterator[str]:
             continue
         stored = f", stored in {found['revision']}" if found.get("revision") else ""
         listed = f", from the catalogue of KubeVirt {found['catalogue']}" if found.get("catalogue") else ""
-        yield f"{kind} {_named(found)}{stored}{listed}{_at(found)}"
+        yield f"{kind} {named(found)}{stored}{listed}{place_of(found)}"
         if "inferred" in found:
             of = found["inferred"]
-            yield f"  inferred from volume {of['volume']}: {of['field']} of {of['kind']} {_named(of)}{_at(of)}"
+            yield f"  inferred from volume {of['volume']}: {of['field']} of {of['kind']} {named(of)}{place_of(of)}"
 
 
 def _unset(record: Object) -> Iterator[str]:
@@ -116,51 +104,6 @@ def _unset(record: Object) -> Iterator[str]:
 
 def _article(word: str) -> str:
     return "an" if word[0] in "aeiou" else "a"
-
-
-def source_text(source: Object) -> str:
-    """What gives a value, with its field and its place. The object is named where the head of the record does not."""
-    kind = source["from"]
-    if kind == "default":
-        return f"default of KubeVirt {source['release']}"
-    if kind == "vm":
-        return f"VM{_at(source)}" if source.get("file") else "VM"
-    named = f" {_named(source)}" if kind not in ("instancetype", "preference") and source.get("name") else ""
-    inside = f" ({source['decoded']})" if source.get("decoded") else ""
-    return f"{kind}{named} {source['field']}{inside}{_at(source)}{SAME.get(source.get('same', ''), '')}"
-
-
-def _named(of: Object) -> str:
-    return "/".join(each for each in (of.get("namespace"), of.get("name")) if each)
-
-
-def _at(of: Object) -> str:
-    """The place of an object or a field in a file."""
-    if not of.get("file"):
-        return "  catalogue" if of.get("catalogue") and "field" in of else ""
-    numbers = [str(of[key]) for key in ("line", "column") if of.get(key)]
-    return f"  {':'.join((of['file'], *numbers))}"
-
-
-def written(value: object) -> str:
-    """A value in one line, as YAML writes it."""
-    if isinstance(value, str) and (value == HIDDEN or _is_plain(value)):
-        return value
-    text = json.dumps(value, ensure_ascii=False) if not isinstance(value, dict | list) or not value else show(value)
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
-
-
-def _is_plain(text: str) -> bool:
-    """True for a text that needs no quotes in YAML. Some that need none get them."""
-    if not text or not text[0].isalnum() or set(text) - PLAIN or text.casefold() in WORDS:
-        return False
-    return text[0].isalpha() or text.endswith(UNITS)
-
-
-LONGEST = 60
-UNITS = ("Ki", "Mi", "Gi", "Ti", "m")  # of numbers that are no numbers for YAML
-WORDS = frozenset(("true", "false", "null", "yes", "no", "on", "off", "y", "n"))
-PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./@+")
 
 
 def as_markdown(answer: Object, layout: Layout) -> str:
@@ -179,7 +122,7 @@ def _table(record: Object, layout: Layout) -> Iterator[str]:
         yield "| field | value | from | notes |"
         yield "|---|---|---|---|"
     for field in shown:
-        cells = (field["path"], written(field["value"]), source_text(field["source"]), "; ".join(notes(field)))
+        cells = (field["path"], written(field["value"]), source_text(field["source"]), "; ".join(notes_of(field)))
         yield f"| {' | '.join(map(_cell, cells))} |"
     below = [*([record["error"]] if "error" in record else ()), *_feet(record, shown)]
     if below:

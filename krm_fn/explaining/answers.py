@@ -8,6 +8,7 @@ from krm_fn.base.errors import InputError
 from krm_fn.base.objects import kind_of, name_of, ref_of
 from krm_fn.base.paths import as_map, dotted, get, with_integers
 from krm_fn.base.redaction import reach, redact_at
+from krm_fn.base.value import Value
 from krm_fn.explaining.attribution import CPU, DEFAULT, OWN, TOPOLOGY
 from krm_fn.explaining.inference import inferred
 from krm_fn.explaining.inputs import CONFIGURATION, MATCHERS, PATCH, Inputs
@@ -73,6 +74,24 @@ def records(
 
     The annotations that `provenance` adds are not among the values.
     """
+    return (each.record for each in explained(bundle, settings, surroundings, wanted))
+
+
+class Explained(Value):
+    """The record of an object, and the rendered object, None if it can't be rendered."""
+
+    entry: Entry
+    record: Object
+    rendered: Object | None = None
+
+
+def explained(
+    bundle: Bundle,
+    settings: Config,
+    surroundings: Surroundings = NO_SURROUNDINGS,
+    wanted: Callable[[Entry], bool] = every,
+) -> Iterator[Explained]:
+    """The same records, with the rendered objects."""
     settings = settings.but(mode="expand", instances="omit", provenance=False, pod_size=False)
     analysis = analysis_of(bundle, settings, surroundings)
     inputs = Inputs(analysis)
@@ -83,7 +102,8 @@ def records(
         resolved = analysis.resolved(entry, resolver)
         if resolved or is_explained(entry):
             prefix, _, resolution = resolved or ((), None, None)
-            yield _Record(Machine(analysis, entry, prefix, resolution, inputs), known).shown(attributions)
+            found = _Record(Machine(analysis, entry, prefix, resolution, inputs), known)
+            yield Explained(entry=entry, record=found.shown(attributions), rendered=found.rendered)
 
 
 class Shown:
@@ -117,7 +137,8 @@ class _Record:
     def __init__(self, machine: Machine, known: Shown) -> None:
         self._machine, self._known = machine, known
         self._analysis: Analysis = machine.analysis
-        self._rendered: dict[Path, Any] = {}
+        self.rendered = machine.rendered()
+        self._values: dict[Path, Any] = {}
         entry = machine.entry
         self._own = {"from": "vm", **self._named(entry), "field": "", **self._place(entry)}
 
@@ -134,14 +155,13 @@ class _Record:
             "release": str(self._analysis.release),
             **{kind: self._of_found(each) | self._inferred(kind) for kind, each in found.items() if each},
         }
-        rendered = machine.rendered()
-        if rendered is None:
+        if self.rendered is None:
             return {**shown, "error": "the VM can't be rendered; `check` says why"}
-        self._rendered, attribution = attributions.of(machine, rendered)
+        self._values, attribution = attributions.of(machine, self.rendered)
         return {**shown, "fields": [self._field(path, given) for path, given in attribution.items()]}
 
     def _field(self, path: Path, given: Given) -> Object:
-        value = self._known.value(self._rendered[path], path)
+        value = self._known.value(self._values[path], path)
         shown: Object = {"path": self._known.text(path), "value": value, "source": self._source(given.source)}
         if given.beside:
             shown["beside"] = [self._source(each) for each in given.beside]
@@ -240,7 +260,7 @@ class _Record:
     def _layout(self, cpu: Path, spec: Object, preference: Found | None) -> str:
         """How the vCPUs of an instancetype are laid out."""
         release, guest = self._analysis.release, get(spec, ("cpu", "guest"))
-        numbers = [self._rendered.get((*cpu, each), 0) for each in TOPOLOGY]
+        numbers = [self._values.get((*cpu, each), 0) for each in TOPOLOGY]
         parts = [_counted(number, each) for number, each in zip(numbers, TOPOLOGY, strict=True) if number]
         words, unknown = _wishes(preference), ignored_topology(spec, preference.spec if preference else None, release)
         how = f"{_counted(guest, 'vCPUs')} as {f' {TIMES} '.join(parts)}"

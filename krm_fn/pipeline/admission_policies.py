@@ -9,10 +9,11 @@ from krm_fn.base.bundle import Entry, effective_namespace
 from krm_fn.base.objects import annotations_of, group_of, kind_of, name_of, ref_of
 from krm_fn.base.paths import as_map, get, number_of_values
 from krm_fn.base.wording import show
-from krm_fn.config.schema_policies import RENDERED, STATES, WRITTEN
+from krm_fn.config.schema_policies import INSTANCE, POD, RENDERED, STATES, WRITTEN
 from krm_fn.pipeline.policy_subjects import Subject, Subjects
-from krm_fn.policies.admission import BINDING, GROUP, POLICY, Policies, Skipped
-from krm_fn.policies.matching import CREATE, UPDATE
+from krm_fn.policies.admission import BINDING, GROUP, POLICY, Skipped
+from krm_fn.policies.matching import UPDATE
+from krm_fn.policies.remembered import RememberedPolicies
 from krm_fn.rules.facts.policies import Unevaluated
 from krm_fn.rules.registry import Hit, finding_of, policy_rule
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from krm_fn.base.objects import Object
     from krm_fn.findings.finding import Finding
-    from krm_fn.policies.admission import Failure
+    from krm_fn.policies.judging import Failure
     from krm_fn.rules.facts.bundles import BundleFacts
 
     Key = tuple[str, str, str, str]
@@ -152,7 +153,7 @@ class _Run:
         raw: Sequence[Any],
         before: BundleFacts | None,
     ) -> None:
-        self.policies = Policies(list(_evaluated(held)))
+        self.policies = RememberedPolicies(list(_evaluated(held)))
         self._at = {id(entry.obj): entry for entry in held.values()}
         self._levels, self._raw, self._bound = levels, raw, _bound(held)
         self._subjects = Subjects(facts)
@@ -186,10 +187,9 @@ class _Run:
         if old and old[1] is None:
             self._pass_over(subject, state)
             return []
-        asked: dict[str, Any] = (
-            {"operation": UPDATE, "old_object": old[0], "old_value": old[1]} if old else {"operation": CREATE}
-        )
+        update: dict[str, Any] = {"operation": UPDATE, "old_object": old[0], "old_value": old[1]} if old else {}
         for obj in _requested(subject):
+            asked = {} if _is_started(obj, subject) else update
             for each in self.policies.failures(obj, self._value(subject), state, **asked):
                 if isinstance(each, Skipped):
                     if not each.is_note or (state == WRITTEN and name_of(each.policy) in self._bound):
@@ -236,6 +236,11 @@ def _requested(subject: Subject) -> tuple[Object, ...]:
     if kind_of(made) in ("", kind_of(holder)) or group_of(made) == "":
         return (holder,)
     return holder, made
+
+
+def _is_started(obj: Object, subject: Subject) -> bool:
+    """True for an instance that a VM starts: a changed VM starts a new one."""
+    return subject.state in (INSTANCE, POD) and obj is not subject.entry.obj
 
 
 class _Replaced:

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 
 from krm_fn.base import bundle
 from krm_fn.base.bundle import Bundle
-from krm_fn.base.objects import kind_of, name_of, ref_of, text
-from krm_fn.base.paths import get
+from krm_fn.base.objects import kind_of, ref_of
 from krm_fn.base.value import Value
 from krm_fn.findings import fingerprints, results
 from krm_fn.kubevirt import configuration
 from krm_fn.pipeline import stages
 from krm_fn.pipeline.stages import Before, Judging
-from krm_fn.repositories import building, charts, embedded, fixes, problems, sharing
+from krm_fn.repositories import building, charts, embedded, fixes, problems, sharing, wants
 from krm_fn.repositories.fixes import Fixing
 from krm_fn.repositories.homes import Homes
 from krm_fn.repositories.templated import templated
@@ -26,13 +25,13 @@ from krm_fn.repositories.types import Problem
 from krm_fn.rules.facts.bundles import NO_SURROUNDINGS
 from krm_fn.sources import reading, unbuilt
 from krm_fn.sources.builds import TIMEOUT
-from krm_fn.sources.places import MATCHERS, Places
+from krm_fn.sources.places import Places
 from krm_fn.sources.reading import NothingFoundError, Sources
 from krm_fn.sources.salvage import Doubts, findings, passed_over, salvage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import Self
+    from typing import Any, Self
 
     from krm_fn.base.bundle import Entry
     from krm_fn.base.objects import Object, Ref
@@ -50,10 +49,6 @@ if TYPE_CHECKING:
 VM = "VirtualMachine"
 # The rule about templates, which are no mistake.
 TEMPLATES = "unrendered-template"
-# Rules that report what is not in the bundle: another target may have it.
-ABOUT_ABSENT = frozenset(
-    ("missing-object", "missing-revision", "unresolved-instancetype", "unresolved-preference", "failed-inference")
-)
 
 
 class Subject(Value):
@@ -79,6 +74,16 @@ class Unit(Value):
     before: Before | None = None
 
 
+class Material(Value):
+    """What a unit was judged by: what was read, the config, what is known beside it, and where values are written."""
+
+    found: Sources
+    config: Config
+    surroundings: Surroundings
+    places: Places
+    homes: Homes | None = None
+
+
 class Options(Value):
     """How all units of a run are read and judged.
 
@@ -86,6 +91,7 @@ class Options(Value):
     `spool` is a file in which a target that is built waits to be judged again, "" where there is none. `listed`: every object
     that was judged is wanted. `kept`: what a unit may take of others is wanted, for a cache. `fixing`: so is what can be fixed;
     `proposing`: also values that a user has to decide on. `unchanged`: for policies, each object replaces itself.
+    `describing` makes of a unit what else is wanted; it can be pickled, and so can what it gives.
     """
 
     using: Builder | None = None
@@ -101,6 +107,7 @@ class Options(Value):
     fixing: bool = False
     proposing: bool = False
     unchanged: bool = False
+    describing: Callable[[Material], Any] | None = None
 
 
 class UnitResult(Value):
@@ -112,7 +119,7 @@ class UnitResult(Value):
     names of objects that this one lacks. `external` are objects outside of git that it uses, `notes` what was left alone.
     `severity` is that of the config, `items` is the number of items, `vms` that of VMs among them.
     `built` is False where a target can't be built. `reach` is there where it was judged with what others offer, for a cache.
-    `fixing` is what can be fixed, where that is wanted.
+    `fixing` is what can be fixed, where that is wanted, and `described` what else was wanted. `cluster` is the config's.
     """
 
     release: Release
@@ -135,6 +142,8 @@ class UnitResult(Value):
     built: bool = True
     reach: Reach | None = None
     fixing: Fixing | None = None
+    described: Any = None
+    cluster: str = ""
 
     def renumbered(self, before: int) -> Self:
         """The same behind so many items of other units; its findings name the target."""
@@ -169,7 +178,8 @@ def judge(unit: Unit, options: Options, offered: Offered | None = None) -> UnitR
         spooled(found, options.spool)
     offers = sharing.offers(found.items, unit.name, found.places)
     notes += taken.notes if taken else ()
-    return result.but(name=unit.name, offers=offers, notes=(*notes, *result.notes), reach=reach if options.kept else None)
+    result = result.but(name=unit.name, cluster=unit.settings.cluster, offers=offers, notes=(*notes, *result.notes))
+    return result.but(reach=reach) if options.kept else result
 
 
 def read_unit(unit: Unit, options: Options, lost: list[Lost], notes: list[str]) -> Sources | Problem:
@@ -289,6 +299,9 @@ def judge_sources(
         silenced = homes.of(each.finding for each in result.suppressed)
         suppressed = tuple(each.but(finding=at) for each, at in zip(result.suppressed, silenced, strict=True))
         result = result.but(findings=results.ordered(homes.of(result.findings)), suppressed=suppressed)
+    if options.describing:
+        material = Material(found=found, config=config, surroundings=surroundings, places=places, homes=homes)
+        result = result.but(described=options.describing(material))
     if options.quoted:
         named = [(finding.file, finding.line) for finding in result.findings if finding.line]
         result = result.but(lines={(file, line): places.line(file, line) for file, line in named})
@@ -326,21 +339,8 @@ def _with_entries(result: UnitResult, entries: Sequence[Entry], outcome: Outcome
     return result.but(
         objects=len(entries),
         vms=sum(kind_of(entry.obj) == VM for entry in entries),
-        wants=frozenset(wanted(outcome.findings, [entry.obj for entry in entries])),
+        wants=frozenset(wants.wanted(outcome.findings, [entry.obj for entry in entries])),
     )
-
-
-def wanted(findings: Iterable[Finding], objects: Sequence[Object]) -> Iterator[str]:
-    """The names of what the findings miss, and of the instancetypes and preferences of VMs that stand elsewhere."""
-    for finding in findings:
-        if finding.rule in ABOUT_ABSENT and isinstance(finding.current, str):
-            yield finding.current.rpartition("/")[2]
-    own = {name_of(obj) for obj in objects if kind_of(obj) in sharing.KINDS}
-    for obj in objects:
-        for matcher in MATCHERS:
-            name = text(get(obj, (*matcher, "name")))
-            if name and name not in own:
-                yield name
 
 
 def _subjects(found: Sources, in_templates: Iterable[Entry]) -> Iterator[Subject]:
