@@ -141,7 +141,7 @@ def _unread(path: str) -> str:
     """Why an edit of a manifest has no effect."""
     if path.startswith("/spec/dataVolumeTemplates"):
         return "KubeVirt does not change a DataVolume that exists"
-    return "nothing that runs or starts depends on it"
+    return "that changes no machine"
 
 
 def _renamed(record: Object, pen: Pen, *, generic: bool) -> Iterator[str]:

@@ -46,10 +46,12 @@ def diff(folder, base, head, *words):
 def test_a_pool_says_that_its_vms_restart_and_how_many_at_once(tmp_path):
     code, out, _ = diff(tmp_path, [pool(2, maxUnavailable="40%")], [pool(4, maxUnavailable="40%")], "--fail-on", "restart")
     assert code == 1
-    assert out.startswith("VirtualMachinePool ci/workers: KubeVirt restarts its VMs\n  at most 2 at once\n  vCPUs: 2 → 4\n")
+    assert out.startswith(
+        "VirtualMachinePool ci/workers: KubeVirt restarts its VMs\n  at most 2 at once\n  guest: vCPUs 2 → 4\n"
+    )
     field = "spec.virtualMachineTemplate.spec.template.spec.domain.cpu.sockets"
-    assert f"    because of VirtualMachinePool ci/workers: {field}\n" in out
-    assert out.endswith("\n1 of 1 object changes: 1 restart\n")
+    assert f"  because of the manifest: {field} 2 → 4:\n" in out
+    assert out.endswith("\n1 of 1 object changes: 1 restarted\n")
 
 
 def test_an_unmanaged_pool_says_why_its_vms_stay(tmp_path):
@@ -77,8 +79,8 @@ def test_a_rename_says_what_it_means(tmp_path):
     code, out, _ = diff(tmp_path, [vm("old", **volumes)], [vm("new", **volumes)], "--fail-on", "recreate")
     assert code == 1
     assert out.splitlines()[:3] == [
-        "VirtualMachine ci/new: has another name: KubeVirt deletes the VM of the old name and creates a new one",
-        "  before: ci/old (the content is the same)",
+        "VirtualMachine ci/new (was old): is renamed: KubeVirt deletes the VM of the old name and creates a new one",
+        "  taken as a rename: the content is the same",
         "  deletes DataVolume/root, with its data",
     ]
 
@@ -98,6 +100,7 @@ def test_a_renamed_instancetype_is_listed_with_its_users(tmp_path):
     told = "VirtualMachineInstancetype ci/small is renamed to ci/tiny (the content is the same)"
     follows = "  1 refers to the new name: VirtualMachine ci/a; KubeVirt stores a revision of it for each VM"
     assert f"\n{told}\n{follows}\n  1 refers to the old name: VirtualMachine ci/b\n" in out
+    told = "VirtualMachineInstancetype `ci/small` is renamed to `ci/tiny` (the content is the same)"
     assert f"- {told}\n" in diff(tmp_path, base, head, "-o", "markdown")[1]
 
 
@@ -107,7 +110,7 @@ def test_an_edit_that_reaches_no_machine_is_told_with_its_path(tmp_path):
     code, out, _ = diff(tmp_path, [vm("web")], [labelled])
     assert (code, out) == (
         0,
-        "VirtualMachine ci/web: stays as it is\n  only in the manifest: /metadata/labels\n\nnone of 1 VM changes\n",
+        "VirtualMachine ci/web: stays as it is\n  metadata.labels is edited, but that changes no machine\n\nnone of 1 VM changes\n",
     )
     assert diff(tmp_path, [vm("web")], [labelled], "--fail-on", "any")[0] == 1
 
