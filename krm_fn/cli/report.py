@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import click
 
 from krm_fn.base.errors import UsageError
-from krm_fn.changes import diffing
-from krm_fn.changes.summary import level_of
+from krm_fn.changes.pairs import Assumptions
+from krm_fn.changes.summary import called
 from krm_fn.cli import completion, diff_units, earlier, options, output_files, progress, units
 from krm_fn.cli.build_flags import build_flags_option
 from krm_fn.cli.changes_sizes import quota_lines
-from krm_fn.cli.changes_text import block, figures, ordered, sentences_of
+from krm_fn.cli.changes_text import each_vm, figures
 from krm_fn.cli.combined import combined
 from krm_fn.cli.executors import PROCESSES
 from krm_fn.cli.folder_options import folder_options
@@ -28,7 +28,7 @@ from krm_fn.reporting.input import Report, Unit
 from krm_fn.repositories.judging import Options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from krm_fn.base.objects import Object
@@ -140,14 +140,13 @@ def _changes(request: Request, bar: Progress) -> Mapping[str, Any]:
         paths = paths_in(trees, (*request.paths, *request.kustomizations))
         base, head = (diff_units.read_tree(tree, paths, flags, bar) for tree in trees)
         with bar.at("Comparing"):
-            found = diff_units.compare(base, head, diffing.Assumptions(), diff_units.ClusterAfter())
+            found = diff_units.compare(base, head, Assumptions(), diff_units.ClusterAfter())
     if not found.is_whole:
         options.note("what the change does is not known for targets and files that can't be read on one side")
     answer = {**found.answer, **{key: list(map(_without_here, found.answer[key])) for key in ("vms", "quotas")}}
-    sentences = sentences_of(answer)
     return {
-        "changes": tuple(_changed(record, sentences) for record in ordered(answer)),
-        "change_figures": figures(answer["summary"]),
+        "changes": tuple(_changed(record, lines) for record, lines in each_vm(answer)),
+        "change_figures": figures(answer),
         "quota_changes": tuple(quota_lines(answer)),
     }
 
@@ -157,12 +156,11 @@ def _without_here(record: Object) -> Object:
     return {key: value for key, value in record.items() if (key, value) != ("target", os.curdir)}
 
 
-def _changed(record: Object, sentences: dict[str, str]) -> Changed:
-    level = level_of(record)
+def _changed(record: Object, lines: Sequence[str]) -> Changed:
     return Changed(
         target=record.get("target", ""),
         namespace=record["namespace"],
         name=record["name"],
-        effect=level.called if level else UNCHANGED,
-        sentences=tuple(line.removeprefix(INDENT) for line in block(record, sentences)),
+        effect=called(record) or UNCHANGED,
+        sentences=tuple(line.removeprefix(INDENT) for line in lines),
     )
