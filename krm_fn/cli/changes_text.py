@@ -52,13 +52,6 @@ def text_of(answer: Object, *, color: bool, together: bool = True) -> str:
     return "\n\n".join(filter(None, ["\n".join(shared), *blocks, moved, used, figures(answer, new), *steps])) + "\n"
 
 
-def each_vm(answer: Object) -> list[tuple[Object, tuple[str, ...]]]:
-    """Each record with the lines of its block, the most severe first."""
-    new = answer["assumptions"]["new"]
-    groups = grouped(answer["vms"], partial(about, pen=TEXT), together=False)
-    return [(group.first, (_head(group, new), *group.lines)) for group in groups]
-
-
 def figures(part: Object, new: bool = False) -> str:
     """The figures in one line: `3 of 48 VMs change: 1 refused, 1 restart, 1 live; 12 keep a stored revision`."""
     changed, total, kept = (part["summary"][key] for key in ("changed", "total", "keeps"))

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
 from krm_fn.base.errors import UsageError
 from krm_fn.changes.pairs import Assumptions
-from krm_fn.changes.summary import called
+from krm_fn.changes.summary import level_of
 from krm_fn.cli import completion, diff_units, earlier, options, output_files, progress, units
 from krm_fn.cli.build_flags import build_flags_option
+from krm_fn.cli.changes_groups import grouped, word_of
 from krm_fn.cli.changes_sizes import quota_lines
-from krm_fn.cli.changes_text import each_vm, figures
+from krm_fn.cli.changes_text import about, figures, what, who
 from krm_fn.cli.combined import combined
 from krm_fn.cli.executors import PROCESSES
 from krm_fn.cli.folder_options import folder_options
 from krm_fn.cli.formats import BASE
+from krm_fn.cli.pens import TEXT
 from krm_fn.cli.quiet import quiet_option
 from krm_fn.cli.schemas import read_schemas, schemas_option
 from krm_fn.cli.trees import Change, paths_in, trees_of
@@ -28,10 +31,11 @@ from krm_fn.reporting.input import Report, Unit
 from krm_fn.repositories.judging import Options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from krm_fn.base.objects import Object
+    from krm_fn.cli.changes_groups import Group
     from krm_fn.cli.formats import Report as Checked
     from krm_fn.cli.progress import Progress
     from krm_fn.kubevirt.settings import Config
@@ -144,8 +148,9 @@ def _changes(request: Request, bar: Progress) -> Mapping[str, Any]:
     if not found.is_whole:
         options.note("what the change does is not known for targets and files that can't be read on one side")
     answer = {**found.answer, **{key: list(map(_without_here, found.answer[key])) for key in ("vms", "quotas")}}
+    groups = grouped(answer["vms"], partial(about, pen=TEXT), together=False)
     return {
-        "changes": tuple(_changed(record, lines) for record, lines in each_vm(answer)),
+        "changes": tuple(map(_changed, groups)),
         "change_figures": figures(answer),
         "quota_changes": tuple(quota_lines(answer)),
     }
@@ -156,11 +161,13 @@ def _without_here(record: Object) -> Object:
     return {key: value for key, value in record.items() if (key, value) != ("target", os.curdir)}
 
 
-def _changed(record: Object, lines: Sequence[str]) -> Changed:
+def _changed(group: Group) -> Changed:
+    record = group.first
+    lines = (f"{who(group, TEXT)}: {what(group)}", *group.lines)
     return Changed(
         target=record.get("target", ""),
         namespace=record["namespace"],
         name=record["name"],
-        effect=called(record) or UNCHANGED,
+        effect=word_of(record) if level_of(record) else UNCHANGED,
         sentences=tuple(line.removeprefix(INDENT) for line in lines),
     )

@@ -208,12 +208,13 @@ def test_a_sidecar_without_its_gate_is_an_error_from_1_6_on(tmp_path):
     assert ["error" in each["effect"] for each in step["vms"]] == [True]
 
 
-def test_machines_of_which_only_the_pod_changes_are_counted_in_a_step(tmp_path):
+def test_machines_of_which_only_the_pod_changes_are_one_line_of_a_step(tmp_path):
     volumes = [{"name": "root", "containerDisk": {"image": "registry/disk"}}]
     image = {"spec": {"domain": {"memory": {"guest": "1Gi"}, **DOMAIN}, "volumes": volumes}}
     steps(tmp_path, "1.8", "1.9", vm("a", template=image), vm("b", template=image))
     text = checking.run("diff", "base.json", "--kubevirt-version", "1.8", "--to-kubevirt-version", "1.9", cwd=tmp_path)[1]
-    assert "\n  2 start with other pods, and else as before\n" in text
+    assert "\n  2 VirtualMachines: stay as they are\n" in text
+    assert "if created anew" not in text
 
 
 def test_a_vm_that_stays_refused_is_in_no_step(tmp_path):
