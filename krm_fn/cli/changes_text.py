@@ -141,7 +141,7 @@ def _unread(path: str) -> str:
     """Why an edit of a manifest has no effect."""
     if path.startswith("/spec/dataVolumeTemplates"):
         return "KubeVirt does not change a DataVolume that exists"
-    return "nothing that runs or starts depends on it"
+    return "that changes no machine"
 
 
 def _renamed(record: Object, pen: Pen, *, generic: bool) -> Iterator[str]:
@@ -252,12 +252,8 @@ def _kept_gist(kept: Object, pen: Pen) -> str:
 def step_lines(step: Object, new: bool, pen: Pen) -> Iterator[str]:
     """The lines about a step of an upgrade: the first one has the figures, the indented ones what happens."""
     yield f"KubeVirt {pen.prose(step['from'])} → {pen.prose(step['to'])}: {figures(step)}"
-    anew = [record for record in step["newVms"] if record["effect"] != ["nothing"]]
-    for prefix, records, of_new in (("", step["vms"], new), ("if created anew: ", anew, True)):
-        for group in grouped(records, lambda _, **__: ()):
-            yield f"  {prefix}{who(group, pen)}: {what(group, of_new)}"
-            if len(group.records) > 1:
-                yield f"    {', '.join(named(record, pen) for record in group.records)}"
+    yield from _in_step(step["vms"], "", pen, new=new)
+    yield from _in_step(step["newVms"], "if created anew: ", pen, new=True)
     for key, word in CATALOGUE.items():
         if names := step["catalogue"][key]:
             yield f"  {len(names)} {word} in the catalogue: {_by_kind(names)}"
@@ -265,6 +261,17 @@ def step_lines(step: Object, new: bool, pen: Pen) -> Iterator[str]:
         for finding in step["findings"][key]:
             where = f" in {pen.name(finding['target'])}" if "target" in finding else ""
             yield f"  {key} finding{where}: {pen.prose(finding['line'])} ({finding['rule']})"
+
+
+def _in_step(records: Sequence[Object], before: str, pen: Pen, *, new: bool) -> Iterator[str]:
+    """The headlines of records. Machines of which only the pod changes are counted."""
+    same = [record for record in records if record["effect"] == ["nothing"] and "keeps" not in record]
+    for group in grouped((record for record in records if record not in same), lambda _, **__: ()):
+        yield f"  {before}{who(group, pen)}: {what(group, new)}"
+        if len(group.records) > 1:
+            yield f"    {', '.join(named(record, pen) for record in group.records)}"
+    if resized := sum("pod" in record for record in same):
+        yield f"  {before}{resized} start{'s' * (resized == 1)} with other pods, and else as before"
 
 
 def _by_kind(names: Sequence[str]) -> str:

@@ -109,8 +109,7 @@ def check(
 
     check reports what the API server and KubeVirt's webhooks would refuse, and mistakes that otherwise become visible
     only in the cluster: missing objects, shared disks, equal MAC addresses. render reports only what prevents rendering.
-    check writes no objects, so --mode, --instances, --provenance and --pod-size
-    have no effect.
+    check writes no objects, so --mode, --instances, --provenance and --pod-size have no effect.
 
     The exit code is 1 if a finding has the severity of --fail-on or a higher one. With --base, only new findings count.
     """
