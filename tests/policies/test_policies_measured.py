@@ -63,9 +63,7 @@ def created(case: dict[str, Any]) -> tuple[set[tuple[Any, ...]], set[str]]:
 def updated(case: dict[str, Any]) -> tuple[set[tuple[Any, ...]], set[str]]:
     """What the policies say of an object that replaces another one, and those that are not evaluated."""
     policies = Policies([case["object"], *objects(case)])
-    found = list(
-        policies.failures(case["object"], case["object"], "written", operation="UPDATE", old_object=case["oldObject"])
-    )
+    found = list(policies.failures(case["object"], case["object"], "written", operation="UPDATE", old_object=case["oldObject"]))
     skipped = [each for each in (*policies.skipped(), *found) if isinstance(each, Skipped) and not each.refused]
     rows = {
         (each.policy["metadata"]["name"], each.binding, each.param, each.index, each.severity, each.message)
