@@ -322,8 +322,8 @@ each with other optional fields, and a list in which every VM has other fields t
 ## Other forms
 
 libyaml reads input that does not have the form that kustomize and kpt write; these rows are compared with the round trip.
-`validate` evaluates all rules and is compared with `expand`. The last rows have 1,000 VMs and 20 [policies](policies.md), of which some
-need the instance of each VM, and are compared with `validate` without them.
+`validate` evaluates all rules and is compared with `expand`. The last rows have 1,000 VMs and 20
+[policies](policies.md), of which some need the instance of each VM, and are compared with `validate` without them.
 
 {head}
 {others}

@@ -127,8 +127,7 @@ def check(
     )
     bar = progress.shown(quiet=flags["verbose"])
     before = earlier.read(request, how, bar, combined)
-    request = request.but(before=before.objects) if before else request
-    found = fixing.results_of(request, how, bar, _prints(known, before))
+    found = fixing.results_of(request.but(before=before.objects if before else {}), how, bar, _prints(known, before))
     report = combined(found).but(summary=summary, off=_off(found, levels))
     if known is not None:
         known = _written(known, report.findings) if update_baseline else known

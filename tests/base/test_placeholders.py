@@ -7,7 +7,13 @@ from hypothesis import strategies as st
 
 from krm_fn.base.placeholders import may_be_in, placeholders
 
+<<<<<<< HEAD
 WORDS = st.sampled_from(("${A}", "$(A)", "$A", "{{ a }}", "__A__", "<a b>", "NAME", "CLAIM_NAME", "a", "", "a_b", "Always"))
+=======
+WORDS = st.sampled_from(
+    ("${A}", "$(A)", "$A", "{{ a }}", "__A__", "<a b>", "NAME", "CLAIM_NAME", "a", "", "a_b", "Always", "2Gi")
+)
+>>>>>>> policies
 TEXTS = st.one_of(WORDS, st.text(max_size=8), st.builds("{}{}".format, WORDS, WORDS))
 KEYS = st.sampled_from(("name", "namespace", "claimName", "labels", "spec"))
 

@@ -301,8 +301,8 @@ def test_policies_of_the_bundle_compare_with_the_base(repository):
 def test_diff_says_which_policy_refuses_the_update(repository):
     code, out, _ = run("diff", "--base", "main", "--policy", "rules", "vms", cwd=repository)
     assert code == 1
-    assert "VirtualMachine shop/web in vms: a policy refuses it\n  refused: the size stays (policy/same-size)\n" in out
-    assert "VirtualMachine shop/new in vms: the VM is new\n  error: the VM has no owner (policy/once)\n" in out
+    assert "VirtualMachine shop/web in vms: a policy refuses the update\n  refused: the size stays (policy/same-size)\n" in out
+    assert "  error: the VM has no owner (policy/once)\n" in out
 
 
 def test_diff_without_policies_refuses_nothing(repository):

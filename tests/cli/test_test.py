@@ -216,3 +216,55 @@ def test_a_folder_without_cases_is_an_error(tmp_path):
     message = "no case found in .; expected folders with expected.yaml"
     assert run("test", ".", cwd=tmp_path) == (1, "", f"kubevirt-render: error: {message}\n")
     assert run("test", "x", cwd=tmp_path)[0] == 2
+
+
+def field(expression, value=""):
+    more = f"\n  value: {value}" if value else ""
+    return f"fields:\n- object: VirtualMachine shop/web\n  cel: {expression}{more}\n"
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        (f"object.{SOCKETS} == 2", ""),
+        (f"object.{SOCKETS}", "2"),
+        ("object.metadata.name + '!'", "web!"),
+        ("has(object.spec.instancetype)", "false"),
+        ("quantity(object.spec.template.spec.domain.memory.guest).isGreaterThan(quantity('1Gi'))", "true"),
+    ],
+)
+def test_an_expression_gives_a_field(tmp_path, expression, value):
+    case(tmp_path, "size", input=INPUT, expected=field(expression, value))
+    assert run("test", ".", cwd=tmp_path) == (0, "1 case passed\n", "")
+
+
+@pytest.mark.parametrize(
+    ("expression", "value", "difference"),
+    [
+        (f"object.{SOCKETS} == 3", "", "found false; expected true"),
+        (f"object.{SOCKETS}", "3", "found 2; expected 3"),
+        ("object.spec.absent == 1", "", "has no value: no such key"),
+        ("nobody == 1", "", "has no value: nobody is not declared"),
+        ("((", "", "has no value: "),
+    ],
+)
+def test_an_expression_with_another_value_or_none_is_a_difference(tmp_path, expression, value, difference):
+    case(tmp_path, "size", input=INPUT, expected=field(f'"{expression}"', value))
+    (line,) = differences(tmp_path)
+    assert difference in line
+
+
+@pytest.mark.parametrize("end", ["[0].cloudInitNoCloud.userData", ".map(volume, volume.cloudInitNoCloud.userData)[0]"])
+def test_the_value_of_an_expression_that_reads_a_secret_is_not_shown(tmp_path, end):
+    secret = INPUT.replace(
+        "{devices: {}}", "{devices: {}}\n      volumes: [{name: a, cloudInitNoCloud: {userData: hidden-word}}]"
+    )
+    case(tmp_path, "size", input=secret, expected=field(f'"object.spec.template.spec.volumes{end}"', "no"))
+    (line,) = differences(tmp_path)
+    assert line.endswith("found 1 value; expected 1 value")
+
+
+def test_update_keeps_expressions(tmp_path):
+    folder = case(tmp_path, "size", input=INPUT, expected=field(f"object.{SOCKETS}", "3"))
+    assert run("test", ".", "--update", cwd=tmp_path)[0] == 0
+    assert f"  cel: object.{SOCKETS}\n  value: 2\n" in (folder / "expected.yaml").read_text()

@@ -31,20 +31,21 @@ KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 # What is the input of a case whose expected.yaml names none, the first that is there.
 INPUTS = ("input.yaml", "input")
 FINDING_KEYS = ("rule", "severity", "object", "path", "message")
-FIELD_KEYS = ("object", "path", "value", "values")
+FIELD_KEYS = ("object", "path", "cel", "value", "values")
 
 
 class Field(Value):
     """A field that is expected in the rendered objects.
 
     `object` is `Kind namespace/name` or `Kind name`, `path` a JSONPath, `values` are the values that it must select, in order.
-    `single`: the file states them as one `value`.
+    `single`: the file states them as one `value`. `is_cel`: `path` is an expression, which has one value.
     """
 
     object: str
     path: str
     values: tuple[Any, ...]
     single: bool = False
+    is_cel: bool = False
 
 
 class Case(Value):
@@ -201,8 +202,11 @@ def _fields(value: object, path: str) -> tuple[Field, ...]:
 
 def _field(value: object, path: str) -> Field:
     given = _map(value, FIELD_KEYS, path)
-    for key in ("object", "path"):
-        _text(given.get(key), child(path, key))
+    key = "cel" if "cel" in given else "path"
+    for each in ("object", key):
+        _text(given.get(each), child(path, each))
+    if key == "cel":
+        return _expression(given, path)
     if ("value" in given) == ("values" in given):
         raise ConfigError("each field needs either `value`, or `values` with a list ([] if there is none)", path=path)
     if "values" in given and not isinstance(given["values"], list):
@@ -210,6 +214,15 @@ def _field(value: object, path: str) -> Field:
     single = "value" in given
     values = (given["value"],) if single else tuple(given["values"])
     return Field(object=given["object"], path=given["path"], values=values, single=single)
+
+
+def _expression(given: dict[str, Any], path: str) -> Field:
+    """A field that an expression gives; without a value, it must be true."""
+    for key in ("path", "values"):
+        if key in given:
+            raise ConfigError("a field with cel has one value, and no path; remove this key", path=child(path, key))
+    value = given.get("value", True)
+    return Field(object=given["object"], path=given["cel"], values=(value,), single=True, is_cel=True)
 
 
 # Key of expected.yaml to the field of Case ("" for what is only read by people) and the check of its value.

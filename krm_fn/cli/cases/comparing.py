@@ -10,7 +10,8 @@ from krm_fn.base import bundle
 from krm_fn.base.console import one_line, printable
 from krm_fn.base.errors import ConfigError
 from krm_fn.base.objects import is_resource, ref_of
-from krm_fn.base.paths import canonical, dotted, steps
+from krm_fn.base.paths import canonical, dotted, get, steps
+from krm_fn.base.redaction import redact
 from krm_fn.base.suggestions import meant
 from krm_fn.base.wording import show
 from krm_fn.cli.formats import counted
@@ -81,12 +82,25 @@ def of_fields(fields: Sequence[Field], items: Sequence[Any]) -> Iterator[str]:
             fix = f"; did you mean {likely}" if likely else ""
             yield f"{field.object}: the rendered objects have no such object{fix}"
             continue
-        found = selected(field.path, objects[field.object])
+        found = selected(field, objects[field.object])
         if canonical(found) != canonical(list(field.values)):
-            yield f"{field.object}: {field.path}: found {_values(found, field)}; expected {_values(field.values, field)}"
+            shown_values = [_values(values, field, objects[field.object]) for values in (found, field.values)]
+            yield f"{field.object}: {field.path}: found {shown_values[0]}; expected {shown_values[1]}"
 
 
-def selected(path: str, obj: Object) -> list[Any]:
+def selected(field: Field, obj: Object) -> list[Any]:
+    """The values that a field has in an object. Raises: ConfigError for a wrong JSONPath, or an expression without a value."""
+    if not field.is_cel:
+        return _by_path(field.path, obj)
+    from krm_fn.policies.single import value_of  # only cases with expressions need it
+
+    try:
+        return [value_of(field.path, obj)]
+    except ValueError as error:
+        raise ConfigError(f"{field.path} has no value: {one_line(str(error))}", path="fields") from None
+
+
+def _by_path(path: str, obj: Object) -> list[Any]:
     """The values that a JSONPath selects in an object; the leading `$.` may be left out. Raises: ConfigError."""
     import jsonpath  # only cases with fields need it
 
@@ -98,12 +112,24 @@ def selected(path: str, obj: Object) -> list[Any]:
         raise ConfigError(f"{path} is no JSONPath: {why}", path="fields") from None
 
 
-def _values(values: Sequence[Any], field: Field) -> str:
+def _values(values: Sequence[Any], field: Field, obj: Object) -> str:
     """The values in a message, without secrets: the steps of the path decide about them."""
     if field.object.startswith("Secret "):
         return counted(len(values), "value")
+    if field.is_cel and not _is_public(field.path, obj):
+        return counted(len(values), "value")
+    if field.is_cel:
+        return ", ".join(map(show, values))
     path = steps(field.path.removeprefix("$").removeprefix("."))
     return ", ".join(show(value, path) for value in values) or "nothing"
+
+
+def _is_public(expression: str, obj: Object) -> bool:
+    """True if nothing that an expression reads of an object is secret."""
+    from krm_fn.policies.single import paths_in
+
+    paths = paths_in(expression)
+    return paths is not None and all(redact(get(obj, path), path) == get(obj, path) for path in paths)
 
 
 def of_rendered(expected: bytes, rendered: bytes) -> Iterator[str]:

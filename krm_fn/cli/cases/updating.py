@@ -53,7 +53,11 @@ def _fields(fields: Sequence[Field], items: Sequence[Any]) -> list[dict[str, Any
     objects = {str(ref_of(entry.obj)): entry.obj for entry in bundle.entries(items) if is_resource(entry.obj)}
     found = []
     for field in fields:
-        has = comparing.selected(field.path, objects[field.object]) if field.object in objects else list(field.values)
+        has = comparing.selected(field, objects[field.object]) if field.object in objects else list(field.values)
+        if field.is_cel:
+            stated = {} if has == [True] else {"value": has[0]}
+            found.append({"object": field.object, "cel": field.path, **stated})
+            continue
         single = field.single and len(has) == 1
         found.append({"object": field.object, "path": field.path, **({"value": has[0]} if single else {"values": has})})
     return found
