@@ -31,7 +31,7 @@ def pod_of(record: Object) -> Object:
 def claims_of(record: Object) -> Iterator[list[str]]:
     """Name, kind, size and storage class of each claim of a machine."""
     for claim in as_list(record.get("storage")):
-        yield [claim["name"], claim["kind"], amount("storage", claim.get("size", "")), claim.get("storageClass", "")]
+        yield [claim.get("name", ""), claim["kind"], amount("storage", claim.get("size", "")), claim.get("storageClass", "")]
 
 
 def _rows(pod: Object) -> Iterator[tuple[str, str]]:
