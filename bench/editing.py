@@ -4,7 +4,7 @@
 
 The server keeps what it has read and judged of documents and VMs that do not change. `--afresh` turns that off. Inputs:
 
-    different  each VM has another form than all others, and few have findings; one key in two is typed in the middle of the file
+    different  each VM has another form than all others, and few have findings
     broken     the same, and a key in two leaves a document that can't be read
     list       the same VMs in one document, `kind: List`: it has to be read again as a whole
     refused    the same VMs, each with a finding: what is not sound is judged again
@@ -115,7 +115,9 @@ def main() -> None:
     text, options = text_of(arguments.vms, arguments.input), ["--afresh"] * arguments.afresh
     with tempfile.TemporaryDirectory() as name:
         (Path(name) / FILE).write_text(text)
-        found = sorted(each * 1000 for each in asyncio.run(waits(Path(name), text, arguments.keys, arguments.input, *options))[2:])
+        found = sorted(
+            each * 1000 for each in asyncio.run(waits(Path(name), text, arguments.keys, arguments.input, *options))[2:]
+        )
     started = time.perf_counter()
     subprocess.run([sys.executable, "-c", "pass"], check=True)
     start = (time.perf_counter() - started) * 1000

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.value import Value
+from krm_fn.changes.owners import KINDS
 from krm_fn.pipeline.facts import gather
 
 TYPE_CHECKING = False
@@ -15,13 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from krm_fn.base.objects import Object
+    from krm_fn.changes.owners import Key
     from krm_fn.findings.finding import Finding
     from krm_fn.pipeline.analysis import Analysis
     from krm_fn.rules.facts.bundles import BundleFacts
 
-    Key = tuple[str, str]
-
-VM = "VirtualMachine"
 POLICY = "ValidatingAdmissionPolicy"
 GROUP = "admissionregistration.k8s.io"
 STAGE = "policy"
@@ -54,7 +53,7 @@ NONE = Triggered()
 
 
 def triggered(base: Analysis, head: Analysis, *, new: bool) -> dict[Key, Triggered]:
-    """What the policies of the new side say of each VM, by namespace and name. `new`: no VM exists yet."""
+    """What the policies of the new side say of each VM, pool, replica set and instance. `new`: none exists yet."""
     if not (head.settings.policies or head.bundle.of_kind(POLICY, GROUP)):
         return {}
     old, after = _facts(base), _facts(head)
@@ -73,9 +72,9 @@ def _by_vm(facts: BundleFacts, before: BundleFacts | None) -> dict[Key, dict[obj
     found, _ = admission_policies.verdicts(facts, facts.config.severity, before=before)
     of_vms: dict[Key, dict[object, Finding]] = {}
     for each in found:
-        if each.ref and each.ref.kind == VM and facts.config.severity.get(each.rule) != "off":
+        if each.ref and each.ref.kind in KINDS and facts.config.severity.get(each.rule) != "off":
             obj = {"metadata": {"namespace": each.ref.namespace}}
-            key = effective_namespace(obj), each.ref.name
+            key = effective_namespace(obj), each.ref.name, each.ref.kind
             of_vms.setdefault(key, {})[each.rule, each.severity, each.tags, each.message] = each
     return of_vms
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import os
-import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from krm_fn.base.console import file_name
 from krm_fn.base.errors import UsageError
 from krm_fn.cli import baseline, completion, earlier, fixing, options, output_files, progress, replacing, tally
 from krm_fn.cli.build_flags import build_flags_option
+from krm_fn.cli.color import COLOR_HELP, is_colored, is_terminal
 from krm_fn.cli.combined import combined
 from krm_fn.cli.executors import executor_options
 from krm_fn.cli.formats import FORMATS, Report, written
@@ -62,7 +62,7 @@ LISTING = ("junit", "tap")
     type=click.Choice(("auto", "always", "never")),
     default="auto",
     show_default=True,
-    help="Show colours and the lines of the files in text output. auto: only on a terminal; no colours if NO_COLOR is set.",
+    help=f"Show colours and the lines of the files in text output. {COLOR_HELP}",
 )
 @click.option(
     "--baseline",
@@ -224,19 +224,13 @@ def _today(given: str | None) -> str:
     return moment.date().isoformat()
 
 
-def _is_terminal() -> bool:
-    return sys.stdout is not None and sys.stdout.isatty()
-
-
 def _is_rich(color: str) -> bool:
     """True where stdout shows the lines of files."""
-    return _is_terminal() or color == "always"
+    return is_terminal() or color == "always"
 
 
 def _write(targets: list[tuple[str, str]], report: Report, color: str) -> None:
     """Write the files first, then stdout; colour goes to stdout alone."""
-    terminal = _is_terminal()
-    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-    shown = report.but(rich=_is_rich(color), color=color == "always" or (color == "auto" and terminal and not plain))
+    shown = report.but(rich=_is_rich(color), color=is_colored(color))
     output_files.check(targets)
     output_files.write([(file, written(name, report if file else shown)) for name, file in targets])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from krm_fn.base.objects import kind_of, name_of
 from krm_fn.base.paths import steps
 from krm_fn.base.suggestions import meant
 from krm_fn.cli import bundles, explanations, options, progress
+from krm_fn.cli.color import is_colored, is_terminal
 from krm_fn.explaining.answers import is_explained, records
 from krm_fn.explaining.selection import GLOB, selected, unset
 from krm_fn.explaining.unset import Schema
@@ -79,10 +79,9 @@ def explain(
         raise UsageError(_unknown(vm, names))
     if field and not any(record.get("fields") or record.get("unset") or "error" in record for record in found):
         raise UsageError(_no_field(field, read, vm))
-    is_terminal = sys.stdout is not None and sys.stdout.isatty()
     layout = explanations.Layout(
-        color=is_terminal and not os.environ.get("NO_COLOR"),
-        width=shutil.get_terminal_size().columns if is_terminal else 0,
+        color=is_colored(),
+        width=shutil.get_terminal_size().columns if is_terminal() else 0,
         whole=whole or bool(field),
     )
     write_out(explanations.FORMATS[output]({"vms": found}, layout).encode(errors="replace"))

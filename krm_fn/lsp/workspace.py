@@ -44,11 +44,13 @@ class Workspace:
     """The folder in which the server works: the working directory. Paths run from there, with forward slashes.
 
     `texts` are the unsaved texts of files, by path. `error` is that of a config that is wrong; nothing is judged then.
-    With `afresh`, each judgement begins with nothing. Only one thread may call `search` and `judge`.
+    With `afresh`, each judgement begins with nothing. While `builds` is False, no kustomization or chart is built: they name
+    programs, and their files have no findings then. Only one thread may call `search` and `judge`.
     """
 
     def __init__(self, *, afresh: bool = False) -> None:
         self.texts: dict[str, str] = {}
+        self.builds = True
         self.error: RenderError | None = None
         self._found = Discovery()
         self._settings = Settings(Configs((os.curdir,)), checking)
@@ -182,7 +184,7 @@ class Workspace:
         return sorted({*self._found.files, *used, *self.texts})
 
     def _take_units(self, configs: Configs) -> None:
-        using = building.builder()
+        using = building.builder() if self.builds else None
         self._options = self._options.but(using=using)
         targets = self._found.targets if using else ()
         self._units = [Unit(settings=self._settings(each.folder), name=each.name, target=each) for each in targets]
@@ -190,7 +192,7 @@ class Workspace:
         for group, files in files_by_settings(self._found, configs):
             self._units.append(Unit(settings=group.but(config=checking(group.config)), files=files, kustomized=kustomized))
         problems = [*self._found.problems]
-        if using is None and (missing := building.missing(self._found.targets)):
+        if using is None and self.builds and (missing := building.missing(self._found.targets)):
             problems.append(missing)
         self._others = [
             judge_problem(Unit(settings=self._settings(os.path.dirname(each.file))), each)  # noqa: PTH120

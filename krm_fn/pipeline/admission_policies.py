@@ -9,10 +9,10 @@ from krm_fn.base.bundle import Entry, effective_namespace
 from krm_fn.base.objects import annotations_of, group_of, kind_of, name_of, ref_of
 from krm_fn.base.paths import as_map, get, number_of_values
 from krm_fn.base.wording import show
-from krm_fn.config.schema_policies import RENDERED, STATES, WRITTEN
+from krm_fn.config.schema_policies import INSTANCE, POD, RENDERED, STATES, WRITTEN
 from krm_fn.pipeline.policy_subjects import Subject, Subjects
 from krm_fn.policies.admission import BINDING, GROUP, POLICY, Policies, Skipped
-from krm_fn.policies.matching import CREATE, UPDATE
+from krm_fn.policies.matching import UPDATE
 from krm_fn.rules.facts.policies import Unevaluated
 from krm_fn.rules.registry import Hit, finding_of, policy_rule
 
@@ -186,10 +186,9 @@ class _Run:
         if old and old[1] is None:
             self._pass_over(subject, state)
             return []
-        asked: dict[str, Any] = (
-            {"operation": UPDATE, "old_object": old[0], "old_value": old[1]} if old else {"operation": CREATE}
-        )
+        update: dict[str, Any] = {"operation": UPDATE, "old_object": old[0], "old_value": old[1]} if old else {}
         for obj in _requested(subject):
+            asked = {} if _is_started(obj, subject) else update
             for each in self.policies.failures(obj, self._value(subject), state, **asked):
                 if isinstance(each, Skipped):
                     if not each.is_note or (state == WRITTEN and name_of(each.policy) in self._bound):
@@ -236,6 +235,11 @@ def _requested(subject: Subject) -> tuple[Object, ...]:
     if kind_of(made) in ("", kind_of(holder)) or group_of(made) == "":
         return (holder,)
     return holder, made
+
+
+def _is_started(obj: Object, subject: Subject) -> bool:
+    """True for an instance that a VM starts: a changed VM starts a new one."""
+    return subject.state in (INSTANCE, POD) and obj is not subject.entry.obj
 
 
 class _Replaced:

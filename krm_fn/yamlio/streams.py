@@ -207,7 +207,7 @@ class PlainStream(StreamText):
 
     def respelled(self, item: int, new: Any, *, expand: bool = False) -> str:
         layout = self.layouts[item]
-        if layout and layout != ODD and not (expand or self.successors):
+        if layout and layout != ODD and not (expand or self.successors or self.quotes):
             text, (start, end) = self.text_of(item), self.spans[item]
             content = text[start:end]
             try:

@@ -78,7 +78,8 @@ class Text:
     """The common part of both texts: the bytes, the values, and the pieces of the values.
 
     `outer` has, by item, the values of anchors that the item aliases but does not define. A caller that writes may set
-    `successors`: keys that replace others. If both occur in one map, the line stays and only its key changes.
+    `successors`: keys that replace others. If both occur in one map, the line stays and only its key changes. And `quotes`: a
+    text that replaces another one keeps its quotes.
     """
 
     def __init__(self, data: bytes, file: str, items: list[Any], pieces: Pieces | list[Piece]) -> None:
@@ -86,6 +87,7 @@ class Text:
         self.newline = newline_of(data)
         self.outer: dict[int, dict[str, Any]] = {}
         self.successors: Mapping[str, str] = {}
+        self.quotes = False
         self.json = False
         self.memo: Memo | None = None
         self.noted: Spans | None = None  # the notes of the reader of libyaml's events
@@ -185,6 +187,7 @@ class Text:
             inside=piece.form == EXACT,
             expand=expand,
             successors=self.successors,
+            quotes=self.quotes,
         )
 
     def is_bloated(self, item: int) -> bool:

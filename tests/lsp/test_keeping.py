@@ -14,8 +14,19 @@ from krm_fn.lsp.session import Session
 from krm_fn.pipeline import unchanged
 
 EDITS = 50
-# What is inserted for a moment: into documents, and as documents of their own.
-LINES = ("# typed\n", "  typed: x\n", 'typed: "\n', "kind: KubeVirt\n", "  namespace: other\n", "---\n", "...\n", "%\n", "&a\n", "\t\n")
+# What is inserted: into documents, and between them.
+LINES = (
+    "# typed\n",
+    "  typed: x\n",
+    'typed: "\n',
+    "kind: KubeVirt\n",
+    "  namespace: other\n",
+    "---\n",
+    "...\n",
+    "%\n",
+    "&a\n",
+    "\t\n",
+)
 # What is changed for good: what VMs refer to, and what they are judged with.
 VALUES = (("guest: ", "true"), ("guest: ", "1"), ("guest: ", "2"), ("memory: ", "1Gi"), ("name: ", "gone"), ("cores: ", "0"))
 KUBEVIRT = """\

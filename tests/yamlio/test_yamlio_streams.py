@@ -53,8 +53,8 @@ def both(data: bytes) -> tuple[PlainStream, Any] | None:
     """What the two readers make of a stream, once they agree; None where the first leaves it to libyaml, or both refuse it."""
     try:
         cut = read_plain_stream(data, "a.yaml")
-    except InputError as error:
-        assert str(error) == refusal(lambda: read_documents(data, file="a.yaml"))
+    except InputError:
+        assert refusal(lambda: read_plain_stream(data, "a.yaml")) == refusal(lambda: read_documents(data, file="a.yaml"))
         return None
     if cut is None:
         return None
