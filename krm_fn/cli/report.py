@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
 from krm_fn.base.errors import UsageError
-from krm_fn.changes import diffing
-from krm_fn.changes.summary import level_of
+from krm_fn.changes.pairs import Assumptions
 from krm_fn.cli import completion, diff_units, earlier, options, output_files, progress, units
 from krm_fn.cli.build_flags import build_flags_option
+from krm_fn.cli.changes_groups import grouped, word_of
 from krm_fn.cli.changes_sizes import quota_lines
-from krm_fn.cli.changes_text import block, figures, ordered, sentences_of
+from krm_fn.cli.changes_text import about, figures, rename_lines, what
 from krm_fn.cli.combined import combined
 from krm_fn.cli.executors import PROCESSES
 from krm_fn.cli.folder_options import folder_options
 from krm_fn.cli.formats import BASE
+from krm_fn.cli.pens import Pen
 from krm_fn.cli.quiet import quiet_option
 from krm_fn.cli.schemas import read_schemas, schemas_option
 from krm_fn.cli.trees import Change, paths_in, trees_of
@@ -32,12 +34,14 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krm_fn.base.objects import Object
+    from krm_fn.cli.changes_groups import Group
     from krm_fn.cli.formats import Report as Checked
     from krm_fn.cli.progress import Progress
     from krm_fn.kubevirt.settings import Config
 
 FORMAT = "html"
-UNCHANGED = "unchanged"
+# The page escapes all texts itself.
+PLAIN = Pen(name=str, prose=str)
 INDENT = "  "  # of what `diff` says below a headline
 
 
@@ -140,15 +144,15 @@ def _changes(request: Request, bar: Progress) -> Mapping[str, Any]:
         paths = paths_in(trees, (*request.paths, *request.kustomizations))
         base, head = (diff_units.read_tree(tree, paths, flags, bar) for tree in trees)
         with bar.at("Comparing"):
-            found = diff_units.compare(base, head, diffing.Assumptions(), diff_units.ClusterAfter())
+            found = diff_units.compare(base, head, Assumptions(), diff_units.ClusterAfter())
     if not found.is_whole:
         options.note("what the change does is not known for targets and files that can't be read on one side")
-    answer = {**found.answer, **{key: list(map(_without_here, found.answer[key])) for key in ("vms", "quotas")}}
-    sentences = sentences_of(answer)
+    answer = {**found.answer, **{key: list(map(_without_here, found.answer[key])) for key in ("vms", "quotas", "renames")}}
+    groups = grouped(answer["vms"], partial(about, pen=PLAIN), together=False)
     return {
-        "changes": tuple(_changed(record, sentences) for record in ordered(answer)),
-        "change_figures": figures(answer["summary"]),
-        "quota_changes": tuple(quota_lines(answer)),
+        "changes": tuple(map(_changed, groups)),
+        "change_figures": figures(answer),
+        "quota_changes": (*rename_lines(answer, PLAIN), *quota_lines(answer)),
     }
 
 
@@ -157,12 +161,13 @@ def _without_here(record: Object) -> Object:
     return {key: value for key, value in record.items() if (key, value) != ("target", os.curdir)}
 
 
-def _changed(record: Object, sentences: dict[str, str]) -> Changed:
-    level = level_of(record)
+def _changed(group: Group) -> Changed:
+    record = group.first
     return Changed(
+        kind=record["kind"],
         target=record.get("target", ""),
         namespace=record["namespace"],
         name=record["name"],
-        effect=level.called if level else UNCHANGED,
-        sentences=tuple(line.removeprefix(INDENT) for line in block(record, sentences)),
+        effect=word_of(record),
+        sentences=(what(group), *(line.removeprefix(INDENT) for line in group.lines)),
     )

@@ -170,7 +170,7 @@ class _Attribution:
         where = inner if self._machine.resolution else (*TEMPLATE, *inner)
         if not isinstance(path[-1], str) or path[-1] == "name" or isinstance(self._leaves[path], dict | list):
             return False
-        in_spec = where[:3] == INSTANCE_SPEC and (len(where) == len(INSTANCE_SPEC) + 1 or where[3] == "domain")
+        in_spec = where[:3] == INSTANCE_SPEC and (len(where) == len(INSTANCE_SPEC) + 1 or where[3:4] == ("domain",))
         return in_spec or where[:4] == (*TEMPLATE, "metadata", "annotations")
 
     def _lost(self, paths: Sequence[Path], effects: Sequence[Effect]) -> dict[Path, tuple[tuple[Source, Any], ...]]:

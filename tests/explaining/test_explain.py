@@ -225,3 +225,9 @@ def test_the_other_outputs_name_sources(output: str) -> None:
     _, text, _ = explained(".", "db", "-o", output)
     assert "shop/db" in text.replace("\\", "")
     assert "spec.memory.guest" in text.replace("\\", "")
+
+
+def test_a_template_without_a_map_as_spec_has_an_answer() -> None:
+    vm = {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "metadata": {"name": "a"}, "spec": {"template": {"spec": "x"}}}
+    (record,) = krm_fn.explain({"items": [vm]})["vms"]
+    assert {field["path"]: field["value"] for field in record["fields"]}["spec.template.spec"] == "x"
