@@ -228,6 +228,7 @@ def test_the_other_outputs_name_sources(output: str) -> None:
 
 
 def test_a_template_without_a_map_as_spec_has_an_answer() -> None:
-    vm = {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "metadata": {"name": "a"}, "spec": {"template": {"spec": "x"}}}
+    about = {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "metadata": {"name": "a"}}
+    vm = {**about, "spec": {"template": {"spec": "x"}}}
     (record,) = krm_fn.explain({"items": [vm]})["vms"]
     assert {field["path"]: field["value"] for field in record["fields"]}["spec.template.spec"] == "x"
