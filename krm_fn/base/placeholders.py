@@ -50,14 +50,13 @@ def may_be_in(value: object) -> bool:
     """False if no text in a value, at any depth, can have a placeholder for `placeholders`."""
     waiting: list[object] = [value]
     for each in waiting:
-        kind = type(each)
-        if kind is str:
-            if "$" in each or "{{" in each or "__" in each or each[:1] == "<" or each.isupper():  # type: ignore[operator,index,attr-defined]
+        if isinstance(each, str):
+            if "$" in each or "{{" in each or "__" in each or each[:1] == "<" or each.isupper():
                 return True
-        elif kind is dict:
-            waiting += each.values()  # type: ignore[attr-defined]
-        elif kind is list:
-            waiting += each  # type: ignore[operator,arg-type]
+        elif isinstance(each, dict):
+            waiting += each.values()
+        elif isinstance(each, list):
+            waiting += each
     return False
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from krm_fn.base.errors import InputError
 from krm_fn.base.value import Value
 from krm_fn.cli import options
-from krm_fn.repositories import building, problems, sharing
+from krm_fn.repositories import building, config_files, problems, sharing
 from krm_fn.repositories.clusters import Configs
 from krm_fn.repositories.discovery import discover
 from krm_fn.repositories.judging import Options, Unit, read_unit, release_of
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Read(Value):
-    """One bundle: what was read, the config for it, and the names of the target and the cluster, "" for none.
+    """One bundle: what was read, the config for it and its file, and the names of the target and the cluster, "" for none.
 
     `built` is the target, None for files.
     `external` are objects that are in the cluster and not in git, `beside` is what is known beside the bundle.
@@ -40,6 +40,7 @@ class Read(Value):
 
     found: Sources
     config: Config
+    config_file: str = ""
     built: Target | None = None
     target: str = ""
     cluster: str = ""
@@ -91,8 +92,12 @@ def _one(
         unbuilt=False,
         watch=bar.watch,
     )
+    near = (*paths, *kustomizations)
+    own = config_files.config_file(near) if found.function_config is None and not flags["isolated"] else ""
     return Read(
-        found=found, config=options.settings(found, config_file, flags, near=(*paths, *kustomizations), verbose=verbose)
+        found=found,
+        config=options.settings(found, config_file, flags, near=near, verbose=verbose),
+        config_file=config_file or own or "",
     )
 
 
@@ -140,6 +145,7 @@ def _read(unit: Unit, how: Options) -> Iterator[Read]:
     yield Read(
         found=found,
         config=settings.config,
+        config_file=settings.file,
         built=unit.target,
         target=unit.name,
         cluster=settings.cluster,

@@ -59,7 +59,10 @@ def _place(record: Object) -> tuple[str, ...]:
 def label(record: Object) -> str:
     """The name of a record, with the former one if it is renamed."""
     old = record.get("from")
-    return f"{record['name']} (was {place(old)})" if old else record["name"]
+    if not old:
+        return str(record["name"])
+    was = old["name"] if old.get("namespace") == record["namespace"] else place(old)
+    return f"{record['name']} (was {was})"
 
 
 def place(named: Object) -> str:

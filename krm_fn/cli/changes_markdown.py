@@ -199,7 +199,8 @@ def _step(step: Object, new: bool) -> _Fold:
     from krm_fn.cli.pens import TEXT
 
     head = next(iter(step_lines(step, new, TEXT)))
-    return _Fold(head, [_item(line) for line in list(step_lines(step, new, MARKDOWN))[1:]])
+    items = [_item(line.removeprefix("  ")) for line in list(step_lines(step, new, MARKDOWN))[1:]]
+    return _Fold(head, items or ["- nothing else changes"])
 
 
 def _legend(groups: Iterable[Group]) -> list[str]:

@@ -36,6 +36,7 @@ SIZES = frozenset(
         *("/spec/domain/memory/guest", "/spec/domain/memory/maxGuest"),
     )
 )
+LIMITS = ("/spec/domain/cpu/maxSockets", "/spec/domain/memory/maxGuest")
 LABELS = {"restartRequired": "restart required", "error": "error", "startError": "does not start"}
 
 
@@ -119,7 +120,7 @@ def about(record: Object, pen: Pen, *, generic: bool = False) -> Iterator[str]:
     yield from (f"  {pen.prose(line)}" for line in pod_lines(record))
     yield from _changes(record.get("changes", ()), pen)
     for path in record.get("manifest", ()):
-        yield f"  only in the manifest: {pen.name(path)}"
+        yield f"  {pen.name(path.removeprefix('/').replace('/', '.'))} is edited, but {_unread(path)}"
     for name in record.get("creates", ()):
         yield f"  creates {pen.name(_of(name, record, generic))}"
     for kept in record.get("keeps", ()):
@@ -136,10 +137,17 @@ def _judgements(record: Object, pen: Pen) -> Iterator[str]:
             yield f"  {policy['severity']}: {pen.prose(policy['message'])} ({pen.prose(policy['rule'])})"
 
 
+def _unread(path: str) -> str:
+    """Why an edit of a manifest has no effect."""
+    if path.startswith("/spec/dataVolumeTemplates"):
+        return "KubeVirt does not change a DataVolume that exists"
+    return "nothing that runs or starts depends on it"
+
+
 def _renamed(record: Object, pen: Pen, *, generic: bool) -> Iterator[str]:
     if "from" not in record:
         return
-    yield f"  {SHOWN_BY[record['shownBy']]}"
+    yield f"  taken as a rename: {SHOWN_BY[record['shownBy']]}"
     for name in record.get("deletes", ()):
         yield f"  deletes {pen.name(_of(name, record['from'], generic))}, with its data"
 
@@ -192,9 +200,14 @@ def _changes(changes: Sequence[Object], pen: Pen) -> Iterator[str]:
     for told, several in by_cause.items():
         if len(several) > 1 and told:
             yield f"  because of {causes(told)}:"
-            yield from (f"    {change(each, pen)}" for each in several)
+            yield from (f"    {change(each, pen)}" for each in sorted(several, key=_is_limit))
         else:
             yield from (f"  {change(each, pen)}{_because(each, pen)}" for each in several)
+
+
+def _is_limit(each: Object) -> bool:
+    """True for what only follows from the size of the guest; a reader wants to see the size first."""
+    return each["path"] in LIMITS
 
 
 def _because(each: Object, pen: Pen) -> str:
@@ -223,6 +236,7 @@ def gist(record: Object, pen: Pen) -> str:
     others = [each for each in record.get("changes", ()) if not (parts and each["path"] in SIZES)]
     parts += [f"{field(each['path'], pen)} {values(each, pen)}" for each in others[:2]]
     parts += [f"{len(others) - 2} more"] if len(others) > 2 else []
+    parts += [f"deletes {pen.name(name)}, with its data" for name in record.get("deletes", ())[:2]]
     parts += [_kept_gist(kept, pen) for kept in record.get("keeps", ())]
     return "; ".join(parts or map(pen.prose, pod_lines(record)))
 
@@ -238,15 +252,25 @@ def _kept_gist(kept: Object, pen: Pen) -> str:
 def step_lines(step: Object, new: bool, pen: Pen) -> Iterator[str]:
     """The lines about a step of an upgrade: the first one has the figures, the indented ones what happens."""
     yield f"KubeVirt {pen.prose(step['from'])} → {pen.prose(step['to'])}: {figures(step)}"
-    for prefix, records, of_new in (("", step["vms"], new), ("if created anew: ", step["newVms"], True)):
+    anew = [record for record in step["newVms"] if record["effect"] != ["nothing"]]
+    for prefix, records, of_new in (("", step["vms"], new), ("if created anew: ", anew, True)):
         for group in grouped(records, lambda _, **__: ()):
             yield f"  {prefix}{who(group, pen)}: {what(group, of_new)}"
             if len(group.records) > 1:
                 yield f"    {', '.join(named(record, pen) for record in group.records)}"
     for key, word in CATALOGUE.items():
         if names := step["catalogue"][key]:
-            yield f"  {len(names)} {word} in the catalogue: {', '.join(names)}"
+            yield f"  {len(names)} {word} in the catalogue: {_by_kind(names)}"
     for key in ("new", "gone"):
         for finding in step["findings"][key]:
             where = f" in {pen.name(finding['target'])}" if "target" in finding else ""
             yield f"  {key} finding{where}: {pen.prose(finding['line'])} ({finding['rule']})"
+
+
+def _by_kind(names: Sequence[str]) -> str:
+    """`Kind a`, `Kind b` and `Other c` as `Kind a, b; Other c`."""
+    kinds: dict[str, list[str]] = {}
+    for each in names:
+        kind, _, name = each.partition(" ")
+        kinds.setdefault(kind, []).append(name)
+    return "; ".join(f"{kind} {', '.join(several)}" for kind, several in kinds.items())

@@ -75,7 +75,7 @@ OF_KINDS = {
 }
 # What shows a rename.
 SHOWN_BY = {
-    renames.ANNOTATION: "as kustomize's annotations say",
+    renames.ANNOTATION: "kustomize's annotations say so",
     renames.HASH: "the name in front of the hash is the same",
     renames.CONTENT: "the content is the same",
 }
@@ -84,6 +84,7 @@ OF_NEW = {
     "refused": "KubeVirt refuses {it}",
     "refusedByPolicy": "a policy refuses {it}",
     "atNextStart": "start{s} with other values",
+    "nothing": "start{s} with the same values",
 }
 OF_NEW_KINDS = {
     POOL: "new VMs start with other values",

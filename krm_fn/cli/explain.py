@@ -9,33 +9,26 @@ from typing import TYPE_CHECKING
 
 import click
 
-from krm_fn.base.bundle import effective_namespace
+from krm_fn.base.bundle import Bundle, effective_namespace
 from krm_fn.base.console import write_out
 from krm_fn.base.errors import UsageError
 from krm_fn.base.objects import kind_of, name_of
-from krm_fn.base.paths import steps
 from krm_fn.base.suggestions import meant
 from krm_fn.cli import bundles, explanations, options, progress
 from krm_fn.cli.color import is_colored, is_terminal
-from krm_fn.explaining.answers import is_explained, records
+from krm_fn.cli.explained import explained, machines
+from krm_fn.cli.explained_homes import with_homes
 from krm_fn.explaining.selection import GLOB, selected, unset
 from krm_fn.explaining.unset import Schema
 from krm_fn.kubevirt.configuration import release_of
-from krm_fn.pipeline.surroundings import bundle_of
-from krm_fn.repositories.explained_places import with_places
-from krm_fn.repositories.homes import Homes
-from krm_fn.sources.places import Places
 from krm_fn.sources.reading import STDIN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from krm_fn.base.bundle import Bundle, Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.cli.bundles import Read
-    from krm_fn.kubevirt.settings import Config
+    from krm_fn.base.bundle import Entry
+    from krm_fn.cli.explained import Explained
 
 
 @click.command()
@@ -70,21 +63,23 @@ def explain(
     files, vm, field = _parted(paths, kustomizations)
     bar = progress.shown(quiet=flags["verbose"])
     read = bundles.read_bundles(files, kustomizations, config_file, flags, bar)
-    names = [_key(entry) for each in read for entry in _machines(each)]
+    names = [_key(entry) for each in read for entry in machines(each)]
     if vm and not field and "/" not in vm and vm not in {word for key in names for word in _words(key)}:
         vm, field = "", vm
     with bar.at("Explaining"):
-        found = [record for each in read for record in _explained(each, vm, field)]
+        found = [each for one in read for each in explained(one, partial(_is_wanted, vm=vm))]
     if not found:
         raise UsageError(_unknown(vm, names))
-    if field and not any(record.get("fields") or record.get("unset") or "error" in record for record in found):
-        raise UsageError(_no_field(field, read, vm))
+    if field:
+        found = [_with_fields(each, field) for each in found]
+        if not any(each.record.get(key) for each in found for key in ("fields", "unset", "error")):
+            raise UsageError(_no_field(field, found[0]))
     layout = explanations.Layout(
         color=is_colored(),
         width=shutil.get_terminal_size().columns if is_terminal() else 0,
         whole=whole or bool(field),
     )
-    write_out(explanations.FORMATS[output]({"vms": found}, layout).encode(errors="replace"))
+    write_out(explanations.FORMATS[output]({"vms": with_homes(found, read)}, layout).encode(errors="replace"))
 
 
 def _parted(paths: tuple[str, ...], kustomizations: tuple[str, ...]) -> tuple[tuple[str, ...], str, str]:
@@ -99,11 +94,6 @@ def _parted(paths: tuple[str, ...], kustomizations: tuple[str, ...]) -> tuple[tu
     return files, vm, field
 
 
-def _machines(read: Read) -> list[Entry]:
-    bundle = bundle_of(read.found.items, read.found.places, read.found.units, read.beside)
-    return [entry for entry in bundle.entries if not bundle.is_context(entry.item) and is_explained(entry)]
-
-
 def _key(entry: Entry) -> tuple[str, str]:
     return effective_namespace(entry.obj), name_of(entry.obj)
 
@@ -112,33 +102,18 @@ def _words(key: tuple[str, str]) -> tuple[str, str]:
     return key[1], "/".join(key)
 
 
-def _explained(read: Read, vm: str, field: str) -> list[Object]:
-    bundle = bundle_of(read.found.items, read.found.places, read.found.units, read.beside)
-    wanted = [entry for entry in _machines(read) if _is_wanted(entry, vm)]
-    if not wanted:
-        return []
-    objects = {(entry.item, entry.path): entry.obj for entry in wanted}
-    found = list(records(bundle, read.config, read.beside, partial(_is_wanted, vm=vm)))
-    if field:
-        found = [_with_fields(record, field, objects, read.config, bundle) for record in found]
-    places = Places(read.found)
-    homes = Homes(read.built, read.found, places) if read.built else None
-    located = with_places(found, read.found, places, homes)
-    return [{**record, "target": read.target} for record in located] if read.target else located
-
-
 def _is_wanted(entry: Entry, vm: str) -> bool:
     return not vm or vm in _words(_key(entry))
 
 
-def _with_fields(record: Object, field: str, objects: dict[tuple[int, Path], Object], config: Config, bundle: Bundle) -> Object:
+def _with_fields(each: Explained, field: str) -> Explained:
     """The record with the fields that a path, its last part or a pattern names, or else with what would set them."""
-    chosen = selected(record, field)
-    if chosen.get("fields") or "error" in record:
-        return chosen
-    obj = objects[record["item"], steps(record.get("inside", ""))]
-    found = unset(record, obj, field, release_of(bundle, config), folds=config.presets == "fold")
-    return {**chosen, **({"unset": found} if found else {})}
+    chosen = selected(each.record, field)
+    if chosen.get("fields") or "error" in chosen:
+        return each.but(record=chosen)
+    release = release_of(Bundle(each.read.found.items), each.read.config)
+    found = unset(chosen, each.obj, field, release, folds=each.read.config.presets == "fold")
+    return each.but(record={**chosen, **({"unset": found} if found else {})})
 
 
 def _unknown(vm: str, names: Sequence[tuple[str, str]]) -> str:
@@ -149,14 +124,11 @@ def _unknown(vm: str, names: Sequence[tuple[str, str]]) -> str:
     return f"there is no VM {vm}; {f'did you mean {likely}' if likely else 'expected one of ' + ', '.join(words[:5])}"
 
 
-def _no_field(field: str, read: Sequence[Read], vm: str) -> str:
+def _no_field(field: str, of: Explained) -> str:
     """What to say of a field that no object has, and that the API does not have."""
-    wanted = [(each, entry) for each in read for entry in _machines(each) if _is_wanted(entry, vm)]
-    bundle = bundle_of(wanted[0][0].found.items, wanted[0][0].found.places, (), wanted[0][0].beside)
-    release = release_of(bundle, wanted[0][0].config)
     if not GLOB.isdisjoint(field):
         return f"no value has a path like {field}; use a shorter pattern, such as '*.cpu.*'"
-    known = {name for _, entry in wanted[:1] for name in Schema(entry.obj, release).names()}
-    likely = meant(field.rpartition(".")[2], tuple(sorted(known)))
-    hint = f"; did you mean {likely}" if likely else "; `--all` shows the values that it has"
-    return f"{kind_of(wanted[0][1].obj)} has no field {field} in KubeVirt {release}{hint}"
+    release = release_of(Bundle(of.read.found.items), of.read.config)
+    likely = meant(field.rpartition(".")[2], tuple(sorted(Schema(of.obj, release).names())))
+    hint = f"did you mean {likely}" if likely else "--all shows the values that it has"
+    return f"{kind_of(of.obj)} has no field {field} in KubeVirt {release}; {hint}"

@@ -26,32 +26,29 @@ WIDEST = 44  # letters of a line up to the column of sources
 
 
 def tree(leaves: Sequence[Leaf], names: Mapping[str, str], *, color: bool, width: int) -> Iterator[str]:
-    """The lines of a tree. `names` are those of entries of lists, by their paths; `width` is that of the terminal, or 0."""
+    """The lines of a tree. `names` are those of entries of lists, by their paths; `width` is that of the terminal, or 0.
+
+    In a narrow terminal, sources stand below their values.
+    """
     rows = list(_rows(_grown(leaves), names))
     column = min(WIDEST, max(len(left) for left, leaf in rows if leaf)) + 2
+    below = bool(width) and any(max(column, len(left) + 2) + _longest(leaf) > width for left, leaf in rows if leaf)
     seen: set[str] = set()
     for left, leaf in rows:
         if leaf is None:
             yield left
             continue
         _, _, kind, source, notes = leaf
-        yield from _entry(left, source, kind, column, color=color, width=width)
-        fresh = [each for each in notes if each not in seen]
-        seen.update(fresh)
-        indent = " " * (column if not width or column + max(map(len, fresh), default=0) <= width else 6)
-        yield from (printable(f"{indent}{note}") for note in fresh)
+        shown = printable(source)
+        shown = click.style(shown, fg=COLORS.get(kind), dim=kind == "default") if color else shown
+        indent = " " * (len(left) - len(left.lstrip()) + 4 if below else column)
+        yield from (left, f"{indent}{shown}") if below else (f"{left.ljust(column - 2)}  {shown}",)
+        yield from (printable(f"{indent}{note}") for note in notes if note not in seen)
+        seen.update(notes)
 
 
-def _entry(left: str, source: str, kind: str, column: int, *, color: bool, width: int) -> Iterator[str]:
-    """A value and its source, in one line if both have room."""
-    shown = click.style(printable(source), fg=COLORS.get(kind), dim=kind == "default") if color else printable(source)
-    if len(left) < column and (not width or column + len(source) <= width):
-        yield f"{left.ljust(column)}{shown}"
-    elif not width or len(left) + 2 + len(source) <= width:
-        yield f"{left}  {shown}"
-    else:
-        yield left
-        yield f"      {shown}"
+def _longest(leaf: Leaf) -> int:
+    return max(map(len, (leaf[3], *leaf[4])))
 
 
 def _grown(leaves: Sequence[Leaf]) -> dict[str, Any]:

@@ -67,7 +67,7 @@ class _Attribution:
         self._steps: dict[tuple[int, bool], Object | None] = {}
 
     def _paths(self, number: int, given: Input) -> Sequence[Path]:
-        """The fields of an input. Of a cluster's settings most have no effect: those below one key are left out together first."""
+        """The fields of an input. Of a cluster's settings most have no effect: those below a key are left out together."""
         if given.kind in SOFT:
             return given.paths
         keys = dict.fromkeys(path[0] for path in given.paths)

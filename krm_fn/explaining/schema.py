@@ -26,9 +26,9 @@ def _map(properties: Object, *required: str) -> Object:
     return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
 
 
-def schema() -> Object:
-    """The schema."""
-    source: Object = {
+def _source() -> Object:
+    """The properties of what gives a value."""
+    return {
         **FOUND,
         "from": {"enum": list(KINDS)},
         "field": {**TEXT, "description": "The field in its object."},
@@ -44,20 +44,22 @@ def schema() -> Object:
             "vCPUs.",
         },
     }
+
+
+def _found() -> Object:
+    """An instancetype or preference."""
+    through = {"type": "array", "items": _map(NAMED, "kind", "name")}
     inferred = {
-        **_map(
-            {
-                **NAMED,
-                **PLACE,
-                "volume": TEXT,
-                "through": {"type": "array", "items": _map(NAMED, "kind", "name")},
-                "field": TEXT,
-            }
-        ),
+        **_map({**NAMED, **PLACE, "volume": TEXT, "through": through, "field": TEXT}),
         "description": "The volume from which the name was inferred, and the label that has it.",
     }
-    found = _map({**FOUND, "inferred": inferred}, "kind", "name")
-    field = {
+    return _map({**FOUND, "inferred": inferred}, "kind", "name")
+
+
+def _field() -> Object:
+    """A value of a rendered object."""
+    source = _source()
+    properties = {
         "path": {**TEXT, "description": "The path of a leaf from the root of the object."},
         "value": {"description": "The value in the rendered VM. Secrets are hidden."},
         "source": {**_map(source, "from"), "description": "What gives the value."},
@@ -69,25 +71,36 @@ def schema() -> Object:
         },
         "how": {**TEXT, "description": "How a number was worked out."},
     }
+    return _map(properties, "path", "value", "source")
+
+
+def _unset() -> Object:
+    """A field that was asked for and that the object lacks."""
     setter = _map({**NAMED, "from": {"enum": list(KINDS)}, "field": TEXT}, "from", "field")
+    return _map({"path": TEXT, "setBy": {"type": "array", "items": setter}}, "path", "setBy")
+
+
+def schema() -> Object:
+    """The schema."""
     record = {
         **NAMED,
         **PLACE,
         "release": TEXT,
         "target": TEXT,
-        "instancetype": found,
-        "preference": found,
+        "instancetype": _found(),
+        "preference": _found(),
         "error": TEXT,
-        "fields": {"type": "array", "items": _map(field, "path", "value", "source")},
+        "fields": {"type": "array", "items": _field()},
         "unset": {
             "type": "array",
-            "items": _map({"path": TEXT, "setBy": {"type": "array", "items": setter}}, "path", "setBy"),
+            "items": _unset(),
             "description": "The fields that were asked for and that the object lacks, with the fields that would set them.",
         },
     }
+    required = ("kind", "namespace", "name", "item", "release")
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": ID,
         "title": "Where each value of each rendered VM comes from",
-        **_map({"vms": {"type": "array", "items": _map(record, "kind", "namespace", "name", "item", "release")}}, "vms"),
+        **_map({"vms": {"type": "array", "items": _map(record, *required)}}, "vms"),
     }

@@ -27,7 +27,7 @@ def notes_of(field: Object) -> Iterator[str]:
     for each in field.get("beside", ()):
         yield f"with {source_text(each)}"
     for each in field.get("lost", ()):
-        yield f"{source_text(each)} wanted {written(each['wanted'])}"
+        yield f"wanted {written(each['wanted'])}: {source_text(each)}"
 
 
 def source_text(source: Object) -> str:

@@ -120,6 +120,11 @@ class Workspace:
         except RenderError:
             return checking(Config())
 
+    def is_plain(self, file: str) -> bool:
+        """True for a file that is judged as it is, and not as something builds it."""
+        unit = self._unit(file)
+        return unit is not None and unit.target is None
+
     def objects(self, file: str) -> tuple[Sources, Config] | None:
         """The objects of the first unit that uses a file; None if they can't be read."""
         unit = self._unit(file)

@@ -11,8 +11,9 @@ from krm_fn.base.paths import as_map, get, number_of_values
 from krm_fn.base.wording import show
 from krm_fn.config.schema_policies import INSTANCE, POD, RENDERED, STATES, WRITTEN
 from krm_fn.pipeline.policy_subjects import Subject, Subjects
-from krm_fn.policies.admission import BINDING, GROUP, POLICY, Policies, Skipped
+from krm_fn.policies.admission import BINDING, GROUP, POLICY, Skipped
 from krm_fn.policies.matching import UPDATE
+from krm_fn.policies.remembered import RememberedPolicies
 from krm_fn.rules.facts.policies import Unevaluated
 from krm_fn.rules.registry import Hit, finding_of, policy_rule
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from krm_fn.base.objects import Object
     from krm_fn.findings.finding import Finding
-    from krm_fn.policies.admission import Failure
+    from krm_fn.policies.judging import Failure
     from krm_fn.rules.facts.bundles import BundleFacts
 
     Key = tuple[str, str, str, str]
@@ -152,7 +153,7 @@ class _Run:
         raw: Sequence[Any],
         before: BundleFacts | None,
     ) -> None:
-        self.policies = Policies(list(_evaluated(held)))
+        self.policies = RememberedPolicies(list(_evaluated(held)))
         self._at = {id(entry.obj): entry for entry in held.values()}
         self._levels, self._raw, self._bound = levels, raw, _bound(held)
         self._subjects = Subjects(facts)

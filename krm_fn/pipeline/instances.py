@@ -82,10 +82,11 @@ def _folded(analysis: Analysis, facts: VmFacts) -> VmFacts:
     folded = found.instance
     if found.refused or folded is vm:
         return facts.but(presets=_preset_facts(facts, found))
-    if facts.expansion and analysis.settings.defaults != "none":
+    completed = facts.release.within(since=expand.COMPLETED_SINCE)
+    if facts.expansion and completed and analysis.settings.defaults != "none":
         folded = copy(folded)
         spec = folded["spec"]["template"]["spec"]
-        expand.set_instance_defaults(spec, analysis.cluster, facts.release, certain=not analysis.cluster.known)
+        expand.complete(spec, analysis.cluster, facts.release)
     return facts.but(rendered=folded, presets=_preset_facts(facts, found))
 
 

@@ -69,7 +69,7 @@ class Subjects:
 
     def _rendered(self) -> Iterator[Subject]:
         facts = self._facts
-        for vm in rendered_facts(facts).vms:
+        for vm in rendered_facts(facts, self._started).vms:
             if vm.rendered is not None:
                 value = _pooled(vm.entry.obj, vm.rendered) if vm.prefix else vm.rendered
                 yield Subject(entry=vm.entry, state=RENDERED, value=value, prefix=vm.prefix)
@@ -139,14 +139,15 @@ def _as_stored(instance: Object) -> Object:
     return {**instance, "metadata": {**rest, **({"annotations": annotations} if annotations else {})}}
 
 
-def rendered_facts(facts: BundleFacts) -> BundleFacts:
-    """The facts of the same bundle in mode `expand`, with the config's patches applied to the VMs.
+def rendered_facts(facts: BundleFacts, started: BundleFacts | None = None) -> BundleFacts:
+    """The facts of the same bundle in mode `expand`, with the config's patches applied to the VMs. `started`: these facts with
+    instances, where they are known.
 
     VMs to which they can't be applied are left out.
     """
     patched = {id(each.entry): each.obj for each in facts.patched}
     failed = {id(each.entry) for each in facts.unpatched}
-    expanding = facts if facts.config.mode == "expand" else _gathered(facts, instances="omit")
+    expanding = started or (facts if facts.config.mode == "expand" else _gathered(facts, instances="omit"))
     vms = [
         vm.but(rendered=get(patched[id(vm.entry)], vm.prefix)) if id(vm.entry) in patched else vm
         for vm in expanding.vms

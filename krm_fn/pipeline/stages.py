@@ -195,14 +195,22 @@ def _with_policies(
     facts: BundleFacts, severity: Mapping[str, str], judging: Judging
 ) -> tuple[BundleFacts, tuple[Finding, ...]]:
     """The facts with the policies that can't be evaluated, and the findings of the others."""
-    from krm_fn.pipeline import own_rules, schema_policies
+    from krm_fn.pipeline import schema_policies
 
     found = schema_policies.verdicts(facts, severity)
-    own, failed = own_rules.verdicts(facts, severity)
+    own, failed = _of_own_rules(facts, severity)
     if _has_admission_policies(facts):
         of_bundle, unevaluated = _of_admission_policies(facts, severity, judging)
         own, failed = [*own, *of_bundle], [*failed, *unevaluated]
     return facts.but(unevaluated=(*found.unevaluated, *failed)), (*found.findings, *own)
+
+
+def _of_own_rules(facts: BundleFacts, severity: Mapping[str, str]) -> tuple[list[Finding], list[Unevaluated]]:
+    if not (facts.config.rule_packages or facts.config.barred_packages):
+        return [], []
+    from krm_fn.pipeline import own_rules  # few configs name a package
+
+    return own_rules.verdicts(facts, severity)
 
 
 def _of_admission_policies(

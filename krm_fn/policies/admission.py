@@ -10,20 +10,20 @@ from krm_fn.base.paths import as_map
 from krm_fn.base.value import Value
 from krm_fn.policies.compiled import Reason, compiled
 from krm_fn.policies.errors import Unsupported
-from krm_fn.policies.judging import Judgement, Note, namespace_object
+from krm_fn.policies.judging import Failure, Judgement, Note, namespace_object
 from krm_fn.policies.matching import CREATE, Cluster, Request, matched, resource_of, selects
 from krm_fn.policies.parameters import has_kind, scope_of
+from krm_fn.policies.work import WORK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from typing import Any
 
     from krm_fn.base.objects import Object
     from krm_fn.policies.compiled import Policy
-    from krm_fn.policies.judging import Failure
     from krm_fn.policies.matching import Resource
 
+__all__ = ("BINDING", "GROUP", "POLICY", "Failure", "Policies", "Skipped")
 GROUP, POLICY, BINDING = "admissionregistration.k8s.io", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"
 
 
@@ -44,6 +44,7 @@ class Policies:
     """The policies and bindings of a bundle."""
 
     def __init__(self, objects: Sequence[Object]) -> None:
+        WORK.begin()
         self._objects = objects
         own = [obj for obj in objects if group_of(obj) == GROUP]
         self._bindings = [obj for obj in own if kind_of(obj) == BINDING]
@@ -61,6 +62,10 @@ class Policies:
     def states(self) -> list[str]:
         """The states of objects that policies are evaluated on."""
         return sorted({_state(obj) for obj in self._policies if self._of(obj)})
+
+    def compiled(self, state: str) -> list[Policy]:
+        """The policies that are evaluated on a state of objects."""
+        return [found for found in self._found if not isinstance(found, Reason) and _state(found.obj) == state]
 
     def failures(
         self,
@@ -80,11 +85,10 @@ class Policies:
         resource = resource_of(obj)
         if resource is None:
             return
+        WORK.next_object()
         asked = Request(obj=obj, resource=resource, operation=operation, old=old_object)
         values = value, old_object if old_value is None else old_value
-        for found in self._found:
-            if isinstance(found, Reason) or _state(found.obj) != state:
-                continue
+        for found in self.compiled(state):
             try:
                 failures = list(self._judged(found, asked, values))
             except Unsupported as error:

@@ -1,7 +1,8 @@
 """Quantities as CEL has them, with the way in which Kubernetes keeps each: it shows in `isInteger`, `asInteger` and floats.
 
-A quantity is kept as a whole number of 64 bits with a power of ten, or, if that is not enough, as a decimal of any length. Comparing
-turns the first into the second if the other side is one, and adding to a decimal changes it in place: these are oddities of upstream.
+A quantity is kept as a whole number of 64 bits with a power of ten, or, if that is not enough, as a decimal of any length.
+Comparing turns the first into the second if the other side is one, and adding to a decimal changes it in place: these are
+oddities of upstream.
 
 upstream: k8s.io/apimachinery/pkg/api/resource/quantity.go, amount.go; k8s.io/apiserver/pkg/cel/library/quantity.go
 """

@@ -37,6 +37,8 @@ def same_kind(one: Any, other: Any) -> str:
 
 def order(one: Any, other: Any) -> int:
     """-1, 0 or 1. Raises: EvaluationError for values that have no order."""
+    if type(one) is int and type(other) is int:
+        return (one > other) - (one < other)
     if is_number(one) and is_number(other):
         if math.isnan(one) or math.isnan(other):
             raise EvaluationError("NaN values cannot be ordered")
@@ -52,6 +54,8 @@ def order(one: Any, other: Any) -> int:
 
 
 def plus(one: Any, other: Any) -> Any:
+    if type(one) is int and type(other) is int:
+        return integer(one + other)
     kinds = type_name(one), type_name(other)
     if "timestamp" in kinds or "duration" in kinds:
         return moments.plus(one, other)
@@ -109,6 +113,8 @@ def modulus(one: Any, other: Any) -> Any:
         raise no_overload()
     if other == 0:
         raise EvaluationError("modulus by zero")
+    if kind == "int" and (one, other) == (LEAST, -1):
+        raise EvaluationError("integer overflow")
     rest = abs(int(one)) % abs(int(other))
     return UInt(rest) if kind == "uint" else integer(-rest if one < 0 else rest)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from krm_fn.base.value import Value
 from krm_fn.policies.errors import EvaluationError, Unknown, Unsupported, no_overload
 from krm_fn.policies.running import Variables
-from krm_fn.policies.values import NONE, Lazy, Optional, at, has_key
+from krm_fn.policies.values import NO_ORDER, NONE, Lazy, Optional, Unordered, at, has_key
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def found(value: Any, key: Any) -> Any:  # noqa: PLR0911  one answer for each ty
     if not isinstance(key, KEYS):
         return EvaluationError("invalid qualifier type")
     if isinstance(value, Unknown):
-        return value.fields[key] if key in value.fields else value
+        return value.fields.get(key, value) if isinstance(key, str) else value
     if isinstance(value, dict):
         return at(value, key) if has_key(value, key) else ABSENT
     if isinstance(value, list):
@@ -130,6 +130,8 @@ def _element(value: list[Any], key: Any) -> Any:
         key = int(key)
     if not isinstance(key, int) or isinstance(key, bool):
         return no_overload()
+    if isinstance(value, Unordered):
+        raise Unsupported(NO_ORDER)
     return value[key] if 0 <= key < len(value) else ABSENT
 
 

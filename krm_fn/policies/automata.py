@@ -1,7 +1,7 @@
 """Runs regular expressions: all ways through the expression at once, character after character, as Go does.
 
-The time grows with the length of the text times the length of the expression. Simple expressions on short texts are left to this
-machine's own regular expressions, which read them in the same way.
+The time grows with the length of the text times the length of the expression. Simple expressions on short texts are left to
+this machine's own regular expressions, which read them in the same way.
 
 upstream: Go's regexp/syntax/compile.go, regexp/exec.go, regexp/regexp.go
 """
@@ -100,7 +100,7 @@ def _program(pattern: str) -> Program:
 
 
 class Program:
-    """Instructions: `set LETTERS NEXT`, `split FIRST SECOND`, `at PLACE NEXT`, `match`. They are made from the end to the start."""
+    """Instructions, made from the end to the start: `set LETTERS NEXT`, `split FIRST SECOND`, `at PLACE NEXT`, `match`."""
 
     def __init__(self) -> None:
         self.instructions: list[list[Any]] = []

@@ -10,7 +10,6 @@ from krm_fn.policies.literals import check_literals
 from krm_fn.policies.structures import NAMES, VARIABLES
 from krm_fn.policies.syntax import parse
 from krm_fn.policies.types import checked, declared
-from krm_fn.policies.unification import DYN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,6 +1,7 @@
 """What a call costs, in the units of the API server: most cost one, those that go through a text or a list cost by its size.
 
-upstream: github.com/google/cel-go/interpreter/runtimecost.go, ext/lists.go, ext/sets.go; k8s.io/apiserver/pkg/cel/library/cost.go
+upstream: github.com/google/cel-go/interpreter/runtimecost.go, ext/lists.go, ext/sets.go;
+k8s.io/apiserver/pkg/cel/library/cost.go
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ def _within(values: Sequence[Any], of_text: bool) -> int:
     return cost + (_part(values[1]) if of_text else 0)
 
 
-def _comparing(values: Sequence[Any], keys: Any) -> int:
+def _comparing(keys: Any) -> int:
     """The cost of comparing each element of a list with each other."""
     if isinstance(keys, Unknown):
         return 1 + LIST
@@ -158,8 +159,8 @@ METHODS: dict[str, Cost] = {"matches": _pattern}
 LISTS: dict[str, Cost] = {
     **dict.fromkeys(("slice", "lists.range", "reverse"), lambda _, result: size(result) + 1 + LIST),
     "flatten": _flattening,
-    **dict.fromkeys(("distinct", "sort"), lambda values, _: _comparing(values, values[0])),
-    "@sortByAssociatedKeys": lambda values, _: _comparing(values, values[1]),
+    **dict.fromkeys(("distinct", "sort"), lambda values, _: _comparing(values[0])),
+    "@sortByAssociatedKeys": lambda values, _: _comparing(values[1]),
     **dict.fromkeys(("sets.contains", "sets.intersects"), lambda values, _: 1 + size(values[0]) * size(values[1])),
     "sets.equivalent": lambda values, _: 1 + 2 * size(values[0]) * size(values[1]),
 }

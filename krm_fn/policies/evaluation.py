@@ -1,7 +1,7 @@
 """Makes an expression ready to run: each node becomes a step, a function of a frame that gives a value.
 
-Errors and values that are not known are values, too: what takes them gives them on, and `&&`, `||` and some macros can do without
-them. What is known beforehand is evaluated once, as the API server does before it stores a policy.
+Errors and values that are not known are values, too: what takes them gives them on, and `&&`, `||` and some macros can do
+without them. What is known beforehand is evaluated once, as the API server does before it stores a policy.
 
 upstream: github.com/google/cel-go/interpreter/planner.go, interpretable.go, decorators.go
 """
@@ -9,63 +9,29 @@ upstream: github.com/google/cel-go/interpreter/planner.go, interpretable.go, dec
 from __future__ import annotations
 
 from krm_fn.policies.attributes import BAD, Attribute, Qualifier, of_name
-from krm_fn.policies.costs import LIST, MAP, cost_of
+from krm_fn.policies.calls import call_step, called, function, given
+from krm_fn.policies.costs import LIST, MAP
 from krm_fn.policies.errors import EvaluationError, RefusedError, Unknown, Unsupported, no_overload
 from krm_fn.policies.functions import RUN
 from krm_fn.policies.macros import step_of
+from krm_fn.policies.plans import Plan, constant, of_attribute
 from krm_fn.policies.running import Frame, Run
 from krm_fn.policies.structures import REQUEST_RESOURCE
 from krm_fn.policies.types import function_name
-from krm_fn.policies.values import Optional, Type, UInt, constant_set, is_member, keyed, type_name
+from krm_fn.policies.values import Optional, Type, UInt, constant_set, is_member, keyed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from krm_fn.policies.costs import Cost
     from krm_fn.policies.running import Step
     from krm_fn.policies.signatures import Overload
     from krm_fn.policies.syntax import Node
     from krm_fn.policies.types import Checked
 
 CONVERSIONS = frozenset(("bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"))
-# The functions that do not look which of their overloads is meant: what they take decides.
-BY_VALUE = frozenset(
-    ("!_", "-_", "+", "-", "*", "/", "%", "==", "!=", "<", "<=", ">", ">=", "in", "size", "type", "dyn", "matches")
-)
-BY_VALUE |= {"sort", "@sortByAssociatedKeys"}
 PATTERNS = {"matches": -1, "find": 1, "findAll": 1}  # the place of the pattern among receiver and arguments
-LONGEST = 1_000_000  # characters of a text, elements of a list
-
-
-class Plan:
-    """A node that is ready to run. `attribute` if fields and indexes may follow it, `is_constant` if its value is known."""
-
-    __slots__ = ("attribute", "is_constant", "step", "value")
-
-    def __init__(self, step: Step, attribute: Attribute | None = None) -> None:
-        self.step, self.attribute = step, attribute
-        self.is_constant, self.value = False, None
-
-
-def constant(value: Any) -> Plan:
-    plan = Plan(lambda _: value)
-    plan.is_constant, plan.value = True, value
-    return plan
-
-
-def of_attribute(attribute: Attribute) -> Plan:
-    """The plan of an attribute whose value is used."""
-    resolve, units = attribute.resolve, attribute.units
-    test = bool(attribute.qualifiers) and attribute.qualifiers[-1].test
-
-    def step(frame: Frame) -> Any:
-        value = resolve(frame)
-        frame.run.charge(units)
-        return bool(value.held) if test and isinstance(value, Optional) else value
-
-    return Plan(step, attribute)
 
 
 def planned(checked: Checked, names: Mapping[str, Any]) -> Plan:
@@ -82,10 +48,6 @@ class Planner:
     def of(self, node: Node, scope: frozenset[str]) -> Plan:
         """The plan of a node that sees these names."""
         return getattr(self, f"_{node[0]}")(node, scope)  # type: ignore[no-any-return]
-
-    def overloads(self, node: Node) -> tuple[Overload, ...]:
-        """The overloads of a call or a macro that are possible."""
-        return self._overloads[id(node)]
 
     def _literal(self, node: Node, _: frozenset[str]) -> Plan:
         return constant(node[2])
@@ -131,7 +93,7 @@ class Planner:
         plans = [(self.of(key, scope), self.of(value, scope), optional) for key, value, optional in node[2]]
         steps = [(key.step, value.step, optional) for key, value, optional in plans]
         if all(key.is_constant and value.is_constant for key, value, _ in plans):
-            return constant(_given(_entries(Frame({}, Run()), steps)))
+            return constant(given(_entries(Frame({}, Run()), steps)))
 
         def step(frame: Frame) -> Any:
             value = _entries(frame, steps)
@@ -141,7 +103,7 @@ class Planner:
         return Plan(step)
 
     def _fold(self, node: Node, scope: frozenset[str]) -> Plan:
-        return Plan(step_of(node, scope, self))
+        return Plan(step_of(node, scope, self.of, self._overloads.get(id(node), ())))
 
     def _call(self, node: Node, scope: frozenset[str]) -> Plan:
         _, _, name, receiver, args = node
@@ -153,7 +115,7 @@ class Planner:
             return of_attribute(_conditional(plans))
         if name in ("or", "orValue"):
             return Plan(_fallback(name, *(plan.step for plan in plans)))
-        overloads = self.overloads(node)
+        overloads = self._overloads[id(node)]
         if name == "in" and len(overloads) == 1 and plans[1].is_constant and isinstance(plans[1].value, list):
             found = _membership(plans[0], plans[1].value)
             if found:
@@ -161,77 +123,14 @@ class Planner:
         return self._function(name, plans, overloads)
 
     def _function(self, name: str, plans: Sequence[Plan], overloads: tuple[Overload, ...]) -> Plan:
-        run = _guarded(name, overloads)
+        run = function(name, overloads)
         if name in CONVERSIONS and plans[0].is_constant:
-            return constant(_given(_called(run, [plans[0].value])))
+            return constant(given(called(run, [plans[0].value])))
         if name in PATTERNS and plans[PATTERNS[name]].is_constant:
             pattern = plans[PATTERNS[name]].value
             if isinstance(pattern, str):
-                _given(_called(RUN["matches"], ["", pattern]))
-        return Plan(call_step(run, [plan.step for plan in plans], cost_of(name, overloads)))
-
-
-def call_step(run: Callable[..., Any], steps: Sequence[Step], cost: Cost | None) -> Step:
-    """The step of a call. The first error among what it takes is its result; then the call costs only if that was the last."""
-    count = len(steps)
-
-    def step(frame: Frame) -> Any:
-        values: list[Any] = []
-        for each in steps:
-            value = each(frame)
-            values.append(value)
-            if isinstance(value, BAD):
-                if len(values) == count:
-                    frame.run.charge(cost(values, value) if cost else 1)
-                return value
-        found = _called(run, values)
-        frame.run.charge(cost(values, found) if cost else 1)
-        return found
-
-    return step
-
-
-def _called(run: Callable[..., Any], values: Sequence[Any]) -> Any:
-    """What a function answers, an error included. Raises: Unsupported."""
-    try:
-        found = run(*values)
-    except BAD as error:
-        return error
-    except (TypeError, AttributeError, ValueError, KeyError, IndexError, OverflowError):
-        raise Unsupported("a function with these values") from None
-    if isinstance(found, str | list | bytes) and len(found) > LONGEST:
-        raise Unsupported("it makes a very long text or list")
-    return found
-
-
-def _given(value: Any) -> Any:
-    """A value that is known before a policy is stored. Raises: RefusedError for an error."""
-    if isinstance(value, EvaluationError):
-        raise RefusedError("a call on constants fails")
-    return value
-
-
-def _guarded(name: str, overloads: tuple[Overload, ...]) -> Callable[..., Any]:
-    """The function; if only one of its overloads is possible, it takes values of those types alone."""
-    run = RUN[name]
-    if name in BY_VALUE or len(overloads) != 1:
-        return run
-    takes = tuple(
-        kind[0] if isinstance(kind, tuple) else "" if len(kind) == 1 or kind == "dyn" else kind for kind in overloads[0].takes
-    )
-
-    def guarded(*values: Any) -> Any:
-        for kind, value in zip(takes, values, strict=True):
-            if kind and kind_of(value) != kind:
-                raise no_overload()
-        return run(*values)
-
-    return guarded
-
-
-def kind_of(value: Any) -> str:
-    """The word for a value's type in signatures."""
-    return "optional" if isinstance(value, Optional) else type_name(value)
+                given(called(RUN["matches"], ["", pattern]))
+        return Plan(call_step(name, overloads, [plan.step for plan in plans]))
 
 
 def _elements(frame: Frame, steps: Sequence[tuple[Step, bool]]) -> Any:

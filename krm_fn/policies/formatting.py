@@ -10,7 +10,7 @@ from decimal import Decimal
 
 from krm_fn.policies import texts, times
 from krm_fn.policies.errors import EvaluationError, Unknown, Unsupported, no_overload
-from krm_fn.policies.values import LONG_NAMES, type_name
+from krm_fn.policies.values import LONG_NAMES, NO_ORDER, Unordered, type_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def _scientific(value: Any, digits: int | None) -> str:
     if number and mantissa != format(Decimal(repr(number)), form).partition("e")[0]:
         raise Unsupported("%e in format() of a number that lies between two roundings")
     sign, rest = ("-", exponent[1:]) if exponent.startswith("-") else ("", exponent[1:])
-    return f"{mantissa}\u202f×\u202f10{(sign + rest).translate(SUPERSCRIPTS)}"
+    return f"{mantissa}\u202f\u00d7\u202f10{(sign + rest).translate(SUPERSCRIPTS)}"
 
 
 def _checked(digits: int | None) -> int:
@@ -130,7 +130,7 @@ def _whole(value: Any, form: str, *more: str) -> str:
     return format(int(value), form)
 
 
-def text_of(value: Any) -> str:  # noqa: PLR0911  one answer for each type
+def text_of(value: Any) -> str:  # noqa: C901, PLR0911  one answer for each type
     """A value as %s writes it."""
     match type_name(value):
         case "string":
@@ -144,6 +144,8 @@ def text_of(value: Any) -> str:  # noqa: PLR0911  one answer for each type
         case "double":
             return texts.of_double(value)
         case "list":
+            if isinstance(value, Unordered):
+                raise Unsupported(NO_ORDER)
             return f"[{', '.join(map(_within, value))}]"
         case "map":
             return _map(value)

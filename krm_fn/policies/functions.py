@@ -35,6 +35,8 @@ def _in(value: Any, held: Any) -> bool:
     if isinstance(held, list):
         return contains(held, value)
     if isinstance(held, dict):
+        if isinstance(value, bytes):
+            raise Unsupported("bytes as the key of a map")
         return has_key(held, value)
     raise no_overload()
 
@@ -56,7 +58,7 @@ def _int(value: Any) -> int:
                 raise EvaluationError("integer overflow")
             return int(value)
         case "string":
-            if LARGEST_NUMBER < len(value) or not re.fullmatch(r"[-+]?[0-9]+", value):
+            if len(value) > LARGEST_NUMBER or not re.fullmatch(r"[-+]?[0-9]+", value):
                 raise EvaluationError("conversion")
             return integer(int(value))
         case "timestamp":
@@ -153,7 +155,7 @@ def _type(value: Any) -> Type:
 def _is_zero(value: Any) -> bool:
     """True for the value of a type that counts as none."""
     if isinstance(value, Opaque):
-        return (value.kind, value.key) in (("duration", 0), ("timestamp", times.ZERO))
+        return (value.kind, value.key) in {("duration", 0), ("timestamp", times.ZERO)}
     return not isinstance(value, Optional | Type) and not value
 
 
@@ -205,7 +207,7 @@ def _never(*_: Any) -> Any:
     raise no_overload()
 
 
-AUTHORIZER = ("path", "group", "serviceAccount", "resource", "subresource", "namespace", "name", "check")
+AUTHORIZER: tuple[str, ...] = ("path", "group", "serviceAccount", "resource", "subresource", "namespace", "name", "check")
 AUTHORIZER += ("fieldSelector", "labelSelector", "allowed", "reason", "error", "errored")
 RUN: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(AUTHORIZER, _never),

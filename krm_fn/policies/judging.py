@@ -13,6 +13,7 @@ from krm_fn.policies.errors import EvaluationError, Unknown, Unsupported
 from krm_fn.policies.matching import CREATE
 from krm_fn.policies.running import CERTAIN, Variables, evaluated
 from krm_fn.policies.values import normalized
+from krm_fn.policies.work import WORK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ def spend(steps: Sequence[Step | None], names: Mapping[str, Any], variables: Map
             results.append(None)
             continue
         found, run = evaluated(step, values)
+        WORK.units -= run.cost + scope.cost - before
         left -= run.cost + scope.cost - before
         before = scope.cost
         is_certain = is_certain and run.is_certain and scope.is_certain
@@ -111,6 +113,7 @@ class Judgement:
 
     def failures(self, param: Object | None) -> Iterator[Failure | Note]:
         """The failures with one parameter. Raises: Unsupported."""
+        WORK.next_policy()
         named = "/".join(filter(None, (namespace_of(param), name_of(param)))) if param is not None else ""
         names = self._names(_as_read(param))
         met = self._conditions({**names, "namespaceObject": None, "request": self._request(self._asked.resource)})

@@ -8,7 +8,7 @@ from itertools import pairwise
 from krm_fn.policies.arithmetic import order, plus
 from krm_fn.policies.errors import EvaluationError, Unsupported, no_overload
 from krm_fn.policies.times import of_duration
-from krm_fn.policies.values import NONE, Optional, UInt, contains, type_name
+from krm_fn.policies.values import NO_ORDER, NONE, Optional, UInt, Unordered, contains, type_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -109,8 +109,9 @@ def sorted_by_keys(value: Any, keys: Any) -> list[Any]:
         raise EvaluationError("list elements must have the same type")
     by = cmp_to_key(order)
     found = sorted(zip(keys, held, strict=True), key=lambda pair: by(pair[0]))
-    if len(held) > STABLE and held is not keys and any(order(one, other) == 0 for (one, _), (other, _) in pairwise(found)):
-        raise Unsupported("a long list in the order of keys of which some are equal")
+    may_differ = isinstance(held, Unordered) or len(held) > STABLE
+    if may_differ and held is not keys and any(order(one, other) == 0 for (one, _), (other, _) in pairwise(found)):
+        raise Unsupported("a list in the order of keys of which some are equal")
     return [each for _, each in found]
 
 
@@ -152,6 +153,8 @@ def _sum(value: Any) -> Any:
     kind = type_name(held[0]) if held else "int"
     if kind not in ZEROS:
         raise no_overload()
+    if kind == "double" and isinstance(held, Unordered):
+        raise Unsupported(NO_ORDER)
     total = ZEROS[kind]
     for each in held:
         total = plus(total, each)

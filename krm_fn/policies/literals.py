@@ -92,7 +92,7 @@ def _takes(verb: str, node: Node, checked: Checked) -> bool:
     return all(_takes(verb, each, checked) for each in within)
 
 
-def parts(node: Node) -> list[Node]:
+def parts(node: Node) -> list[Node]:  # noqa: PLR0911  one answer for each kind of node
     """The nodes that a node is made of."""
     match node[0]:
         case "select":

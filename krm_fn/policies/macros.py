@@ -1,7 +1,8 @@
 """The macros of CEL that go through lists and maps, and those of optional values.
 
-The API server turns a macro into a loop with an accumulator, of which each part costs: to read the accumulator, to test it, to add
-to it. Here, each macro adds these up. Maps are gone through in the order of their keys; the server's order is one of chance.
+The API server turns a macro into a loop with an accumulator, of which each part costs: to read the accumulator, to test it,
+to add to it. Here, each macro adds these up. Maps are gone through in the order of their keys; the server's order is one of
+chance.
 
 upstream: github.com/google/cel-go/parser/macro.go, ext/comprehensions.go, ext/lists.go, cel/library.go;
 interpreter/interpretable.go:evalFold
@@ -13,24 +14,27 @@ from krm_fn.policies.attributes import BAD
 from krm_fn.policies.costs import LIST, cost_of
 from krm_fn.policies.errors import EvaluationError, Unknown, no_overload
 from krm_fn.policies.lists import sorted_by_keys
-from krm_fn.policies.values import NONE, Lazy, Optional, at, has_key, keyed, ordered_keys
+from krm_fn.policies.values import NONE, Lazy, Optional, Unordered, at, has_key, keyed, ordered_keys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
-    from krm_fn.policies.evaluation import Plan, Planner
+    from krm_fn.policies.plans import Plan
     from krm_fn.policies.running import Frame, Step
+    from krm_fn.policies.signatures import Overload
     from krm_fn.policies.syntax import Node
 
+    Planner = Callable[[Node, frozenset[str]], Plan]
 
-def step_of(node: Node, scope: frozenset[str], planner: Planner) -> Step:
-    """The step of a macro."""
+
+def step_of(node: Node, scope: frozenset[str], plan: Planner, overloads: tuple[Overload, ...]) -> Step:  # noqa: PLR0911
+    """The step of a macro; `plan` makes the plans of its parts, and `overloads` are those of the function that it ends with."""
     _, _, macro, operand, variables, args = node
-    held = planner.of(operand, scope).step
-    plans = [planner.of(arg, scope | set(variables)) for arg in args]
-    steps = [plan.step for plan in plans]
+    held = plan(operand, scope).step
+    plans = [plan(arg, scope | set(variables)) for arg in args]
+    steps = [each.step for each in plans]
     match macro:
         case "all" | "exists":
             return _quantifier(macro, held, variables, steps[0])
@@ -41,7 +45,7 @@ def step_of(node: Node, scope: frozenset[str], planner: Planner) -> Step:
         case "map" | "transformList":
             return _list(held, variables, plans)
         case "sortBy":
-            return _sorted(held, variables, plans, cost_of("@sortByAssociatedKeys", planner.overloads(node)))
+            return _sorted(held, variables, plans, cost_of("@sortByAssociatedKeys", overloads))
         case "transformMap" | "transformMapEntry":
             return _map(macro, held, variables, steps)
     return _optional(macro, held, variables[0], steps[0])
@@ -62,11 +66,21 @@ class _Loop:
 
     def __init__(self, frame: Frame, held: Step, variables: Sequence[str]) -> None:
         value = held(frame)
-        self.bad = value if isinstance(value, BAD) else None
+        self.bad: Any = value if isinstance(value, BAD) else None
         rows = None if self.bad else _rows(value, len(variables))
         if rows is None and not self.bad:
             self.bad = no_overload()
         self.rows, self.inner, self._variables = rows or iter(()), frame.inner(), variables
+        self._is_unordered = isinstance(value, dict | Unordered) and len(value) > 1
+
+    def made(self, found: Any) -> Any:
+        """The list that the loop made, marked if its order is one of chance."""
+        return Unordered(found) if self._is_unordered and isinstance(found, list) and len(found) > 1 else found
+
+    def ends_early(self, frame: Frame) -> None:
+        """The loop ends at an element: where the order is one of chance, so is what the loop costs."""
+        if self._is_unordered:
+            frame.run.is_certain = False
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         names = self.inner.names
@@ -87,6 +101,7 @@ def _quantifier(macro: str, held: Step, variables: Sequence[str], test: Step) ->
         for _ in loop:
             charge(each)
             if found is decisive:
+                loop.ends_early(frame)
                 break
             charge(1)
             value = test(loop.inner)
@@ -155,7 +170,7 @@ def _filter(held: Step, variables: Sequence[str], test: Step) -> Step:
             elif value is not False:
                 found = _condition(value)
         charge(1)
-        return found
+        return loop.made(found)
 
     return step
 
@@ -187,7 +202,7 @@ def _list(held: Step, variables: Sequence[str], plans: Sequence[Plan]) -> Step:
             else:
                 found.append(value)
         charge(1)
-        return found
+        return loop.made(found)
 
     return step
 
@@ -204,7 +219,7 @@ def _sorted(held: Step, variables: Sequence[str], plans: Sequence[Plan], cost: A
             return value
         frame.run.charge(1)  # the input is named a second time
         keys = keys_of(inner)
-        found = keys if isinstance(keys, BAD) else None
+        found: Any = keys if isinstance(keys, BAD) else None
         if found is None:
             try:
                 found = sorted_by_keys(value, keys)

@@ -1,7 +1,7 @@
 """Regular expressions as Go reads them: the syntax of RE2, and the first of the leftmost matches.
 
-`parsed` gives a tree: `("set", Letters)`, `("all", nodes)`, `("any", nodes)`, `("repeat", node, least, most, greedy)`, `("at", place)`.
-`automata` runs it.
+`parsed` gives a tree, which `automata` runs: `("set", Letters)`, `("all", nodes)`, `("any", nodes)`, `("at", place)`,
+`("repeat", node, least, most, greedy)`.
 
 upstream: Go's regexp/syntax/parse.go
 """
@@ -115,10 +115,13 @@ class _Parser:
                 literal, _, _ = self.text[self.at :].partition("\\E")
                 self.at = min(self.at + len(literal) + 2, len(self.text))
                 nodes += [self.letter(ord(each)) for each in literal]
+                nodes[-1:] = [self.repeated(each) for each in nodes[-1:] if literal]
                 continue
             part = self.part()
             if part is not None:
                 nodes.append(self.repeated(part))
+            elif self.count() is not None:
+                raise Unsupported("a regular expression that repeats flags")
         return ("all", nodes)
 
     def repeated(self, node: Node) -> Node:
@@ -224,7 +227,7 @@ class _Parser:
         sign = self.text[self.at : self.at + 1]
         if sign and sign in "dswDSW":
             self.at += 1
-            return Letters(ranges=PERL[sign.lower()], negated=sign.isupper())
+            return self.letters(list(PERL[sign.lower()]), negated=sign.isupper())
         if not sign or sign not in "pP":
             return None
         found = re.compile(r"([A-Z])|\{(\^?)([A-Za-z_]+)\}").match(self.text, self.at + 1)
@@ -234,7 +237,7 @@ class _Parser:
         self.at = found.end()
         return self.letters([], ((name, False),), negated=(sign == "P") is not (found[2] == "^"))
 
-    def number(self) -> int:  # noqa: PLR0911  one answer for each form
+    def number(self) -> int:
         """The code point of an escape."""
         rest = self.text[self.at :]
         octal = re.match(r"0[0-7]{0,2}|[1-7][0-7]{1,2}", rest)
@@ -278,14 +281,14 @@ class _Parser:
             if posix[2] not in POSIX:
                 raise _wrong()
             self.at = posix.end()
-            ranges += _outside(POSIX[posix[2]]) if posix[1] else POSIX[posix[2]]
+            ranges += self.outside(POSIX[posix[2]]) if posix[1] else POSIX[posix[2]]
             return
         if self.text.startswith("\\", self.at):
             self.at += 1
             found = self.class_escape()
             if found:
                 categories += [(name, found.negated) for name, _ in found.categories]
-                ranges += _outside(found.ranges) if found.negated and found.ranges else found.ranges
+                ranges += self.outside(found.ranges) if found.negated and found.ranges else found.ranges
                 return
             self.at -= 1
         low = self.bound()
@@ -296,6 +299,14 @@ class _Parser:
         if high < low:
             raise _wrong()
         ranges.append((low, high))
+
+    def outside(self, ranges: tuple[Range, ...]) -> list[Range]:
+        """The ranges of all other code points, in both cases if case does not matter."""
+        if "i" not in self.flags:
+            return _outside(ranges)
+        letters = Letters(ranges=ranges, any_case=True)
+        alike = [number for number in (*range(128), *map(ord, FOLDED)) if letters.has(chr(number))]
+        return _outside(tuple((number, number) for number in alike))
 
     def bound(self) -> int:
         """One end of a range."""

@@ -5,7 +5,7 @@ upstream: github.com/google/cel-go/interpreter/runtimecost.go; k8s.io/apiserver/
 
 from __future__ import annotations
 
-from krm_fn.policies.errors import AbortedError, EvaluationError, Unknown, Unsupported
+from krm_fn.policies.errors import AbortedError, EvaluationError, Unsupported
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,6 +81,3 @@ def evaluated(step: Step, names: dict[str, Any]) -> tuple[Any, Run]:
     if not run.is_certain and run.cost > CERTAIN * LIMIT:
         raise Unsupported("its cost depends on what only the cluster knows")
     return found, run
-
-
-__all__ = ["CERTAIN", "LIMIT", "Frame", "Run", "Unknown", "Variables", "evaluated"]

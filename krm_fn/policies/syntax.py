@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Node = tuple[Any, ...]
     Token = tuple[str, str, int]
 
-# Brackets in brackets, parts behind one another, and characters of an expression. The API server refuses more than 250 and 100,000.
+# Brackets in brackets, parts behind one another, and characters of an expression. The server refuses more than 250 and 100,000.
 DEEPEST, LONGEST = 120, 20_000
 LOGIC = 2  # the levels of BINARY whose operators take any number of operands
 TOKEN = re.compile(

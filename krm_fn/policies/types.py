@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     Kind = Any  # a word or a tuple of words and types
     Names = Mapping[str, Kind]
 
+NODES = {"list": "list_", "map": "map_"}
 LITERALS: tuple[tuple[Any, str], ...] = (
     (bool, "bool"),
     (UInt, "uint"),
@@ -85,7 +86,7 @@ class _Checker:
         return Checked(node=node, kind=kinds[id(node)], kinds=kinds, overloads=self._overloads)
 
     def of(self, node: Node, names: Names) -> Kind:
-        kind = getattr(self, node[0])(node, names)
+        kind = getattr(self, NODES.get(node[0], node[0]))(node, names)
         self._kinds[id(node)] = kind
         return kind
 
@@ -132,10 +133,10 @@ class _Checker:
         _, _, operand, key, optional = node
         return self._resolved(node, "[?]" if optional else "[]", [self.of(operand, names), self.of(key, names)], method=False)
 
-    def list(self, node: Node, names: Names) -> Kind:
+    def list_(self, node: Node, names: Names) -> Kind:
         return ("list", self._joined([self._element(item, names, optional=optional) for item, optional in node[2]]))
 
-    def map(self, node: Node, names: Names) -> Kind:
+    def map_(self, node: Node, names: Names) -> Kind:
         keys = [self.of(key, names) for key, _, _ in node[2]]
         return (
             "map",

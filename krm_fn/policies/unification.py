@@ -1,7 +1,7 @@
 """How types of CEL relate: which value may stand where another type is wanted, and what type parameters become by that.
 
-A type is a word, or a tuple: `("list", T)`, `("map", K, V)`, `("optional", T)`, `("type", T)`, and `("var", N)` for a type that is
-not yet known. `Found` has what became of the latter.
+A type is a word, or a tuple: `("list", T)`, `("map", K, V)`, `("optional", T)`, `("type", T)`, and `("var", N)` for a type that
+is not yet known. `Found` has what became of the latter.
 
 upstream: github.com/google/cel-go/checker/types.go
 """

@@ -128,7 +128,7 @@ def _authority(text: str) -> tuple[str | None, str]:
 
 
 def _check_brackets(host: str) -> None:
-    """Checks a host with an address in brackets. Raises: _InvalidError; Unsupported for what releases of Go read differently."""
+    """Checks a host with an address in brackets. Raises: _InvalidError; Unsupported where releases of Go differ."""
     end = host.rfind("]")
     if end < 0 or (host[end + 1 :] and not PORT.fullmatch(host[end + 1 :])):
         raise _InvalidError

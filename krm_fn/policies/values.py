@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from krm_fn.base.value import Value
 from krm_fn.policies.errors import AbortedError, EvaluationError, Unknown, Unsupported, no_overload
+from krm_fn.policies.work import WORK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 SUM = "sum"  # the data of a quantity that is the result of a calculation
+NO_ORDER = "the order of the entries of a map, which is one of chance on the API server"
 DEEPEST = 150  # lists and maps within one another
 
 
@@ -54,47 +56,57 @@ class Lazy:
     __slots__ = ("_known", "_make")
 
     def __init__(self, make: Callable[[], Any]) -> None:
-        self._make, self._known = make, None
+        self._make = make
+        self._known: tuple[Any, ...] = ()
 
     def value(self) -> Any:
         """The value."""
-        if self._known is None:
+        if not self._known:
             self._known = (self._make(),)
         return self._known[0]
 
 
+class Unordered(list):  # type: ignore[type-arg]
+    """A list made from the entries of a map: the API server has them in an order of chance."""
+
+    __slots__ = ()
+
+
 NONE = Optional()
-TYPES: tuple[tuple[Any, str], ...] = (
-    (bool, "bool"),
-    (str, "string"),
-    (dict, "map"),
-    (list, "list"),
-    (UInt, "uint"),
-    (int, "int"),
-    (float, "double"),
-    (bytes, "bytes"),
-    (Optional, "optional_type"),
-    (Type, "type"),
-)
+WORDS: dict[type, str] = {
+    bool: "bool",
+    str: "string",
+    dict: "map",
+    list: "list",
+    Unordered: "list",
+    UInt: "uint",
+    int: "int",
+    float: "double",
+    bytes: "bytes",
+    type(None): "null_type",
+    Optional: "optional_type",
+    Type: "type",
+}
 LONG_NAMES = {"timestamp": "google.protobuf.Timestamp", "duration": "google.protobuf.Duration"}
 
 
 def type_name(value: Any) -> str:
     """The word for a value's type. Raises: Unknown."""
-    if value is None:
-        return "null_type"
+    found = WORDS.get(type(value))
+    if found:
+        return found
     if isinstance(value, Opaque):
         return value.kind
     if isinstance(value, Unknown):
         raise value
-    return next((name for kind, name in TYPES if isinstance(value, kind)), "unknown")
+    return "unknown"
 
 
 def is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def same(one: Any, other: Any) -> bool:  # noqa: C901, PLR0911  one answer for each type
+def same(one: Any, other: Any) -> bool:  # noqa: PLR0911  one answer for each type
     """Equality of CEL: numbers across types, lists and maps by their content, everything else within one type.
 
     Raises: EvaluationError for a value of Kubernetes' types on the left and a value of another type on the right; Unknown.
@@ -108,7 +120,7 @@ def same(one: Any, other: Any) -> bool:  # noqa: C901, PLR0911  one answer for e
     if isinstance(one, str) and isinstance(other, str):
         return one == other
     if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_same_within, one, other))
+        return len(one) == len(other) and _same_lists(one, other)
     if isinstance(one, dict) and isinstance(other, dict):
         return len(one) == len(other) and all(key in other and _same_within(value, other[key]) for key, value in one.items())
     if isinstance(one, Opaque) and one.kind not in ("timestamp", "duration"):
@@ -116,6 +128,13 @@ def same(one: Any, other: Any) -> bool:  # noqa: C901, PLR0911  one answer for e
     if isinstance(one, Optional) and isinstance(other, Optional):
         return len(one.held) == len(other.held) and all(map(same, one.held, other.held))
     return type_name(one) == type_name(other) and bool(one == other if not isinstance(one, Opaque) else one.key == other.key)
+
+
+def _same_lists(one: list[Any], other: list[Any]) -> bool:
+    if isinstance(one, Unordered) or isinstance(other, Unordered):
+        raise Unsupported(NO_ORDER)
+    WORK.spend(len(one))
+    return all(map(_same_within, one, other))
 
 
 def _same_opaque(one: Opaque, other: Any) -> bool:

@@ -9,7 +9,7 @@ from krm_fn.explaining.inputs import MATCHERS
 from krm_fn.findings.finding import Finding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from krm_fn.base.objects import Object
     from krm_fn.repositories.homes import Homes
@@ -21,24 +21,26 @@ PLACE = ("file", "index", "line", "column")
 
 def with_places(records: Sequence[Object], found: Sources, places: Places, homes: Homes | None) -> list[Object]:
     """The records with file, line and column of each source. `homes` are those of a built target, whose values lead there."""
-    sources = (each for record in records for each in (*_heads(record), *_sources(record)))
+    sources = (each for record in records for each in sources_of(record))
     own, origins = len(found.items), found.places  # other items are those of other units
     wanted = [each for each in sources if 0 <= each.get("item", -1) < own]
     located = places.located(_spot(each, *origins[each["item"]]) for each in wanted)
     if homes:
         located = homes.of(located)
     at = {id(each): spot for each, spot in zip(wanted, located, strict=True)}
-    return [_located(record, at) for record in records]
+    return [placed(record, lambda source: {**source, **place_of(at.get(id(source)))}) for record in records]
 
 
-def _heads(record: Object) -> Iterator[Object]:
-    """The labels from which names were inferred."""
+def place_of(spot: Finding | None) -> Object:
+    """File, index, line and column of a finding; nothing where they are not known."""
+    return {key: getattr(spot, key) for key in PLACE} if spot and spot.file else {}
+
+
+def sources_of(record: Object) -> Iterator[Object]:
+    """What gives values, and the labels from which names were inferred."""
     for kind in MATCHERS:
         if "inferred" in record.get(kind, ()):
             yield record[kind]["inferred"]
-
-
-def _sources(record: Object) -> Iterator[Object]:
     for field in record.get("fields", ()):
         yield from (field["source"], *field.get("beside", ()), *field.get("lost", ()))
 
@@ -48,19 +50,15 @@ def _spot(source: Object, file: str, index: int) -> Finding:
     return Finding(rule="", severity="info", message="", path=path, inside=inside, item=source["item"], file=file, index=index)
 
 
-def _located(record: Object, at: dict[int, Finding]) -> Object:
-    def placed(source: Object) -> Object:
-        spot = at.get(id(source))
-        known = {key: getattr(spot, key) for key in PLACE} if spot and spot.file else {}
-        return {**source, **known}
-
+def placed(record: Object, place: Callable[[Object], Object]) -> Object:
+    """The record with another form of each source."""
     heads = {
-        kind: {**record[kind], "inferred": placed(record[kind]["inferred"])}
+        kind: {**record[kind], "inferred": place(record[kind]["inferred"])}
         for kind in MATCHERS
         if "inferred" in record.get(kind, ())
     }
     fields = []
     for field in record.get("fields", ()):
-        lists = {key: [placed(each) for each in field[key]] for key in ("beside", "lost") if key in field}
-        fields.append({**field, "source": placed(field["source"]), **lists})
+        lists = {key: [place(each) for each in field[key]] for key in ("beside", "lost") if key in field}
+        fields.append({**field, "source": place(field["source"]), **lists})
     return {**record, **heads, **({"fields": fields} if "fields" in record else {})}

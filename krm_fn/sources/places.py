@@ -45,8 +45,19 @@ LINE_END = re.compile(r"\r\n?|\n")
 class Places:
     """Lines and columns in the texts that were read, and in the files from which a kustomization or a package was built."""
 
-    def __init__(self, found: Sources, lost: Iterable[Lost] = (), policies: Iterable[PolicyObject] = ()) -> None:
-        """`lost` are the documents that can't be read, `policies` those of the config."""
+    def __init__(
+        self,
+        found: Sources,
+        lost: Iterable[Lost] = (),
+        policies: Iterable[PolicyObject] = (),
+        *,
+        follow: bool = False,
+    ) -> None:
+        """`lost` are the documents that can't be read, `policies` those of the config.
+
+        `follow`: the place of an alias is that of the value it brings.
+        """
+        self.follow = follow
         self._items = [(source, number) for source in found.sources for number in source.objects]
         own = [source for source in found.sources if not source.folder]
         self._data = {source.file: source.data for source in own}
@@ -116,12 +127,14 @@ class Places:
         path = (*of.path, "name") if of.path[-2:] in MATCHERS else (*of.path, *of.deeper)
         source, number = self._items[of.item]
         if of.file == source.file and not source.folder:
-            return source.text.place(number, (*of.inside, *path), key=key)
+            return source.text.place(number, (*of.inside, *path), key=key, follow=self.follow)
         made_of = self._opened(of.file) if of.file else None
         if made_of is None:
             return 0, 0
         entry = made_of.origin(get(source.text.items[number], of.inside), of.index)
-        return made_of.text.place(entry.item, (*entry.path, *path), key=key) if entry else (0, 0)
+        if entry is None:
+            return 0, 0
+        return made_of.text.place(entry.item, (*entry.path, *path), key=key, follow=self.follow)
 
     def _place_in_policy(self, of: Finding | Related) -> tuple[int, int]:
         text = self._policies.get((of.file, of.index))

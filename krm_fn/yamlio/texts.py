@@ -97,10 +97,11 @@ class Text:
         piece = self.pieces[item]
         return self.data[piece.start : piece.end].decode()
 
-    def place(self, item: int, path: Path = (), *, key: bool = False) -> tuple[int, int]:
+    def place(self, item: int, path: Path = (), *, key: bool = False, follow: bool = False) -> tuple[int, int]:
         """The line and column, from 1, of the value at `path`, or of its nearest ancestor; (0, 0) if neither is known.
 
-        With `key`, the place is that of the last key, not of its value.
+        With `key`, the place is that of the last key, not of its value. With `follow`, the place of a value that an alias or a
+        merge brings is that of its text.
         """
         if not 0 <= item < len(self.pieces):
             return 0, 0
@@ -109,6 +110,10 @@ class Text:
         if node is None:
             return piece.line, piece.column + 1
         at = node.start
+        if follow:
+            from krm_fn.yamlio.following import followed  # few ask for it
+
+            at, path = followed(node, text, path), ()
         for step in path:
             if step in node.entries:
                 key_start, _, node = node.entries[step]

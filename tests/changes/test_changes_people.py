@@ -105,6 +105,18 @@ def test_a_setting_of_the_cluster_is_the_cause() -> None:
     ]
 
 
+def test_a_number_that_the_api_has_no_room_for_is_refused() -> None:
+    (record,) = diff([vm()], [with_sockets(-1)])
+    assert record["effect"] == ["refused"]
+    assert record["update"]["causes"] == [
+        {
+            "field": "spec.template.spec.domain.cpu.sockets",
+            "path": "spec.template.spec.domain.cpu.sockets",
+            "message": "the value is -1, but must be 0 to 2147483647; correct it",
+        }
+    ]
+
+
 def test_secrets_are_compared_and_not_shown() -> None:
     def with_data(data: str) -> Object:
         changed = vm()

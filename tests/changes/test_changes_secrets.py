@@ -113,4 +113,4 @@ def test_no_output_shows_a_secret(one: Any, other: Any, kinds: frozenset[str], n
 def test_changed_secrets_are_told_without_their_values() -> None:
     sides = [machines(number, "web", 1, frozenset({"network"}), frozenset({"VirtualMachine"})) for number in (1, 2)]
     printed = outputs(*sides, new=False, apply=True)
-    assert "storage: /spec/volumes[init]/cloudInitNoCloud/networkData: (hidden) → (hidden), after a restart" in printed
+    assert "volume init: cloud-init network data changed (hidden), after a restart" in printed

@@ -277,8 +277,10 @@ def harmless() -> Object:
     types = [instancetype(number, "a1x", "b2x") for number in (2, 4)]
     matcher = {"instancetype": {"kind": "VirtualMachineInstancetype", "name": "a1x"}}
     same = [vm(name, "b2x", **matcher) for name in ("t-a1x", "u-a1x")]
-    base = [types[0], *same, vm("a1x", "b2x", **old), vm("d4x", "b2x"), vm("c3x", "a1x")]
-    head = [types[1], *same, vm("a1x", "b2x", **new), vm("c3x", "a1x", strategy="d4x")]
+    disk = {"dataVolumeTemplates": [{"metadata": {"name": "c3x-disk"}, "spec": {"storage": {}, "source": {"blank": {}}}}]}
+    moved = [sized(name, 3, namespace="b2x", **disk) for name in ("c3x-old", "c3x-new")]
+    base = [types[0], *same, vm("a1x", "b2x", **old), vm("d4x", "b2x"), vm("c3x", "a1x"), moved[0]]
+    head = [types[1], *same, vm("a1x", "b2x", **new), vm("c3x", "a1x", strategy="d4x"), moved[1]]
     found = answer(base, head)
     for record in found["vms"]:
         record["target"] = "clusters/d4x"
@@ -325,6 +327,8 @@ def test_these_words_stand_in_every_place_that_is_written() -> None:
     places = ("`b2x/a1x` in `clusters/d4x`", "volume `a1x`", "disk `a1x`", '`{"c3x": "d4x"}`', "`b2x/a1x`: `spec.cpu.guest`")
     assert [place for place in places if place not in out] == []
     assert "'d4x' is not supported" in out
+    assert "`b2x/c3x-new (was c3x-old)` in `clusters/d4x`" in out
+    assert "deletes `DataVolume/c3x-disk`, with its data" in out
 
 
 @pytest.mark.parametrize(

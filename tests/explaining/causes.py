@@ -185,8 +185,14 @@ def losers(given: dict[str, Any], record: dict[str, Any], field: dict[str, Any])
         if lost["from"] == "instancetype" and "catalogue" in lost:
             continue
         without = removed(given, lost)
-        items = rendered(without)
-        yield "unchanged" if same(value_in(items, record, field["path"]), wanted) else "WRONG"
+        if errors(without) > errors(given):  # a patch that replaces a value needs one
+            yield "required"
+            continue
+        yield "unchanged" if same(value_in(rendered(without), record, field["path"]), wanted) else "WRONG"
+
+
+def errors(given: dict[str, Any]) -> int:
+    return sum(each["severity"] == "error" for each in krm_fn.process(given)["results"])
 
 
 def mismatch(given: dict[str, Any], record: dict[str, Any], items: list[Any]) -> str:

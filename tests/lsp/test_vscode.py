@@ -97,7 +97,14 @@ def editor(built: Path, tmp_path: Path) -> Iterator[str]:
     settings = {"kubevirtRender.path": str(SERVER), "workbench.startupEditor": "none", "editor.hover.delay": 100}
     (tmp_path / "user" / "User" / "settings.json").write_text(json.dumps(settings))
     port = free_port()
-    places = ["--user-data-dir", f"{tmp_path}/user", "--extensions-dir", f"{tmp_path}/extensions", "--config", f"{tmp_path}/c.yaml"]
+    places = [
+        "--user-data-dir",
+        f"{tmp_path}/user",
+        "--extensions-dir",
+        f"{tmp_path}/extensions",
+        "--config",
+        f"{tmp_path}/c.yaml",
+    ]
     program = ["node", str(CODE_SERVER), *places]
     vsix = ["--install-extension", str(built / "dist" / "kubevirt-render.vsix")]
     subprocess.run([*program, *vsix], check=True, capture_output=True, timeout=120)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from krm_fn.base.objects import group_of, kind_of
 from krm_fn.base.paths import as_map, dotted, get
 from krm_fn.base.value import Value
+from krm_fn.base.wording import show
 from krm_fn.kubevirt.admission import admit_vm
 from krm_fn.kubevirt.admission.causes import INVALID, REQUIRED, Cause
 from krm_fn.kubevirt.admission.expansion import expand_for_admission
@@ -18,7 +19,7 @@ from krm_fn.kubevirt.holders import SERVED
 from krm_fn.kubevirt.resolve import MATCHERS
 from krm_fn.kubevirt.resolve.matcher import faults
 from krm_fn.kubevirt.schema.checking import check
-from krm_fn.kubevirt.schema.flaws import TYPE
+from krm_fn.kubevirt.schema.flaws import RANGE, TYPE
 from krm_fn.kubevirt.updates.references import find
 from krm_fn.kubevirt.updates.stored_form import stored
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.facts import Expansion, Resolution, ResolutionError
     from krm_fn.kubevirt.releases import Release, Version
     from krm_fn.kubevirt.resolve import Matcher
+    from krm_fn.kubevirt.schema.flaws import Flaw
     from krm_fn.kubevirt.updates.machine import Machine, World
 
 # Who refuses a VM: the API server or the mutating webhook by its schema, then the webhooks.
@@ -62,15 +64,19 @@ class Verdict(Value):
 
 
 def misshapen(obj: Object, release: Release) -> tuple[Cause, ...]:
-    """Where an object of a served kind has values of other types than the API, or no template: no cluster takes it."""
+    """Where an object of a served kind has values that no type of the API takes, or no template: no cluster takes it."""
     holder = SERVED[group_of(obj), kind_of(obj)]
     if not isinstance(get(obj, holder.instance), dict):
         path = holder.template or holder.instance
         return (Cause(path=path, message=f"{dotted(holder.instance)} is missing; set it", reason=REQUIRED),)
-    flaws = (flaw for flaw in check(obj, release) if flaw.kind == TYPE)
+    flaws = (flaw for flaw in check(obj, release) if flaw.kind == TYPE or (flaw.kind == RANGE and flaw.upstream))
     return tuple(
-        Cause(path=flaw.path, message=f"the value is {flaw.found}, but must be {flaw.expected}; correct it") for flaw in flaws
+        Cause(path=flaw.path, message=f"the value is {_found(flaw)}, but must be {flaw.expected}; correct it") for flaw in flaws
     )
+
+
+def _found(flaw: Flaw) -> str:
+    return flaw.found if flaw.kind == TYPE else show(flaw.current)
 
 
 def update_causes(old: Object, new: Object, world: World) -> tuple[Cause, ...]:
