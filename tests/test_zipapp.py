@@ -305,7 +305,18 @@ def test_it_holds_the_locked_packages_and_their_licences(zipapp: Path, user: dic
     expected = [f"kubevirt_render-{__version__}", *(f"{name.replace('-', '_')}-{version}" for name, version in locked)]
     assert sorted(about) == sorted(expected)
     assert len(list(folder.glob("*.dist-info/licenses/LICENSE*"))) == len(about)
-    modules = {"krm_fn", "click", "yaml", "_yaml", "jsonpatch.py", "jsonpointer.py", "jsonpath", "__pycache__"}
+    modules = {
+        "krm_fn",
+        "click",
+        "yaml",
+        "_yaml",
+        "jsonpatch.py",
+        "jsonpointer.py",
+        "jsonpath",
+        "jinja2",
+        "markupsafe",
+        "__pycache__",
+    }
     assert {path.name for path in folder.iterdir() if path.suffix != ".dist-info"} == modules
 
 

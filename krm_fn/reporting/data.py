@@ -98,11 +98,10 @@ def _changes(report: Report, machines: Sequence[Object]) -> Iterator[Object]:
     described = ((unit, each) for unit in report.units for each in unit.part.machines)
     places: dict[tuple[str, ...], int] = {}
     for number, (unit, vm) in enumerate(described):
-        if vm.kind == VM:
-            where = unit.target or os.path.dirname(vm.file) or os.curdir  # noqa: PTH120
-            places.setdefault((where, vm.namespace, vm.name), number)
+        where = unit.target or os.path.dirname(vm.file) or os.curdir  # noqa: PTH120
+        places.setdefault((where, vm.kind, vm.namespace, vm.name), number)
     for number, change in enumerate(report.changes):
-        at = places.get((change.target or os.curdir, change.namespace, change.name), -1)
+        at = places.get((change.target or os.curdir, change.kind, change.namespace, change.name), -1)
         if at >= 0:
             machines[at]["change"] = number
         name = "/".join(filter(None, (change.target, change.namespace, change.name)))

@@ -14,7 +14,7 @@ from krm_fn.base.paths import as_map, dotted, get
 from krm_fn.base.redaction import redact
 from krm_fn.base.value import Value
 from krm_fn.explaining.answers import explained
-from krm_fn.explaining.wording import notes_of, source_text
+from krm_fn.explaining.wording import named, notes_of, source_text
 from krm_fn.kubevirt.holders import SERVED, vm_path
 from krm_fn.pipeline.capacity import demands_of, facts_of
 from krm_fn.pipeline.surroundings import bundle_of
@@ -165,10 +165,6 @@ def _origins(lines: Sequence[Line], record: Object) -> Iterator[Origin | None]:
 
 def _origin(field: Object, record: Object) -> Origin:
     source, notes = field["source"], tuple(notes_of(field))
-    is_own = source["from"] == VM and source.get("file") == record.get("file") and source["field"] == field["path"]
-    return Origin(
-        kind=source["from"],
-        text="" if is_own else source_text(source),
-        line=source.get("line", 0) if is_own else 0,
-        notes=notes,
-    )
+    if source["from"] == VM and source.get("file") == record.get("file") and source["field"] == field["path"]:
+        return Origin(VM, line=source.get("line", 0), notes=notes)
+    return Origin(source["from"], named(source), " ".join(source_text(source).split()), notes=notes)

@@ -21,9 +21,10 @@ class Unit(Value):
 
 
 class Change(Value):
-    """What a change does to a VM: a word for how severe it is, and sentences. The first one is the headline; those that explain
-    the one before them are indented."""
+    """What a change does to a VM or a pool: a word for it, and sentences. The first one is the headline; those that explain the
+    one before them are indented."""
 
+    kind: str
     namespace: str
     name: str
     effect: str
@@ -35,7 +36,7 @@ class Report(Value):
     """All that the page shows.
 
     `findings` are those that count, `known` others that the commit `since` has, too, and `gone` those that only it has.
-    `paths` are the user's. `figures` and `change_figures` are one line each, `quota_changes` a line for each resource.
+    `paths` are the user's. `figures` and `change_figures` are one line each, `quota_changes` lines about quotas and names.
     `releases` are those that the findings are for.
     """
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from krm_fn.base.paths import as_list, as_map
+from krm_fn.base.redaction import redact
 from krm_fn.sizing.rows import node_needs, reasons
 from krm_fn.sizing.texts import amount
 
@@ -18,7 +19,7 @@ NONE = "none"
 
 def pod_of(record: Object) -> Object:
     """What the page says of a pod: `rows` with a head and a text, `containers`, and `why` there is none."""
-    pod = as_map(record.get("pod"))
+    pod = redact(as_map(record.get("pod")))  # a label of a node selector may be a secret
     found = {
         "rows": [list(row) for row in _rows(pod)] if pod else [],
         "containers": [list(row) for row in _containers(pod)],
@@ -30,7 +31,7 @@ def pod_of(record: Object) -> Object:
 def claims_of(record: Object) -> Iterator[list[str]]:
     """Name, kind, size and storage class of each claim of a machine."""
     for claim in as_list(record.get("storage")):
-        yield [claim["name"], claim["kind"], amount("storage", claim.get("size", "")), claim.get("storageClass", "")]
+        yield [claim.get("name", ""), claim["kind"], amount("storage", claim.get("size", "")), claim.get("storageClass", "")]
 
 
 def _rows(pod: Object) -> Iterator[tuple[str, str]]:

@@ -32,8 +32,8 @@ class Tables:
     """What machines and findings have in common.
 
     `lines` are a text and the number of its path, `origins` the origins of values: word, name, text, notes. The first one is
-    the machine's own manifest. `patterns` are the origins of all lines of a machine, `steps` the lines of its file, from the first
-    one on. `figures` are a number and the text for it, `pods` are JSON.
+    the machine's own manifest. `patterns` are the origins of all lines of a machine, `steps` the lines of its file, from the
+    first one on. `figures` are a number and the text for it, `pods` are JSON.
     """
 
     def __init__(self) -> None:

@@ -159,6 +159,13 @@ def test_the_other_outputs_name_sources(output: str) -> None:
     assert "spec.memory.guest" in text.replace("\\", "")
 
 
+def test_a_template_without_a_map_as_spec_has_an_answer() -> None:
+    about = {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "metadata": {"name": "a"}}
+    vm = {**about, "spec": {"template": {"spec": "x"}}}
+    (record,) = krm_fn.explain({"items": [vm]})["vms"]
+    assert {field["path"]: field["value"] for field in record["fields"]}["spec.template.spec"] == "x"
+
+
 def of(answer: dict[str, Any], path: str) -> dict[str, Any]:
     (record,) = answer["vms"]
     return next(each for each in record["fields"] if each["path"] == path)

@@ -126,7 +126,7 @@ def test_stdin_and_stdout(tmp_path: Path) -> None:
     assert [vm["name"] for vm in machines_in(out)] == ["web"]
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", [*range(30), 1337, 1530])  # the last two have secrets in node selectors
 def test_no_secret_is_in_the_page(seed: int, tmp_path: Path) -> None:
     code, out, _ = run("report", "-", "-o", "-", cwd=tmp_path, stdin=text(Random(seed)))
     assert not shows(out)

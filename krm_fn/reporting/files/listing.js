@@ -112,7 +112,7 @@ function listing(data, vm, findings, wanted) {
     focused.element.classList.add("named");
     panel.replaceChildren(...focused.about());
   }
-  return vm.origins.length ? element("div", { class: "listing" }, element("div", {}, legend(), grid), panel) : grid;
+  return vm.origins.length ? element("div", { class: "listing" }, element("div", {}, legend(vm), grid), panel) : grid;
 }
 
 /** What gives the value of a line, null for a line without a value. */
@@ -152,8 +152,9 @@ function noteOf(finding) {
   return [element("p", {}, severity(finding.severity), " ", finding.rule), element("p", {}, sentence(finding.message)), element("p", { class: "path" }, name(finding.path || ""), " ", name(place))];
 }
 
-function legend() {
-  const entries = Object.entries(SOURCES).map(([kind, [letter, word]]) => element("li", {}, element("span", { class: `chip from-${kind}` }, letter), " ", word));
+function legend(vm) {
+  const kinds = new Set(vm.origins.map((origin) => origin && origin.kind));
+  const entries = Object.entries(SOURCES).filter(([kind]) => kinds.has(kind)).map(([kind, [letter, word]]) => element("li", {}, element("span", { class: `chip from-${kind}` }, letter), " ", word));
   return element("ul", { class: "legend", "aria-label": "Letters at the lines" }, entries);
 }
 
