@@ -54,7 +54,7 @@ class Fragments(Value):
     """
 
     items: Sequence[Any] = ()
-    lacks: Mapping[Key, tuple[Path, ...]] = {}  # noqa: RUF012  nobody writes into a Value
+    lacks: Mapping[Key, tuple[Path, ...]] = {}
 
     def silence(self, finding: Finding) -> bool:
         """True for a finding that only says that a part is no whole object, or that another object has its name."""
